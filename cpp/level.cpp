@@ -1,0 +1,27 @@
+// Compiled once per instruction-set level, with SEPARATRIX_LEVEL set to the level's name and
+// the level's flags. Everything the headers define sits in that namespace, and nothing from
+// the standard library that could be emitted as a shared symbol is used.
+#include "batch.hpp"
+#include "online.hpp"
+
+#define SEPARATRIX_NAME_OF(level) #level
+#define SEPARATRIX_NAME(level) SEPARATRIX_NAME_OF(level)
+
+namespace separatrix::SEPARATRIX_LEVEL {
+
+template <class Rows>
+constexpr LoopsFor<Rows> loops() {
+  return {online_pass<Rows>,     batch_pass<Rows>, scores<Rows>, combine<Rows>,
+          hessian_product<Rows>, moments<Rows>};
+}
+
+extern const Table table;
+const Table table = {SEPARATRIX_NAME(SEPARATRIX_LEVEL),
+                     loops<DenseRows<float>>(),
+                     loops<DenseRows<double>>(),
+                     loops<CsrRows<float, int32_t>>(),
+                     loops<CsrRows<double, int32_t>>(),
+                     loops<CsrRows<float, int64_t>>(),
+                     loops<CsrRows<double, int64_t>>()};
+
+}  // namespace separatrix::SEPARATRIX_LEVEL

@@ -1,0 +1,242 @@
+// The only file that knows Python: it finds the loop for (layout, dtype), releases the GIL and
+// calls it. Arguments were checked in Python; here they are only asserted.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+#include "dispatch.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace separatrix;
+
+namespace {
+
+using AnyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+using Output = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using Longs = nb::ndarray<const int64_t, nb::c_contig, nb::device::cpu>;
+using LongOutput = nb::ndarray<int64_t, nb::c_contig, nb::device::cpu>;
+
+std::atomic<const Table*> active{nullptr};
+
+// ---- stopping early --------------------------------------------------------------------
+
+std::atomic<bool> stop_requested{false};
+unsigned long main_thread = 0;
+constexpr auto kBetweenChecks = std::chrono::milliseconds(50);
+
+// True once somebody asked all loops to stop. On the main thread also lets Python handle
+// signals now and then: a handler may call request_stop, or raise.
+bool should_stop() {
+  if (stop_requested.load(std::memory_order_relaxed)) return true;
+  if (PyThread_get_thread_ident() != main_thread) return false;
+  static auto last = std::chrono::steady_clock::now();
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last < kBetweenChecks) return false;
+  last = now;
+  nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0 || stop_requested.load();
+}
+
+// After a loop that was stopped, the GIL held: the handler's exception, or ours.
+struct Interrupted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+void raise_if(bool stopped) {
+  if (!stopped) return;
+  if (PyErr_Occurred()) throw nb::python_error();
+  throw Interrupted("the loop was asked to stop before its end");
+}
+
+// ---- from arrays to rows ---------------------------------------------------------------
+
+template <class A>
+auto* pointer(const std::optional<A>& array) {
+  return array ? array->data() : nullptr;
+}
+
+void expect(bool condition, const char* what) {
+  if (!condition) throw nb::value_error(what);
+}
+
+template <class Value, class F>
+void with_dense(const AnyArray& x, const LoopsFor<DenseRows<Value>>& loops, F&& f) {
+  const DenseRows<Value> rows{static_cast<const Value*>(x.data()), int64_t(x.shape(0)),
+                              int64_t(x.shape(1))};
+  f(rows, loops);
+}
+
+template <class Value, class Index, class F>
+void with_csr(const AnyArray& data, const AnyArray& indices, const AnyArray& indptr, int64_t d,
+              const LoopsFor<CsrRows<Value, Index>>& loops, F&& f) {
+  const CsrRows<Value, Index> rows{
+      static_cast<const Value*>(data.data()), static_cast<const Index*>(indices.data()),
+      static_cast<const Index*>(indptr.data()), int64_t(indptr.shape(0)) - 1, d};
+  f(rows, loops);
+}
+
+// Calls f(rows, loops) for a 2-d array or a (data, indices, indptr, n_features) tuple.
+template <class F>
+void with_rows(nb::handle rows, F&& f) {
+  const Table& table = *active.load();
+  const auto f32 = nb::dtype<float>(), f64 = nb::dtype<double>();
+  const auto i32 = nb::dtype<int32_t>(), i64 = nb::dtype<int64_t>();
+  if (!nb::isinstance<nb::tuple>(rows)) {
+    const auto x = nb::cast<AnyArray>(rows, false);
+    expect(x.ndim() == 2, "dense rows must be a 2-d array");
+    if (x.dtype() == f32) return with_dense<float>(x, table.dense_float, f);
+    if (x.dtype() == f64) return with_dense<double>(x, table.dense_double, f);
+    throw nb::type_error("dense rows must be float32 or float64");
+  }
+  const auto parts = nb::cast<nb::tuple>(rows);
+  expect(parts.size() == 4, "sparse rows must be (data, indices, indptr, n_features)");
+  const auto data = nb::cast<AnyArray>(parts[0], false);
+  const auto indices = nb::cast<AnyArray>(parts[1], false);
+  const auto indptr = nb::cast<AnyArray>(parts[2], false);
+  const auto d = nb::cast<int64_t>(parts[3]);
+  expect(indices.dtype() == indptr.dtype(), "indices and indptr must have one dtype");
+  expect(indptr.size() > 0, "indptr must not be empty");
+  const bool single = data.dtype() == f32, narrow = indices.dtype() == i32;
+  if (!(single || data.dtype() == f64) || !(narrow || indices.dtype() == i64))
+    throw nb::type_error("sparse rows must be float32 or float64 with int32 or int64 indices");
+  if (single && narrow) with_csr<float>(data, indices, indptr, d, table.csr_float_int, f);
+  else if (narrow) with_csr<double>(data, indices, indptr, d, table.csr_double_int, f);
+  else if (single) with_csr<float>(data, indices, indptr, d, table.csr_float_long, f);
+  else with_csr<double>(data, indices, indptr, d, table.csr_double_long, f);
+}
+
+// ---- the loops -------------------------------------------------------------------------
+
+std::tuple<double, double, int64_t, int64_t> online_pass(
+    nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double weight_scale,
+    std::optional<Longs> order, Numbers steps, double l2, int64_t batch, bool intercept,
+    int64_t max_updates, Output v, Output scalars, std::optional<Output> sum,
+    std::optional<Output> lag, std::optional<LongOutput> log) {
+  OnlinePass pass{};
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t count = order ? int64_t(order->size()) : view.n;
+    expect(int64_t(y.size()) == view.n && int64_t(v.size()) == view.d + 1, "y or v: wrong size");
+    expect(batch >= 1 && scalars.size() == 2, "batch or scalars: wrong");
+    expect(steps.size() == 1 || int64_t(steps.size()) * batch >= count, "steps: too few");
+    pass = OnlinePass{LossId(loss), y.data(), pointer(weight), weight_scale, pointer(order),
+                      count, steps.data(), steps.size() == 1, l2, batch, intercept, max_updates,
+                      v.data(), scalars.data(), pointer(sum), pointer(lag), scalars.data() + 1,
+                      pointer(log), should_stop, 0, 0, 0, 0, false};
+    nb::gil_scoped_release free;
+    loops.online(view, pass);
+  });
+  raise_if(pass.stopped);
+  return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
+}
+
+std::tuple<double, double> batch_pass(nb::handle rows, int loss, Numbers y,
+                                      std::optional<Numbers> weight, Numbers w,
+                                      std::optional<Output> gradient,
+                                      std::optional<Output> curvature) {
+  BatchPass pass{};
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(y.size()) == view.n && int64_t(w.size()) == view.d + 1, "y or w: wrong size");
+    pass = BatchPass{LossId(loss),      y.data(),           pointer(weight), w.data(),
+                     pointer(gradient), pointer(curvature), should_stop,     0,
+                     0,                 false};
+    nb::gil_scoped_release free;
+    loops.batch(view, pass);
+  });
+  raise_if(pass.stopped);
+  return {pass.loss_sum, pass.mistakes};
+}
+
+void scores(nb::handle rows, Numbers weights, Output out) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t k = int64_t(weights.size()) / (view.d + 1);
+    expect(int64_t(out.size()) == view.n * k, "out: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.scores(view, weights.data(), k, out.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+void combine(nb::handle rows, Numbers coefficients, Output out) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t k = int64_t(out.size()) / (view.d + 1);
+    expect(int64_t(coefficients.size()) == view.n * k, "coefficients: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.combine(view, coefficients.data(), k, out.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+void hessian_product(nb::handle rows, Numbers curvature, Numbers v, Output out) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(curvature.size()) == view.n, "curvature: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.hessian_product(view, curvature.data(), v.data(), out.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+void moments(nb::handle rows, std::optional<Numbers> weight, Output sum, Output squares) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(sum.size()) == view.d, "sum: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.moments(view, pointer(weight), sum.data(), squares.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+// ---- levels ----------------------------------------------------------------------------
+
+nb::list levels() {
+  nb::list names;
+  for (const Table* const* level = usable_levels(); *level; ++level) names.append((*level)->level);
+  return names;
+}
+
+void use_level(const std::string& name) {
+  const Table* level = find_level(name.c_str());
+  expect(level != nullptr, "no such instruction-set level on this machine");
+  active = level;
+}
+
+}  // namespace
+
+NB_MODULE(_loops, m) {
+  m.doc() = "Compiled loops; reached only through separatrix.loops.";
+  const Table* const* level = usable_levels();
+  while (level[1]) ++level;
+  active = *level;
+  main_thread = nb::cast<unsigned long>(
+      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  nb::exception<Interrupted>(m, "Interrupted");
+
+  m.def("online_pass", &online_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
+        "weight_scale"_a, "order"_a.none(), "steps"_a, "l2"_a, "batch"_a, "intercept"_a,
+        "max_updates"_a, "v"_a, "scalars"_a, "sum"_a.none(), "lag"_a.none(), "log"_a.none());
+  m.def("batch_pass", &batch_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
+        "gradient"_a.none(), "curvature"_a.none());
+  m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a);
+  m.def("combine", &combine, "rows"_a, "coefficients"_a, "out"_a);
+  m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a);
+  m.def("moments", &moments, "rows"_a, "weight"_a.none(), "sum"_a, "squares"_a);
+  m.def("levels", &levels);
+  m.def("level", [] { return active.load()->level; });
+  m.def("use_level", &use_level, "name"_a);
+  m.def("request_stop", [] { stop_requested = true; });
+  m.def("clear_stop", [] { stop_requested = false; });
+  m.def("stop_requested", [] { return stop_requested.load(); });
+  m.attr("compiler") = SEPARATRIX_COMPILER;
+}

@@ -1,0 +1,141 @@
+// What the loops ask of rows, dense or sparse: products with weights, additions to them.
+#pragma once
+#include "simd.hpp"
+#include "views.hpp"
+
+namespace separatrix::SEPARATRIX_LEVEL {
+
+constexpr int64_t kLine = 64;         // bytes in a cache line
+constexpr int64_t kPrefetched = 16;   // lines of a row asked for early; hardware follows on
+constexpr int64_t kTileBytes = 64 << 10;
+constexpr int64_t kTile = 256;        // most rows in a tile
+
+inline void prefetch(const void* from, int64_t bytes) {
+  const int64_t lines = (bytes + kLine - 1) / kLine;
+  const char* at = static_cast<const char*>(from);
+  for (int64_t l = 0; l < lines && l < kPrefetched; ++l) __builtin_prefetch(at + l * kLine);
+}
+
+template <class Value>
+inline const Value* row(const DenseRows<Value>& rows, int64_t i) {
+  return rows.data + i * rows.d;
+}
+
+template <class Value>
+inline double dot(const DenseRows<Value>& rows, int64_t i, const double* w) {
+  Sum sum[1];
+  multiply_add<1, Value>(sum, {row(rows, i)}, w, rows.d);
+  return sum[0].total();
+}
+
+template <class Value>
+inline void add(const DenseRows<Value>& rows, int64_t i, double a, double* w) {
+  add_scaled<1, Value>({a}, {row(rows, i)}, w, rows.d);
+}
+
+template <class Value>
+inline void prefetch_row(const DenseRows<Value>& rows, int64_t i) {
+  prefetch(row(rows, i), rows.d * int64_t(sizeof(Value)));
+}
+
+template <class Value, class Index>
+inline double dot(const CsrRows<Value, Index>& rows, int64_t i, const double* w) {
+  double sum[4] = {};
+  Index j = rows.indptr[i];
+  const Index end = rows.indptr[i + 1];
+  for (; j + 4 <= end; j += 4)
+    for (int l = 0; l < 4; ++l)
+      sum[l] = fma(double(rows.data[j + l]), w[rows.indices[j + l]], sum[l]);
+  for (; j < end; ++j) sum[0] = fma(double(rows.data[j]), w[rows.indices[j]], sum[0]);
+  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+template <class Value, class Index>
+inline void add(const CsrRows<Value, Index>& rows, int64_t i, double a, double* w) {
+  for (Index j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j) {
+    double& at = w[rows.indices[j]];
+    at = fma(a, double(rows.data[j]), at);
+  }
+}
+
+template <class Value, class Index>
+inline void prefetch_row(const CsrRows<Value, Index>& rows, int64_t i) {
+  const Index from = rows.indptr[i], count = rows.indptr[i + 1] - from;
+  prefetch(rows.data + from, int64_t(count) * int64_t(sizeof(Value)));
+  prefetch(rows.indices + from, int64_t(count) * int64_t(sizeof(Index)));
+}
+
+// Rows per tile, so that a tile read for its scores is still in cache for its gradient.
+template <class Value>
+inline int64_t tile_rows(const DenseRows<Value>& rows) {
+  const int64_t bytes = rows.d * int64_t(sizeof(Value));
+  const int64_t fit = bytes > 0 ? kTileBytes / bytes : kTile;
+  return fit < 4 ? 4 : fit > kTile ? kTile : fit;
+}
+
+template <class Value, class Index>
+inline int64_t tile_rows(const CsrRows<Value, Index>& rows) {
+  const int64_t bytes = int64_t(rows.indptr[rows.n] - rows.indptr[0]) *
+                        int64_t(sizeof(Value) + sizeof(Index)) / (rows.n > 0 ? rows.n : 1);
+  const int64_t fit = bytes > 0 ? kTileBytes / bytes : kTile;
+  return fit < 4 ? 4 : fit > kTile ? kTile : fit;
+}
+
+// scores[i] = w . x for the rows first, first + 1, ...
+template <class Value>
+inline void dot_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, const double* w,
+                     double* scores) {
+  int64_t i = 0;
+  for (; i + 2 <= count; i += 2) {
+    Sum sums[2];
+    multiply_add<2, Value>(sums, {row(rows, first + i), row(rows, first + i + 1)}, w, rows.d);
+    scores[i] = sums[0].total();
+    scores[i + 1] = sums[1].total();
+  }
+  if (i < count) scores[i] = dot(rows, first + i, w);
+}
+
+template <class Value, class Index>
+inline void dot_tile(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
+                     const double* w, double* scores) {
+  for (int64_t i = 0; i < count; ++i) scores[i] = dot(rows, first + i, w);
+}
+
+// w += sum of a[i] * x over the rows whose a is not zero.
+template <class Value>
+inline void add_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, const double* a,
+                     double* w) {
+  int64_t picked[4], waiting = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (a[i] == 0) continue;
+    picked[waiting++] = i;
+    if (waiting < 4) continue;
+    add_scaled<4, Value>({a[picked[0]], a[picked[1]], a[picked[2]], a[picked[3]]},
+                         {row(rows, first + picked[0]), row(rows, first + picked[1]),
+                          row(rows, first + picked[2]), row(rows, first + picked[3])},
+                         w, rows.d);
+    waiting = 0;
+  }
+  for (int64_t p = 0; p < waiting; ++p) add(rows, first + picked[p], a[picked[p]], w);
+}
+
+template <class Value, class Index>
+inline void add_tile(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
+                     const double* a, double* w) {
+  for (int64_t i = 0; i < count; ++i)
+    if (a[i] != 0) add(rows, first + i, a[i], w);
+}
+
+template <class Value, class F>
+inline void each_value(const DenseRows<Value>& rows, int64_t i, F&& f) {
+  const Value* x = row(rows, i);
+  for (int64_t j = 0; j < rows.d; ++j) f(j, double(x[j]));
+}
+
+template <class Value, class Index, class F>
+inline void each_value(const CsrRows<Value, Index>& rows, int64_t i, F&& f) {
+  for (Index j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j)
+    f(int64_t(rows.indices[j]), double(rows.data[j]));
+}
+
+}  // namespace separatrix::SEPARATRIX_LEVEL

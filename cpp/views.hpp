@@ -1,0 +1,105 @@
+// Plain structs that cross from module.cpp to the loops of every instruction-set level.
+//
+// No functions live here: a function would be compiled once per level and merged by the
+// linker, and the baseline could end up running AVX-512 code.
+#pragma once
+#include <cstdint>
+
+namespace separatrix {
+
+// Rows stored one after another, d values each.
+template <class Value>
+struct DenseRows {
+  const Value* data;
+  int64_t n, d;
+};
+
+// Compressed sparse rows. `indptr` may be a slice of a larger matrix's: its entries index
+// `data` and `indices` as they are, so that a block of rows needs no copy.
+template <class Value, class Index>
+struct CsrRows {
+  const Value* data;
+  const Index* indices;
+  const Index* indptr;
+  int64_t n, d;
+};
+
+// In the order of this enum, and of `losses.COMPILED` in Python.
+enum class LossId : int { perceptron, logistic, squared, tanh_squared, hinge, squared_hinge };
+
+// Asked every few thousand values; true means: leave the loop as soon as possible.
+using ShouldStop = bool (*)();
+
+// One online pass. Weights are scale * v (bias apart), so that an L2 decay of all of them
+// is one multiplication.
+struct OnlinePass {
+  LossId loss;
+  const double* y;        // -1 or +1
+  const double* weight;   // of rows, or null for 1 each
+  double weight_scale;    // (number of rows) / (sum of weights): a row's step is step * weight * this
+  const int64_t* order;   // rows to visit, or null for 0, 1, 2, ...
+  int64_t count;          // how many
+  const double* steps;    // one per batch, or a single one
+  bool constant_step;
+  double l2;
+  int64_t batch;          // rows per update
+  bool intercept;
+  int64_t max_updates;    // leave after this many changed batches
+  double* v;              // (d + 1), bias last, bias not scaled
+  double* scale;
+  // Running sum of the weights after every batch, or null. With the area A = sum of scales,
+  // the sum since the last fold is A * v - lag: O(1) per batch without an update. The state
+  // is left unfolded, so that a pass may be taken in pieces with the same bits.
+  double* sum;            // (d + 1)
+  double* lag;            // (d + 1); the last entry is unused
+  double* area;
+  int64_t* log;           // updated rows in order, or null; room for `count`
+  ShouldStop should_stop;
+  // Results.
+  double loss_sum;        // weighted, each row scored before its update
+  double mistakes;        // weighted
+  int64_t updates;        // rows that moved the weights
+  int64_t position;       // rows visited
+  bool stopped;
+};
+
+// Value, gradient and curvature of the weighted loss over some rows.
+struct BatchPass {
+  LossId loss;
+  const double* y;
+  const double* weight;   // or null
+  const double* w;        // (d + 1), bias last
+  double* gradient;       // (d + 1), added to; or null
+  double* curvature;      // (n), weight * second derivative; or null
+  ShouldStop should_stop;
+  double loss_sum;
+  double mistakes;
+  bool stopped;
+};
+
+template <class Rows>
+struct LoopsFor {
+  void (*online)(const Rows&, OnlinePass&);
+  void (*batch)(const Rows&, BatchPass&);
+  // out (n, k) = rows . weights' for weights (k, d + 1)
+  bool (*scores)(const Rows&, const double* weights, int64_t k, double* out, ShouldStop);
+  // out (k, d + 1) += coefficients' . (rows, 1) for coefficients (n, k)
+  bool (*combine)(const Rows&, const double* coefficients, int64_t k, double* out, ShouldStop);
+  // out (d + 1) += (rows, 1)' diag(curvature) (rows, 1) v
+  bool (*hessian_product)(const Rows&, const double* curvature, const double* v, double* out,
+                          ShouldStop);
+  // sum (d) += sum of weight * x, squares (d) += sum of weight * x^2
+  bool (*moments)(const Rows&, const double* weight, double* sum, double* squares, ShouldStop);
+};
+
+struct Table {
+  const char* level;
+  LoopsFor<DenseRows<float>> dense_float;
+  LoopsFor<DenseRows<double>> dense_double;
+  LoopsFor<CsrRows<float, int32_t>> csr_float_int;
+  LoopsFor<CsrRows<double, int32_t>> csr_double_int;
+  LoopsFor<CsrRows<float, int64_t>> csr_float_long;
+  LoopsFor<CsrRows<double, int64_t>> csr_double_long;
+};
+
+}  // namespace separatrix

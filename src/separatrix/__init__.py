@@ -1,0 +1,66 @@
+"""Linear classifiers trained by minimising a loss.
+
+Two estimators, :class:`Perceptron` and :class:`LinearClassifier`; underneath, a loss, a
+penalty, a way to descend and data, each of which can be used by itself.
+"""
+
+from importlib.metadata import version as _version
+
+from . import losses, schedules
+from .config import show_config
+from .data import ArraySource, Block, Source
+from .descend import Descent, gradient_descent
+from .estimators import LinearClassifier, Perceptron
+from .losses import Loss, MarginLoss, get_loss
+from .minimize import Info, Result, Stop, minimize
+from .objective import Objective
+from .penalties import L2
+from .schedules import Constant, InverseScaling, Pegasos, StepDecay
+from .solvers import (
+    LBFGS,
+    BatchPerceptron,
+    GradientDescent,
+    LeastSquares,
+    Newton,
+    Rosenblatt,
+    Solver,
+    Step,
+)
+from .trace import Trace
+
+__version__ = _version("separatrix")
+
+__all__ = [
+    "L2",
+    "LBFGS",
+    "ArraySource",
+    "BatchPerceptron",
+    "Block",
+    "Constant",
+    "Descent",
+    "GradientDescent",
+    "Info",
+    "InverseScaling",
+    "LeastSquares",
+    "LinearClassifier",
+    "Loss",
+    "MarginLoss",
+    "Newton",
+    "Objective",
+    "Pegasos",
+    "Perceptron",
+    "Result",
+    "Rosenblatt",
+    "Solver",
+    "Source",
+    "Step",
+    "StepDecay",
+    "Stop",
+    "Trace",
+    "get_loss",
+    "gradient_descent",
+    "losses",
+    "minimize",
+    "schedules",
+    "show_config",
+]

@@ -1,0 +1,98 @@
+"""Rows in memory: dense or sparse, and memory-mapped files that look like arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import loops
+from ..loops import CsrRows, Rows
+from ..typing import AnyArray, Array, Ints
+from .pool import n_threads, ordered_sum
+from .source import Block, Source
+
+BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
+MOST_BLOCKS = 64
+
+
+class ArraySource(Source):
+    """Rows, labels and weights in arrays, never copied.
+
+    ``X`` is C-contiguous float32 or float64, or :class:`separatrix.loops.CsrRows`.
+    """
+
+    def __init__(
+        self,
+        X: Rows,
+        y: AnyArray,
+        classes: AnyArray,
+        weight: Array | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.X, self.y, self.weight, self.classes = X, y, weight, classes
+        self.n_jobs = n_jobs
+        self.n_features = loops.shape(X)[1]
+
+    @cached_property
+    def present(self) -> Ints | None:
+        """Rows whose weight is not zero; None if that is all of them."""
+        if self.weight is None or np.all(self.weight != 0.0):
+            return None
+        return np.flatnonzero(self.weight)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows whose weight is not zero."""
+        return len(self.y) if self.present is None else len(self.present)
+
+    @cached_property
+    def weight_sum(self) -> float:
+        """Sum of the weights."""
+        return float(len(self.y)) if self.weight is None else float(self.weight.sum())
+
+    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Block]:
+        """All rows as one block, as they stand or in a random order."""
+        order = self.present
+        if rng is not None:
+            order = rng.permutation(len(self.y) if order is None else order)
+        yield Block(self.X, self.y, self.weight, 0, order)
+
+    @cached_property
+    def _parts(self) -> list[Block]:
+        n = len(self.y)
+        if isinstance(self.X, CsrRows):
+            each = self.X.data.itemsize + self.X.indices.itemsize
+            row_bytes = each * len(self.X.data) / max(n, 1)
+        else:
+            row_bytes = self.X.itemsize * self.n_features
+        size = max(1, int(BLOCK_BYTES / max(row_bytes, 1)), -(-n // MOST_BLOCKS))
+        return [
+            Block(
+                loops.part(self.X, start, start + size),
+                self.y[start : start + size],
+                None if self.weight is None else self.weight[start : start + size],
+                start,
+            )
+            for start in range(0, n, size)
+        ]
+
+    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Sum of ``part(block)`` over blocks that depend on the shape of X alone."""
+        return ordered_sum(part, self._parts, n_threads(self.n_jobs))
+
+
+def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
+    """Scores (n, k) of rows that have no labels."""
+    n = loops.shape(X)[0]
+    out = np.empty((n, len(W)))
+
+    def part(block: Block) -> tuple[Any, ...]:
+        stop = block.start + loops.shape(block.X)[0]
+        loops.scores(block.X, W, out[block.start : stop])
+        return ()
+
+    ArraySource(X, out, np.empty(0), n_jobs=n_jobs).total(part)
+    return out

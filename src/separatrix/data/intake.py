@@ -1,0 +1,147 @@
+"""Where data is checked, once: what passes here is never checked again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from ..loops import CsrRows, Rows
+from ..typing import AnyArray, Array
+from .arrays import ArraySource
+
+ClassWeight = Mapping[Any, float] | str | None
+
+
+def check_rows(X: Any, owner: Any = None) -> Rows:
+    """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if it must be."""
+    X = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", estimator=owner,
+        input_name="X",
+    )  # fmt: skip
+    if not sp.issparse(X):
+        return np.asarray(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    index = X.indices.dtype
+    return CsrRows(X.data, X.indices, X.indptr.astype(index, copy=False), X.shape[1])
+
+
+def check_labels(y: Any) -> AnyArray:
+    """Labels of a classification as a 1-d array."""
+    if y is None:
+        raise ValueError(
+            "This classifier requires y to be passed, but the target y is None: pass the labels."
+        )
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    return np.asarray(y)
+
+
+def check_classes(classes: AnyArray, y: AnyArray) -> AnyArray:
+    """Exactly two classes, or an error that says what there is."""
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is "
+            f"{type_of_target(y)}: {len(classes)} classes. Fit one class against the rest, "
+            f"e.g. with sklearn.multiclass.OneVsRestClassifier."
+        )
+    if len(classes) < 2:
+        raise ValueError(
+            f"A classifier needs rows of two classes, but y has only one class: "
+            f"{classes.tolist()!r}."
+        )
+    return classes
+
+
+def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array | None:
+    """One finite weight >= 0 per row, not all zero; None stays None: 1 each."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=dtype)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar: sample_weight has shape {weight.shape}, "
+            f"expected ({n},), one weight per row."
+        )
+    if not np.all(np.isfinite(weight)):
+        raise ValueError("sample_weight contains NaN or infinity; every weight must be finite.")
+    if weight.min() < 0.0:
+        raise ValueError(f"sample_weight must not be negative, got {weight.min()}.")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row: no row is left to learn from.")
+    return weight
+
+
+def signs(y: AnyArray, classes: AnyArray) -> Array:
+    """-1.0 and +1.0 for the smaller and the larger class."""
+    return np.where(y == classes[1], 1.0, -1.0)
+
+
+def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
+    """Classes that have a row of positive weight, sorted."""
+    classes: AnyArray = np.unique(y if weight is None else y[weight != 0.0])
+    return classes
+
+
+def labelled_source(
+    X: Rows,
+    y: Any,
+    *,
+    classes: AnyArray | None = None,
+    sample_weight: Any = None,
+    class_weight: ClassWeight = None,
+    n_jobs: int | None = None,
+) -> ArraySource:
+    """Rows that passed ``check_rows``, with their labels and weights, ready to train on."""
+    y = check_labels(y)
+    n = len(y)
+    check_consistent_length(X.indptr[1:] if isinstance(X, CsrRows) else X, y)
+    weight = check_weights(sample_weight, n)
+    found = present_classes(y, weight)
+    if classes is None:
+        classes = check_classes(found, y)
+    elif unknown := sorted(set(found.tolist()) - set(classes.tolist())):
+        raise ValueError(
+            f"y has the labels {unknown!r}, which are not among the classes "
+            f"{classes.tolist()!r} told at first: pass classes=[...] with every label that will "
+            f"ever come to the first call of partial_fit."
+        )
+    if class_weight is not None:
+        per_class = class_weights(class_weight, classes, y, weight)
+        weight = np.where(y == classes[1], per_class[1], per_class[0]) * (
+            1.0 if weight is None else weight
+        )
+        weight = check_weights(weight, n)
+        if classes is found:
+            check_classes(present_classes(y, weight), y)
+    return ArraySource(X, signs(y, classes), classes, weight, n_jobs)
+
+
+def class_weights(
+    class_weight: ClassWeight, classes: AnyArray, y: AnyArray, weight: Array | None
+) -> Array:
+    """A weight for each class; "balanced" counts rows by their weight."""
+    if isinstance(class_weight, str) and class_weight != "balanced":
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+    if not isinstance(class_weight, (str, Mapping)):
+        raise TypeError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+    if isinstance(class_weight, Mapping):
+        if unknown := [label for label in class_weight if label not in classes]:
+            raise ValueError(
+                f"class_weight has the labels {unknown!r}, which are not among the classes "
+                f"{classes.tolist()!r}."
+            )
+        return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    result: Array = compute_class_weight(
+        class_weight, classes=classes, y=y, sample_weight=weight
+    ).astype(np.float64)
+    return result

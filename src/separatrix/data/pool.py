@@ -1,0 +1,135 @@
+"""The threads that work on blocks: one pool, made when first needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import joblib
+from threadpoolctl import ThreadpoolController
+
+_pool: ThreadPoolExecutor | None = None
+_size = 0
+_guard = threading.Lock()
+_inside = threading.local()
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """How many threads ``n_jobs`` means here: joblib's rule; None: all, but 1 in a worker."""
+    if n_jobs is None:
+        return 1 if _in_worker() else int(joblib.cpu_count())
+    return int(joblib.effective_n_jobs(n_jobs))
+
+
+def _in_worker() -> bool:
+    if getattr(_inside, "pool", False) or "JOBLIB_SPAWNED_PROCESS" in os.environ:
+        return True
+    if joblib.parallel.get_active_backend()[0].nesting_level:
+        return True
+    if "distributed" in sys.modules:
+        try:
+            sys.modules["distributed"].get_worker()
+        except ValueError:
+            return False
+        return True
+    return False
+
+
+def _executor(threads: int) -> ThreadPoolExecutor:
+    global _pool, _size
+    with _guard:
+        if _pool is None or _size < threads:
+            _pool = ThreadPoolExecutor(threads, "separatrix", initializer=_enter)
+            _size = threads
+        return _pool
+
+
+def _enter() -> None:
+    _inside.pool = True
+
+
+def _drop_in_child() -> None:
+    """A forked child has none of its parent's threads, and must not wait for them."""
+    global _pool, _size, _guard
+    _pool, _size, _guard = None, 0, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_drop_in_child)
+
+
+class _OrderedSum:
+    """Adds parts in the order of their numbers, whichever comes first, and keeps few."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[int, tuple[Any, ...]] = {}
+        self.added = 0
+        self.sum: tuple[Any, ...] = ()
+
+    def add(self, number: int, part: tuple[Any, ...]) -> None:
+        self.waiting[number] = part
+        while self.added in self.waiting:
+            following = self.waiting.pop(self.added)
+            self.sum = tuple(map(_plus, self.sum, following)) if self.added else following
+            self.added += 1
+
+
+def _plus(a: Any, b: Any) -> Any:
+    a += b  # in place for arrays: a part's arrays are its own
+    return a
+
+
+def ordered_sum(
+    part: Callable[[Any], tuple[Any, ...]], blocks: list[Any], threads: int
+) -> tuple[Any, ...]:
+    """Sum of ``part(block)`` in the order of the blocks, with the same bits on any threads."""
+    result = _OrderedSum()
+    threads = min(threads, len(blocks))
+    if threads <= 1 or getattr(_inside, "pool", False):
+        for number, block in enumerate(blocks):
+            result.add(number, part(block))
+        return result.sum
+
+    numbers = iter(range(len(blocks)))
+    lock = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                number = next(numbers, None)
+            if number is None:
+                return
+            done = part(blocks[number])
+            with lock:
+                result.add(number, done)
+
+    executor = _executor(threads)
+    futures = [executor.submit(work) for _ in range(threads)]
+    try:
+        wait(futures)
+    except BaseException:
+        with lock:
+            for _ in numbers:
+                pass  # nobody takes another block
+        raise
+    for future in futures:
+        future.result()
+    return result.sum
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS on one thread: its number of threads changes the last bits of a result."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield

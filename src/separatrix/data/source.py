@@ -1,0 +1,56 @@
+"""What every place that holds rows offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..loops import Rows
+from ..typing import AnyArray, Array, Ints
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows, and where they stand in the whole."""
+
+    X: Rows
+    y: AnyArray
+    weight: Array | None
+    start: int
+    order: Ints | None = None
+    """Rows of the block to visit, in this order; None: all, as they stand."""
+
+
+class Source(ABC):
+    """Rows, labels and weights: in memory, in files, on a cluster.
+
+    For two classes ``y`` is -1.0 or +1.0, the larger class +1.
+    """
+
+    n_features: int
+    classes: AnyArray
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """Number of rows whose weight is not zero: the others are as if absent."""
+
+    @property
+    @abstractmethod
+    def weight_sum(self) -> float:
+        """Sum of the weights of all rows."""
+
+    @abstractmethod
+    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Block]:
+        """For solvers that go row by row: as they stand, or in a random order."""
+
+    @abstractmethod
+    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """For batch solvers: the sum of ``part(block)`` over all blocks, entry by entry.
+
+        Block boundaries and the order of summation do not depend on the number of threads.
+        """

@@ -1,0 +1,271 @@
+"""What the estimators share: from data and parameters to a fitted model, all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..data import ArraySource
+from ..data.arrays import scores
+from ..data.intake import check_classes, check_labels, check_rows, labelled_source
+from ..losses import Loss
+from ..minimize import Result, Stop, minimize
+from ..objective import Objective
+from ..penalties import L2
+from ..progress import progress_line
+from ..solvers import Solver, State
+from ..trace import Trace
+from ..typing import AnyArray, Array, Ints
+from . import parameters
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Hyper-parameters after their check."""
+
+    loss: Loss
+    l2: float
+    stop: Stop
+    keep: str
+
+
+class LinearModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A linear classifier for two classes, whatever trains it."""
+
+    # Set by subclasses' __init__.
+    start: Any
+    fit_intercept: bool
+    class_weight: Any
+    warm_start: bool
+    random_state: Any
+    callbacks: Any
+    verbose: bool
+    # Set by fit.
+    coef_: Array
+    intercept_: Array
+    classes_: AnyArray
+    n_iter_: int
+    n_updates_: int
+    converged_: bool
+    stop_: str
+    history_: dict[str, AnyArray]
+    trace_: Trace
+    n_features_in_: int
+    _resume: tuple[Solver, State]
+
+    def _plan(self) -> Plan:
+        raise NotImplementedError
+
+    def _solver(self, objective: Objective, partial: bool) -> Solver:
+        raise NotImplementedError
+
+    # ---- training ------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Objective, Result]:
+        plan = self._checked_plan()
+        source = self._source(X, y, sample_weight)
+        objective = Objective(plan.loss, L2(plan.l2), source, self.fit_intercept)
+        solver = self._solver(objective, partial=False)
+        seed = parameters.seed(self.random_state)
+        W = self._start(objective, seed)
+        result = self._minimize(plan, objective, solver, seed, W, None)
+        self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
+        self.history_ = result.history
+        return objective, result
+
+    def _partial_fit(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any
+    ) -> tuple[Objective, Result]:
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once, and partial_fit sees a few at a "
+                "time: compute the weights with sklearn.utils.class_weight.compute_class_weight "
+                "and pass them as a dict, class_weight={label: weight, ...}"
+            )
+        plan = self._checked_plan()
+        first = not hasattr(self, "classes_")
+        known = self._told_classes(y, classes, first)
+        source = self._source(X, y, sample_weight, classes=known, reset=first)
+        objective = Objective(plan.loss, L2(plan.l2), source, self.fit_intercept)
+        solver = self._solver(objective, partial=True)
+        if not solver.by_row:
+            raise ValueError(
+                f"{solver!r} needs all rows at once and cannot go on with a few; use "
+                "solver=GradientDescent(batch_size=1), or 'auto', which means it here"
+            )
+        W, state, seed = self._where_it_stands(objective, solver, first)
+        plan = Plan(plan.loss, plan.l2, Stop(max_iter=1, no_mistakes=plan.stop.no_mistakes),
+                    plan.keep)  # fmt: skip
+        result = self._minimize(plan, objective, solver, seed, W, state)
+        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        self.n_updates_ = getattr(self, "n_updates_", 0) + self.trace_.n_updates
+        before = getattr(self, "history_", None)
+        self.history_ = result.history if before is None else _longer(before, result.history)
+        return objective, result
+
+    def _checked_plan(self) -> Plan:
+        parameters.flag("fit_intercept", self.fit_intercept)
+        parameters.flag("warm_start", self.warm_start)
+        parameters.flag("verbose", self.verbose)
+        parameters.callables("callbacks", self.callbacks)
+        return self._plan()
+
+    def _source(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, reset: bool = True
+    ) -> ArraySource:
+        rows = check_rows(X, owner=self)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return labelled_source(
+            rows, y, classes=classes, sample_weight=sample_weight,
+            class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
+        )  # fmt: skip
+
+    def _told_classes(self, y: Any, classes: Any, first: bool) -> AnyArray:
+        """Classes known before this call, or told by it."""
+        y = check_labels(y)
+        if classes is not None:
+            told: AnyArray = np.unique(classes)
+            if not first and not np.array_equal(told, self.classes_):
+                raise ValueError(
+                    f"classes={told.tolist()!r} differ from those of the first call, "
+                    f"{self.classes_.tolist()!r}; start a new model for other classes"
+                )
+            return check_classes(told, told)
+        if not first:
+            return self.classes_
+        found: AnyArray = np.unique(y)
+        if len(found) < 2:
+            raise ValueError(
+                f"the first call of partial_fit got rows of only one class, {found.tolist()!r}: "
+                "pass classes=[...] with every label that will ever come"
+            )
+        return check_classes(found, y)
+
+    def _where_it_stands(
+        self, objective: Objective, solver: Solver, first: bool
+    ) -> tuple[Array, State | None, int]:
+        """Weights, state and seed to go on from."""
+        if first:
+            seed = parameters.seed(self.random_state)
+            return self._start(objective, seed), None, seed
+        W, seed = self._weights(), self.trace_.seed
+        used, state = self._resume
+        return (W, state, seed) if used == solver else (W, None, seed)
+
+    def _start(self, objective: Objective, seed: int) -> Array:
+        """The weights to begin with."""
+        if self.warm_start and hasattr(self, "coef_"):
+            return self._warm(objective)
+        if not isinstance(self.start, str):
+            return parameters.start_array(self.start, objective.shape, self.fit_intercept)
+        start = parameters.choice("start", self.start, ("zeros", "random", "sum"))
+        if start == "zeros":
+            return np.zeros(objective.shape)
+        if start == "sum":
+            return objective.label_sum()
+        W = np.random.default_rng((seed, 2**32)).standard_normal(objective.shape)
+        W[:, -1] *= self.fit_intercept
+        return W
+
+    def _warm(self, objective: Objective) -> Array:
+        if not np.array_equal(self.classes_, objective.source.classes):
+            raise ValueError(
+                f"warm_start=True, but the labels {objective.source.classes.tolist()!r} are not "
+                f"those of the earlier fit, {self.classes_.tolist()!r}; set warm_start=False"
+            )
+        W = self._weights()
+        if W.shape != objective.shape:
+            raise ValueError(
+                f"warm_start=True, but X has {objective.shape[1] - 1} features and the earlier "
+                f"fit had {W.shape[1] - 1}; set warm_start=False"
+            )
+        W[:, -1] *= self.fit_intercept
+        return W
+
+    def _minimize(
+        self,
+        plan: Plan,
+        objective: Objective,
+        solver: Solver,
+        seed: int,
+        W: Array,
+        state: State | None,
+    ) -> Result:
+        source = objective.source
+        self.trace_ = Trace(
+            solver, plan.loss, plan.l2, self.fit_intercept, self.class_weight, source.classes, W,
+            seed, len(source.y) if isinstance(source, ArraySource) else source.n_rows, state,
+        )  # fmt: skip
+        result = minimize(
+            objective, solver, stop=plan.stop, callbacks=self.callbacks, seed=seed, start=W,
+            state=state, keep=plan.keep, trace=self.trace_, progress=progress_line(self.verbose),
+        )  # fmt: skip
+        self.classes_ = source.classes
+        self.coef_, self.intercept_ = result.weights[:, :-1].copy(), result.weights[:, -1].copy()
+        self.stop_ = result.stop
+        self.converged_ = result.stop in ("no mistakes", "tol", "optimal")
+        self._resume = (solver, result.state)
+        return result
+
+    @property
+    def embedding_strengths_(self) -> Ints:
+        """How often each row moved the weights, (n,); for solvers that tell rows apart."""
+        check_is_fitted(self)
+        if self.trace_.strengths is None:
+            raise AttributeError(
+                f"{self.trace_.solver!r} moves the weights with all rows at once: there is no "
+                "count per row"
+            )
+        return self.trace_.strengths
+
+    # ---- use -----------------------------------------------------------------------------
+
+    def _weights(self) -> Array:
+        return np.concatenate([self.coef_, self.intercept_[:, None]], axis=1)
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed score ``w.x + b`` of each row, (n,); above 0 for the larger class."""
+        check_is_fitted(self)
+        rows = check_rows(X, owner=self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        result: Array = scores(rows, self._weights(), getattr(self, "n_jobs", None))[:, 0]
+        return result
+
+    def predict(self, X: Any) -> AnyArray:
+        """Class of each row; on the boundary the larger one."""
+        above = self.decision_function(X) >= 0.0
+        return self.classes_[above.astype(np.intp)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[Self]:
+        """If the fit fails, the estimator is as it was before."""
+        before = dict(vars(self))
+        try:
+            yield self
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+
+def _longer(before: dict[str, AnyArray], after: dict[str, AnyArray]) -> dict[str, AnyArray]:
+    """A history continued: passes and seconds count on."""
+    shifted = dict(after)
+    for name in ("pass", "seconds"):
+        shifted[name] = after[name] + before[name][-1]
+    return {name: np.concatenate([before[name], shifted[name]]) for name in before}

@@ -1,0 +1,369 @@
+"""The two estimators: the perceptron as taught, and the minimiser of any loss."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from ..losses import Loss, PerceptronLoss, get_loss
+from ..minimize import Callback, Result, Stop
+from ..objective import Objective
+from ..schedules import LearningRate, as_schedule
+from ..solvers import BatchPerceptron, GradientDescent, Rosenblatt, Solver, choose
+from ..typing import Array
+from . import parameters
+from .base import LinearModel, Plan
+
+
+class Perceptron(LinearModel):
+    """Rosenblatt's perceptron, online or batch, for two classes.
+
+    A row is a mistake when ``y * (w.x + b) <= 0``; then ``(w, b) += learning_rate * y * (x, 1)``.
+    From zero, with a constant step and no penalty, the step only rescales the weights: such a
+    run is done with step 1 and scaled at the end, so that rounding cannot lead it astray.
+
+    Parameters
+    ----------
+    max_iter : int
+        Most passes over the data.
+    update : {"online", "batch"}
+        After each mistaken row, or once per pass with the sum of all of them.
+    learning_rate : number, schedule or callable
+        Step size, or ``t -> step size`` with t counting rows (online) or passes (batch).
+    l2 : float
+        Penalty: every row first shrinks w by ``1 - 2 * learning_rate * l2``. Online only.
+    start : {"zeros", "random", "sum"} or array
+        First weights: (d + 1,) or (1, d + 1), bias last. "sum" is the sum of y * (x, 1).
+    shuffle : bool
+        A fresh permutation of the rows every pass, from one seed; else the order given.
+    keep : {"auto", "last", "best", "average"}
+        Which weights to keep: the last; those of the pass end with the fewest mistakes; the
+        mean after every row. "auto": the last after a pass without mistakes, else whichever
+        of average and best makes fewer mistakes in training (ties: average). With
+        ``partial_fit``, whose calls are one pass each, the best is the last.
+    patience : int or None
+        Stop after so many passes in a row without progress: no pass met fewer mistakes than
+        the best before it.
+    max_norm : float or None
+        Stop when the norm of (w, b) exceeds it. On data that cannot be separated the weights
+        stay bounded, so it may never be reached and proves nothing.
+    tol : float or None
+        Stop when the loss met in a pass and the weights barely change.
+    fit_intercept : bool
+        Whether there is a bias.
+    class_weight : dict, "balanced" or None
+        Weights of the classes, times the sample weights.
+    warm_start : bool
+        Begin with the weights of the fit before.
+    random_state : int, Generator, RandomState or None
+        Seed of the shuffles and of ``start="random"``.
+    callbacks : sequence of callables
+        ``callback(step, info) -> bool | None`` after every pass; true stops. ``step`` has
+        ``weights``, ``mistakes``, ``objective``, ``rows`` and ``state``; ``info`` has
+        ``iteration``, ``objective``, ``mistakes``, ``norm`` and ``seconds``.
+    verbose : bool
+        A live line on stderr.
+
+    Attributes
+    ----------
+    coef_ : array (1, d)
+    intercept_ : array (1,)
+    classes_ : array (2,)
+        The larger class is +1.
+    n_iter_, n_updates_ : int
+        Passes, and row updates; in the batch rule every mistaken row counts.
+    embedding_strengths_ : array (n,)
+        How often each row was a mistake.
+    stop_ : str
+        "no mistakes", "cycle", "max_iter", "max_norm", "tol", "no progress", "callback" or
+        "interrupted". "no mistakes" (only for l2 = 0) is a proof that the data is separated;
+        "cycle", for a fixed order and a constant step, one that this run would go on for ever.
+    converged_ : bool
+    history_ : dict of arrays
+        ``pass``, ``objective``, ``mistakes``, ``norm``, ``seconds``: one entry per pass.
+        Objective and mistakes are those met during the pass, each row before its update.
+    trace_ : Trace
+        ``for step in clf.trace_.replay(X, y)`` gives every intermediate weight vector.
+    n_features_in_ : int
+    feature_names_in_ : array
+        If X had names.
+
+    Examples
+    --------
+    >>> from separatrix import Perceptron
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
+    >>> clf = Perceptron(shuffle=False).fit(X, y)
+    >>> clf.coef_, clf.intercept_, clf.n_iter_, clf.stop_
+    (array([[3., 2.]]), array([-4.]), 9, 'no mistakes')
+    """
+
+    def __init__(
+        self,
+        max_iter: int = 1000,
+        *,
+        update: str = "online",
+        learning_rate: LearningRate = 1.0,
+        l2: float = 0.0,
+        start: Any = "zeros",
+        shuffle: bool = True,
+        keep: str = "auto",
+        patience: int | None = 20,
+        max_norm: float | None = None,
+        tol: float | None = None,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: bool = False,
+    ) -> None:
+        self.max_iter = max_iter
+        self.update = update
+        self.learning_rate = learning_rate
+        self.l2 = l2
+        self.start = start
+        self.shuffle = shuffle
+        self.keep = keep
+        self.patience = patience
+        self.max_norm = max_norm
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on all rows until a rule stops it."""
+        with self._all_or_nothing():
+            self._fit(X, y, sample_weight)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """One pass over these rows, going on from the calls before."""
+        with self._all_or_nothing():
+            self._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _plan(self) -> Plan:
+        l2 = parameters.number("l2", self.l2) or 0.0
+        parameters.choice("update", self.update, ("online", "batch"))
+        parameters.flag("shuffle", self.shuffle)
+        as_schedule(self.learning_rate, l2)
+        keep = parameters.choice("keep", self.keep, ("auto", "last", "best", "average"))
+        stop = Stop(
+            max_iter=parameters.whole("max_iter", self.max_iter) or 1,
+            no_mistakes=l2 == 0.0,
+            tol=parameters.number("tol", self.tol, optional=True),
+            max_norm=parameters.number("max_norm", self.max_norm, optional=True),
+            patience=parameters.whole("patience", self.patience, optional=True),
+        )
+        return Plan(PerceptronLoss(), l2, stop, keep)
+
+    def _solver(self, objective: Objective, partial: bool) -> Solver:
+        average = self.keep in ("auto", "average")
+        if self.update == "online":
+            return Rosenblatt(self.learning_rate, self.shuffle, average)
+        if partial:
+            raise ValueError(
+                "partial_fit goes row by row, and update='batch' needs all rows at once; use "
+                "update='online'"
+            )
+        return BatchPerceptron(self.learning_rate, average)
+
+
+def _has_probability(estimator: LinearClassifier) -> bool:
+    try:
+        loss = get_loss(estimator.loss)
+    except (TypeError, ValueError):
+        return False
+    if hasattr(loss, "probability"):
+        return True
+    raise AttributeError(
+        f"loss={loss.name!r} defines no probability; use loss='logistic', or "
+        "sklearn.calibration.CalibratedClassifierCV around this classifier"
+    )
+
+
+class LinearClassifier(LinearModel):
+    """Minimises ``mean of loss(y * (w.x + b)) + l2 * |w|^2`` for two classes.
+
+    The bias is not penalised, the mean is weighted, and the objective is the same for every
+    solver: scikit-learn's ``C`` is ``1 / (2 * l2 * n)``.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        "logistic", "squared", "hinge", "squared_hinge", "tanh_squared", "perceptron", or an
+        object, e.g. of your own subclass of :class:`separatrix.MarginLoss`.
+    l2 : float
+        Strength of the penalty.
+    solver : "auto" or Solver
+        ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...
+        "auto" chooses by loss and shape, and ``solver_`` says which and why.
+    start : {"zeros", "random", "sum"} or array
+        First weights: (d + 1,) or (1, d + 1), bias last.
+    max_iter : int
+        Most passes or iterations.
+    tol : float or None
+        Stop when the objective changes by no more than ``tol`` of itself, and the weights
+        barely move or the solver expects little more.
+    fit_intercept, class_weight, warm_start, random_state, callbacks, verbose
+        As in :class:`Perceptron`.
+    n_jobs : int or None
+        Threads; None: all of this process's. The result does not depend on it.
+
+    Attributes
+    ----------
+    objective_ : float
+        The objective at ``coef_`` and ``intercept_``, exactly.
+    solver_ : Solver
+        The solver used; its text says why, if it was chosen by "auto".
+    stop_ : str
+        "tol", "optimal" (closed form), "max_iter", "cycle", "callback" or "interrupted".
+    coef_, intercept_, classes_, n_iter_, n_updates_, converged_, history_, trace_
+        As in :class:`Perceptron`.
+    embedding_strengths_ : array (n,)
+        For solvers that go row by row with a loss that leaves some rows alone.
+
+    Notes
+    -----
+    With ``loss="perceptron"`` the objective is least at (w, b) = 0, and with l2 > 0 only there:
+    a solver that "converges" there has learned nothing. So this loss keeps the weights with the
+    fewest mistakes met on the way, and returns zeros only if no others got a row right.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix import LinearClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = LinearClassifier(l2=1e-3).fit(X, y)
+    >>> clf.stop_, round(clf.objective_, 6), round(clf.score(X, y), 3)
+    ('tol', 0.112463, 0.961)
+    """
+
+    def __init__(
+        self,
+        loss: str | Loss = "logistic",
+        *,
+        l2: float = 1e-4,
+        solver: str | Solver = "auto",
+        start: Any = "zeros",
+        max_iter: int = 1000,
+        tol: float | None = 1e-6,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.l2 = l2
+        self.solver = solver
+        self.start = start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Minimise the objective on all rows."""
+        with self._all_or_nothing():
+            objective, result = self._fit(X, y, sample_weight)
+            self._finish(objective, result)
+        if self.stop_ == "max_iter":
+            warnings.warn(
+                f"{self.solver_!r} stopped at max_iter={self.max_iter} with the objective "
+                f"{self.objective_:.6g}, still falling: raise max_iter, scale the features, or "
+                "take another solver; a larger l2 or tol asks for less",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """One pass over these rows, going on from the calls before."""
+        with self._all_or_nothing():
+            objective, result = self._partial_fit(X, y, classes, sample_weight)
+            self._finish(objective, result)
+        return self
+
+    def _finish(self, objective: Objective, result: Result) -> None:
+        self.solver_ = self.trace_.solver
+        self.objective_ = objective.value(result.weights)[0]
+
+    def _plan(self) -> Plan:
+        loss = get_loss(self.loss)
+        l2 = parameters.number("l2", self.l2) or 0.0
+        parameters.number("n_jobs", self.n_jobs, least=-np.inf, optional=True)
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0; use 1, a larger number, -1 for all, or None")
+        stop = Stop(
+            max_iter=parameters.whole("max_iter", self.max_iter) or 1,
+            tol=parameters.number("tol", self.tol, optional=True),
+        )
+        return Plan(loss, l2, stop, "best" if isinstance(loss, PerceptronLoss) else "last")
+
+    def _solver(self, objective: Objective, partial: bool) -> Solver:
+        if isinstance(self.solver, Solver):
+            return self.solver
+        if self.solver != "auto":
+            raise ValueError(
+                f"solver must be 'auto' or a solver such as LBFGS(), Newton(), LeastSquares() or "
+                f"GradientDescent(batch_size=1), got {self.solver!r}"
+            )
+        if partial:
+            return GradientDescent(batch_size=1, reason="partial_fit goes row by row")
+        return choose(objective)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``solver__x=...`` replaces the solver by one with another x."""
+        nested = {
+            name.removeprefix("solver__"): params.pop(name)
+            for name in list(params)
+            if name.startswith("solver__")
+        }
+        if nested:
+            solver = params.get("solver", self.solver)
+            if not isinstance(solver, Solver):
+                raise ValueError(
+                    f"solver={solver!r} has no parameters to set: name a solver first, e.g. "
+                    "set_params(solver=GradientDescent(batch_size=32))"
+                )
+            known = [f.name for f in fields(solver) if f.name != "reason"]
+            if unknown := sorted(set(nested) - set(known)):
+                raise ValueError(
+                    f"Invalid parameter {unknown[0]!r} for solver {solver!r}. "
+                    f"Valid parameters are: {known!r}."
+                )
+            params["solver"] = replace(solver, **nested, reason="")
+        super().set_params(**params)
+        return self
+
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class, (n, 2); only for losses that define one."""
+        scores = self.decision_function(X)
+        loss: Any = get_loss(self.loss)
+        return np.column_stack([loss.probability(-scores), loss.probability(scores)])
+
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities, (n, 2), without underflow."""
+        scores = self.decision_function(X)
+        loss: Any = get_loss(self.loss)
+        return np.column_stack([loss.log_probability(-scores), loss.log_probability(scores)])

@@ -1,0 +1,367 @@
+"""The one door to the compiled module, each loop beside its plain-Python twin.
+
+A twin (``..._twin``) says in NumPy what its loop computes. It is the oracle of the tests, and
+what a user's own loss runs on: in batch sums only the loss itself is then called per block,
+online every row.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Union
+
+import numpy as np
+
+from . import _loops
+from .losses import (
+    Hinge,
+    Logistic,
+    Loss,
+    MarginLoss,
+    PerceptronLoss,
+    Squared,
+    SquaredHinge,
+    TanhSquared,
+)
+from .typing import AnyArray, Array, Ints
+
+# In the order of LossId in cpp/views.hpp. By exact type: a subclass may compute otherwise.
+COMPILED: dict[type[Loss], int] = {
+    loss: number
+    for number, loss in enumerate(
+        (PerceptronLoss, Logistic, Squared, TanhSquared, Hinge, SquaredHinge)
+    )
+}
+
+Interrupted = _loops.Interrupted
+request_stop = _loops.request_stop
+clear_stop = _loops.clear_stop
+stop_requested = _loops.stop_requested
+levels = _loops.levels
+level = _loops.level
+use_level = _loops.use_level
+compiler = _loops.compiler
+
+SMALLEST_SCALE = 1e-9  # as in cpp/online.hpp
+EVERY_UPDATE = 2**62
+
+if "SEPARATRIX_SIMD" in os.environ:
+    if os.environ["SEPARATRIX_SIMD"] not in levels():
+        raise ImportError(
+            f"SEPARATRIX_SIMD={os.environ['SEPARATRIX_SIMD']!r} is not usable on this machine; "
+            f"choose one of {', '.join(levels())} or unset it"
+        )
+    use_level(os.environ["SEPARATRIX_SIMD"])
+
+
+class CsrRows(NamedTuple):
+    """Sparse rows. ``indptr`` may be a slice of a larger matrix's, so a block is no copy."""
+
+    data: AnyArray
+    indices: AnyArray
+    indptr: AnyArray
+    n_features: int
+
+
+Rows = Union[AnyArray, CsrRows]
+
+
+def shape(rows: Rows) -> tuple[int, int]:
+    """Number of rows and of features."""
+    if isinstance(rows, CsrRows):
+        return len(rows.indptr) - 1, rows.n_features
+    return rows.shape[0], rows.shape[1]
+
+
+def part(rows: Rows, start: int, stop: int) -> Rows:
+    """Rows start, ..., stop - 1 without copying them."""
+    if isinstance(rows, CsrRows):
+        return rows._replace(indptr=rows.indptr[start : stop + 1])
+    return rows[start:stop]
+
+
+def pick(rows: Rows, at: Ints) -> Rows:
+    """A copy of some rows, in the order given; increasing runs of dense rows are no copy."""
+    if not isinstance(rows, CsrRows):
+        if len(at) and at[-1] - at[0] == len(at) - 1 and np.all(np.diff(at) == 1):
+            return rows[at[0] : at[-1] + 1]
+        return rows[at]
+    sizes = np.diff(rows.indptr)[at]
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(rows.indptr.dtype)
+    entries = np.repeat(rows.indptr[at] - indptr[:-1], sizes) + np.arange(indptr[-1])
+    return CsrRows(rows.data[entries], rows.indices[entries], indptr, rows.n_features)
+
+
+def dense(rows: Rows) -> Array:
+    """The rows as a float64 array: for blocks, never for the whole."""
+    if not isinstance(rows, CsrRows):
+        return rows.astype(np.float64, copy=False)
+    n, d = shape(rows)
+    out = np.zeros((n, d))
+    at = slice(rows.indptr[0], rows.indptr[-1])
+    out[np.repeat(np.arange(n), np.diff(rows.indptr)), rows.indices[at]] = rows.data[at]
+    return out
+
+
+# ---- online ------------------------------------------------------------------------------
+
+
+@dataclass
+class OnlineWeights:
+    """Weights while rows go by: ``scale * v`` (bias apart), and their running sum.
+
+    The decay of all weights is then one multiplication. With the area A = sum of the scales,
+    the sum of the weights since the last fold is ``A * v - lag``.
+    """
+
+    v: Array
+    scalars: Array  # scale, area
+    sum: Array | None = None
+    lag: Array | None = None
+
+    @classmethod
+    def start(cls, w: Array, sum: Array | None) -> OnlineWeights:
+        """From plain weights (d + 1,), and the sum so far if it is wanted."""
+        lag = None if sum is None else np.zeros_like(w)
+        return cls(w.copy(), np.array([1.0, 0.0]), None if sum is None else sum.copy(), lag)
+
+    @property
+    def weights(self) -> Array:
+        """Plain weights (d + 1,)."""
+        w = self.scalars[0] * self.v
+        w[-1] = self.v[-1]
+        return w
+
+    def fold(self) -> None:
+        """Put scale, area and lag into v and sum."""
+        if self.sum is not None and self.lag is not None:
+            self.sum[:-1] += self.scalars[1] * self.v[:-1] - self.lag[:-1]
+            self.lag[:-1] = 0.0
+        self.v[:-1] *= self.scalars[0]
+        self.scalars[:] = 1.0, 0.0
+
+
+class PassResult(NamedTuple):
+    """What one online pass met, each row scored before its update."""
+
+    loss_sum: float
+    mistakes: float
+    updates: int
+    position: int
+
+
+def online_pass(
+    rows: Rows,
+    y: Array,
+    loss: Loss,
+    weights: OnlineWeights,
+    *,
+    steps: Array,
+    weight: Array | None = None,
+    weight_scale: float = 1.0,
+    order: Ints | None = None,
+    l2: float = 0.0,
+    batch: int = 1,
+    intercept: bool = True,
+    max_updates: int = EVERY_UPDATE,
+    log: Ints | None = None,
+) -> PassResult:
+    """Visit rows in the given order and update the weights after every batch of them.
+
+    ``steps`` has one step size per batch, or a single one. ``weight_scale`` is the number of
+    rows over the sum of their weights. Updated rows are written to ``log``.
+    """
+    compiled = COMPILED.get(type(loss))
+    if compiled is None:
+        return online_pass_twin(
+            rows, y, loss, weights, steps=steps, weight=weight, weight_scale=weight_scale,
+            order=order, l2=l2, batch=batch, intercept=intercept, max_updates=max_updates, log=log,
+        )  # fmt: skip
+    return PassResult(
+        *_loops.online_pass(
+            rows, compiled, y, weight, weight_scale, order, steps, l2, batch, intercept,
+            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log,
+        )
+    )  # fmt: skip
+
+
+def online_pass_twin(
+    rows: Rows,
+    y: Array,
+    loss: Loss,
+    weights: OnlineWeights,
+    *,
+    steps: Array,
+    weight: Array | None = None,
+    weight_scale: float = 1.0,
+    order: Ints | None = None,
+    l2: float = 0.0,
+    batch: int = 1,
+    intercept: bool = True,
+    max_updates: int = EVERY_UPDATE,
+    log: Ints | None = None,
+) -> PassResult:
+    """``online_pass`` in Python."""
+    if not isinstance(loss, MarginLoss):
+        raise TypeError(f"{loss!r} is not a function of the margin")
+    v, scalars = weights.v, weights.scalars
+    visits = np.arange(shape(rows)[0]) if order is None else order
+    loss_sum = mistakes = 0.0
+    updates = position = 0
+    while position < len(visits) and updates < max_updates:
+        if stop_requested():
+            raise Interrupted("the loop was asked to stop before its end")
+        now = visits[position : position + batch]
+        step = float(steps[0 if len(steps) == 1 else position // batch])
+        slopes = []
+        for i in now:
+            at, x = _row(rows, i)
+            m = y[i] * (scalars[0] * (x @ v[:-1][at]) + v[-1])
+            c = 1.0 if weight is None else weight[i]
+            margin = np.array([m])
+            loss_sum += c * float(loss.phi(margin)[0])
+            mistakes += 0.0 if m > 0 else c
+            slopes.append(c * float(loss.slope(margin)[0]) * y[i])
+        if l2:
+            scalars[0] *= max(0.0, 1.0 - 2.0 * step * l2)
+            if scalars[0] < SMALLEST_SCALE:
+                weights.fold()
+        for i, slope in zip(now, slopes, strict=True):
+            if slope == 0.0:
+                continue
+            at, x = _row(rows, i)
+            change = -step * weight_scale * slope / len(now)
+            v[:-1][at] += change / scalars[0] * x
+            if weights.lag is not None:
+                weights.lag[:-1][at] += scalars[1] * (change / scalars[0]) * x
+            if intercept:
+                v[-1] += change
+            if log is not None:
+                log[updates] = i
+            updates += 1
+        if weights.sum is not None:
+            scalars[1] += scalars[0]
+            weights.sum[-1] += v[-1]
+        position += len(now)
+    return PassResult(loss_sum, mistakes, updates, position)
+
+
+def _row(rows: Rows, i: int) -> tuple[slice | AnyArray, Array]:
+    """Where a row's values stand, and the values."""
+    if isinstance(rows, CsrRows):
+        at = slice(rows.indptr[i], rows.indptr[i + 1])
+        return rows.indices[at], rows.data[at].astype(np.float64)
+    return slice(None), rows[i].astype(np.float64)
+
+
+# ---- batch -------------------------------------------------------------------------------
+
+
+def batch_pass(
+    rows: Rows,
+    y: AnyArray,
+    loss: Loss,
+    W: Array,
+    *,
+    weight: Array | None = None,
+    gradient: Array | None = None,
+    curvature: Array | None = None,
+) -> tuple[float, float]:
+    """Weighted sum of the losses and of the mistakes, in one read of the rows.
+
+    The weighted gradient (k, d + 1) is added to ``gradient``; weight times second derivative
+    of each row is written to ``curvature`` (n,).
+    """
+    compiled = COMPILED.get(type(loss))
+    if compiled is not None:
+        return _loops.batch_pass(rows, compiled, y, weight, W, gradient, curvature)
+    return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores, combine)
+
+
+def batch_pass_twin(
+    rows: Rows,
+    y: AnyArray,
+    loss: Loss,
+    W: Array,
+    *,
+    weight: Array | None = None,
+    gradient: Array | None = None,
+    curvature: Array | None = None,
+) -> tuple[float, float]:
+    """``batch_pass`` in NumPy."""
+    return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores_twin, combine_twin)
+
+
+def _batch_in_parts(
+    rows: Rows,
+    y: AnyArray,
+    loss: Loss,
+    W: Array,
+    weight: Array | None,
+    gradient: Array | None,
+    curvature: Array | None,
+    scores: Callable[[Rows, Array], Array],
+    combine: Callable[[Rows, Array, Array], None],
+) -> tuple[float, float]:
+    s = scores(rows, W)
+    # A row of weight 0 is as if absent, even where its value overflows.
+    c = np.ones(len(s)) if weight is None else weight
+    present = c != 0.0
+    value = np.where(present, c * loss.value(y, s), 0.0)
+    if gradient is not None:
+        combine(rows, np.where(present[:, None], c[:, None] * loss.gradient(y, s), 0.0), gradient)
+    if curvature is not None:
+        if not isinstance(loss, MarginLoss):
+            raise TypeError(f"{loss!r} is not a function of the margin")
+        curvature[:] = np.where(present, c * loss.curvature(y * s[:, 0]), 0.0)
+    return float(value.sum()), float((c * loss.mistakes(y, s)).sum())
+
+
+def scores(rows: Rows, W: Array, out: Array | None = None) -> Array:
+    """Scores (n, k) of the rows for weights (k, d + 1)."""
+    out = np.empty((shape(rows)[0], len(W))) if out is None else out
+    _loops.scores(rows, W, out)
+    return out
+
+
+def scores_twin(rows: Rows, W: Array) -> Array:
+    """``scores`` in NumPy."""
+    scores: Array = dense(rows) @ W[:, :-1].T + W[:, -1]
+    return scores
+
+
+def combine(rows: Rows, coefficients: Array, out: Array) -> None:
+    """Add ``coefficients' . (rows, 1)``, for coefficients (n, k), to out (k, d + 1)."""
+    _loops.combine(rows, coefficients, out)
+
+
+def combine_twin(rows: Rows, coefficients: Array, out: Array) -> None:
+    """``combine`` in NumPy."""
+    out[:, :-1] += coefficients.T @ dense(rows)
+    out[:, -1] += coefficients.sum(axis=0)
+
+
+def hessian_product(rows: Rows, curvature: Array, v: Array, out: Array) -> None:
+    """Add ``(rows, 1)' diag(curvature) (rows, 1) v`` to out (d + 1,)."""
+    _loops.hessian_product(rows, curvature, v, out)
+
+
+def hessian_product_twin(rows: Rows, curvature: Array, v: Array, out: Array) -> None:
+    """``hessian_product`` in NumPy."""
+    scores = scores_twin(rows, v[None])
+    combine_twin(rows, curvature[:, None] * scores, out[None])
+
+
+def moments(rows: Rows, weight: Array | None, sum: Array, squares: Array) -> None:
+    """Add the weighted column sums of the rows, and of their squares, to (d,) arrays."""
+    _loops.moments(rows, weight, sum, squares)
+
+
+def moments_twin(rows: Rows, weight: Array | None, sum: Array, squares: Array) -> None:
+    """``moments`` in NumPy."""
+    x = dense(rows)
+    c = np.ones(len(x)) if weight is None else weight
+    sum += c @ x
+    squares += c @ x**2

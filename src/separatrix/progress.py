@@ -1,0 +1,84 @@
+"""The live line of ``verbose=True``, on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, Protocol
+
+EVERY = 0.1  # seconds between two updates of the line
+
+
+class Progress(Protocol):
+    """Something that shows how a run goes."""
+
+    def show(self, text: str) -> None:
+        """The run is here now."""
+
+    def close(self, text: str) -> None:
+        """The run has ended."""
+
+
+class Silence:
+    """No line at all."""
+
+    def show(self, text: str) -> None:
+        """Nothing."""
+
+    def close(self, text: str) -> None:
+        """Nothing."""
+
+
+class PlainLine:
+    """A line that overwrites itself on a terminal; elsewhere only its last state is written."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+        self._width = 0
+        self._live = sys.stderr.isatty()
+
+    def show(self, text: str) -> None:
+        """Overwrite the line, not too often."""
+        now = time.perf_counter()
+        if self._live and now - self._last >= EVERY:
+            self._last = now
+            sys.stderr.write("\r" + text.ljust(self._width))
+            sys.stderr.flush()
+            self._width = len(text)
+
+    def close(self, text: str) -> None:
+        """Leave the last state and end the line."""
+        sys.stderr.write(("\r" if self._live else "") + text.ljust(self._width) + "\n")
+        sys.stderr.flush()
+
+
+class RichLine:
+    """The same through rich, which also works in notebooks."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._live: Any = Live(console=Console(stderr=True), refresh_per_second=1 / EVERY)
+        self._live.start()
+
+    def show(self, text: str) -> None:
+        """Change the line."""
+        self._live.update(text)
+
+    def close(self, text: str) -> None:
+        """Leave the last state."""
+        self._live.update(text)
+        self._live.stop()
+
+
+def progress_line(verbose: bool) -> Progress:
+    """A live line if asked for: rich's if it is installed and there is a terminal."""
+    if not verbose:
+        return Silence()
+    if sys.stderr.isatty():
+        try:
+            return RichLine()
+        except ImportError:
+            pass
+    return PlainLine()

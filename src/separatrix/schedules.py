@@ -1,0 +1,137 @@
+"""Step sizes: plain callables of the step number t = 1, 2, 3, ...
+
+A step is a row for solvers that go row by row, a batch for mini-batches, a pass for batch
+descent. Any callable ``t -> step size`` will do; the ones here take arrays of t too.
+
+>>> InverseScaling(1.0, power=0.5)(4)
+0.5
+>>> StepDecay(1.0, factor=0.1, every=10)(11)
+0.1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Union
+
+import numpy as np
+
+from .typing import Array
+
+
+class Schedule:
+    """A step size for every t, vectorised over t."""
+
+    def __call__(self, t: Any) -> Any:
+        """Step size at t."""
+        raise NotImplementedError
+
+    def bind(self, l2: float) -> Schedule:
+        """The schedule for a given penalty."""
+        return self
+
+
+LearningRate = Union[float, Schedule, Callable[[int], float]]
+
+
+@dataclass(frozen=True)
+class Constant(Schedule):
+    """The same step always."""
+
+    step: float = 1.0
+
+    def __call__(self, t: Any) -> Any:
+        """Step."""
+        return self.step + 0.0 * t
+
+
+@dataclass(frozen=True)
+class InverseScaling(Schedule):
+    """``step / t^power``."""
+
+    step: float = 1.0
+    power: float = 0.5
+
+    def __call__(self, t: Any) -> Any:
+        """Step / t^power."""
+        return self.step / np.asarray(t, dtype=float)[()] ** self.power
+
+
+@dataclass(frozen=True)
+class StepDecay(Schedule):
+    """``step * factor^floor((t - 1) / every)``."""
+
+    step: float = 1.0
+    factor: float = 0.5
+    every: int = 1000
+
+    def __call__(self, t: Any) -> Any:
+        """Step, cut by `factor` every `every` steps."""
+        return self.step * self.factor ** ((t - 1) // self.every)
+
+
+@dataclass(frozen=True)
+class Pegasos(Schedule):
+    """``1 / (2 * l2 * t)``, with the l2 of the objective unless given."""
+
+    l2: float | None = None
+
+    def __call__(self, t: Any) -> Any:
+        """1 / (2 * l2 * t)."""
+        if not self.l2:
+            raise ValueError("the Pegasos step 1 / (2 * l2 * t) needs l2 > 0")
+        return 1.0 / (2.0 * self.l2 * t)
+
+    def bind(self, l2: float) -> Schedule:
+        """The schedule for a given penalty."""
+        return replace(self, l2=l2) if self.l2 is None else self
+
+
+@dataclass(frozen=True)
+class Warmed(Schedule):
+    """``step / (1 + decay * (t - 1))``: nearly constant at first, 1/t in the end."""
+
+    step: float = 1.0
+    decay: float = 0.0
+
+    def __call__(self, t: Any) -> Any:
+        """Step / (1 + decay * (t - 1))."""
+        return self.step / (1.0 + self.decay * (t - 1))
+
+
+def as_schedule(
+    learning_rate: LearningRate, l2: float = 0.0
+) -> Schedule | Callable[[int], float]:
+    """A number as a constant schedule, a callable as it is; what is neither is refused."""
+    if isinstance(learning_rate, Schedule):
+        schedule = learning_rate.bind(l2)
+        step_sizes(schedule, 1, 1)
+        return schedule
+    if callable(learning_rate):
+        return learning_rate
+    if isinstance(learning_rate, bool) or not isinstance(learning_rate, (int, float, np.number)):
+        raise TypeError(
+            f"learning_rate must be a number, a schedule or a callable t -> step size, "
+            f"got {learning_rate!r}"
+        )
+    if not 0.0 < float(learning_rate) < np.inf:
+        raise ValueError(f"learning_rate must be positive and finite, got {learning_rate!r}")
+    return Constant(float(learning_rate))
+
+
+def step_sizes(schedule: Schedule | Callable[[int], float], first: int, count: int) -> Array:
+    """Steps first, first + 1, ...; a single one if the schedule is constant."""
+    if isinstance(schedule, Constant):
+        sizes = np.array([float(schedule.step)])
+    elif isinstance(schedule, Schedule):
+        sizes = np.asarray(schedule(np.arange(first, first + count)), dtype=float)
+    else:
+        sizes = np.array([float(schedule(t)) for t in range(first, first + count)])
+    if sizes.size and not (np.all(np.isfinite(sizes)) and sizes.min() >= 0.0):
+        bad = int(np.argmin(np.isfinite(sizes) & (sizes >= 0.0)))
+        raise ValueError(
+            f"{schedule!r} gives the step size {sizes[bad]} at t = {first + bad}; "
+            "step sizes must be finite and not negative"
+        )
+    return sizes

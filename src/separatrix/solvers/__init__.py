@@ -1,0 +1,23 @@
+"""Ways to descend: generators of iterates."""
+
+from .base import Solver, State, Step
+from .batch import BatchPerceptron
+from .choose import choose
+from .descent import GradientDescent
+from .direct import LeastSquares
+from .lbfgs import LBFGS
+from .newton import Newton
+from .online import Rosenblatt
+
+__all__ = [
+    "LBFGS",
+    "BatchPerceptron",
+    "GradientDescent",
+    "LeastSquares",
+    "Newton",
+    "Rosenblatt",
+    "Solver",
+    "State",
+    "Step",
+    "choose",
+]

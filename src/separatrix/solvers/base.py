@@ -1,0 +1,84 @@
+"""The contract of a solver: a generator of steps that owns no stopping, clock or printing."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from ..objective import Objective
+from ..typing import Array, Ints
+
+State = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one pass or iteration produced."""
+
+    weights: Array
+    state: State
+    """Arrays and numbers from which ``steps`` goes on, bit for bit."""
+    objective: float | None = None
+    """J, where known without another read: online, as met during the pass."""
+    mistakes: float | None = None
+    """Weighted mistakes, likewise."""
+    rows: Ints | None = None
+    """Updated rows in order, online solvers."""
+    updates: int = 1
+    """How many rows (online, batch perceptron) or iterations moved the weights."""
+    remaining: float | None = None
+    """The solver's estimate of how much lower J can get, where it has one."""
+    optimal: bool = False
+    """Whether the weights are known to be the minimum."""
+    average: Array | None = None
+    """Mean of the weights after every update so far, if the solver keeps it."""
+
+
+@dataclass(frozen=True, repr=False)
+class Solver(ABC):
+    """A frozen set of hyper-parameters that knows how to descend an objective."""
+
+    reason: str = field(default="", kw_only=True, compare=False)
+    """Why this solver was chosen, if ``solver="auto"`` chose it."""
+
+    @abstractmethod
+    def steps(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """Steps from W, or on from ``state``, for ever."""
+
+    def updates(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """Every intermediate weight vector; the same as ``steps`` unless a step has several."""
+        return self.steps(objective, W, rng, state)
+
+    def check(self, objective: Objective) -> None:
+        """Refuse early what cannot work, and name the remedy."""
+
+    def repeats(self) -> bool:
+        """Whether each pass is the same function of the weights: order and step fixed."""
+        return False
+
+    @property
+    def by_row(self) -> bool:
+        """Whether rows are visited one after another, so that ``partial_fit`` makes sense."""
+        return False
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Hyper-parameters by name, as scikit-learn asks for them."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "reason"}
+
+    def __repr__(self) -> str:
+        defaults = {f.name: f.default for f in fields(self)}
+        given = ", ".join(
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if value is not defaults[name] and value != defaults[name]
+        )
+        text = f"{type(self).__name__}({given})"
+        return f"{text}  # {self.reason}" if self.reason else text

@@ -1,0 +1,172 @@
+"""Gradient descent in its four forms: batch, sequential, stochastic and mini-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..losses import MarginLoss
+from ..objective import Objective
+from ..schedules import InverseScaling, LearningRate, Warmed, as_schedule, step_sizes
+from ..typing import Array
+from .base import Solver, State, Step
+from .online import OnlineRun, constant_step, warn_slow
+
+MEMORY = 10  # recent values of J that a searched step may not exceed
+
+
+@dataclass(frozen=True, repr=False)
+class GradientDescent(Solver):
+    """``W <- W - step * gradient`` of all rows, of one, or of a few at a time.
+
+    Parameters
+    ----------
+    batch_size : None, 1 or int
+        None: batch descent, one step per pass. 1: row by row, sequential with
+        ``shuffle=False`` and stochastic with ``shuffle=True``. k: mini-batches of k rows, the
+        mean over each.
+    shuffle : bool
+        A fresh permutation every pass (without replacement), from one seed. Batch descent
+        does not look at it.
+    learning_rate : "auto", number, schedule or callable
+        "auto": in batch form a step found by a search that starts from the Barzilai-Borwein
+        length (for a loss with a kink, c / sqrt(t)); row by row ``s / (1 + s * t / n)`` with s
+        from the data, slowly falling. Anything else is taken as it is.
+    average : bool
+        Keep the mean of the weights after every update.
+    """
+
+    batch_size: int | None = None
+    shuffle: bool = True
+    learning_rate: LearningRate | str = "auto"
+    average: bool = False
+
+    def check(self, objective: Objective) -> None:
+        """Parameters in range; slow pairings are warned of."""
+        size: Any = self.batch_size
+        if size is not None and (isinstance(size, bool) or size != int(size) or size < 1):
+            raise ValueError(
+                f"batch_size must be None (all rows), 1 or a larger whole number, got {size!r}"
+            )
+        if isinstance(self.learning_rate, str):
+            if self.learning_rate != "auto":
+                raise ValueError(
+                    f"learning_rate must be 'auto', a number, a schedule or a callable, "
+                    f"got {self.learning_rate!r}"
+                )
+        else:
+            as_schedule(self.learning_rate, objective.penalty.strength)
+        if self.by_row:
+            warn_slow(objective)
+
+    def repeats(self) -> bool:
+        """Constant step and, row by row, fixed order."""
+        fixed = not isinstance(self.learning_rate, str) and constant_step(self.learning_rate)
+        return fixed and (self.batch_size is None or not self.shuffle)
+
+    @property
+    def by_row(self) -> bool:
+        """Unless all rows make one batch."""
+        return self.batch_size is not None
+
+    def steps(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One pass after another."""
+        if not self.by_row:
+            if self.learning_rate == "auto" and objective.loss.smooth:
+                return searched_descent(objective, W, state)
+            return self._batch(objective, W, state)
+        return self._run(objective, W, rng, state).forever()
+
+    def updates(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One update after another."""
+        if not self.by_row:
+            return self.steps(objective, W, rng, state)
+        return self._run(objective, W, rng, state).forever(max_updates=1)
+
+    def _run(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    ) -> OnlineRun:
+        rate = self._rate(objective, state)
+        run = OnlineRun.start(
+            objective, rate, W, rng, state, batch=self.batch_size or 1, shuffle=self.shuffle,
+            average=self.average,
+        )  # fmt: skip
+        return run
+
+    def _rate(self, objective: Objective, state: State | None) -> LearningRate:
+        """The learning rate, with "auto" made from the data."""
+        if not isinstance(self.learning_rate, str):
+            return self.learning_rate
+        step = safe_step(objective)
+        if not self.by_row:
+            return InverseScaling(step)
+        per_pass = -(-objective.source.n_rows // (self.batch_size or 1))
+        return Warmed(step, 1.0 / per_pass)
+
+    def _batch(self, objective: Objective, W: Array, state: State | None) -> Iterator[Step]:
+        schedule = as_schedule(self._rate(objective, state), objective.penalty.strength)
+        state = {"weights": W, "t": 0, "sum": np.zeros(W.shape)} if state is None else state
+        W, t, total = state["weights"], state["t"], state["sum"]
+        while True:
+            at = objective.value_and_gradient(W)
+            t += 1
+            W = W - step_sizes(schedule, t, 1)[0] * at.gradient
+            total = total + W
+            state = {"weights": W, "t": t, "sum": total}
+            average = total / t if self.average else None
+            yield Step(W, state, at.value, at.mistakes, average=average)
+
+
+def safe_step(objective: Objective) -> float:
+    """One over a bound on the curvature of the mean loss: a step that cannot overshoot.
+
+    The mean of |x|^2 + 1 bounds the largest eigenvalue of the mean of (x, 1)(x, 1)'.
+    """
+    loss = objective.loss
+    bend = loss.max_curvature if isinstance(loss, MarginLoss) else None
+    bound = (bend or 1.0) * (objective.moments.mean_square + objective.intercept)
+    return 1.0 / (bound + 2.0 * objective.penalty.strength) if bound > 0.0 else 1.0
+
+
+def searched_descent(
+    objective: Objective, W: Array, state: State | None = None
+) -> Iterator[Step]:
+    """Batch descent with the Barzilai-Borwein step, shortened until J falls enough.
+
+    Barzilai and Borwein (1988) take |s|^2 / s.y from the last step s and change of gradient y;
+    J may rise for a moment, so the search compares with the largest of its recent values
+    (Grippo, Lampariello and Lucidi, 1986).
+    """
+    if state is None:
+        value, gradient, mistakes = objective.value_and_gradient(W)
+        step, recent = safe_step(objective), np.array([value])
+    else:
+        W, gradient, step, recent = (state[k] for k in ("weights", "gradient", "step", "recent"))
+        value, mistakes = recent[-1], state["mistakes"]
+    while True:
+        slope = float(np.vdot(gradient, gradient))
+        while True:
+            there = W - step * gradient
+            at = objective.value_and_gradient(there)
+            if at.value <= recent.max() - 1e-4 * step * slope or step * np.sqrt(slope) < 1e-300:
+                break
+            step *= 0.5 if np.isfinite(at.value) else 0.1
+        moved, change = there - W, at.gradient - gradient
+        W, value, gradient, mistakes = there, at.value, at.gradient, at.mistakes
+        along = float(np.vdot(moved, change))
+        remaining = 0.5 * step * slope
+        if along > 0.0:
+            step = float(np.vdot(moved, moved)) / along
+        recent = np.append(recent, value)[-MEMORY:]
+        state = {
+            "weights": W, "gradient": gradient, "step": step, "recent": recent,
+            "mistakes": mistakes,
+        }  # fmt: skip
+        yield Step(W, state, value, mistakes, remaining=remaining)

@@ -1,0 +1,134 @@
+"""Least squares in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse.linalg import LinearOperator, lsmr
+
+from .. import loops
+from ..data.pool import one_blas_thread
+from ..losses import Squared
+from ..objective import Objective
+from ..typing import Array
+from .base import Solver, State, Step
+
+ROWS = 1024  # converted to float64 at a time
+
+
+@dataclass(frozen=True, repr=False)
+class LeastSquares(Solver):
+    """The minimum of the squared loss, of smallest |w| where there are several.
+
+    Centred rows are reduced to a triangle by orthogonal factorisations, a block at a time, and
+    the triangle by its singular values: right where the matrix is rank deficient or n < d, and
+    never larger than the smaller of n and d, squared. Where both exceed ``direct_size``, LSMR
+    on the centred rows, to rounding.
+    """
+
+    direct_size: int = 3000
+
+    def check(self, objective: Objective) -> None:
+        """Only the squared loss."""
+        if type(objective.loss) is not Squared:
+            raise ValueError(
+                f"LeastSquares solves loss='squared' only, not {objective.loss.name!r}; use "
+                "LBFGS() or Newton()"
+            )
+
+    def steps(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """The minimum, again and again."""
+        if state is None:
+            size = min(objective.source.n_rows, objective.source.n_features)
+            with one_blas_thread():
+                W = factored(objective) if size <= self.direct_size else iterated(objective)
+            value, mistakes = objective.value(W)
+            state = {"weights": W, "value": value, "mistakes": mistakes}
+        while True:
+            yield Step(
+                state["weights"], state, state["value"], state["mistakes"], remaining=0.0,
+                optimal=True,
+            )  # fmt: skip
+
+
+def _centre(objective: Objective) -> tuple[Array, float]:
+    """Weighted means of x and y; zeros without an intercept."""
+    source = objective.source
+    if not objective.intercept:
+        return np.zeros(source.n_features), 0.0
+    total = sum(
+        float(block.y.sum() if block.weight is None else block.weight @ block.y)
+        for block in source.blocks()
+    )
+    return objective.moments.mean, total / source.weight_sum
+
+
+def factored(objective: Objective) -> Array:
+    """Minimise over a triangle R with R'R = X'CX, built up block by block."""
+    mean, target = _centre(objective)
+    d = objective.source.n_features
+    triangle = np.empty((0, d + 1))
+    for block in objective.source.blocks():
+        n = len(block.y)
+        for start in range(0, n, ROWS):
+            at = slice(start, min(start + ROWS, n))
+            root = np.sqrt(
+                (np.ones(n) if block.weight is None else block.weight)[at]
+                / objective.source.weight_sum
+            )
+            x = np.empty((len(root), d + 1))
+            x[:, :-1] = loops.dense(loops.part(block.X, at.start, at.stop)) - mean
+            x[:, -1] = block.y[at] - target
+            triangle = np.concatenate([triangle, x * root[:, None]])
+            if len(triangle) > 2 * (d + 1):
+                triangle = scipy.linalg.qr(
+                    triangle, mode="r", overwrite_a=True, check_finite=False
+                )[0][: d + 1]
+    w = ridge(triangle[:, :-1], triangle[:, -1], objective.penalty.strength)
+    return np.append(w, target - w @ mean)[None]
+
+
+def ridge(A: Array, b: Array, l2: float) -> Array:
+    """The w that minimises |A w - b|^2 + l2 |w|^2, the shortest one for l2 = 0."""
+    U, s, Vt = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
+    cut = np.finfo(float).eps * max(A.shape) * (s[0] if len(s) else 0.0)
+    keep = s > cut
+    shrunk = np.zeros_like(s)
+    shrunk[keep] = s[keep] / (s[keep] ** 2 + l2)
+    w: Array = Vt.T @ (shrunk * (U.T @ b))
+    return w
+
+
+def iterated(objective: Objective) -> Array:
+    """LSMR (Fong and Saunders, 2011) on the centred rows, which are never formed."""
+    mean, target = _centre(objective)
+    source = objective.source
+    blocks = list(source.blocks())
+    roots = [
+        np.sqrt((np.ones(len(b.y)) if b.weight is None else b.weight) / source.weight_sum)
+        for b in blocks
+    ]
+    y = np.concatenate([r * (b.y - target) for b, r in zip(blocks, roots, strict=True)])
+
+    def product(w: Array) -> Array:
+        W = np.append(w, -(w.ravel() @ mean))[None]
+        parts = (loops.scores(b.X, W)[:, 0] * r for b, r in zip(blocks, roots, strict=True))
+        return np.concatenate(list(parts))
+
+    def transposed(z: Array) -> Array:
+        out = np.zeros((1, source.n_features + 1))
+        start = 0
+        for b, r in zip(blocks, roots, strict=True):
+            loops.combine(b.X, (z.ravel()[start : start + len(r)] * r)[:, None], out)
+            start += len(r)
+        return out[0, :-1] - out[0, -1] * mean
+
+    A = LinearOperator((len(y), source.n_features), matvec=product, rmatvec=transposed)
+    damp = np.sqrt(objective.penalty.strength)
+    w = lsmr(A, y, damp=damp, atol=1e-15, btol=1e-15, conlim=0, maxiter=20 * source.n_features)[0]
+    return np.append(w, target - w @ mean)[None]

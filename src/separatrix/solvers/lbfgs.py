@@ -1,0 +1,241 @@
+"""L-BFGS in coordinates in which the curvature is about 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.linalg
+
+from ..data.pool import one_blas_thread
+from ..losses import MarginLoss
+from ..objective import Evaluation, Objective
+from ..typing import Array
+from .base import Solver, State, Step
+
+DECREASE, FLATTEN = 1e-4, 0.9  # the two Wolfe conditions
+MOST_TRIALS = 40
+REFRESH = 15  # steps after which a second derivative is out of date
+SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
+
+
+class Coordinates(Protocol):
+    """A linear change of variables u(W) in which the curvature of J is about 1.
+
+    The objective is unchanged; only the path to its minimum gets shorter.
+    """
+
+    def gradient(self, gradient: Array) -> Array:
+        """A derivative by W as one by u."""
+
+    def direction(self, direction: Array) -> Array:
+        """A direction in u as one in W."""
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """``u = scale * w``, ``beta = b + w.mean``: features centred and of one scale.
+
+    Costs O(d), and sparse rows stay sparse.
+    """
+
+    mean: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, objective: Objective) -> Standardised:
+        """From the mean and the deviation of the features, and the penalty."""
+        mean, deviation = objective.moments
+        loss = objective.loss
+        bend = (loss.max_curvature if isinstance(loss, MarginLoss) else None) or 1.0
+        if not objective.intercept:
+            deviation = np.sqrt(deviation**2 + mean**2)
+            mean = np.zeros_like(mean)
+        square = bend * deviation**2 + 2.0 * objective.penalty.strength
+        # A constant feature without penalty: J does not depend on it, any scale will do.
+        scale = np.sqrt(np.where(square > 0.0, square, 1.0))
+        return cls(mean, np.append(scale, np.sqrt(bend)))
+
+    def gradient(self, gradient: Array) -> Array:
+        """A derivative by W as one by u."""
+        g = gradient.copy()
+        g[:, :-1] -= g[:, -1:] * self.mean
+        return g / self.scale
+
+    def direction(self, direction: Array) -> Array:
+        """A direction in u as one in W."""
+        v = direction / self.scale
+        v[:, -1] -= v[:, :-1] @ self.mean
+        return v
+
+
+@dataclass(frozen=True)
+class Factored:
+    """``u = R (scale * W)`` with R'R the second derivative at some weights, scaled."""
+
+    R: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, hessian: Array) -> Factored:
+        """From a positive semidefinite matrix, made definite where it is not."""
+        diagonal = np.diag(hessian)
+        scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        scaled = hessian / scale / scale[:, None]
+        lift = 1e-10
+        with one_blas_thread():
+            while True:
+                np.fill_diagonal(scaled, 1.0 + lift)
+                try:
+                    return cls(scipy.linalg.cholesky(scaled, check_finite=False), scale)
+                except np.linalg.LinAlgError:
+                    lift *= 100.0
+
+    def gradient(self, gradient: Array) -> Array:
+        """A derivative by W as one by u."""
+        return self._solve(gradient[0] / self.scale, trans=1)
+
+    def direction(self, direction: Array) -> Array:
+        """A direction in u as one in W."""
+        return self._solve(direction[0]) / self.scale
+
+    def _solve(self, right: Array, trans: int = 0) -> Array:
+        solution: Array = scipy.linalg.solve_triangular(
+            self.R, right, trans=trans, check_finite=False
+        )
+        return solution[None]
+
+
+@dataclass(frozen=True, repr=False)
+class LBFGS(Solver):
+    """Limited-memory BFGS: gradients of the last few steps stand for the curvature.
+
+    Two-loop recursion (Nocedal, 1980) and a line search to the strong Wolfe conditions, so
+    that smooth losses that are not convex will do. Every evaluation reads the data once.
+
+    It works in coordinates in which features are centred and of one scale; up to
+    ``factored_features`` of them, and for a convex loss, in those of the second derivative on
+    a sample of the rows, taken anew every few steps.
+    """
+
+    memory: int = 10
+    factored_features: int = 1000
+
+    def check(self, objective: Objective) -> None:
+        """Only losses without kinks."""
+        if isinstance(self.memory, bool) or self.memory != int(self.memory) or self.memory < 1:
+            raise ValueError(f"memory must be a whole number of 1 or more, got {self.memory!r}")
+        if not objective.loss.smooth:
+            raise ValueError(
+                f"LBFGS needs a loss without kinks, and {objective.loss.name!r} has one; use "
+                "GradientDescent(), or loss='squared_hinge' or 'logistic'"
+            )
+
+    def _coordinates(self, objective: Objective, W: Array) -> Coordinates:
+        loss, d = objective.loss, objective.source.n_features
+        known = isinstance(loss, MarginLoss) and loss.has_curvature and loss.convex
+        if not known or d > self.factored_features:
+            return Standardised.of(objective)
+        share = max(SAMPLE_ROWS, SAMPLE_PER_FEATURE * d) / objective.source.n_rows
+        return Factored.of(objective.hessian(W, min(1.0, share))[1])
+
+    def steps(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One step after another, each from a line search."""
+        if state is None:
+            none = np.empty((0, *W.shape))
+            state = {"weights": W, "moved": none, "changed": none, "anchor": W, "age": 0}
+            at = objective.value_and_gradient(W)
+        else:
+            at = Evaluation(state["value"], state["gradient"], state["mistakes"])
+        W, moved, changed, anchor, age = (
+            state[name] for name in ("weights", "moved", "changed", "anchor", "age")
+        )
+        coordinates = self._coordinates(objective, anchor)
+        while True:
+            if age == REFRESH and isinstance(coordinates, Factored):
+                coordinates, anchor, age = self._coordinates(objective, W), W, 0
+                moved, changed = moved[:0], changed[:0]
+            age += 1
+            g = coordinates.gradient(at.gradient)
+            p = -two_loop(g, moved, changed)
+            slope = float(np.vdot(g, p))
+            length, there, then = line_search(
+                objective, W, at, coordinates.direction(p), slope
+            )
+            s, y = length * p, coordinates.gradient(then.gradient) - g
+            if np.vdot(s, y) > 1e-14 * np.linalg.norm(s) * np.linalg.norm(y):
+                moved = np.concatenate([moved, s[None]])[-self.memory :]
+                changed = np.concatenate([changed, y[None]])[-self.memory :]
+            elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient
+                moved, changed = moved[:0], changed[:0]
+            W, at = there, then
+            state = {
+                "weights": W, "moved": moved, "changed": changed, "anchor": anchor, "age": age,
+                "value": at.value, "gradient": at.gradient, "mistakes": at.mistakes,
+            }  # fmt: skip
+            yield Step(W, state, at.value, at.mistakes, remaining=-0.5 * slope)
+
+
+def two_loop(g: Array, moved: Array, changed: Array) -> Array:
+    """The inverse curvature that the recent steps suggest, times g."""
+    q = g.copy()
+    alphas = []
+    for s, y in zip(moved[::-1], changed[::-1], strict=True):
+        alphas.append(float(np.vdot(s, q)) / float(np.vdot(s, y)))
+        q -= alphas[-1] * y
+    if len(moved):
+        q *= float(np.vdot(moved[-1], changed[-1])) / float(np.vdot(changed[-1], changed[-1]))
+    for s, y, alpha in zip(moved, changed, reversed(alphas), strict=True):
+        q += (alpha - float(np.vdot(y, q)) / float(np.vdot(s, y))) * s
+    return q
+
+
+def line_search(
+    objective: Objective, W: Array, at: Evaluation, direction: Array, slope: float
+) -> tuple[float, Array, Evaluation]:
+    """A length along the direction that meets the strong Wolfe conditions.
+
+    Lengthen until a bracket is found, then halve or interpolate inside it. Where rounding hides
+    any decrease, the length is 0 and the weights stay.
+    """
+    low, high = 0.0, np.inf
+    best = (0.0, W, at)
+    low_value, low_slope = at.value, slope
+    length = 1.0
+    for _ in range(MOST_TRIALS):
+        there = W + length * direction
+        then = objective.value_and_gradient(there)
+        steep = float(np.vdot(then.gradient, direction))
+        falls = then.value <= at.value + DECREASE * length * slope
+        if not np.isfinite(then.value) or not falls or then.value > low_value:
+            high = length
+        elif abs(steep) <= -FLATTEN * slope:
+            return length, there, then
+        else:
+            best = (length, there, then)
+            if steep > 0.0:
+                high, low, low_value, low_slope = low, length, then.value, steep
+            else:
+                low, low_value, low_slope = length, then.value, steep
+        length = _next_length(low, low_value, low_slope, high, length, then.value)
+        if not length > 0.0 or length == low or length == high:
+            break
+    return best
+
+
+def _next_length(
+    low: float, low_value: float, low_slope: float, high: float, tried: float, value: float
+) -> float:
+    """Beyond a step that was too short; inside the bracket after one that was too long."""
+    if np.isinf(high):
+        return 2.0 * tried
+    width = high - low
+    # Minimum of the parabola through low (value and slope) and the last trial, kept inside.
+    gap = tried - low
+    bend = value - low_value - low_slope * gap if tried != low and np.isfinite(value) else 0.0
+    share = -low_slope * gap * gap / (2.0 * bend) / width if bend > 0.0 else 0.5
+    return low + width * min(max(share, 0.1), 0.9)

@@ -1,0 +1,124 @@
+"""Newton's method for convex losses with a second derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from ..data.pool import one_blas_thread
+from ..losses import MarginLoss
+from ..objective import Evaluation, Objective
+from ..typing import Array
+from .base import Solver, State, Step
+from .lbfgs import Coordinates, Standardised
+
+DECREASE = 1e-4
+MOST_HALVINGS = 50
+
+
+@dataclass(frozen=True, repr=False)
+class Newton(Solver):
+    """Each step solves the second-order model of J, then halves the step until J falls.
+
+    Up to ``direct_features`` features the second derivative is formed and factored; beyond, its
+    products with vectors feed conjugate gradients.
+    """
+
+    direct_features: int = 2000
+
+    def check(self, objective: Objective) -> None:
+        """Only convex losses that define their curvature."""
+        loss = objective.loss
+        if not isinstance(loss, MarginLoss) or not loss.has_curvature or not loss.convex:
+            why = "is not convex" if not loss.convex else "defines no curvature"
+            remedy = "LBFGS()" if loss.smooth else "GradientDescent()"
+            raise ValueError(f"Newton cannot minimise {loss.name!r}, which {why}; use {remedy}")
+
+    def steps(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One Newton step after another."""
+        W = W if state is None else state["weights"]
+        coordinates = Standardised.of(objective)
+        while True:
+            if objective.source.n_features <= self.direct_features:
+                at, hessian = objective.hessian(W)
+                direction = solve(hessian, -at.gradient.ravel()).reshape(W.shape)
+            else:
+                at = objective.value_and_gradient(W)
+                direction = conjugate_gradients(objective, W, at.gradient, coordinates)
+            slope = float(np.vdot(at.gradient, direction))
+            if not slope < 0.0:  # flat up to rounding
+                direction, slope = np.zeros_like(W), 0.0
+            W, value, mistakes = descend(objective, W, at, direction, slope)
+            yield Step(W, {"weights": W}, value, mistakes, remaining=-0.5 * slope)
+
+
+def descend(
+    objective: Objective, W: Array, at: Evaluation, direction: Array, slope: float
+) -> tuple[Array, float, float]:
+    """The whole step, or as much of it as makes J fall; none where rounding hides the fall."""
+    length = 1.0
+    for _ in range(MOST_HALVINGS):
+        there = W + length * direction
+        value, mistakes = objective.value(there)
+        if value <= at.value + DECREASE * length * slope:
+            return there, value, mistakes
+        length *= 0.5
+        # Near the minimum the fall is below the rounding of J: the step is as good as any.
+        if -slope < 1e-13 * abs(at.value):
+            break
+    return W, at.value, at.mistakes
+
+
+def solve(hessian: Array, right: Array) -> Array:
+    """Solve with a positive semidefinite matrix, scaled to a unit diagonal first.
+
+    Where it is singular, the shortest solution in the scaled variables.
+    """
+    diagonal = np.diag(hessian)
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled = hessian * scale * scale[:, None]
+    with one_blas_thread():
+        try:
+            factor = scipy.linalg.cho_factor(scaled, check_finite=False)
+            pivots = np.diag(factor[0])
+            if pivots.min() < 1e-7:  # the factor of a nearly singular matrix is noise
+                raise np.linalg.LinAlgError
+            solution = scipy.linalg.cho_solve(factor, scale * right, check_finite=False)
+        except np.linalg.LinAlgError:
+            values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
+            keep = values > 1e-13 * values[-1] * len(values)
+            inner = vectors[:, keep].T @ (scale * right) / values[keep]
+            solution = vectors[:, keep] @ inner
+    result: Array = scale * solution
+    return result
+
+
+def conjugate_gradients(
+    objective: Objective, W: Array, gradient: Array, coordinates: Coordinates
+) -> Array:
+    """An approximate Newton direction, in the coordinates in which curvature is about 1.
+
+    Solved more exactly as the gradient vanishes, so that convergence is faster than linear.
+    """
+    r = -coordinates.gradient(gradient)
+    u, p = np.zeros_like(r), r.copy()
+    size = start = float(np.vdot(r, r))
+    enough = min(0.01, start) * start
+    for _ in range(250):
+        if size <= enough:
+            break
+        product = objective.hessian_product(W, coordinates.direction(p))
+        hp = coordinates.gradient(product)
+        bend = float(np.vdot(p, hp))
+        if bend <= 0.0:
+            break
+        u = u + size / bend * p
+        r = r - size / bend * hp
+        size, before = float(np.vdot(r, r)), size
+        p = r + size / before * p
+    return coordinates.direction(u)

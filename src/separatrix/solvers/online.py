@@ -1,0 +1,235 @@
+"""Row by row: the online perceptron, and the machinery of every solver that visits rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import loops
+from ..data import Block
+from ..losses import PerceptronLoss
+from ..objective import Objective
+from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
+from ..typing import Array, Ints
+from .base import Solver, State, Step
+
+
+def constant_step(learning_rate: object) -> bool:
+    """Whether the step is the same at every t."""
+    return isinstance(learning_rate, Constant) or not callable(learning_rate)
+
+
+def unit_step(objective: Objective, learning_rate: LearningRate, W: Array) -> float:
+    """The step to leave out of a perceptron run and multiply in at its end; 1 if none.
+
+    From zero, with a constant step and no penalty, the step only rescales the weights in exact
+    arithmetic. With a step such as 0.1 rounding would lead such a run astray: so it is done
+    with step 1.
+    """
+    schedule = as_schedule(learning_rate, objective.penalty.strength)
+    if isinstance(schedule, Constant) and not objective.penalty.strength and not W.any():
+        return schedule.step
+    return 1.0
+
+
+@dataclass
+class OnlineRun:
+    """A run over rows, taken pass by pass or update by update with the same bits.
+
+    Each pass draws its permutation from (seed, number of the pass), so that the state is a few
+    numbers and the weights.
+    """
+
+    objective: Objective
+    schedule: Schedule | Callable[[int], float]
+    batch: int
+    shuffle: bool
+    weights: loops.OnlineWeights
+    seed: int
+    passes: int = 0
+    batches: int = 0
+    unit: float = 1.0
+
+    @classmethod
+    def start(
+        cls,
+        objective: Objective,
+        learning_rate: LearningRate,
+        W: Array,
+        rng: np.random.Generator,
+        state: State | None,
+        *,
+        batch: int = 1,
+        shuffle: bool = True,
+        average: bool = False,
+        unit: float = 1.0,
+    ) -> OnlineRun:
+        """At W, or where ``state`` left off."""
+        if state is None:
+            state = {
+                "weights": W / unit,
+                "seed": int(rng.integers(2**62)),
+                "passes": 0,
+                "batches": 0,
+                "unit": unit,
+            }
+            if average:
+                state["sum"] = np.zeros(W.shape)
+        schedule = as_schedule(learning_rate, objective.penalty.strength)
+        if state["unit"] != 1.0:
+            schedule = Constant(1.0)
+        total = state["sum"][0] if average else None
+        work = loops.OnlineWeights.start(state["weights"][0], total)
+        numbers = {name: state[name] for name in ("seed", "passes", "batches", "unit")}
+        return cls(objective, schedule, batch, shuffle, work, **numbers)
+
+    def forever(self, max_updates: int = loops.EVERY_UPDATE) -> Iterator[Step]:
+        """One pass after another, in pieces of so many updates."""
+        while True:
+            yield from self.one_pass(max_updates)
+
+    def one_pass(self, max_updates: int) -> Iterator[Step]:
+        """One pass, in pieces of so many updates."""
+        order = np.random.default_rng((self.seed, self.passes)) if self.shuffle else None
+        self.passes += 1
+        loss_sum = mistakes = 0.0
+        updates = 0
+        rows: list[Ints] = []
+        for block in self.objective.source.blocks(order):
+            for piece, changed in self._visit(block, max_updates):
+                loss_sum += piece.loss_sum
+                mistakes += piece.mistakes
+                updates += piece.updates
+                if max_updates < loops.EVERY_UPDATE:
+                    if piece.updates:
+                        yield self._step(None, None, piece.updates, changed)
+                elif changed is not None:
+                    rows.append(changed)
+        self.weights.fold()
+        W = self._plain()
+        value = self.objective.mean(loss_sum, W)
+        yield self._step(value, mistakes, updates, np.concatenate(rows) if rows else None)
+
+    def _visit(
+        self, block: Block, max_updates: int
+    ) -> Iterator[tuple[loops.PassResult, Ints | None]]:
+        source = self.objective.source
+        order = block.order
+        if order is None and max_updates < loops.EVERY_UPDATE:
+            order = np.arange(len(block.y))
+        count = len(block.y) if order is None else len(order)
+        # Where every row moves the weights, the log would only repeat the order.
+        keeps_log = not self.objective.loss.smooth
+        log = np.empty(count, dtype=np.int64) if keeps_log else None
+        position = 0
+        while position < count or count == 0:
+            left = count - position
+            sizes = step_sizes(self.schedule, self.batches + 1, -(-left // self.batch))
+            result = loops.online_pass(
+                block.X,
+                block.y,
+                self.objective.loss,
+                self.weights,
+                steps=sizes,
+                weight=block.weight,
+                weight_scale=source.n_rows / source.weight_sum,
+                order=order if position == 0 or order is None else order[position:],
+                l2=self.objective.penalty.strength,
+                batch=self.batch,
+                intercept=self.objective.intercept,
+                max_updates=max_updates,
+                log=log,
+            )
+            position += result.position
+            self.batches += -(-result.position // self.batch)
+            changed = None if log is None else log[: result.updates] + block.start
+            yield result, changed
+            if count == 0:
+                return
+
+    def _plain(self) -> Array:
+        W: Array = self.unit * self.weights.weights[None]
+        return W
+
+    def _step(
+        self, objective: float | None, mistakes: float | None, updates: int, rows: Ints | None
+    ) -> Step:
+        total = self.weights.sum
+        state: State = {
+            "weights": self.weights.weights[None],
+            "seed": self.seed,
+            "passes": self.passes,
+            "batches": self.batches,
+            "unit": self.unit,
+        }
+        if total is not None:
+            state["sum"] = total[None].copy()
+        average = None if total is None else self.unit * total[None] / self.batches
+        return Step(
+            self._plain(), state, objective, mistakes, rows, updates, average=average
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Rosenblatt(Solver):
+    """The online perceptron: rows in order, ``(w, b) += step * y * (x, 1)`` on a mistake.
+
+    With a penalty, ``w`` first shrinks by ``1 - 2 * step * l2`` at every row.
+    """
+
+    learning_rate: LearningRate = 1.0
+    shuffle: bool = True
+    average: bool = False
+    """Keep the mean of the weights after every row."""
+
+    def check(self, objective: Objective) -> None:
+        """Only the perceptron loss."""
+        if type(objective.loss) is not PerceptronLoss:
+            raise ValueError(
+                f"Rosenblatt is the perceptron rule and knows no loss {objective.loss.name!r}; "
+                "use GradientDescent(batch_size=1) to go row by row with it"
+            )
+        as_schedule(self.learning_rate, objective.penalty.strength)
+
+    def repeats(self) -> bool:
+        """Fixed order and constant step."""
+        return not self.shuffle and constant_step(self.learning_rate)
+
+    @property
+    def by_row(self) -> bool:
+        """Yes."""
+        return True
+
+    def _run(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    ) -> OnlineRun:
+        return OnlineRun.start(
+            objective, self.learning_rate, W, rng, state, shuffle=self.shuffle,
+            average=self.average, unit=unit_step(objective, self.learning_rate, W),
+        )  # fmt: skip
+
+    def steps(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One pass after another."""
+        return self._run(objective, W, rng, state).forever()
+
+    def updates(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One update after another; a step without ``rows`` ends a pass."""
+        return self._run(objective, W, rng, state).forever(max_updates=1)
+
+
+def warn_slow(objective: Objective) -> None:
+    """A user's own loss goes row by row in Python."""
+    if type(objective.loss) not in loops.COMPILED:
+        warnings.warn(
+            f"{objective.loss!r} is not compiled: row-by-row training calls it once per row in "
+            "Python; a batch solver such as LBFGS() or GradientDescent() calls it once per block",
+            UserWarning,
+            stacklevel=2,
+        )

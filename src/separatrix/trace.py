@@ -1,0 +1,98 @@
+"""What happened during a fit, and how to see it again step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .data.intake import ClassWeight, check_rows, labelled_source
+from .losses import Loss
+from .objective import Objective
+from .penalties import L2
+from .solvers import Solver, State, Step
+from .typing import AnyArray, Array, Ints
+
+MOST_BYTES = 16 << 20
+
+
+@dataclass
+class Trace:
+    """The recipe of a run, and which rows were updated when.
+
+    The recipe (solver, loss, penalty, start, seed, number of passes) is enough to run it again
+    with the same bits. The updated rows are kept up to 16 MB; beyond, ``rows`` is None and
+    only the counts stay.
+    """
+
+    solver: Solver
+    loss: Loss
+    l2: float
+    fit_intercept: bool
+    class_weight: ClassWeight
+    classes: AnyArray
+    start: Array
+    seed: int
+    n_rows: int
+    state: State | None = None
+    """Where the run went on from, if it did not begin at ``start``."""
+    n_iter: int = 0
+    rows: list[Ints] | None = field(default_factory=list)
+    """Updated rows of every pass, in order; None if there were too many to keep."""
+    updates_per_pass: list[int] = field(default_factory=list)
+    strengths: Ints | None = None
+    """How often each row moved the weights, if the solver says."""
+    _bytes: int = 0
+
+    def record(self, step: Step) -> None:
+        """Take in one pass."""
+        self.n_iter += 1
+        self.updates_per_pass.append(step.updates)
+        if step.rows is None:
+            self.rows = None
+            return
+        if self.strengths is None:
+            self.strengths = np.zeros(self.n_rows, dtype=np.int64)
+        self.strengths[step.rows] += 1  # a row comes at most once in a pass
+        self._bytes += step.rows.nbytes
+        if self._bytes > MOST_BYTES:
+            self.rows = None
+        if self.rows is not None:
+            self.rows.append(step.rows)
+
+    @property
+    def n_updates(self) -> int:
+        """Row updates in all; for batch solvers, iterations."""
+        return sum(self.updates_per_pass)
+
+    def replay(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Step]:
+        """Run it again on the same data and give every intermediate weight vector.
+
+        Online solvers give one step per update, with the updated row in ``step.rows``, and one
+        at the end of every pass; batch solvers one per iteration. The last has exactly the
+        weights with which the fit ended.
+        """
+        source = labelled_source(
+            check_rows(X), y, classes=self.classes, sample_weight=sample_weight,
+            class_weight=self.class_weight,
+        )  # fmt: skip
+        if source.n_features + 1 != self.start.shape[1]:
+            raise ValueError(
+                f"X has {source.n_features} features, but the fit had {self.start.shape[1] - 1}; "
+                "replay needs the data of the fit"
+            )
+        objective = Objective(self.loss, L2(self.l2), source, self.fit_intercept)
+        return self._replay(objective)
+
+    def _replay(self, objective: Objective) -> Iterator[Step]:
+        if not self.n_iter:
+            return
+        ended = 0
+        rng = np.random.default_rng(self.seed)
+        for step in self.solver.updates(objective, self.start, rng, self.state):
+            yield step
+            ended += step.mistakes is not None  # met over a whole pass: its end
+            if ended == self.n_iter:
+                return
