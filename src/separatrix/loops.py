@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 import numpy as np
 
-from . import _loops
+from .compiled import _loops
 from .losses import (
     Hinge,
     Logistic,
@@ -65,7 +65,7 @@ class CsrRows(NamedTuple):
     n_features: int
 
 
-Rows = Union[AnyArray, CsrRows]
+Rows = AnyArray | CsrRows
 
 
 def shape(rows: Rows) -> tuple[int, int]:
@@ -130,7 +130,7 @@ class OnlineWeights:
     @property
     def weights(self) -> Array:
         """Plain weights (d + 1,)."""
-        w = self.scalars[0] * self.v
+        w: Array = self.scalars[0] * self.v
         w[-1] = self.v[-1]
         return w
 

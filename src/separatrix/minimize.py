@@ -108,7 +108,9 @@ class _Rules:
         if step.remaining is not None:
             return step.remaining <= max(OPTIMISM * tol, ROUNDING) * size
         moved = float(np.linalg.norm(step.weights - self.before))
-        return moved <= np.sqrt(tol) * max(float(np.linalg.norm(step.weights)), TINY)
+        return bool(
+            moved <= step.pace * np.sqrt(tol) * max(float(np.linalg.norm(step.weights)), TINY)
+        )
 
     def _cycled(self, step: Step) -> bool:
         if not self.stop.cycle:
@@ -266,7 +268,6 @@ def kept_weights(
     if pocket is None or why == "no mistakes":
         return step.weights
     best, fewest = pocket.best()
-    if keep == "auto" and step.average is not None:
-        if objective.mistakes_of(step.average)[0] <= fewest:
-            return step.average
-    return best
+    if keep == "best" or step.average is None:
+        return best
+    return step.average if objective.mistakes_of(step.average)[0] <= fewest else best

@@ -187,9 +187,7 @@ def _hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Arra
 def _mistakes(block: Block, loss: Loss, candidates: Array) -> tuple[Array]:
     scores = loops.scores(block.X, candidates)
     weight = np.ones(len(scores)) if block.weight is None else block.weight
-    return (
-        np.array([weight @ loss.mistakes(block.y, column[:, None]) for column in scores.T]),
-    )
+    return (np.array([weight @ loss.mistakes(block.y, column[:, None]) for column in scores.T]),)
 
 
 def _label_sum(block: Block) -> tuple[Array]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Schedule:
         return self
 
 
-LearningRate = Union[float, Schedule, Callable[[int], float]]
+LearningRate = float | Schedule | Callable[[int], float]
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,15 @@ class Constant(Schedule):
 
 @dataclass(frozen=True)
 class InverseScaling(Schedule):
-    """``step / t^power``."""
+    """``step / (1 + (t - 1) / delay)^power``: with delay 1, ``step / t^power``."""
 
     step: float = 1.0
     power: float = 0.5
+    delay: float = 1.0
 
     def __call__(self, t: Any) -> Any:
-        """Step / t^power."""
-        return self.step / np.asarray(t, dtype=float)[()] ** self.power
+        """Step / (1 + (t - 1) / delay)^power."""
+        return self.step / (1.0 + (t - 1) / self.delay) ** self.power
 
 
 @dataclass(frozen=True)
@@ -88,21 +89,7 @@ class Pegasos(Schedule):
         return replace(self, l2=l2) if self.l2 is None else self
 
 
-@dataclass(frozen=True)
-class Warmed(Schedule):
-    """``step / (1 + decay * (t - 1))``: nearly constant at first, 1/t in the end."""
-
-    step: float = 1.0
-    decay: float = 0.0
-
-    def __call__(self, t: Any) -> Any:
-        """Step / (1 + decay * (t - 1))."""
-        return self.step / (1.0 + self.decay * (t - 1))
-
-
-def as_schedule(
-    learning_rate: LearningRate, l2: float = 0.0
-) -> Schedule | Callable[[int], float]:
+def as_schedule(learning_rate: LearningRate, l2: float = 0.0) -> Schedule | Callable[[int], float]:
     """A number as a constant schedule, a callable as it is; what is neither is refused."""
     if isinstance(learning_rate, Schedule):
         schedule = learning_rate.bind(l2)

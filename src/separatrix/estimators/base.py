@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -35,7 +35,17 @@ class Plan:
     keep: str
 
 
-class LinearModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(frozen=True)
+class Resume:
+    """Where ``partial_fit`` goes on: the solver asked for, the one that runs, and its state."""
+
+    asked: Solver
+    used: Solver
+    state: State | None
+    streams: bool = False
+
+
+class LinearModel(ClassifierMixin, BaseEstimator):
     """A linear classifier for two classes, whatever trains it."""
 
     # Set by subclasses' __init__.
@@ -57,7 +67,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     history_: dict[str, AnyArray]
     trace_: Trace
     n_features_in_: int
-    _resume: tuple[Solver, State]
+    _resume: Resume
 
     def _plan(self) -> Plan:
         raise NotImplementedError
@@ -75,6 +85,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = parameters.seed(self.random_state)
         W = self._start(objective, seed)
         result = self._minimize(plan, objective, solver, seed, W, None)
+        self._resume = Resume(solver, solver, result.state)
         self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
         self.history_ = result.history
         return objective, result
@@ -99,10 +110,10 @@ class LinearModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{solver!r} needs all rows at once and cannot go on with a few; use "
                 "solver=GradientDescent(batch_size=1), or 'auto', which means it here"
             )
-        W, state, seed = self._where_it_stands(objective, solver, first)
-        plan = Plan(plan.loss, plan.l2, Stop(max_iter=1, no_mistakes=plan.stop.no_mistakes),
-                    plan.keep)  # fmt: skip
-        result = self._minimize(plan, objective, solver, seed, W, state)
+        here, W, seed = self._where_it_stands(objective, solver)
+        plan = replace(plan, stop=Stop(max_iter=1, no_mistakes=plan.stop.no_mistakes))
+        result = self._minimize(plan, objective, here.used, seed, W, here.state)
+        self._resume = replace(here, state=result.state, streams=True)
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         self.n_updates_ = getattr(self, "n_updates_", 0) + self.trace_.n_updates
         before = getattr(self, "history_", None)
@@ -147,16 +158,18 @@ class LinearModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return check_classes(found, y)
 
-    def _where_it_stands(
-        self, objective: Objective, solver: Solver, first: bool
-    ) -> tuple[Array, State | None, int]:
-        """Weights, state and seed to go on from."""
-        if first:
+    def _where_it_stands(self, objective: Objective, asked: Solver) -> tuple[Resume, Array, int]:
+        """How a stream goes on: solver and state, weights, and seed."""
+        if not hasattr(self, "_resume"):
             seed = parameters.seed(self.random_state)
-            return self._start(objective, seed), None, seed
-        W, seed = self._weights(), self.trace_.seed
-        used, state = self._resume
-        return (W, state, seed) if used == solver else (W, None, seed)
+            fresh = Resume(asked, asked.for_stream(objective), None)
+            return fresh, self._start(objective, seed), seed
+        before, W, seed = self._resume, self._weights(), self.trace_.seed
+        if before.asked != asked:
+            return Resume(asked, asked.for_stream(objective), None), W, seed
+        if before.streams:
+            return before, W, seed
+        return Resume(asked, asked.for_stream(objective), before.state), W, seed
 
     def _start(self, objective: Objective, seed: int) -> Array:
         """The weights to begin with."""
@@ -210,7 +223,6 @@ class LinearModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coef_, self.intercept_ = result.weights[:, :-1].copy(), result.weights[:, -1].copy()
         self.stop_ = result.stop
         self.converged_ = result.stop in ("no mistakes", "tol", "optimal")
-        self._resume = (solver, result.state)
         return result
 
     @property
@@ -258,8 +270,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             yield self
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__ = before
             raise
 
 

@@ -21,7 +21,7 @@ def number(
     wanted = f"a finite number {bound}" + (", or None to switch it off" if optional else "")
     if isinstance(value, (bool, str)) or not np.isscalar(value):
         raise TypeError(f"{name} must be {wanted}, got {value!r}")
-    if not (np.isfinite(value) and (value > least if strict else value >= least)):  # type: ignore[operator,call-overload]
+    if not (np.isfinite(value) and (value > least if strict else value >= least)):  # type: ignore[operator]
         raise ValueError(f"{name} must be {wanted}, got {value!r}")
     return float(value)  # type: ignore[arg-type]
 

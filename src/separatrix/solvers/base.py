@@ -34,6 +34,9 @@ class Step:
     """The solver's estimate of how much lower J can get, where it has one."""
     optimal: bool = False
     """Whether the weights are known to be the minimum."""
+    pace: float = 1.0
+    """The step as a share of the one the run began with, if the solver itself cut it: weights
+    that move little because steps are short have not settled."""
     average: Array | None = None
     """Mean of the weights after every update so far, if the solver keeps it."""
 
@@ -58,7 +61,8 @@ class Solver(ABC):
         return self.steps(objective, W, rng, state)
 
     def check(self, objective: Objective) -> None:
-        """Refuse early what cannot work, and name the remedy."""
+        """Refuse early what cannot work, and name the remedy; nothing to refuse by default."""
+        return
 
     def repeats(self) -> bool:
         """Whether each pass is the same function of the weights: order and step fixed."""
@@ -68,6 +72,10 @@ class Solver(ABC):
     def by_row(self) -> bool:
         """Whether rows are visited one after another, so that ``partial_fit`` makes sense."""
         return False
+
+    def for_stream(self, objective: Objective) -> Solver:
+        """The solver for rows that come in chunks, of which ``objective`` has the first."""
+        return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Hyper-parameters by name, as scikit-learn asks for them."""

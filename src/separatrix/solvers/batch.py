@@ -63,9 +63,7 @@ class BatchPerceptron(Solver):
             average = unit * total / t if self.average else None
             changed = np.concatenate(rows)
             value = unit * objective.mean(loss_sum, V)
-            yield Step(
-                unit * V, state, value, mistakes, changed, len(changed), average=average
-            )
+            yield Step(unit * V, state, value, mistakes, changed, len(changed), average=average)
 
 
 def _mistaken(block: Block, W: Array) -> tuple[float, float, Array, list[Ints]]:

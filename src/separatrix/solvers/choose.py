@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..losses import Loss, MarginLoss, Squared
 from ..loops import CsrRows
+from ..losses import Loss, MarginLoss, Squared
 from ..objective import Objective
 from .base import Solver
 from .descent import GradientDescent

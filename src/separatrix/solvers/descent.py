@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..losses import MarginLoss
 from ..objective import Objective
-from ..schedules import InverseScaling, LearningRate, Warmed, as_schedule, step_sizes
+from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from ..typing import Array
 from .base import Solver, State, Step
 from .online import OnlineRun, constant_step, warn_slow
 
 MEMORY = 10  # recent values of J that a searched step may not exceed
+STREAM_DELAY = 1000.0  # updates for which the step of a stream stays nearly whole
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,8 +34,9 @@ class GradientDescent(Solver):
         does not look at it.
     learning_rate : "auto", number, schedule or callable
         "auto": in batch form a step found by a search that starts from the Barzilai-Borwein
-        length (for a loss with a kink, c / sqrt(t)); row by row ``s / (1 + s * t / n)`` with s
-        from the data, slowly falling. Anything else is taken as it is.
+        length (for a loss with a kink, falling with the square root of t); row by row a step
+        that cannot overshoot, cut by a fifth after every pass that did not lower the objective
+        by a hundredth. Anything else is taken as it is.
     average : bool
         Keep the mean of the weights after every update.
     """
@@ -93,25 +95,27 @@ class GradientDescent(Solver):
     def _run(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> OnlineRun:
-        rate = self._rate(objective, state)
-        run = OnlineRun.start(
-            objective, rate, W, rng, state, batch=self.batch_size or 1, shuffle=self.shuffle,
-            average=self.average,
+        return OnlineRun.start(
+            objective, self._rate(objective), W, rng, state, batch=self.batch_size or 1,
+            shuffle=self.shuffle, average=self.average, adapts=self.learning_rate == "auto",
         )  # fmt: skip
-        return run
 
-    def _rate(self, objective: Objective, state: State | None) -> LearningRate:
+    def _rate(self, objective: Objective) -> LearningRate:
         """The learning rate, with "auto" made from the data."""
         if not isinstance(self.learning_rate, str):
             return self.learning_rate
         step = safe_step(objective)
-        if not self.by_row:
-            return InverseScaling(step)
-        per_pass = -(-objective.source.n_rows // (self.batch_size or 1))
-        return Warmed(step, 1.0 / per_pass)
+        return step if self.by_row else InverseScaling(step)
+
+    def for_stream(self, objective: Objective) -> Solver:
+        """With a step that falls with the rows seen: chunks cannot be compared as passes can."""
+        if self.learning_rate != "auto" or not self.by_row:
+            return self
+        rate = InverseScaling(safe_step(objective), power=0.5, delay=STREAM_DELAY)
+        return replace(self, learning_rate=rate)
 
     def _batch(self, objective: Objective, W: Array, state: State | None) -> Iterator[Step]:
-        schedule = as_schedule(self._rate(objective, state), objective.penalty.strength)
+        schedule = as_schedule(self._rate(objective), objective.penalty.strength)
         state = {"weights": W, "t": 0, "sum": np.zeros(W.shape)} if state is None else state
         W, t, total = state["weights"], state["t"], state["sum"]
         while True:
@@ -135,9 +139,7 @@ def safe_step(objective: Objective) -> float:
     return 1.0 / (bound + 2.0 * objective.penalty.strength) if bound > 0.0 else 1.0
 
 
-def searched_descent(
-    objective: Objective, W: Array, state: State | None = None
-) -> Iterator[Step]:
+def searched_descent(objective: Objective, W: Array, state: State | None = None) -> Iterator[Step]:
     """Batch descent with the Barzilai-Borwein step, shortened until J falls enough.
 
     Barzilai and Borwein (1988) take |s|^2 / s.y from the last step s and change of gradient y;

@@ -126,7 +126,8 @@ def iterated(objective: Objective) -> Array:
         for b, r in zip(blocks, roots, strict=True):
             loops.combine(b.X, (z.ravel()[start : start + len(r)] * r)[:, None], out)
             start += len(r)
-        return out[0, :-1] - out[0, -1] * mean
+        product: Array = out[0, :-1] - out[0, -1] * mean
+        return product
 
     A = LinearOperator((len(y), source.n_features), matvec=product, rmatvec=transposed)
     damp = np.sqrt(objective.penalty.strength)

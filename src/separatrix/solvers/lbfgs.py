@@ -163,9 +163,7 @@ class LBFGS(Solver):
             g = coordinates.gradient(at.gradient)
             p = -two_loop(g, moved, changed)
             slope = float(np.vdot(g, p))
-            length, there, then = line_search(
-                objective, W, at, coordinates.direction(p), slope
-            )
+            length, there, then = line_search(objective, W, at, coordinates.direction(p), slope)
             s, y = length * p, coordinates.gradient(then.gradient) - g
             if np.vdot(s, y) > 1e-14 * np.linalg.norm(s) * np.linalg.norm(y):
                 moved = np.concatenate([moved, s[None]])[-self.memory :]
@@ -222,7 +220,7 @@ def line_search(
             else:
                 low, low_value, low_slope = length, then.value, steep
         length = _next_length(low, low_value, low_slope, high, length, then.value)
-        if not length > 0.0 or length == low or length == high:
+        if not length > 0.0 or length in (low, high):
             break
     return best
 

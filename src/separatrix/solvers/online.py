@@ -16,6 +16,8 @@ from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_size
 from ..typing import Array, Ints
 from .base import Solver, State, Step
 
+GAIN, CUT, SLOWEST = 0.01, 0.8, 1e-4
+
 
 def constant_step(learning_rate: object) -> bool:
     """Whether the step is the same at every t."""
@@ -41,6 +43,9 @@ class OnlineRun:
 
     Each pass draws its permutation from (seed, number of the pass), so that the state is a few
     numbers and the weights.
+
+    With ``adapts`` the step keeps its pace as long as the objective met in a pass is lower than
+    ever by GAIN of itself, and is cut after a pass for which it is not.
     """
 
     objective: Objective
@@ -52,6 +57,9 @@ class OnlineRun:
     passes: int = 0
     batches: int = 0
     unit: float = 1.0
+    adapts: bool = False
+    pace: float = 1.0
+    least: float = np.inf
 
     @classmethod
     def start(
@@ -66,6 +74,7 @@ class OnlineRun:
         shuffle: bool = True,
         average: bool = False,
         unit: float = 1.0,
+        adapts: bool = False,
     ) -> OnlineRun:
         """At W, or where ``state`` left off."""
         if state is None:
@@ -84,7 +93,8 @@ class OnlineRun:
         total = state["sum"][0] if average else None
         work = loops.OnlineWeights.start(state["weights"][0], total)
         numbers = {name: state[name] for name in ("seed", "passes", "batches", "unit")}
-        return cls(objective, schedule, batch, shuffle, work, **numbers)
+        least = state.get("least", np.inf)
+        return cls(objective, schedule, batch, shuffle, work, **numbers, adapts=adapts, least=least)
 
     def forever(self, max_updates: int = loops.EVERY_UPDATE) -> Iterator[Step]:
         """One pass after another, in pieces of so many updates."""
@@ -105,12 +115,17 @@ class OnlineRun:
                 updates += piece.updates
                 if max_updates < loops.EVERY_UPDATE:
                     if piece.updates:
-                        yield self._step(None, None, piece.updates, changed)
+                        # Between two passes there is nothing to go on from: no state.
+                        yield Step(self._plain(), {}, rows=changed, updates=piece.updates)
                 elif changed is not None:
                     rows.append(changed)
         self.weights.fold()
         W = self._plain()
         value = self.objective.mean(loss_sum, W)
+        if self.adapts:
+            if not value < (1.0 - GAIN) * self.least:
+                self.pace = max(CUT * self.pace, SLOWEST)
+            self.least = min(self.least, value)
         yield self._step(value, mistakes, updates, np.concatenate(rows) if rows else None)
 
     def _visit(
@@ -133,7 +148,7 @@ class OnlineRun:
                 block.y,
                 self.objective.loss,
                 self.weights,
-                steps=sizes,
+                steps=self.pace * sizes,
                 weight=block.weight,
                 weight_scale=source.n_rows / source.weight_sum,
                 order=order if position == 0 or order is None else order[position:],
@@ -154,10 +169,8 @@ class OnlineRun:
         W: Array = self.unit * self.weights.weights[None]
         return W
 
-    def _step(
-        self, objective: float | None, mistakes: float | None, updates: int, rows: Ints | None
-    ) -> Step:
-        total = self.weights.sum
+    def _step(self, objective: float, mistakes: float, updates: int, rows: Ints | None) -> Step:
+        """The end of a pass."""
         state: State = {
             "weights": self.weights.weights[None],
             "seed": self.seed,
@@ -165,12 +178,16 @@ class OnlineRun:
             "batches": self.batches,
             "unit": self.unit,
         }
-        if total is not None:
-            state["sum"] = total[None].copy()
-        average = None if total is None else self.unit * total[None] / self.batches
+        if self.adapts:
+            state |= {"pace": self.pace, "least": self.least}
+        average = None
+        if self.weights.sum is not None:
+            state["sum"] = self.weights.sum[None].copy()
+            average = self.unit * state["sum"] / self.batches
         return Step(
-            self._plain(), state, objective, mistakes, rows, updates, average=average
-        )
+            self._plain(), state, objective, mistakes, rows, updates, pace=self.pace,
+            average=average,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)

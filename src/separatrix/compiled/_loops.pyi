@@ -1,6 +1,6 @@
 """Compiled loops; reached only through separatrix.loops."""
 
-from .typing import AnyArray, Array, Ints
+from ..typing import AnyArray, Array, Ints
 
 Rows = AnyArray | tuple[AnyArray, AnyArray, AnyArray, int]
 

@@ -1,0 +1,5 @@
+"""The compiled module, in a room of its own: only ``loops.py`` may enter, and a linter checks."""
+
+from . import _loops
+
+__all__ = ["_loops"]
