@@ -12,7 +12,9 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr double kSmallestScale = 1e-9;  // v = w / scale stays far from overflow
+// v = w / scale stays far from overflow; and the sum A * v - lag, a difference of numbers that
+// grow with 1 / scale, loses no more than three digits.
+constexpr double kSmallestScale = 1e-9, kSmallestScaleOfSum = 1e-3;
 constexpr int64_t kAhead = 6;            // rows between a prefetch and its use
 constexpr int64_t kPatience = 512;       // rows between two looks at should_stop
 
@@ -29,7 +31,7 @@ inline void fold(OnlinePass& pass, int64_t d) {
 
 inline void decay(OnlinePass& pass, int64_t d, double factor) {
   *pass.scale *= factor > 0 ? factor : 0;
-  if (*pass.scale < kSmallestScale) fold(pass, d);
+  if (*pass.scale < (pass.sum ? kSmallestScaleOfSum : kSmallestScale)) fold(pass, d);
 }
 
 template <class Loss, class Rows>

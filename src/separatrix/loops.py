@@ -44,7 +44,7 @@ level = _loops.level
 use_level = _loops.use_level
 compiler = _loops.compiler
 
-SMALLEST_SCALE = 1e-9  # as in cpp/online.hpp
+SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = 1e-9, 1e-3  # as in cpp/online.hpp
 EVERY_UPDATE = 2**62
 
 if "SEPARATRIX_SIMD" in os.environ:
@@ -226,7 +226,7 @@ def online_pass_twin(
             slopes.append(c * float(loss.slope(margin)[0]) * y[i])
         if l2:
             scalars[0] *= max(0.0, 1.0 - 2.0 * step * l2)
-            if scalars[0] < SMALLEST_SCALE:
+            if scalars[0] < (SMALLEST_SCALE if weights.sum is None else SMALLEST_SCALE_OF_SUM):
                 weights.fold()
         for i, slope in zip(now, slopes, strict=True):
             if slope == 0.0:

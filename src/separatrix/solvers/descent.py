@@ -118,14 +118,17 @@ class GradientDescent(Solver):
         schedule = as_schedule(self._rate(objective), objective.penalty.strength)
         state = {"weights": W, "t": 0, "sum": np.zeros(W.shape)} if state is None else state
         W, t, total = state["weights"], state["t"], state["sum"]
+        own = self.learning_rate == "auto"
         while True:
             at = objective.value_and_gradient(W)
             t += 1
-            W = W - step_sizes(schedule, t, 1)[0] * at.gradient
+            step = step_sizes(schedule, t, 1)[0]
+            W = W - step * at.gradient
             total = total + W
             state = {"weights": W, "t": t, "sum": total}
             average = total / t if self.average else None
-            yield Step(W, state, at.value, at.mistakes, average=average)
+            pace = step / step_sizes(schedule, 1, 1)[0] if own else 1.0
+            yield Step(W, state, at.value, at.mistakes, pace=pace, average=average)
 
 
 def safe_step(objective: Objective) -> float:

@@ -17,6 +17,7 @@ from .lbfgs import Coordinates, Standardised
 
 DECREASE = 1e-4
 MOST_HALVINGS = 50
+MOST_PRODUCTS = 250
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,14 +109,14 @@ def conjugate_gradients(
     r = -coordinates.gradient(gradient)
     u, p = np.zeros_like(r), r.copy()
     size = start = float(np.vdot(r, r))
-    enough = min(0.01, start) * start
-    for _ in range(250):
+    enough = min(0.25, np.sqrt(start)) * start
+    for _ in range(MOST_PRODUCTS):
         if size <= enough:
             break
         product = objective.hessian_product(W, coordinates.direction(p))
         hp = coordinates.gradient(product)
         bend = float(np.vdot(p, hp))
-        if bend <= 0.0:
+        if bend <= 1e-12 * float(np.vdot(p, p)):  # flat up to rounding: nothing to gain there
             break
         u = u + size / bend * p
         r = r - size / bend * hp

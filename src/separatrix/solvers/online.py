@@ -93,8 +93,9 @@ class OnlineRun:
         total = state["sum"][0] if average else None
         work = loops.OnlineWeights.start(state["weights"][0], total)
         numbers = {name: state[name] for name in ("seed", "passes", "batches", "unit")}
-        least = state.get("least", np.inf)
-        return cls(objective, schedule, batch, shuffle, work, **numbers, adapts=adapts, least=least)
+        if adapts:
+            numbers |= {"pace": state.get("pace", 1.0), "least": state.get("least", np.inf)}
+        return cls(objective, schedule, batch, shuffle, work, **numbers, adapts=adapts)
 
     def forever(self, max_updates: int = loops.EVERY_UPDATE) -> Iterator[Step]:
         """One pass after another, in pieces of so many updates."""
@@ -120,8 +121,7 @@ class OnlineRun:
                 elif changed is not None:
                     rows.append(changed)
         self.weights.fold()
-        W = self._plain()
-        value = self.objective.mean(loss_sum, W)
+        value = self.objective.mean(self.unit * loss_sum, self._plain())
         if self.adapts:
             if not value < (1.0 - GAIN) * self.least:
                 self.pace = max(CUT * self.pace, SLOWEST)
@@ -139,19 +139,19 @@ class OnlineRun:
         # Where every row moves the weights, the log would only repeat the order.
         keeps_log = not self.objective.loss.smooth
         log = np.empty(count, dtype=np.int64) if keeps_log else None
+        steps = self.pace * step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
         position = 0
-        while position < count or count == 0:
-            left = count - position
-            sizes = step_sizes(self.schedule, self.batches + 1, -(-left // self.batch))
+        while position < count:
+            taken = 0 if len(steps) == 1 else -(-position // self.batch)
             result = loops.online_pass(
                 block.X,
                 block.y,
                 self.objective.loss,
                 self.weights,
-                steps=self.pace * sizes,
+                steps=steps[taken:],
                 weight=block.weight,
                 weight_scale=source.n_rows / source.weight_sum,
-                order=order if position == 0 or order is None else order[position:],
+                order=None if order is None else order[position:],
                 l2=self.objective.penalty.strength,
                 batch=self.batch,
                 intercept=self.objective.intercept,
@@ -162,8 +162,6 @@ class OnlineRun:
             self.batches += -(-result.position // self.batch)
             changed = None if log is None else log[: result.updates] + block.start
             yield result, changed
-            if count == 0:
-                return
 
     def _plain(self) -> Array:
         W: Array = self.unit * self.weights.weights[None]

@@ -1,0 +1,39 @@
+# Two commands do all the set-up: `make demo` and `make test` build their own environment.
+PYTHON ?= python3
+BIN := .venv/bin
+BUILT_FROM := pyproject.toml CMakeLists.txt $(wildcard cpp/*)
+
+.PHONY: help demo test bench clean
+help:
+	@echo "make demo    train on small data, print a report, draw decision-boundary.png"
+	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests"
+	@echo "make bench   time the loops and the fits against scikit-learn (ONLY=name for one)"
+	@echo "make clean   remove everything that these commands made"
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed-%: $(BIN)/python $(BUILT_FROM)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	@touch $@
+
+demo: .venv/installed-demo
+	$(BIN)/python examples/demo.py
+
+test: .venv/installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/cmake -S . -B build/tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DSEPARATRIX_TESTS=ON
+	$(BIN)/cmake --build build/tests
+	$(BIN)/ctest --test-dir build/tests --output-on-failure
+	$(BIN)/python -m pytest
+
+bench: .venv/installed-bench
+	$(BIN)/python benchmarks/run.py $(ONLY)
+
+clean:
+	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -f decision-boundary.png
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

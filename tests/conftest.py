@@ -1,0 +1,26 @@
+"""Data and oracles shared by the tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("separatrix", deadline=None, max_examples=50, derandomize=True)
+settings.load_profile("separatrix")
+
+CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+LOGIC = {"and": [-1, -1, -1, 1], "or": [-1, 1, 1, 1], "xor": [-1, 1, 1, -1]}
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def overlapping(n=200, d=5, seed=0, scale=1.0):
+    """Two Gaussian clouds that no plane separates."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    X = rng.standard_normal((n, d)) + 0.5 * y[:, None] * rng.standard_normal(d)
+    return X * scale, y

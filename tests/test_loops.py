@@ -1,0 +1,242 @@
+"""Every compiled loop against its twin, in every layout and at every instruction-set level."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from separatrix import loops
+from separatrix.data.intake import check_rows
+from separatrix.losses import get_loss, names
+
+LOSSES = [get_loss(name) for name in names() if name != "zero_one"]
+LAYOUTS = ["dense32", "dense64", "csr32", "csr64", "csr64_long"]
+
+
+@pytest.fixture(params=loops.levels())
+def level(request):
+    before = loops.level()
+    loops.use_level(request.param)
+    yield request.param
+    loops.use_level(before)
+
+
+def layout(X, name):
+    if name == "dense32":
+        return X.astype(np.float32)
+    if name == "dense64":
+        return X
+    csr = sp.csr_array(X.astype(np.float32) if name == "csr32" else X)
+    if name == "csr64_long":
+        csr.indices, csr.indptr = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
+    return loops.CsrRows(csr.data, csr.indices, csr.indptr, X.shape[1])
+
+
+def data(n, d, seed=0, integers=False):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-3, 4, (n, d)).astype(float)
+    if not integers:
+        X = (X * rng.standard_normal((n, d))).astype(np.float32).astype(float)
+    X[rng.random((n, d)) < 0.3] = 0.0
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    return X, y, rng
+
+
+@pytest.mark.parametrize("d", [1, 2, 15, 16, 17, 33, 100])
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_batch_pass_equals_its_twin(level, kind, d):
+    X, y, rng = data(300, d)
+    rows = layout(X, kind)
+    W = rng.standard_normal((1, d + 1))
+    weight = rng.integers(0, 3, 300).astype(float)
+    for loss in LOSSES:
+        for c in (None, weight):
+            got, expected = np.zeros_like(W), np.zeros_like(W)
+            bend = [np.empty(300), np.empty(300)] if loss.has_curvature else [None, None]
+            sums = loops.batch_pass(rows, y, loss, W, weight=c, gradient=got, curvature=bend[0])
+            twin = loops.batch_pass_twin(
+                rows, y, loss, W, weight=c, gradient=expected, curvature=bend[1]
+            )
+            np.testing.assert_allclose(sums, twin, rtol=1e-12)
+            np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-11)
+            if loss.has_curvature:
+                np.testing.assert_allclose(bend[0], bend[1], rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_sums_equal_their_twins(level, kind):
+    X, _, rng = data(700, 37)
+    rows = layout(X, kind)
+    W = rng.standard_normal((3, 38))
+    np.testing.assert_allclose(loops.scores(rows, W), loops.scores_twin(rows, W), atol=1e-12)
+    for loop, twin, args, out in (
+        (loops.combine, loops.combine_twin, [rng.standard_normal((700, 3))], (3, 38)),
+        (
+            loops.hessian_product,
+            loops.hessian_product_twin,
+            [rng.random(700), W[0].copy()],
+            (38,),
+        ),
+    ):
+        got, expected = np.zeros(out), np.zeros(out)
+        loop(rows, *args, got)
+        twin(rows, *args, expected)
+        np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-11)
+    for c in (None, rng.integers(0, 2, 700).astype(float)):
+        got, expected = np.zeros((2, 37)), np.zeros((2, 37))
+        loops.moments(rows, c, *got)
+        loops.moments_twin(rows, c, *expected)
+        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+@pytest.mark.parametrize("batch", [1, 7])
+@pytest.mark.parametrize("l2", [0.0, 1e-3, 0.4])
+def test_online_pass_equals_its_twin(level, kind, batch, l2):
+    X, y, rng = data(60, 19)
+    rows = layout(X, kind)
+    start = rng.standard_normal(20)
+    order = rng.permutation(60)[:50]
+    weight = rng.integers(1, 4, 60).astype(float)
+    steps = 0.5 / np.arange(1, 51)
+    for loss in LOSSES:
+        runs = []
+        for run in (loops.online_pass, loops.online_pass_twin):
+            weights = loops.OnlineWeights.start(start, np.zeros(20))
+            log = np.full(50, -1)
+            result = run(
+                rows, y, loss, weights, steps=steps, weight=weight, weight_scale=0.4,
+                order=order, l2=l2, batch=batch, log=log,
+            )  # fmt: skip
+            weights.fold()
+            runs.append((result, weights, log))
+        (result, weights, log), (twin, expected, log_twin) = runs
+        np.testing.assert_allclose(result, twin, rtol=1e-10)
+        np.testing.assert_allclose(weights.weights, expected.weights, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(weights.sum, expected.sum, rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(log, log_twin)
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_the_perceptron_is_exact_on_integers(level, kind):
+    X, y, rng = data(200, 21, integers=True)
+    rows = layout(X, kind)
+    order = rng.permutation(200)
+    runs = []
+    for run in (loops.online_pass, loops.online_pass_twin):
+        weights = loops.OnlineWeights.start(np.zeros(22), np.zeros(22))
+        run(rows, y, get_loss("perceptron"), weights, steps=np.array([0.5]), order=order)
+        weights.fold()
+        runs.append(weights)
+    np.testing.assert_array_equal(runs[0].weights, runs[1].weights)
+    np.testing.assert_array_equal(runs[0].sum, runs[1].sum)
+
+
+def test_a_pass_in_pieces_has_the_same_bits():
+    X, y, rng = data(80, 9)
+    whole = loops.OnlineWeights.start(np.zeros(10), np.zeros(10))
+    loss, steps = get_loss("hinge"), np.array([0.1])
+    loops.online_pass(X, y, loss, whole, steps=steps, l2=0.3)
+    pieces = loops.OnlineWeights.start(np.zeros(10), np.zeros(10))
+    order, position = np.arange(80), 0
+    while position < 80:
+        position += loops.online_pass(
+            X, y, loss, pieces, steps=steps, l2=0.3, order=order[position:], max_updates=1
+        ).position
+    np.testing.assert_array_equal(whole.v, pieces.v)
+    np.testing.assert_array_equal(whole.scalars, pieces.scalars)
+    np.testing.assert_array_equal(whole.lag, pieces.lag)
+
+
+def test_the_average_is_exact_through_many_rescalings():
+    X, y, _ = data(40, 3)
+    weights = loops.OnlineWeights.start(np.ones(4), np.zeros(4))
+    w, b, total = np.ones(3), 1.0, np.zeros(4)
+    for _ in range(30):
+        loops.online_pass(X, y, get_loss("perceptron"), weights, steps=np.array([0.3]), l2=0.5)
+        for i in range(40):
+            a = w @ X[i] + b
+            w = w * 0.7
+            if y[i] * a <= 0:
+                w, b = w + 0.3 * y[i] * X[i], b + 0.3 * y[i]
+            total += np.append(w, b)
+    weights.fold()
+    np.testing.assert_allclose(weights.weights, np.append(w, b), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(weights.sum, total, rtol=1e-11, atol=1e-11)
+
+
+def test_a_decay_below_zero_clears_the_weights():
+    X, y = np.array([[1.0, 2.0]]), np.array([1.0])
+    weights = loops.OnlineWeights.start(np.array([5.0, 5.0, 1.0]), None)
+    loops.online_pass(X, y, get_loss("perceptron"), weights, steps=np.array([1.0]), l2=3.0)
+    np.testing.assert_array_equal(weights.weights, [0.0, 0.0, 1.0])
+
+
+def test_levels_agree(rng):
+    """All levels with fused multiply-add give the same bits; the baseline rounds otherwise."""
+    X, y, _ = data(300, 45)
+    W = rng.standard_normal((1, 46))
+    results = {}
+    before = loops.level()
+    for name in loops.levels():
+        loops.use_level(name)
+        gradient = np.zeros_like(W)
+        loops.batch_pass(X, y, get_loss("logistic"), W, gradient=gradient)
+        results[name] = gradient
+    loops.use_level(before)
+    for name, gradient in results.items():
+        np.testing.assert_allclose(gradient, results["baseline"], rtol=1e-12, atol=1e-12)
+        if name != "baseline":
+            np.testing.assert_array_equal(gradient, results["avx2"])
+
+
+def test_rows_of_every_origin_are_read_without_a_copy():
+    X = np.arange(12.0).reshape(4, 3)
+    X.flags.writeable = False
+    assert np.shares_memory(check_rows(X), X)
+    csr = sp.csr_array(np.eye(3, dtype=np.float32))
+    rows = check_rows(csr)
+    assert np.shares_memory(rows.data, csr.data)
+    assert np.shares_memory(rows.indices, csr.indices)
+    part = loops.part(rows, 1, 3)
+    assert np.shares_memory(part.indptr, csr.indptr)
+    np.testing.assert_array_equal(loops.dense(part), np.eye(3)[1:])
+    np.testing.assert_array_equal(loops.scores(part, np.array([[1.0, 2, 3, 4]]))[:, 0], [6, 7])
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_picked_rows_are_those_rows(kind, rng):
+    X, _, _ = data(50, 6)
+    rows = layout(X, kind)
+    for at in (np.arange(10, 20), np.array([3, 7, 49]), np.array([], dtype=int)):
+        np.testing.assert_allclose(loops.dense(loops.pick(rows, at)), X[at], rtol=1e-7)
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_no_rows_and_no_features(kind):
+    for n, d in ((0, 3), (3, 0), (3, 3)):
+        rows = layout(np.zeros((n, d)), kind)
+        gradient = np.zeros((1, d + 1))
+        loss, _ = loops.batch_pass(
+            rows, np.ones(n), get_loss("hinge"), np.zeros((1, d + 1)), gradient=gradient
+        )
+        assert loss == n
+        assert gradient[0, -1] == -n
+
+
+def test_a_stop_asked_for_ends_every_loop():
+    X, y, _ = data(20_000, 5)
+    loops.request_stop()
+    try:
+        with pytest.raises(loops.Interrupted):
+            loops.batch_pass(X, y, get_loss("hinge"), np.zeros((1, 6)))
+        with pytest.raises(loops.Interrupted):
+            loops.scores(X, np.zeros((1, 6)))
+        weights = loops.OnlineWeights.start(np.zeros(6), None)
+        with pytest.raises(loops.Interrupted):
+            loops.online_pass(X, y, get_loss("hinge"), weights, steps=np.array([1.0]))
+        with pytest.raises(loops.Interrupted):
+            loops.online_pass_twin(X, y, get_loss("hinge"), weights, steps=np.array([1.0]))
+    finally:
+        loops.clear_stop()
