@@ -22,5 +22,5 @@ def overlapping(n=200, d=5, seed=0, scale=1.0):
     """Two Gaussian clouds that no plane separates."""
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    X = rng.standard_normal((n, d)) + 0.5 * y[:, None] * rng.standard_normal(d)
+    X = rng.standard_normal((n, d)) + 0.8 * y[:, None] * rng.standard_normal(d)
     return X * scale, y

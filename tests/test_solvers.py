@@ -182,8 +182,8 @@ def test_a_users_loss_goes_row_by_row_with_one_warning():
 
 
 def test_newton_and_lbfgs_survive_singular_problems():
-    X, y = overlapping(60, 4)
-    X = np.column_stack([X, X[:, 0], np.full(60, 3.0), np.zeros(60)])
+    X, y = overlapping(400, 4, seed=1)
+    X = np.column_stack([X, X[:, 0], np.full(400, 3.0), np.zeros(400)])
     values = [
         LinearClassifier(l2=0.0, solver=solver, tol=1e-10).fit(X, y).objective_
         for solver in (Newton(), LBFGS(), LBFGS(factored_features=0), Newton(direct_features=0))

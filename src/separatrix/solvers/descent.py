@@ -16,7 +16,7 @@ from .base import Solver, State, Step
 from .online import OnlineRun, constant_step, warn_slow
 
 MEMORY = 10  # recent values of J that a searched step may not exceed
-STREAM_DELAY = 1000.0  # updates for which the step of a stream stays nearly whole
+STREAM_DELAY = 100.0  # updates for which the step of a stream stays nearly whole
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,7 +111,7 @@ class GradientDescent(Solver):
         """With a step that falls with the rows seen: chunks cannot be compared as passes can."""
         if self.learning_rate != "auto" or not self.by_row:
             return self
-        rate = InverseScaling(safe_step(objective), power=0.5, delay=STREAM_DELAY)
+        rate = InverseScaling(safe_step(objective), power=0.75, delay=STREAM_DELAY)
         return replace(self, learning_rate=rate)
 
     def _batch(self, objective: Objective, W: Array, state: State | None) -> Iterator[Step]:

@@ -1,0 +1,44 @@
+"""scikit-learn's own checks."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    check_sample_weight_equivalence_on_sparse_data,
+    parametrize_with_checks,
+)
+
+from separatrix import LinearClassifier, Perceptron
+
+ORDER = "the order of rows is part of the algorithm: a row twice is not a row of weight 2"
+
+
+def expected_failures(estimator):
+    if isinstance(estimator, Perceptron):
+        return {f"check_sample_weight_equivalence_on_{kind}_data": ORDER
+                for kind in ("dense", "sparse")}  # fmt: skip
+    return {}
+
+
+@parametrize_with_checks(
+    [Perceptron(), LinearClassifier(), LinearClassifier("squared")],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_conventions(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_sample_weight_equivalence_on_dense_data,
+        check_sample_weight_equivalence_on_sparse_data,
+    ],
+)
+def test_in_the_batch_perceptron_weight_is_repetition(check):
+    check("Perceptron", Perceptron(update="batch", start="sum"))

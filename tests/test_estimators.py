@@ -1,0 +1,502 @@
+"""The scikit-learn face: parameters, labels, containers, errors, going on."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from conftest import CORNERS, LOGIC, overlapping
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+from separatrix import (
+    LBFGS,
+    GradientDescent,
+    InverseScaling,
+    LeastSquares,
+    LinearClassifier,
+    Newton,
+    Perceptron,
+)
+
+X, Y = overlapping(80, 4)
+BOTH = [Perceptron(random_state=0), LinearClassifier(random_state=0)]
+
+
+# ---- parameters --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"max_iter": 0}, "max_iter must be a finite number of at least 1"),
+        ({"max_iter": 2.5}, "max_iter must be a whole number"),
+        ({"update": "both"}, "update must be one of 'online', 'batch'"),
+        ({"learning_rate": 0.0}, "learning_rate must be positive"),
+        ({"learning_rate": "fast"}, "number, a schedule or a callable"),
+        ({"l2": -1.0}, "l2 must be a finite number of at least 0"),
+        ({"l2": np.nan}, "l2 must be a finite number"),
+        ({"start": "ones"}, "start must be one of 'zeros', 'random', 'sum'"),
+        ({"start": [1.0, 2.0]}, r"start has shape \(2,\), expected \(1, 5\) or \(5,\)"),
+        ({"start": [np.nan] * 5}, "start contains NaN"),
+        ({"start": np.ones(5), "fit_intercept": False}, "start has a bias"),
+        ({"shuffle": "yes"}, "shuffle must be True or False"),
+        ({"keep": "first"}, "keep must be one of 'auto', 'last', 'best', 'average'"),
+        ({"patience": -1}, "patience must be a finite number of at least 1, or None"),
+        ({"max_norm": "big"}, "max_norm must be a finite number"),
+        ({"tol": -1e-3}, "tol must be a finite number of at least 0, or None"),
+        ({"fit_intercept": 1}, "fit_intercept must be True or False"),
+        ({"class_weight": "even"}, "class_weight must be a dict, 'balanced' or None"),
+        ({"class_weight": {7: 1.0}}, r"class_weight has the labels \[7\]"),
+        ({"random_state": "seed"}, "random_state must be an int"),
+        ({"random_state": -1}, "random_state must not be negative"),
+        ({"callbacks": print}, r"callbacks must be a sequence of callables such as \(callback,\)"),
+        ({"verbose": 2}, "verbose must be True or False"),
+    ],
+)
+def test_bad_parameters_of_the_perceptron(params, message):
+    clf = Perceptron(**params)
+    with pytest.raises((TypeError, ValueError), match=message):
+        clf.fit(X, Y)
+    assert not hasattr(clf, "coef_")
+    assert not hasattr(clf, "n_features_in_")
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"loss": "zero_one"}, "has no slope to descend"),
+        ({"loss": "log"}, "unknown loss 'log'"),
+        ({"solver": "lbfgs"}, r"solver must be 'auto' or a solver such as LBFGS\(\)"),
+        ({"solver": LBFGS}, "solver must be 'auto' or a solver"),
+        ({"loss": "hinge", "solver": LBFGS()}, "without kinks"),
+        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"tol": "tight"}, "tol must be a finite number"),
+    ],
+)
+def test_bad_parameters_of_the_linear_classifier(params, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        LinearClassifier(**params).fit(X, Y)
+
+
+def test_set_params_replaces_the_solver():
+    solver = GradientDescent(batch_size=1)
+    clf = LinearClassifier(solver=solver).set_params(solver__batch_size=32, l2=0.5)
+    assert clf.solver == GradientDescent(batch_size=32)
+    assert solver.batch_size == 1
+    assert clf.l2 == 0.5
+    assert clf.get_params()["solver__batch_size"] == 32
+    with pytest.raises(ValueError, match="name a solver first"):
+        LinearClassifier().set_params(solver__batch_size=32)
+    with pytest.raises(ValueError, match="Invalid parameter 'size'"):
+        clf.set_params(solver__size=3)
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        clf.set_params(penalty="l1")
+    assert clf.set_params(solver=LBFGS(), solver__memory=3).solver == LBFGS(3)
+
+
+def test_solvers_are_frozen_and_clone():
+    with pytest.raises(AttributeError):
+        LBFGS().memory = 3
+    clf = LinearClassifier("hinge", solver=GradientDescent(8, learning_rate=InverseScaling(0.1)))
+    assert clone(clf).solver == clf.solver
+    assert repr(clf.solver) == (
+        "GradientDescent(batch_size=8, learning_rate=InverseScaling(step=0.1, power=0.5, "
+        "delay=1.0))"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_grid_search_over_solvers_and_their_parameters():
+    search = GridSearchCV(
+        LinearClassifier(solver=GradientDescent(1), max_iter=5, random_state=0),
+        [
+            {"solver__batch_size": [1, 16]},
+            {"solver": [LBFGS(), Newton(), "auto"], "l2": [1e-3, 1e-2]},
+            {"solver": [LBFGS()], "solver__memory": [2, 5]},
+        ],
+        cv=3,
+    ).fit(X, Y)
+    assert len(search.cv_results_["params"]) == 10
+    assert search.best_score_ > 0.55
+
+
+# ---- labels and containers ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, 1], [-1, 1], [1, 2], ["no", "yes"], [False, True], [2.0, 5.0],
+        np.array(["a", "b"], dtype=object),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("estimator", BOTH)
+def test_labels_of_any_kind(estimator, labels):
+    labels = np.asarray(labels)
+    y = labels[(Y > 0).astype(int)]
+    reference = clone(estimator).fit(X, Y)
+    clf = clone(estimator).fit(X, y)
+    np.testing.assert_array_equal(clf.classes_, labels)
+    np.testing.assert_array_equal(clf.coef_, reference.coef_)
+    np.testing.assert_array_equal(clf.predict(X) == labels[1], reference.predict(X) > 0)
+    assert clf.predict(X).dtype == labels.dtype
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_containers_agree(estimator):
+    reference = clone(estimator).fit(X, Y)
+    names = list("abcd")
+    for container in (
+        pd.DataFrame(X, columns=names),
+        pl.DataFrame(X, schema=names),
+        np.asfortranarray(X),
+        X.tolist(),
+        np.repeat(X, 2, axis=0)[::2],
+    ):
+        clf = clone(estimator).fit(container, Y)
+        np.testing.assert_array_equal(clf.coef_, reference.coef_)
+        np.testing.assert_array_equal(
+            clf.decision_function(container), reference.decision_function(X)
+        )
+        if hasattr(container, "columns"):
+            np.testing.assert_array_equal(clf.feature_names_in_, names)
+    with pytest.raises(ValueError, match="feature names should match"):
+        clone(estimator).fit(pd.DataFrame(X, columns=names), Y).predict(
+            pd.DataFrame(X, columns=names[::-1])
+        )
+
+
+@pytest.mark.parametrize("estimator", [*BOTH, Perceptron(update="batch")])
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array])
+def test_sparse_containers_agree(estimator, make):
+    integers = np.random.default_rng(0).integers(-2, 3, X.shape).astype(float)
+    dense = clone(estimator).fit(integers, Y)
+    sparse = clone(estimator).fit(make(integers), Y)
+    np.testing.assert_allclose(sparse.coef_, dense.coef_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        sparse.decision_function(make(integers)), dense.decision_function(integers), atol=1e-6
+    )
+
+
+def test_unsorted_and_duplicate_entries_are_put_in_order_without_touching_the_users():
+    data, indices, indptr = np.array([1.0, 2, 3, 4, 1]), np.array([2, 0, 1, 1, 2]), [0, 2, 4, 5]
+    messy = sp.csr_array((data, indices, indptr), shape=(3, 3))
+    tidy = messy.toarray()
+    y = [0, 1, 1]
+    np.testing.assert_array_equal(
+        Perceptron(shuffle=False).fit(messy, y).coef_, Perceptron(shuffle=False).fit(tidy, y).coef_
+    )
+    np.testing.assert_array_equal(messy.indices, indices)
+    np.testing.assert_array_equal(messy.data, data)
+
+
+def test_long_indices_are_taken_as_they_are():
+    csr = sp.csr_array(X)
+    csr.indices, csr.indptr = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
+    np.testing.assert_array_equal(
+        LinearClassifier().fit(csr, Y).coef_, LinearClassifier().fit(sp.csr_array(X), Y).coef_
+    )
+
+
+def test_empty_sparse_rows_and_columns():
+    empty = sp.csr_array((6, 3))
+    clf = Perceptron(max_iter=5).fit(empty, [0, 1, 1, 1, 1, 1])
+    np.testing.assert_array_equal(clf.coef_, [[0, 0, 0]])
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+@pytest.mark.parametrize(
+    ("rows", "labels", "message"),
+    [
+        ([[np.nan], [1.0]], [0, 1], "NaN"),
+        ([[np.inf], [1.0]], [0, 1], "infinity"),
+        ([[1.0], [2.0]], [0, 0], r"only one class: \[0\]"),
+        ([[1.0], [2.0], [3.0]], [0, 1, 2], "Only binary classification is supported"),
+        ([[1.0], [2.0]], [0.5, 0.7], "Unknown label type"),
+        ([[1.0], [2.0]], [0], "inconsistent numbers of samples"),
+        ([1.0, 2.0], [0, 1], "Reshape your data"),
+        ([["a"], ["b"]], [0, 1], "could not convert"),
+    ],
+)
+def test_bad_data(estimator, rows, labels, message):
+    clf = clone(estimator)
+    with pytest.raises(ValueError, match=message):
+        clf.fit(rows, labels)
+    with pytest.raises(NotFittedError):
+        clf.predict(X)
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.where(Y > 0, 1.0, 0.0), "only one class"),
+        (np.zeros(80), "zero for every row"),
+        (-np.ones(80), "must not be negative"),
+        (np.full(80, np.nan), "NaN or infinity"),
+        (np.ones(79), r"shape \(79,\), expected \(80,\)"),
+        (np.ones((80, 2)), "1D array or scalar"),
+    ],
+)
+def test_bad_weights(estimator, weight, message):
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(X, Y, sample_weight=weight)
+
+
+def test_a_class_weight_of_zero_leaves_one_class():
+    with pytest.raises(ValueError, match="only one class"):
+        LinearClassifier(class_weight={-1: 0.0}).fit(X, Y)
+
+
+def test_balanced_weights_count_repetition():
+    rows = np.where(Y > 0, 3, 1)
+    repeated = LinearClassifier(class_weight="balanced").fit(np.repeat(X, rows, 0), np.repeat(Y, rows))
+    weighted = LinearClassifier(class_weight="balanced").fit(X, Y, sample_weight=rows)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-10)
+
+
+# ---- what is fitted ----------------------------------------------------------------------
+
+
+def test_attributes_and_their_shapes():
+    clf = Perceptron(max_iter=30, random_state=0).fit(X, Y)
+    assert clf.coef_.shape == (1, 4)
+    assert clf.intercept_.shape == (1,)
+    assert clf.embedding_strengths_.shape == (80,)
+    assert clf.embedding_strengths_.sum() == clf.n_updates_
+    assert (type(clf.n_iter_), type(clf.n_updates_), type(clf.converged_)) == (int, int, bool)
+    assert clf.n_features_in_ == 4
+    assert list(clf.history_) == ["pass", "objective", "mistakes", "norm", "seconds"]
+    frame = pd.DataFrame(clf.history_)
+    assert len(frame) == clf.n_iter_ == len(pl.DataFrame(clf.history_))
+    assert np.all(np.diff(frame["seconds"]) >= 0)
+    flat = Perceptron(max_iter=3, fit_intercept=False).fit(X, Y)
+    np.testing.assert_array_equal(flat.intercept_, [0.0])
+
+
+def test_the_objective_is_exact_and_the_same_for_every_solver():
+    for solver in (LBFGS(), Newton(), "auto"):
+        clf = LinearClassifier(l2=0.01, solver=solver).fit(X, Y)
+        margins = Y * (X @ clf.coef_[0] + clf.intercept_[0])
+        value = np.mean(np.log1p(np.exp(-margins))) + 0.01 * np.sum(clf.coef_**2)
+        assert isinstance(clf.objective_, float)
+        np.testing.assert_allclose(clf.objective_, value, rtol=1e-13)
+
+
+def test_probabilities_only_where_the_loss_defines_them():
+    clf = LinearClassifier().fit(X, Y)
+    p = clf.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_allclose(p[:, 1], 1 / (1 + np.exp(-clf.decision_function(X))))
+    np.testing.assert_allclose(clf.predict_log_proba(X), np.log(p))
+    np.testing.assert_array_equal(clf.predict_log_proba(X * 1e5).min() < -1000, True)
+    for other in (LinearClassifier("hinge"), LinearClassifier("squared"), Perceptron()):
+        assert not hasattr(other, "predict_proba")
+    with pytest.raises(AttributeError):
+        LinearClassifier("hinge").predict_proba(X)
+
+
+def test_on_the_boundary_the_larger_class_is_predicted():
+    clf = Perceptron(max_iter=1, shuffle=False).fit(CORNERS, LOGIC["xor"])
+    clf.coef_, clf.intercept_ = np.zeros((1, 2)), np.zeros(1)
+    np.testing.assert_array_equal(clf.predict(CORNERS), [1, 1, 1, 1])
+
+
+def test_strengths_without_rows_say_why():
+    clf = LinearClassifier().fit(X, Y)
+    with pytest.raises(AttributeError, match="all rows at once"):
+        _ = clf.embedding_strengths_
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_perceptron_loss_learns_nothing_at_its_minimum():
+    """With l2 > 0 the only minimum of the perceptron loss is (w, b) = 0: keep the pocket."""
+    solver = GradientDescent(learning_rate=0.01)
+    clf = LinearClassifier("perceptron", l2=0.5, solver=solver, start="sum", max_iter=3000)
+    clf.fit(X, Y)
+    steps = list(clf.trace_.replay(X, Y))
+    assert np.linalg.norm(steps[-1].weights) < 1e-3 * np.linalg.norm(steps[0].weights)
+    margins = [Y * (X @ step.weights[0, :-1] + step.weights[0, -1]) for step in steps]
+    fewest = min(int(np.sum(m <= 0)) for m in margins)
+    assert np.sum(Y * clf.decision_function(X) <= 0) == fewest < np.sum(margins[-1] <= 0)
+    assert clf.objective_ > 0.0  # which zero weights would reach
+    assert clf.stop_ != "optimal"
+
+
+def test_convergence_warning_only_for_the_linear_classifier(recwarn):
+    Perceptron(max_iter=1).fit(X, Y)
+    assert not recwarn.list
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2.*raise max_iter"):
+        LinearClassifier(max_iter=2, solver=LBFGS()).fit(X, Y)
+
+
+def test_a_failed_refit_leaves_the_earlier_fit_untouched():
+    for estimator in BOTH:
+        clf = clone(estimator).fit(X, Y)
+        before = {name: copy.deepcopy(value) for name, value in vars(clf).items()}
+        scores = clf.decision_function(X)
+        with pytest.raises(ValueError, match="NaN"):
+            clf.fit(np.full((3, 2), np.nan), [0, 1, 1])
+        with pytest.raises(ValueError, match="only one class"):
+            clf.fit(np.ones((3, 2)), [1, 1, 1])
+
+        def fail(step, info):
+            raise RuntimeError("stop here")
+
+        clf.set_params(callbacks=(fail,))
+        with pytest.raises(RuntimeError, match="stop here"):
+            clf.fit(X[:, :2], Y)
+        clf.set_params(callbacks=())
+        assert vars(clf).keys() == before.keys()
+        assert clf.n_features_in_ == 4
+        np.testing.assert_array_equal(clf.decision_function(X), scores)
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_fitted_estimators_pickle_clone_and_copy(estimator):
+    clf = clone(estimator).fit(X, Y)
+    for other in (pickle.loads(pickle.dumps(clf)), copy.deepcopy(clf)):
+        np.testing.assert_array_equal(other.decision_function(X), clf.decision_function(X))
+        other.partial_fit(X, Y)
+    assert not hasattr(clone(clf), "coef_")
+
+
+@pytest.mark.parametrize(
+    "seed", [3, np.int64(3), np.random.default_rng(3), np.random.RandomState(3), None]
+)
+def test_seeds_of_every_kind(seed):
+    Perceptron(max_iter=3, random_state=seed, start="random").fit(X, Y)
+
+
+def test_equal_seeds_equal_fits_and_generators_move_on():
+    def coefficients(seed):
+        return Perceptron(max_iter=3, random_state=seed, keep="last").fit(X, Y).coef_
+
+    np.testing.assert_array_equal(coefficients(7), coefficients(7))
+    generator = np.random.default_rng(7)
+    assert not np.array_equal(coefficients(generator), coefficients(generator))
+
+
+def test_overflow_is_an_error_that_says_what_to_do():
+    clf = LinearClassifier("squared", solver=GradientDescent(learning_rate=1.0), tol=None)
+    with pytest.raises(ValueError, match=r"overflowed floating point in pass \d+.*scale the feat"):
+        clf.fit(X * 1e100, Y)
+    assert not hasattr(clf, "coef_")
+
+
+# ---- going on ----------------------------------------------------------------------------
+
+
+def test_warm_start_goes_on_from_the_weights():
+    clf = LinearClassifier(solver=LBFGS(), warm_start=True, tol=1e-10).fit(X, Y)
+    first = clf.n_iter_
+    assert clf.fit(X, Y).n_iter_ < first
+    with pytest.raises(ValueError, match="features and the earlier fit had 4"):
+        clf.fit(X[:, :2], Y)
+    with pytest.raises(ValueError, match="not those of the earlier fit"):
+        clf.fit(X, np.where(Y > 0, "a", "b"))
+
+
+@pytest.mark.parametrize("keep", ["last", "average"])
+def test_partial_fit_is_one_pass_and_goes_on(keep):
+    whole = Perceptron(4, shuffle=False, keep=keep, patience=None).fit(X, Y)
+    parts = Perceptron(shuffle=False, keep=keep)
+    for _ in range(4):
+        parts.partial_fit(X, Y)
+    np.testing.assert_array_equal(parts.coef_, whole.coef_)
+    assert parts.n_iter_ == 4
+    assert parts.n_updates_ == whole.n_updates_
+    assert len(parts.history_["pass"]) == 4
+    np.testing.assert_array_equal(parts.history_["pass"], [1, 2, 3, 4])
+
+
+def test_partial_fit_in_chunks_is_a_pass_over_all():
+    whole = Perceptron(1, shuffle=False, keep="average").fit(X, Y)
+    chunks = Perceptron(shuffle=False, keep="average")
+    for at in range(0, 80, 16):
+        chunks.partial_fit(X[at : at + 16], Y[at : at + 16], classes=[-1, 1])
+    np.testing.assert_allclose(chunks.coef_, whole.coef_, rtol=1e-13)
+    assert chunks.n_iter_ == 5
+
+
+def test_partial_fit_goes_on_with_steps_and_penalty():
+    solver = GradientDescent(1, shuffle=False, learning_rate=InverseScaling(0.5))
+    with pytest.warns(ConvergenceWarning):
+        whole = LinearClassifier(solver=solver, max_iter=3, tol=None).fit(X, Y)
+    parts = LinearClassifier(solver=solver)
+    for _ in range(3):
+        parts.partial_fit(X, Y)
+    np.testing.assert_array_equal(parts.coef_, whole.coef_)
+
+
+def test_partial_fit_with_auto_learns_from_a_stream():
+    rows, labels = overlapping(4000, 5, seed=2)
+    clf = LinearClassifier(random_state=0)
+    for at in range(0, 4000, 50):
+        clf.partial_fit(rows[at : at + 50], labels[at : at + 50])
+    best = LinearClassifier().fit(rows, labels)
+    assert type(clf.solver_) is GradientDescent
+    assert clf.score(rows, labels) > best.score(rows, labels) - 0.01
+
+
+def test_fit_then_partial_fit():
+    clf = LinearClassifier(random_state=0).fit(X, Y)
+    before = clf.coef_.copy()
+    clf.partial_fit(X, Y)
+    assert not np.array_equal(clf.coef_, before)
+    assert clf.score(X, Y) > 0.55
+    assert clf.n_iter_ > 1
+
+
+def test_partial_fit_and_classes():
+    clf = Perceptron()
+    with pytest.raises(ValueError, match=r"only one class, \[1\].*pass classes="):
+        clf.partial_fit([[1.0]], [1])
+    clf.partial_fit([[1.0]], [1], classes=[0, 1])
+    clf.partial_fit([[2.0]], [0])
+    with pytest.raises(ValueError, match=r"labels \[2\], which are not among.*pass classes="):
+        clf.partial_fit([[2.0]], [2])
+    with pytest.raises(ValueError, match="differ from those of the first call"):
+        clf.partial_fit([[2.0]], [0], classes=[0, 2])
+    with pytest.raises(ValueError, match="Only binary"):
+        Perceptron().partial_fit([[1.0]], [1], classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="features"):
+        clf.partial_fit([[2.0, 1.0]], [0])
+    assert clf.n_iter_ == 2
+
+
+@pytest.mark.parametrize(
+    ("clf", "message"),
+    [
+        (LinearClassifier(solver=LBFGS()), r"LBFGS\(\) needs all rows.*GradientDescent\(batch_s"),
+        (LinearClassifier("squared", solver=LeastSquares()), "needs all rows at once"),
+        (LinearClassifier(solver=GradientDescent()), "needs all rows at once"),
+        (Perceptron(update="batch"), "use update='online'"),
+        (Perceptron(class_weight="balanced"), "compute_class_weight"),
+        (LinearClassifier(class_weight="balanced"), "class_weight={label: weight"),
+    ],
+)
+def test_partial_fit_refuses_what_needs_all_rows(clf, message):
+    with pytest.raises(ValueError, match=message):
+        clf.partial_fit(X, Y)
+    assert not hasattr(clf, "classes_")
+
+
+def test_metadata_routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            LinearClassifier().set_fit_request(sample_weight=True).set_score_request(
+                sample_weight=True
+            ),
+            {"l2": [1e-3, 1e-2]},
+            cv=2,
+        ).fit(X, Y, sample_weight=np.ones(80))
+    assert search.best_score_ > 0.55

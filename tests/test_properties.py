@@ -1,0 +1,192 @@
+"""What must hold for any data: storage, weights, threads, precision do not change the result."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from separatrix import (
+    L2,
+    LBFGS,
+    ArraySource,
+    GradientDescent,
+    LinearClassifier,
+    Newton,
+    Objective,
+    Perceptron,
+    get_loss,
+    loops,
+)
+from separatrix.data import arrays as source_module
+from separatrix.data.intake import check_rows
+from separatrix.losses import names
+
+LOSSES = [name for name in names() if name != "zero_one"]
+SMOOTH = [name for name in LOSSES if get_loss(name).smooth]
+BATCH = [
+    LinearClassifier(l2=0.01, solver=LBFGS(), tol=1e-13),
+    LinearClassifier("squared_hinge", l2=0.01, solver=Newton(), tol=1e-13),
+    LinearClassifier("squared", l2=0.01),
+    LinearClassifier("tanh_squared", l2=0.1, solver=GradientDescent(learning_rate=0.01),
+                     max_iter=5, tol=None),
+]  # fmt: skip
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@st.composite
+def problems(draw, integers=False, most_rows=30, most_features=6):
+    n = draw(st.integers(2, most_rows))
+    d = draw(st.integers(1, most_features))
+    if integers:
+        X = draw(arrays(np.float64, (n, d), elements=st.integers(-3, 3)))
+    else:
+        values = st.floats(-100, 100, width=32) | st.sampled_from([0.0, 1.0, -1.0])
+        X = draw(arrays(np.float64, (n, d), elements=values))
+    y = draw(arrays(np.int64, n, elements=st.integers(0, 1)))
+    y[:2] = [0, 1]
+    return X, y
+
+
+def objective(loss, X, y, weight=None, l2=0.1, n_jobs=1):
+    source = ArraySource(check_rows(X), np.where(y > 0, 1.0, -1.0), np.array([0, 1]), weight, n_jobs)
+    return Objective(get_loss(loss), L2(l2), source)
+
+
+@given(problems(integers=True), st.integers(0, 5))
+def test_sparse_is_dense_bit_for_bit_on_integers(problem, seed):
+    X, y = problem
+    for update in ("online", "batch"):
+        fits = [
+            Perceptron(12, update=update, random_state=seed, keep=keep).fit(rows, y)
+            for keep in ("last", "average", "best")
+            for rows in (X, sp.csr_array(X), sp.csr_matrix(X.astype(np.float32)))
+        ]
+        for i in range(0, 9, 3):
+            for other in fits[i + 1 : i + 3]:
+                np.testing.assert_array_equal(other.coef_, fits[i].coef_)
+                np.testing.assert_array_equal(other.intercept_, fits[i].intercept_)
+                assert (other.stop_, other.n_iter_) == (fits[i].stop_, fits[i].n_iter_)
+
+
+@given(problems(), st.sampled_from(LOSSES))
+def test_sparse_is_dense_in_every_sum(problem, loss):
+    X, y = problem
+    W = np.linspace(-1, 1, X.shape[1] + 1)[None]
+    dense, sparse = (objective(loss, rows, y).value_and_gradient(W) for rows in (X, sp.csr_array(X)))
+    np.testing.assert_allclose(sparse.value, dense.value, rtol=1e-12)
+    np.testing.assert_allclose(sparse.gradient, dense.gradient, rtol=1e-10, atol=1e-10)
+
+
+def well_posed(X):
+    """Scaled to [-1, 1]: the minimum is then determined far better than 1e-10."""
+    return X / max(1.0, np.abs(X).max())
+
+
+@given(problems(), st.sampled_from(BATCH))
+def test_sparse_is_dense_in_batch_solvers(problem, estimator):
+    X, y = well_posed(problem[0]), problem[1]
+    dense = estimator.fit(X, y)
+    W, value = np.append(dense.coef_, dense.intercept_), dense.objective_
+    sparse = estimator.fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.objective_, value, rtol=1e-10)
+    np.testing.assert_allclose(np.append(sparse.coef_, sparse.intercept_), W, rtol=1e-5, atol=1e-6)
+
+
+@given(problems(), st.data())
+def test_weight_is_repetition_and_zero_is_absence(problem, data):
+    X, y = well_posed(problem[0]), problem[1]
+    times = data.draw(arrays(np.int64, len(y), elements=st.integers(0, 2)))
+    times[:2] = [1, 2]
+    repeated = np.repeat(X, times, axis=0), np.repeat(y, times)
+    estimator = data.draw(st.sampled_from(BATCH))
+    weighted = estimator.fit(X, y, sample_weight=times.astype(float)).objective_
+    assert weighted == pytest.approx(estimator.fit(*repeated).objective_, rel=1e-10)
+    W = np.linspace(-1, 1, X.shape[1] + 1)[None]
+    for loss in LOSSES:
+        one = objective(loss, X, y, times.astype(float)).value_and_gradient(W)
+        two = objective(loss, *repeated).value_and_gradient(W)
+        np.testing.assert_allclose(one.value, two.value, rtol=1e-12)
+        np.testing.assert_allclose(one.gradient, two.gradient, rtol=1e-10, atol=1e-12)
+        assert one.mistakes == two.mistakes
+
+
+@given(problems(integers=True), st.data())
+def test_in_the_batch_perceptron_weight_is_repetition_exactly(problem, data):
+    X, y = problem
+    times = data.draw(arrays(np.int64, len(y), elements=st.integers(0, 2)))
+    times[:2] = [1, 2]
+    clf = Perceptron(10, update="batch", start="sum", keep="last")
+    weighted = clf.fit(X, y, sample_weight=times)
+    W = np.append(weighted.coef_, weighted.intercept_)
+    twice = clf.fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_array_equal(np.append(twice.coef_, twice.intercept_), W)
+
+
+@given(problems(), st.sampled_from(SMOOTH))
+def test_gradients_are_finite_differences(problem, loss):
+    X, y = well_posed(problem[0]), problem[1]
+    rng = np.random.default_rng(0)
+    problem = objective(loss, X, y)
+    W, V = rng.standard_normal((2, 1, X.shape[1] + 1))
+    h = 1e-5
+    difference = (problem.value(W + h * V)[0] - problem.value(W - h * V)[0]) / (2 * h)
+    slope = np.vdot(problem.value_and_gradient(W).gradient, V)
+    assert slope == pytest.approx(difference, rel=1e-5, abs=1e-7)
+
+
+@given(problems(), st.sampled_from(LOSSES))
+def test_float32_agrees_to_its_precision(problem, loss):
+    X, y = problem
+    W = np.linspace(-1, 1, X.shape[1] + 1)[None]
+    single = objective(loss, X.astype(np.float32), y).value_and_gradient(W)
+    exact = objective(loss, X.astype(np.float32).astype(np.float64), y).value_and_gradient(W)
+    np.testing.assert_allclose(single.value, exact.value, rtol=1e-12)
+    np.testing.assert_allclose(single.gradient, exact.gradient, rtol=1e-10, atol=1e-10)
+
+
+@given(problems(), st.integers(1, 7), st.sampled_from(LOSSES))
+def test_sums_do_not_depend_on_block_boundaries(problem, size, loss):
+    X, y = problem
+    W = np.linspace(-1, 1, X.shape[1] + 1)[None]
+    whole = objective(loss, X, y).value_and_gradient(W)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source_module, "BLOCK_BYTES", size * 8 * X.shape[1])
+        patch.setattr(source_module, "MOST_BLOCKS", 10**9)
+        pieces = objective(loss, X, y)
+        assert len(pieces.source._parts) == -(-len(y) // size)
+        parts = pieces.value_and_gradient(W)
+    np.testing.assert_allclose(parts.value, whole.value, rtol=1e-12)
+    np.testing.assert_allclose(parts.gradient, whole.gradient, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("estimator", BATCH, ids=lambda e: str(e.solver))
+def test_any_number_of_threads_gives_the_same_bits(make, estimator):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30_000, 20))
+    y = X[:, 0] + rng.standard_normal(30_000) > 0
+    fits = [estimator.set_params(n_jobs=n).fit(make(X), y).coef_.copy() for n in (1, 2, 3)]
+    estimator.set_params(n_jobs=None)
+    assert len(ArraySource(X, y, np.array([0, 1]))._parts) > 3
+    for other in fits[1:]:
+        np.testing.assert_array_equal(other, fits[0])
+
+
+@given(problems(integers=True))
+def test_separated_data_never_exceeds_the_bound(problem):
+    """On data separated by (w, b) the perceptron makes at most (R |(w, b)| / margin)^2."""
+    X, y = problem
+    clf = Perceptron(200, shuffle=False, patience=None).fit(X, y)
+    if clf.stop_ == "no mistakes":
+        W = np.append(clf.coef_, clf.intercept_)
+        Z = np.where(y > 0, 1, -1)[:, None] * np.column_stack([X, np.ones(len(y))])
+        radius, margin = np.linalg.norm(Z, axis=1).max(), (Z @ W).min() / np.linalg.norm(W)
+        assert clf.n_updates_ <= (radius / margin) ** 2 + 1e-9
+
+
+def test_levels_are_restored():
+    assert loops.level() == loops.levels()[-1]
