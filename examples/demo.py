@@ -6,6 +6,7 @@ Run by ``make demo``; an argument is the picture's file name.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import matplotlib as mpl
@@ -52,7 +53,7 @@ def draw(axes: Any, model: Any, X: Any, y: Any, title: str) -> None:
 
 def main(picture: str = "decision-boundary.png") -> None:
     # The lectures' tables in the lectures' order; the irises are sorted by kind, so shuffled.
-    models = {
+    models: dict[str, Callable[[str], Any]] = {
         "perceptron": lambda data: Perceptron(shuffle=data == "iris", random_state=0),
         "logistic": lambda data: LinearClassifier("logistic", l2=1e-3),
     }
@@ -61,7 +62,7 @@ def main(picture: str = "decision-boundary.png") -> None:
     print("data  trained      mistakes   of   objective  passes  stopped")
     for axes, (name, make) in zip(rows, models.items(), strict=True):
         for ax, (data, (X, y)) in zip(axes, cases.items(), strict=True):
-            model: Any = make(data).fit(X, y)
+            model = make(data).fit(X, y)
             wrong = int(np.sum(model.predict(X) != y))
             objective = model.history_["objective"][-1]
             print(

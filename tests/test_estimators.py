@@ -258,7 +258,9 @@ def test_a_class_weight_of_zero_leaves_one_class():
 
 def test_balanced_weights_count_repetition():
     rows = np.where(Y > 0, 3, 1)
-    repeated = LinearClassifier(class_weight="balanced").fit(np.repeat(X, rows, 0), np.repeat(Y, rows))
+    repeated = LinearClassifier(class_weight="balanced").fit(
+        np.repeat(X, rows, 0), np.repeat(Y, rows)
+    )
     weighted = LinearClassifier(class_weight="balanced").fit(X, Y, sample_weight=rows)
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-10)
 
@@ -493,9 +495,9 @@ def test_partial_fit_refuses_what_needs_all_rows(clf, message):
 def test_metadata_routing():
     with sklearn.config_context(enable_metadata_routing=True):
         search = GridSearchCV(
-            LinearClassifier().set_fit_request(sample_weight=True).set_score_request(
-                sample_weight=True
-            ),
+            LinearClassifier()
+            .set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=True),
             {"l2": [1e-3, 1e-2]},
             cv=2,
         ).fit(X, Y, sample_weight=np.ones(80))

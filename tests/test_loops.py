@@ -134,7 +134,7 @@ def test_the_perceptron_is_exact_on_integers(level, kind):
 
 
 def test_a_pass_in_pieces_has_the_same_bits():
-    X, y, rng = data(80, 9)
+    X, y, _ = data(80, 9)
     whole = loops.OnlineWeights.start(np.zeros(10), np.zeros(10))
     loss, steps = get_loss("hinge"), np.array([0.1])
     loops.online_pass(X, y, loss, whole, steps=steps, l2=0.3)

@@ -52,7 +52,9 @@ def problems(draw, integers=False, most_rows=30, most_features=6):
 
 
 def objective(loss, X, y, weight=None, l2=0.1, n_jobs=1):
-    source = ArraySource(check_rows(X), np.where(y > 0, 1.0, -1.0), np.array([0, 1]), weight, n_jobs)
+    source = ArraySource(
+        check_rows(X), np.where(y > 0, 1.0, -1.0), np.array([0, 1]), weight, n_jobs
+    )
     return Objective(get_loss(loss), L2(l2), source)
 
 
@@ -76,7 +78,9 @@ def test_sparse_is_dense_bit_for_bit_on_integers(problem, seed):
 def test_sparse_is_dense_in_every_sum(problem, loss):
     X, y = problem
     W = np.linspace(-1, 1, X.shape[1] + 1)[None]
-    dense, sparse = (objective(loss, rows, y).value_and_gradient(W) for rows in (X, sp.csr_array(X)))
+    dense, sparse = (
+        objective(loss, rows, y).value_and_gradient(W) for rows in (X, sp.csr_array(X))
+    )
     np.testing.assert_allclose(sparse.value, dense.value, rtol=1e-12)
     np.testing.assert_allclose(sparse.gradient, dense.gradient, rtol=1e-10, atol=1e-10)
 

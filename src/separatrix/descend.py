@@ -88,7 +88,10 @@ def _point(x: Array) -> Any:
 
 
 def _value(function: Callable[[Any], float], x: Array) -> float:
-    value = np.asarray(function(_point(x)), dtype=float)
+    try:
+        value = np.asarray(function(_point(x)), dtype=float)
+    except OverflowError:  # Python's numbers raise where NumPy's become infinite
+        return np.inf
     if value.size != 1:
         raise ValueError(
             f"function returned an array of shape {value.shape}, expected a single number"

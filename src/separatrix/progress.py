@@ -59,7 +59,9 @@ class RichLine:
         from rich.console import Console
         from rich.live import Live
 
-        self._live: Any = Live(console=Console(stderr=True), refresh_per_second=1 / EVERY)
+        self._live: Any = Live(
+            console=Console(stderr=True, highlight=False), refresh_per_second=1 / EVERY
+        )
         self._live.start()
 
     def show(self, text: str) -> None:

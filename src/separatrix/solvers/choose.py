@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..loops import CsrRows
-from ..losses import Loss, MarginLoss, Squared
+from ..losses import MarginLoss, Squared
 from ..objective import Objective
 from .base import Solver
 from .descent import GradientDescent
@@ -14,26 +12,20 @@ from .lbfgs import LBFGS
 from .newton import Newton
 
 FEW_FEATURES = 200
+SMALL = 200_000  # values in all rows: below, a second derivative costs next to nothing
 
 
 def choose(objective: Objective) -> Solver:
     """The solver for this loss and this shape of data; ``reason`` says why."""
-    loss, d = objective.loss, objective.source.n_features
-    sparse = isinstance(getattr(objective.source, "X", None), CsrRows)
-    if type(loss) is Squared and min(d, objective.source.n_rows) <= LeastSquares().direct_size:
+    loss, source = objective.loss, objective.source
+    n, d = source.n_rows, source.n_features
+    sparse = isinstance(getattr(source, "X", None), CsrRows)
+    if type(loss) is Squared and min(n, d) <= LeastSquares().direct_size:
         return LeastSquares(reason="the squared loss has a closed form")
     if not loss.smooth:
-        return _for_kinks(loss)
-    if isinstance(loss, MarginLoss) and loss.has_curvature and loss.convex:
-        if d <= FEW_FEATURES and not sparse:
-            return Newton(
-                reason=f"{loss.name} is convex with a second derivative, and {d} features are few"
-            )
-        many = "the rows are sparse" if sparse else f"{d} features are many"
-        return LBFGS(reason=f"{loss.name} is smooth, and {many} for a second derivative")
-    return LBFGS(reason=f"{loss.name} is smooth, but not convex with a second derivative")
-
-
-def _for_kinks(loss: Loss) -> Solver:
-    solver: Solver = GradientDescent(batch_size=1)
-    return replace(solver, reason=f"{loss.name} has a kink, where a step over all rows stalls")
+        why = f"{loss.name} has a kink, at which steps over all rows stall"
+        return GradientDescent(batch_size=1, reason=why)
+    twice = isinstance(loss, MarginLoss) and loss.has_curvature and loss.convex
+    if twice and not sparse and d <= FEW_FEATURES and n * d <= SMALL:
+        return Newton(reason=f"{loss.name} is convex and twice differentiable, and {n} x {d} small")
+    return LBFGS(reason=f"{loss.name} is smooth: gradients are enough, and cheap")

@@ -1,0 +1,109 @@
+"""The package as a whole: names, import, stub, config, memory."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import separatrix
+from separatrix import compiled, loops
+
+HERE = Path(separatrix.__file__).parent
+
+
+def python(code, **env):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **env}
+    )
+
+
+def test_all_public_names_import():
+    for name in separatrix.__all__:
+        assert getattr(separatrix, name) is not None
+
+
+def test_the_stub_has_what_the_module_has():
+    tree = ast.parse((HERE / "compiled" / "_loops.pyi").read_text())
+    stub = {
+        node.name: [a.arg for a in node.args.args]
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    names = {n for n in vars(compiled._loops) if not n.startswith("__")}
+    others = {"Interrupted", "compiler"}
+    assert names == stub.keys() | others
+    for name, arguments in stub.items():
+        signature = getattr(compiled._loops, name).__doc__.split(" -> ")[0]
+        assert re.findall(r"(\w+): ", signature) == arguments, name
+
+
+def test_show_config(capsys):
+    separatrix.show_config()
+    out = capsys.readouterr().out
+    for word in (separatrix.__version__, "compiler", loops.level(), "threads"):
+        assert word in out
+
+
+@pytest.mark.parametrize("level", loops.levels())
+def test_a_level_can_be_forced(level):
+    out = python("from separatrix import loops; print(loops.level())", SEPARATRIX_SIMD=level)
+    assert out.stdout.strip() == level
+
+
+def test_an_unusable_level_is_refused():
+    out = python("import separatrix", SEPARATRIX_SIMD="mmx")
+    assert "SEPARATRIX_SIMD='mmx' is not usable on this machine; choose one of" in out.stderr
+
+
+def test_importing_brings_no_plotting_and_no_compiler():
+    out = python(
+        "import sys, separatrix\n"
+        "print([m for m in ('matplotlib', 'polars', 'rich', 'numba') if m in sys.modules])"
+    )
+    assert out.stdout.strip() == "[]"
+
+
+MEMORY = """
+import resource, sys
+import numpy as np, separatrix
+n, d = 1_000_000, 20
+rng = np.random.default_rng(0)
+X = rng.standard_normal((n, d), dtype=np.float32)
+y = (X[:, 0] + rng.standard_normal(n, dtype=np.float32) > 0).astype(np.int8)
+warm = slice(0, 20_000)
+clf = eval("separatrix." + sys.argv[1])
+clf.fit(X[warm], y[warm]).decision_function(X[warm])
+def peak():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
+clf.fit(X, y)
+clf.decision_function(X)
+print(peak() - before, 0.1 * X.nbytes + 40 * n)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in other units elsewhere")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        "Perceptron(3, random_state=0)",
+        "LinearClassifier(solver=separatrix.LBFGS(), n_jobs=2)",
+        "LinearClassifier(solver=separatrix.Newton(), n_jobs=2)",
+        "LinearClassifier('squared')",
+        "LinearClassifier('hinge', max_iter=3, random_state=0)",
+    ],
+)
+def test_a_million_rows_are_not_copied(estimator):
+    out = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", MEMORY, estimator],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    extra, allowed = map(float, out.stdout.split())
+    assert extra < allowed, f"{extra / 1e6:.1f} MB over X, allowed {allowed / 1e6:.1f} MB"
