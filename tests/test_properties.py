@@ -77,7 +77,9 @@ def test_sparse_is_dense_bit_for_bit_on_integers(problem, seed):
 @given(problems(), st.sampled_from(LOSSES))
 def test_sparse_is_dense_in_every_sum(problem, loss):
     X, y = problem
-    W = np.linspace(-1, 1, X.shape[1] + 1)[None]
+    W = (np.arange(X.shape[1] + 1)[None] - 2.0) / 8
+    if not get_loss(loss).smooth:
+        X = np.round(X)  # at a kink the last bit decides: let every sum be exact
     dense, sparse = (
         objective(loss, rows, y).value_and_gradient(W) for rows in (X, sp.csr_array(X))
     )

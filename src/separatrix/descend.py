@@ -46,7 +46,7 @@ def gradient_descent(
     >>> def run(step):
     ...     return gradient_descent(lambda x: x**2, lambda x: 2 * x, -1, learning_rate=step)
     >>> run(1.0), run(0.4).stop, run(1.1).stop
-    (Descent(x=1.0, stop='oscillating'), 'converged', 'diverging')
+    (Descent(x=-1.0, stop='oscillating'), 'converged', 'diverging')
     """
     if not tol >= 0.0:
         raise ValueError(f"tol must not be negative, got {tol!r}")
