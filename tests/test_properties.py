@@ -169,6 +169,39 @@ def test_sums_do_not_depend_on_block_boundaries(problem, size, loss):
     np.testing.assert_allclose(parts.gradient, whole.gradient, rtol=1e-9, atol=1e-9)
 
 
+@given(problems(), st.sampled_from(LOSSES), st.integers(2, 4))
+def test_threads_do_not_change_a_bit_of_any_sum(problem, loss, threads):
+    X, y = problem
+    W = np.linspace(-1, 1, X.shape[1] + 1)[None]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source_module, "BLOCK_BYTES", 2 * 8 * X.shape[1])
+        patch.setattr(source_module, "MOST_BLOCKS", 10**9)
+        one, more = (objective(loss, X, y, n_jobs=n).value_and_gradient(W) for n in (1, threads))
+    assert one.value == more.value
+    np.testing.assert_array_equal(one.gradient, more.gradient)
+
+
+@given(problems(), st.sampled_from(LOSSES), st.sampled_from([1, 3]), st.sampled_from([0.0, 0.1]))
+def test_compiled_equals_twin(problem, loss, batch, l2):
+    X, y = np.round(problem[0]) / 128, np.where(problem[1] > 0, 1.0, -1.0)
+    W = (np.arange(X.shape[1] + 1)[None] - 2.0) / 8
+    for rows in (X, X.astype(np.float32), check_rows(sp.csr_array(X))):
+        sums = []
+        for batch_pass in (loops.batch_pass, loops.batch_pass_twin):
+            gradient = np.zeros_like(W)
+            sums.append((*batch_pass(rows, y, get_loss(loss), W, gradient=gradient), *gradient[0]))
+        np.testing.assert_allclose(*sums, rtol=1e-10, atol=1e-12)
+        ends = []
+        for online_pass in (loops.online_pass, loops.online_pass_twin):
+            weights = loops.OnlineWeights.start(W[0], np.zeros_like(W[0]))
+            steps = np.array([0.125])
+            online_pass(rows, y, get_loss(loss), weights, steps=steps, batch=batch, l2=l2)
+            weights.fold()
+            ends.append(np.append(weights.weights, weights.sum))
+        if l2 == 0.0 or get_loss(loss).smooth:  # else rounding may decide a kink
+            np.testing.assert_allclose(*ends, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("estimator", BATCH, ids=lambda e: str(e.solver))
 def test_any_number_of_threads_gives_the_same_bits(make, estimator):

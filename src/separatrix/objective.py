@@ -86,7 +86,8 @@ class Objective:
 
         The latter from a random share of the rows, the same ones each time, if less than 1.
         """
-        with one_blas_thread():  # threads work on blocks, and its own would change bits
+        rows = min(self.source.n_rows, HESSIAN_ROWS)
+        with one_blas_thread(rows * W.size**2):
             loss_sum, mistakes, gradient, hessian, weight = self.source.total(
                 partial(_hessian, loss=self.loss, W=W, share=share)
             )

@@ -26,7 +26,7 @@ struct Near {
 
 constexpr Near kClose{1e-11, 1e-11}, kCloseValue{0, 1e-14}, kSameBits{0, 0};
 constexpr Near kCloseSum{1e-6, 1e-6};  // with decay a difference of numbers up to 1e9 times larger
-constexpr double kFiller = 0.25;  // outputs that are added to start so: an assignment shows
+constexpr double kFiller = -0.25;  // outputs that are added to start so: an assignment shows
 int64_t passed = 0, failed = 0;
 bool never() { return false; }
 

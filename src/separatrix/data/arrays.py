@@ -79,9 +79,13 @@ class ArraySource(Source):
             for start in range(0, n, size)
         ]
 
+    @cached_property
+    def _threads(self) -> int:
+        return 1 if len(self._parts) == 1 else n_threads(self.n_jobs)
+
     def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Sum of ``part(block)`` over blocks that depend on the shape of X alone."""
-        return ordered_sum(part, self._parts, n_threads(self.n_jobs))
+        return ordered_sum(part, self._parts, self._threads)
 
 
 def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:

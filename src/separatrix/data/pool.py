@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
 import joblib
 from threadpoolctl import ThreadpoolController
+
+NEVER_SPLIT = 200_000  # multiplications; OpenBLAS uses one thread up to 262,144
 
 _pool: ThreadPoolExecutor | None = None
 _size = 0
@@ -105,18 +107,26 @@ def ordered_sum(
                 number = next(numbers, None)
             if number is None:
                 return
-            done = part(blocks[number])
+            try:
+                done = part(blocks[number])
+            except BaseException:
+                give_up()
+                raise
             with lock:
                 result.add(number, done)
+
+    def give_up() -> None:
+        """Let nobody take another block."""
+        with lock:
+            for _ in numbers:
+                pass
 
     executor = _executor(threads)
     futures = [executor.submit(work) for _ in range(threads)]
     try:
         wait(futures)
     except BaseException:
-        with lock:
-            for _ in numbers:
-                pass  # nobody takes another block
+        give_up()
         raise
     for future in futures:
         future.result()
@@ -128,8 +138,12 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread: its number of threads changes the last bits of a result."""
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
+def one_blas_thread(multiplications: float) -> AbstractContextManager[Any]:
+    """BLAS on one thread: its number of threads changes the last bits of a result.
+
+    Small calls, which it never splits, are left alone: the limit costs more than they do.
+    """
+    if multiplications <= NEVER_SPLIT:
+        return nullcontext()
+    limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    return limit

@@ -44,8 +44,9 @@ class LeastSquares(Solver):
     ) -> Iterator[Step]:
         """The minimum, again and again."""
         if state is None:
-            size = min(objective.source.n_rows, objective.source.n_features)
-            with one_blas_thread():
+            n, d = objective.source.n_rows, objective.source.n_features
+            size = min(n, d)
+            with one_blas_thread(min(n, ROWS + 2 * d) * d * d):
                 W = factored(objective) if size <= self.direct_size else iterated(objective)
             value, mistakes = objective.value(W)
             state = {"weights": W, "value": value, "mistakes": mistakes}

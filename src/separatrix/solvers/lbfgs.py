@@ -85,7 +85,7 @@ class Factored:
         scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
         scaled = hessian / scale / scale[:, None]
         lift = 1e-10
-        with one_blas_thread():
+        with one_blas_thread(len(scale) ** 3):
             while True:
                 np.fill_diagonal(scaled, 1.0 + lift)
                 try:

@@ -83,7 +83,7 @@ def solve(hessian: Array, right: Array) -> Array:
     diagonal = np.diag(hessian)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     scaled = hessian * scale * scale[:, None]
-    with one_blas_thread():
+    with one_blas_thread(len(right) ** 3):
         try:
             factor = scipy.linalg.cho_factor(scaled, check_finite=False)
             pivots = np.diag(factor[0])
