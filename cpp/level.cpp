@@ -2,6 +2,7 @@
 // the level's flags. Everything the headers define sits in that namespace, and nothing from
 // the standard library that could be emitted as a shared symbol is used.
 #include "batch.hpp"
+#include "joint.hpp"
 #include "online.hpp"
 
 #define SEPARATRIX_NAME_OF(level) #level
@@ -11,8 +12,8 @@ namespace separatrix::SEPARATRIX_LEVEL {
 
 template <class Rows>
 constexpr LoopsFor<Rows> loops() {
-  return {online_pass<Rows>,     batch_pass<Rows>, scores<Rows>, combine<Rows>,
-          hessian_product<Rows>, moments<Rows>};
+  return {online_pass<Rows>, batch_pass<Rows>, online_joint_pass<Rows>, batch_joint_pass<Rows>,
+          scores<Rows>,      combine<Rows>,    hessian_product<Rows>,   moments<Rows>};
 }
 
 extern const Table table;

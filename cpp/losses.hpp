@@ -69,8 +69,8 @@ struct SquaredHinge {
 
 // Calls f with the loss that the id names.
 template <class F>
-inline void with_loss(LossId id, F&& f) {
-  switch (id) {
+inline void with_loss(int id, F&& f) {
+  switch (LossId(id)) {
     case LossId::perceptron: return f(Perceptron{});
     case LossId::logistic: return f(Logistic{});
     case LossId::squared: return f(Squared{});

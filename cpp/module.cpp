@@ -69,6 +69,17 @@ void expect(bool condition, const char* what) {
   if (!condition) throw nb::value_error(what);
 }
 
+// -1.0 and +1.0 for two classes, int64 numbers of the classes for more.
+struct Labels {
+  const double* signs = nullptr;
+  const int64_t* numbers = nullptr;
+  explicit Labels(const AnyArray& y) {
+    if (y.dtype() == nb::dtype<double>()) signs = static_cast<const double*>(y.data());
+    else if (y.dtype() == nb::dtype<int64_t>()) numbers = static_cast<const int64_t*>(y.data());
+    else throw nb::type_error("y must be float64 signs or int64 numbers of classes");
+  }
+};
+
 template <class Value, class F>
 void with_dense(const AnyArray& x, const LoopsFor<DenseRows<Value>>& loops, F&& f) {
   const DenseRows<Value> rows{static_cast<const Value*>(x.data()), int64_t(x.shape(0)),
@@ -118,39 +129,44 @@ void with_rows(nb::handle rows, F&& f) {
 // ---- the loops -------------------------------------------------------------------------
 
 std::tuple<double, double, int64_t, int64_t> online_pass(
-    nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double weight_scale,
+    nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, double weight_scale,
     std::optional<Longs> order, Numbers steps, double l2, int64_t batch, bool intercept,
     int64_t max_updates, Output v, Output scalars, std::optional<Output> sum,
     std::optional<Output> lag, std::optional<LongOutput> log) {
   OnlinePass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t count = order ? int64_t(order->size()) : view.n;
-    expect(int64_t(y.size()) == view.n && int64_t(v.size()) == view.d + 1, "y or v: wrong size");
+    const int64_t k = int64_t(v.size()) / (view.d + 1);
+    const Labels labels(y);
+    expect(int64_t(y.size()) == view.n && int64_t(v.size()) == k * (view.d + 1), "y or v: size");
     expect(batch >= 1 && scalars.size() == 2, "batch or scalars: wrong");
     expect(steps.size() == 1 || int64_t(steps.size()) * batch >= count, "steps: too few");
-    pass = OnlinePass{LossId(loss), y.data(), pointer(weight), weight_scale, pointer(order),
+    pass = OnlinePass{loss, labels.signs, labels.numbers, k, pointer(weight), weight_scale,
+                      pointer(order),
                       count, steps.data(), steps.size() == 1, l2, batch, intercept, max_updates,
                       v.data(), scalars.data(), pointer(sum), pointer(lag), scalars.data() + 1,
                       pointer(log), should_stop, 0, 0, 0, 0, false};
     nb::gil_scoped_release free;
-    loops.online(view, pass);
+    (labels.numbers ? loops.online_joint : loops.online)(view, pass);
   });
   raise_if(pass.stopped);
   return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
 }
 
-std::tuple<double, double> batch_pass(nb::handle rows, int loss, Numbers y,
+std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
                                       std::optional<Numbers> weight, Numbers w,
                                       std::optional<Output> gradient,
                                       std::optional<Output> curvature) {
   BatchPass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    expect(int64_t(y.size()) == view.n && int64_t(w.size()) == view.d + 1, "y or w: wrong size");
-    pass = BatchPass{LossId(loss),      y.data(),           pointer(weight), w.data(),
-                     pointer(gradient), pointer(curvature), should_stop,     0,
-                     0,                 false};
+    const int64_t k = int64_t(w.size()) / (view.d + 1);
+    const Labels labels(y);
+    expect(int64_t(y.size()) == view.n && int64_t(w.size()) == k * (view.d + 1), "y or w: size");
+    pass = BatchPass{loss,     labels.signs,      labels.numbers,     k,           pointer(weight),
+                     w.data(), pointer(gradient), pointer(curvature), should_stop, 0,
+                     0,        false};
     nb::gil_scoped_release free;
-    loops.batch(view, pass);
+    (labels.numbers ? loops.batch_joint : loops.batch)(view, pass);
   });
   raise_if(pass.stopped);
   return {pass.loss_sum, pass.mistakes};

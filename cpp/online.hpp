@@ -20,12 +20,16 @@ constexpr int64_t kPatience = 512;       // rows between two looks at should_sto
 
 // scale and the running sum's area and lag go into v and sum; the state is plain again.
 inline void fold(OnlinePass& pass, int64_t d) {
-  if (pass.sum) {
-    for (int64_t j = 0; j < d; ++j) pass.sum[j] += fma(*pass.area, pass.v[j], -pass.lag[j]);
-    for (int64_t j = 0; j < d; ++j) pass.lag[j] = 0;
-    *pass.area = 0;
+  for (int64_t c = 0; c < pass.k; ++c) {
+    double* const v = pass.v + c * (d + 1);
+    if (pass.sum) {
+      double *sum = pass.sum + c * (d + 1), *lag = pass.lag + c * (d + 1);
+      for (int64_t j = 0; j < d; ++j) sum[j] += fma(*pass.area, v[j], -lag[j]);
+      for (int64_t j = 0; j < d; ++j) lag[j] = 0;
+    }
+    for (int64_t j = 0; j < d; ++j) v[j] *= *pass.scale;
   }
-  for (int64_t j = 0; j < d; ++j) pass.v[j] *= *pass.scale;
+  if (pass.sum) *pass.area = 0;
   *pass.scale = 1;
 }
 

@@ -27,14 +27,19 @@ struct CsrRows {
 // In the order of this enum, and of `losses.COMPILED` in Python.
 enum class LossId : int { perceptron, logistic, squared, tanh_squared, hinge, squared_hinge };
 
+// A loss over all classes: one of these, or `columns` plus a LossId: one -1/+1 column per class.
+enum class JointId : int { softmax, perceptron, crammer_singer, columns };
+
 // Asked every few thousand values; true means: leave the loop as soon as possible.
 using ShouldStop = bool (*)();
 
 // One online pass. Weights are scale * v (bias apart), so that an L2 decay of all of them
-// is one multiplication.
+// is one multiplication. For k > 2 classes v, sum and lag have k rows of d + 1.
 struct OnlinePass {
-  LossId loss;
-  const double* y;        // -1 or +1
+  int loss;               // LossId, or JointId where there are more than two classes
+  const double* y;        // -1 or +1; for more than two classes null
+  const int64_t* label;   // number of the class, or null
+  int64_t k;              // rows of v
   const double* weight;   // of rows, or null for 1 each
   double weight_scale;    // (number of rows) / (sum of weights): a row's step is step * weight * this
   const int64_t* order;   // rows to visit, or null for 0, 1, 2, ...
@@ -65,12 +70,14 @@ struct OnlinePass {
 
 // Value, gradient and curvature of the weighted loss over some rows.
 struct BatchPass {
-  LossId loss;
+  int loss;               // as in OnlinePass, and so on
   const double* y;
+  const int64_t* label;
+  int64_t k;
   const double* weight;   // or null
-  const double* w;        // (d + 1), bias last
-  double* gradient;       // (d + 1), added to; or null
-  double* curvature;      // (n), weight * second derivative; or null
+  const double* w;        // (k, d + 1), bias last
+  double* gradient;       // (k, d + 1), added to; or null
+  double* curvature;      // (n), weight * second derivative; or null, as it is for joint losses
   ShouldStop should_stop;
   double loss_sum;
   double mistakes;
@@ -81,6 +88,8 @@ template <class Rows>
 struct LoopsFor {
   void (*online)(const Rows&, OnlinePass&);
   void (*batch)(const Rows&, BatchPass&);
+  void (*online_joint)(const Rows&, OnlinePass&);
+  void (*batch_joint)(const Rows&, BatchPass&);
   // out (n, k) = rows . weights' for weights (k, d + 1)
   bool (*scores)(const Rows&, const double* weights, int64_t k, double* out, ShouldStop);
   // out (k, d + 1) += coefficients' . (rows, 1) for coefficients (n, k)

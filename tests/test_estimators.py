@@ -219,7 +219,6 @@ def test_empty_sparse_rows_and_columns():
         ([[np.nan], [1.0]], [0, 1], "NaN"),
         ([[np.inf], [1.0]], [0, 1], "infinity"),
         ([[1.0], [2.0]], [0, 0], r"only one class: \[0\]"),
-        ([[1.0], [2.0], [3.0]], [0, 1, 2], "Only binary classification is supported"),
         ([[1.0], [2.0]], [0.5, 0.7], "Unknown label type"),
         ([[1.0], [2.0]], [0], "inconsistent numbers of samples"),
         ([1.0, 2.0], [0, 1], "Reshape your data"),
@@ -468,8 +467,6 @@ def test_partial_fit_and_classes():
         clf.partial_fit([[2.0]], [2])
     with pytest.raises(ValueError, match="differ from those of the first call"):
         clf.partial_fit([[2.0]], [0], classes=[0, 2])
-    with pytest.raises(ValueError, match="Only binary"):
-        Perceptron().partial_fit([[1.0]], [1], classes=[0, 1, 2])
     with pytest.raises(ValueError, match="features"):
         clf.partial_fit([[2.0, 1.0]], [0])
     assert clf.n_iter_ == 2

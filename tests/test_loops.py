@@ -10,6 +10,7 @@ from separatrix import loops
 from separatrix.data.intake import check_rows
 from separatrix.losses import get_loss, names
 
+JOINT = [get_loss(name).multiclass() for name in names() if name != "zero_one"]
 LOSSES = [get_loss(name) for name in names() if name != "zero_one"]
 LAYOUTS = ["dense32", "dense64", "csr32", "csr64", "csr64_long"]
 
@@ -65,6 +66,36 @@ def test_batch_pass_equals_its_twin(level, kind, d):
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)
+@pytest.mark.parametrize("k", [3, 5])
+@pytest.mark.parametrize("loss", JOINT, ids=lambda loss: loss.name)
+def test_joint_losses_equal_their_twins(level, kind, k, loss):
+    X, _, rng = data(300, 17)
+    rows = layout(X, kind)
+    y = rng.integers(0, k, 300)
+    weight = rng.integers(0, 3, 300).astype(float)
+    W = rng.standard_normal((k, 18))
+    got, expected = np.zeros_like(W), np.zeros_like(W)
+    sums = loops.batch_pass(rows, y, loss, W, weight=weight, gradient=got)
+    twin = loops.batch_pass_twin(rows, y, loss, W, weight=weight, gradient=expected)
+    np.testing.assert_allclose(sums, twin, rtol=1e-12)
+    np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-11)
+    ends = []
+    for run in (loops.online_pass, loops.online_pass_twin):
+        weights = loops.OnlineWeights.start(W, np.zeros_like(W))
+        log = np.full(300, -1)
+        result = run(
+            rows, y, loss, weights, steps=np.array([0.01]), weight=weight, weight_scale=0.7,
+            order=np.arange(299, -1, -1), l2=0.02, batch=4, log=log,
+        )  # fmt: skip
+        weights.fold()
+        ends.append((result, weights, log))
+    np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=1e-9)
+    np.testing.assert_allclose(ends[0][1].weights, ends[1][1].weights, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(ends[0][1].sum, ends[1][1].sum, rtol=1e-8, atol=1e-7)
+    np.testing.assert_array_equal(ends[0][2], ends[1][2])
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
 def test_sums_equal_their_twins(level, kind):
     X, _, rng = data(700, 37)
     rows = layout(X, kind)
@@ -96,14 +127,14 @@ def test_sums_equal_their_twins(level, kind):
 def test_online_pass_equals_its_twin(level, kind, batch, l2):
     X, y, rng = data(60, 19)
     rows = layout(X, kind)
-    start = rng.standard_normal(20)
+    start = rng.standard_normal((1, 20))
     order = rng.permutation(60)[:50]
     weight = rng.integers(1, 4, 60).astype(float)
     steps = 0.5 / np.arange(1, 51)
     for loss in LOSSES:
         runs = []
         for run in (loops.online_pass, loops.online_pass_twin):
-            weights = loops.OnlineWeights.start(start, np.zeros(20))
+            weights = loops.OnlineWeights.start(start, np.zeros((1, 20)))
             log = np.full(50, -1)
             result = run(
                 rows, y, loss, weights, steps=steps, weight=weight, weight_scale=0.4,
@@ -125,7 +156,7 @@ def test_the_perceptron_is_exact_on_integers(level, kind):
     order = rng.permutation(200)
     runs = []
     for run in (loops.online_pass, loops.online_pass_twin):
-        weights = loops.OnlineWeights.start(np.zeros(22), np.zeros(22))
+        weights = loops.OnlineWeights.start(np.zeros((1, 22)), np.zeros((1, 22)))
         run(rows, y, get_loss("perceptron"), weights, steps=np.array([0.5]), order=order)
         weights.fold()
         runs.append(weights)
@@ -135,10 +166,10 @@ def test_the_perceptron_is_exact_on_integers(level, kind):
 
 def test_a_pass_in_pieces_has_the_same_bits():
     X, y, _ = data(80, 9)
-    whole = loops.OnlineWeights.start(np.zeros(10), np.zeros(10))
+    whole = loops.OnlineWeights.start(np.zeros((1, 10)), np.zeros((1, 10)))
     loss, steps = get_loss("hinge"), np.array([0.1])
     loops.online_pass(X, y, loss, whole, steps=steps, l2=0.3)
-    pieces = loops.OnlineWeights.start(np.zeros(10), np.zeros(10))
+    pieces = loops.OnlineWeights.start(np.zeros((1, 10)), np.zeros((1, 10)))
     order, position = np.arange(80), 0
     while position < 80:
         position += loops.online_pass(
@@ -151,7 +182,7 @@ def test_a_pass_in_pieces_has_the_same_bits():
 
 def test_the_average_is_exact_through_many_rescalings():
     X, y, _ = data(40, 3)
-    weights = loops.OnlineWeights.start(np.ones(4), np.zeros(4))
+    weights = loops.OnlineWeights.start(np.ones((1, 4)), np.zeros((1, 4)))
     w, b, total = np.ones(3), 1.0, np.zeros(4)
     for _ in range(30):
         loops.online_pass(X, y, get_loss("perceptron"), weights, steps=np.array([0.3]), l2=0.5)
@@ -162,15 +193,15 @@ def test_the_average_is_exact_through_many_rescalings():
                 w, b = w + 0.3 * y[i] * X[i], b + 0.3 * y[i]
             total += np.append(w, b)
     weights.fold()
-    np.testing.assert_allclose(weights.weights, np.append(w, b), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(weights.sum, total, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(weights.weights[0], np.append(w, b), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(weights.sum[0], total, rtol=1e-11, atol=1e-11)
 
 
 def test_a_decay_below_zero_clears_the_weights():
     X, y = np.array([[1.0, 2.0]]), np.array([1.0])
-    weights = loops.OnlineWeights.start(np.array([5.0, 5.0, 1.0]), None)
+    weights = loops.OnlineWeights.start(np.array([[5.0, 5.0, 1.0]]), None)
     loops.online_pass(X, y, get_loss("perceptron"), weights, steps=np.array([1.0]), l2=3.0)
-    np.testing.assert_array_equal(weights.weights, [0.0, 0.0, 1.0])
+    np.testing.assert_array_equal(weights.weights, [[0.0, 0.0, 1.0]])
 
 
 def test_levels_agree(rng):
@@ -233,7 +264,7 @@ def test_a_stop_asked_for_ends_every_loop():
             loops.batch_pass(X, y, get_loss("hinge"), np.zeros((1, 6)))
         with pytest.raises(loops.Interrupted):
             loops.scores(X, np.zeros((1, 6)))
-        weights = loops.OnlineWeights.start(np.zeros(6), None)
+        weights = loops.OnlineWeights.start(np.zeros((1, 6)), None)
         with pytest.raises(loops.Interrupted):
             loops.online_pass(X, y, get_loss("hinge"), weights, steps=np.array([1.0]))
         with pytest.raises(loops.Interrupted):

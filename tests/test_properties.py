@@ -193,7 +193,7 @@ def test_compiled_equals_twin(problem, loss, batch, l2):
         np.testing.assert_allclose(*sums, rtol=1e-10, atol=1e-12)
         ends = []
         for online_pass in (loops.online_pass, loops.online_pass_twin):
-            weights = loops.OnlineWeights.start(W[0], np.zeros_like(W[0]))
+            weights = loops.OnlineWeights.start(W, np.zeros_like(W))
             steps = np.array([0.125])
             online_pass(rows, y, get_loss(loss), weights, steps=steps, batch=batch, l2=l2)
             weights.fold()

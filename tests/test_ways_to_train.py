@@ -178,7 +178,7 @@ def test_stochastic_descent_draws_a_permutation_every_pass():
 # ---- 5. higher order, 6. closed form -----------------------------------------------------
 
 
-@pytest.mark.parametrize("solver", [LBFGS(), Newton(), Newton(direct_features=0)])
+@pytest.mark.parametrize("solver", [LBFGS(), Newton(), Newton(direct_weights=0)])
 def test_higher_order_reaches_the_logistic_minimum(solver):
     X, y = overlapping(150, 6)
     w, value = oracles.newton(X, y, 1e-3)

@@ -16,24 +16,43 @@ import numpy as np
 
 from .compiled import _loops
 from .losses import (
+    Columns,
+    CrammerSinger,
     Hinge,
+    Joint,
+    JointPerceptron,
     Logistic,
     Loss,
     MarginLoss,
     PerceptronLoss,
+    Softmax,
     Squared,
     SquaredHinge,
     TanhSquared,
 )
 from .typing import AnyArray, Array, Ints
 
-# In the order of LossId in cpp/views.hpp. By exact type: a subclass may compute otherwise.
+# In the order of LossId and JointId in cpp/views.hpp. By exact type: a subclass may compute
+# otherwise.
 COMPILED: dict[type[Loss], int] = {
     loss: number
     for number, loss in enumerate(
         (PerceptronLoss, Logistic, Squared, TanhSquared, Hinge, SquaredHinge)
     )
 }
+
+JOINT: tuple[type[Joint], ...] = (Softmax, JointPerceptron, CrammerSinger)
+
+
+def compiled(loss: Loss) -> int | None:
+    """The number of a loss in the compiled loops, or None."""
+    if isinstance(loss, Columns):
+        inner = COMPILED.get(type(loss.binary))
+        return None if inner is None else len(JOINT) + inner
+    if type(loss) in JOINT:
+        return JOINT.index(type(loss))
+    return COMPILED.get(type(loss))
+
 
 Interrupted = _loops.Interrupted
 request_stop = _loops.request_stop
@@ -110,7 +129,7 @@ def dense(rows: Rows) -> Array:
 
 @dataclass
 class OnlineWeights:
-    """Weights while rows go by: ``scale * v`` (bias apart), and their running sum.
+    """Weights (k, d + 1) while rows go by: ``scale * v`` (bias apart), and their running sum.
 
     The decay of all weights is then one multiplication. With the area A = sum of the scales,
     the sum of the weights since the last fold is ``A * v - lag``.
@@ -122,24 +141,24 @@ class OnlineWeights:
     lag: Array | None = None
 
     @classmethod
-    def start(cls, w: Array, sum: Array | None) -> OnlineWeights:
-        """From plain weights (d + 1,), and the sum so far if it is wanted."""
-        lag = None if sum is None else np.zeros_like(w)
-        return cls(w.copy(), np.array([1.0, 0.0]), None if sum is None else sum.copy(), lag)
+    def start(cls, W: Array, sum: Array | None) -> OnlineWeights:
+        """From plain weights (k, d + 1), and the sum so far if it is wanted."""
+        lag = None if sum is None else np.zeros_like(W)
+        return cls(W.copy(), np.array([1.0, 0.0]), None if sum is None else sum.copy(), lag)
 
     @property
     def weights(self) -> Array:
-        """Plain weights (d + 1,)."""
-        w: Array = self.scalars[0] * self.v
-        w[-1] = self.v[-1]
-        return w
+        """Plain weights (k, d + 1)."""
+        W: Array = self.scalars[0] * self.v
+        W[:, -1] = self.v[:, -1]
+        return W
 
     def fold(self) -> None:
         """Put scale, area and lag into v and sum."""
         if self.sum is not None and self.lag is not None:
-            self.sum[:-1] += self.scalars[1] * self.v[:-1] - self.lag[:-1]
-            self.lag[:-1] = 0.0
-        self.v[:-1] *= self.scalars[0]
+            self.sum[:, :-1] += self.scalars[1] * self.v[:, :-1] - self.lag[:, :-1]
+            self.lag[:, :-1] = 0.0
+        self.v[:, :-1] *= self.scalars[0]
         self.scalars[:] = 1.0, 0.0
 
 
@@ -154,7 +173,7 @@ class PassResult(NamedTuple):
 
 def online_pass(
     rows: Rows,
-    y: Array,
+    y: AnyArray,
     loss: Loss,
     weights: OnlineWeights,
     *,
@@ -173,15 +192,15 @@ def online_pass(
     ``steps`` has one step size per batch, or a single one. ``weight_scale`` is the number of
     rows over the sum of their weights. Updated rows are written to ``log``.
     """
-    compiled = COMPILED.get(type(loss))
-    if compiled is None:
+    number = compiled(loss)
+    if number is None:
         return online_pass_twin(
             rows, y, loss, weights, steps=steps, weight=weight, weight_scale=weight_scale,
             order=order, l2=l2, batch=batch, intercept=intercept, max_updates=max_updates, log=log,
         )  # fmt: skip
     return PassResult(
         *_loops.online_pass(
-            rows, compiled, y, weight, weight_scale, order, steps, l2, batch, intercept,
+            rows, number, y, weight, weight_scale, order, steps, l2, batch, intercept,
             max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log,
         )
     )  # fmt: skip
@@ -189,7 +208,7 @@ def online_pass(
 
 def online_pass_twin(
     rows: Rows,
-    y: Array,
+    y: AnyArray,
     loss: Loss,
     weights: OnlineWeights,
     *,
@@ -204,9 +223,8 @@ def online_pass_twin(
     log: Ints | None = None,
 ) -> PassResult:
     """``online_pass`` in Python."""
-    if not isinstance(loss, MarginLoss):
-        raise TypeError(f"{loss!r} is not a function of the margin")
-    v, scalars = weights.v, weights.scalars
+    V, scalars = weights.v, weights.scalars
+    least = SMALLEST_SCALE if weights.sum is None else SMALLEST_SCALE_OF_SUM
     visits = np.arange(shape(rows)[0]) if order is None else order
     loss_sum = mistakes = 0.0
     updates = position = 0
@@ -218,32 +236,31 @@ def online_pass_twin(
         slopes = []
         for i in now:
             at, x = _row(rows, i)
-            m = y[i] * (scalars[0] * (x @ v[:-1][at]) + v[-1])
+            scores = (scalars[0] * (V[:, :-1][:, at] @ x) + V[:, -1])[None]
             c = 1.0 if weight is None else weight[i]
-            margin = np.array([m])
-            loss_sum += c * float(loss.phi(margin)[0])
-            mistakes += 0.0 if m > 0 else c
-            slopes.append(c * float(loss.slope(margin)[0]) * y[i])
+            loss_sum += c * float(loss.value(y[i : i + 1], scores)[0])
+            mistakes += c * bool(loss.mistakes(y[i : i + 1], scores)[0])
+            slopes.append(c * loss.gradient(y[i : i + 1], scores)[0])
         if l2:
             scalars[0] *= max(0.0, 1.0 - 2.0 * step * l2)
-            if scalars[0] < (SMALLEST_SCALE if weights.sum is None else SMALLEST_SCALE_OF_SUM):
+            if scalars[0] < least:
                 weights.fold()
         for i, slope in zip(now, slopes, strict=True):
-            if slope == 0.0:
+            if not slope.any():
                 continue
             at, x = _row(rows, i)
             change = -step * weight_scale * slope / len(now)
-            v[:-1][at] += change / scalars[0] * x
+            V[:, :-1][:, at] += np.outer(change / scalars[0], x)
             if weights.lag is not None:
-                weights.lag[:-1][at] += scalars[1] * (change / scalars[0]) * x
+                weights.lag[:, :-1][:, at] += np.outer(scalars[1] * (change / scalars[0]), x)
             if intercept:
-                v[-1] += change
+                V[:, -1] += change
             if log is not None:
                 log[updates] = i
             updates += 1
         if weights.sum is not None:
             scalars[1] += scalars[0]
-            weights.sum[-1] += v[-1]
+            weights.sum[:, -1] += V[:, -1]
         position += len(now)
     return PassResult(loss_sum, mistakes, updates, position)
 
@@ -274,9 +291,9 @@ def batch_pass(
     The weighted gradient (k, d + 1) is added to ``gradient``; weight times second derivative
     of each row is written to ``curvature`` (n,).
     """
-    compiled = COMPILED.get(type(loss))
-    if compiled is not None:
-        return _loops.batch_pass(rows, compiled, y, weight, W, gradient, curvature)
+    number = compiled(loss)
+    if number is not None:
+        return _loops.batch_pass(rows, number, y, weight, W, gradient, curvature)
     return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores, combine)
 
 

@@ -270,4 +270,4 @@ def kept_weights(
     best, fewest = pocket.best()
     if keep == "best" or step.average is None:
         return best
-    return step.average if objective.mistakes_of(step.average)[0] <= fewest else best
+    return step.average if objective.mistakes_of(step.average[None])[0] <= fewest else best

@@ -8,6 +8,7 @@ bias last, k = 1 for two classes.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -18,9 +19,9 @@ from . import loops
 from .data import Block, Source
 from .data.pool import one_blas_thread
 from .loops import Rows
-from .losses import Loss
+from .losses import Joint, Loss, MarginLoss
 from .penalties import L2
-from .typing import AnyArray, Array
+from .typing import Array
 
 HESSIAN_ROWS = 512  # rows converted to float64 at a time
 
@@ -56,8 +57,9 @@ class Objective:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape of the weights."""
-        return 1, self.source.n_features + 1
+        """Shape of the weights: one row for two classes, else one per class."""
+        k = len(self.source.classes)
+        return 1 if k == 2 else k, self.source.n_features + 1
 
     def mean(self, loss_sum: float, W: Array) -> float:
         """J at W, given the weighted sum of the losses."""
@@ -71,6 +73,11 @@ class Objective:
     def value_and_gradient(self, W: Array) -> Evaluation:
         """J, its gradient and the weighted mistakes at W, in one read of the data."""
         loss_sum, mistakes, gradient = self.source.total(partial(_gradient, loss=self.loss, W=W))
+        return self._evaluation(loss_sum, gradient, W, mistakes)
+
+    def _evaluation(
+        self, loss_sum: float, gradient: Array, W: Array, mistakes: float
+    ) -> Evaluation:
         return Evaluation(self.mean(loss_sum, W), self._scaled(gradient, W), mistakes)
 
     def _scaled(self, gradient: Array, W: Array) -> Array:
@@ -81,23 +88,49 @@ class Objective:
             gradient[:, -1] = 0.0
         return gradient
 
-    def hessian(self, W: Array, share: float = 1.0) -> tuple[Evaluation, Array]:
-        """What ``value_and_gradient`` gives, and the second derivative (d + 1, d + 1).
+    def hessian(self, W: Array) -> tuple[Evaluation, Array]:
+        """What ``value_and_gradient`` gives, and the second derivative.
 
-        The latter from a random share of the rows, the same ones each time, if less than 1.
+        For W.ravel(): k(d + 1) rows and columns. The biases of a loss that sees only
+        differences of scores can be shifted together at no cost; that direction gets a
+        curvature of its own, so that the matrix is not singular for it.
         """
-        rows = min(self.source.n_rows, HESSIAN_ROWS)
-        with one_blas_thread(rows * W.size**2):
-            loss_sum, mistakes, gradient, hessian, weight = self.source.total(
-                partial(_hessian, loss=self.loss, W=W, share=share)
+        d = W.shape[1]
+        with self._one_blas_thread():
+            loss_sum, mistakes, gradient, hessian = self.source.total(
+                partial(_hessian, loss=self.loss, W=W)
+            )
+        hessian /= self.source.weight_sum
+        np.einsum("ii->i", hessian)[:] += self.penalty.diagonal(W.shape).ravel()
+        biases = slice(d - 1, None, d)
+        if not self.intercept:
+            hessian[biases] = hessian[:, biases] = 0.0
+            hessian[biases, biases] = np.eye(len(W))
+        elif getattr(self.loss, "shifts", False):
+            hessian[biases, biases] += 1.0 / len(W)
+        return self._evaluation(loss_sum, gradient, W, mistakes), hessian
+
+    def class_hessian(self, W: Array, share: float = 1.0) -> Array:
+        """Second derivative by the weights of one class, (d + 1, d + 1), the mean over classes.
+
+        From a random share of the rows, the same ones each time, if less than 1.
+        """
+        with self._one_blas_thread():
+            hessian, weight = self.source.total(
+                partial(_class_hessian, loss=self.loss, W=W, share=share)
             )
         hessian /= weight or 1.0
-        np.einsum("ii->i", hessian)[:] += self.penalty.diagonal(W.shape).ravel()
+        np.einsum("ii->i", hessian)[:] += self.penalty.diagonal((1, W.shape[1])).ravel()
         if not self.intercept:
             hessian[-1] = hessian[:, -1] = 0.0
             hessian[-1, -1] = 1.0
-        evaluation = Evaluation(self.mean(loss_sum, W), self._scaled(gradient, W), mistakes)
-        return evaluation, hessian
+        result: Array = hessian
+        return result
+
+    def _one_blas_thread(self) -> AbstractContextManager[object]:
+        """Threads work on blocks; BLAS's own would change bits."""
+        rows = min(self.source.n_rows, HESSIAN_ROWS)
+        return one_blas_thread(rows * self.shape[1] ** 2)
 
     def hessian_product(self, W: Array, V: Array) -> Array:
         """The second derivative at W times V, both (k, d + 1)."""
@@ -108,15 +141,18 @@ class Objective:
         return self._scaled(product, V)  # the penalty is quadratic: its second derivative is linear
 
     def label_sum(self) -> Array:
-        """Weighted sum of y * (x, 1): the start of the batch perceptron."""
-        (total,) = self.source.total(_label_sum)
+        """Weighted sum of y * (x, 1): the start of the batch perceptron.
+
+        For k classes, k - 1 times the rows of a class less all others.
+        """
+        (total,) = self.source.total(partial(_label_sum, k=self.shape[0]))
         if not self.intercept:
             total[:, -1] = 0.0
         result: Array = total
         return result
 
     def mistakes_of(self, candidates: Array) -> Array:
-        """Weighted mistakes of several weights (m, d + 1) in one read of the data."""
+        """Weighted mistakes of several weights (m, k, d + 1) in one read of the data."""
         (mistakes,) = self.source.total(partial(_mistakes, loss=self.loss, candidates=candidates))
         result: Array = mistakes
         return result
@@ -145,56 +181,98 @@ def _gradient(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array]:
     return *sums, gradient
 
 
-def _hessian(
-    block: Block, loss: Loss, W: Array, share: float
-) -> tuple[float, float, Array, Array, float]:
+def _hessian(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array, Array]:
+    *sums, gradient = _gradient(block, loss, W)
+    k, d = W.shape
+    hessian = np.zeros((k * d, k * d))
+    scores = loops.scores(block.X, W)
+    for a in range(k):
+        for b in range(a, k):
+            entry = _curvature(block, loss, scores, a, b)
+            if entry is None:
+                continue
+            part = gram(block.X, entry)
+            hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] = part
+            hessian[b * d : (b + 1) * d, a * d : (a + 1) * d] = part
+    return sums[0], sums[1], gradient, hessian
+
+
+def _class_hessian(block: Block, loss: Loss, W: Array, share: float) -> tuple[Array, float]:
     n = len(block.y)
-    gradient = np.zeros_like(W)
-    curvature = np.empty(n)
-    sums = loops.batch_pass(
-        block.X, block.y, loss, W, weight=block.weight, gradient=gradient, curvature=curvature
-    )
-    chosen: slice | AnyArray = slice(None)
     if share < 1.0:
-        rng = np.random.default_rng(block.start)
-        chosen = np.sort(rng.choice(n, max(1, round(share * n)), replace=False))
-    weight = np.ones(n)[chosen] if block.weight is None else block.weight[chosen]
-    hessian = gram(block.X, np.sqrt(curvature), chosen)
-    return *sums, gradient, hessian, float(weight.sum())
+        chosen = np.random.default_rng(block.start).choice(n, max(1, round(share * n)), False)
+        chosen.sort()
+        weight = None if block.weight is None else block.weight[chosen]
+        block = Block(loops.pick(block.X, chosen), block.y[chosen], weight, block.start)
+    scores = loops.scores(block.X, W)
+    entries = [_curvature(block, loss, scores, c, c) for c in range(len(W))]
+    mean = sum(entry for entry in entries if entry is not None) / len(W)
+    weight_sum = float(len(block.y)) if block.weight is None else float(block.weight.sum())
+    return gram(block.X, np.asarray(mean)), weight_sum
 
 
-def gram(rows: Rows, root: Array, chosen: slice | AnyArray) -> Array:
-    """``Z'Z`` for the chosen rows of Z = root * (rows, 1), a few at a time in float64."""
-    d = loops.shape(rows)[1]
+def _curvature(block: Block, loss: Loss, scores: Array, a: int, b: int) -> Array | None:
+    """Weighted second derivative of every row by two of its scores."""
+    entry: Array | None
+    if isinstance(loss, MarginLoss):
+        entry = loss.curvature(block.y * scores[:, 0])
+    elif isinstance(loss, Joint):
+        entry = loss.curvature_entry(block.y, scores, a, b)
+    else:
+        raise TypeError(f"{loss!r} defines no curvature")
+    if entry is None or block.weight is None:
+        return entry
+    return np.where(block.weight != 0.0, block.weight * entry, 0.0)
+
+
+def gram(rows: Rows, weight: Array) -> Array:
+    """``Z' diag(weight) Z`` for Z = (rows, 1), a few rows at a time in float64."""
+    n, d = loops.shape(rows)
     total = np.zeros((d + 1, d + 1))
-    picked = np.arange(len(root))[chosen]
-    for start in range(0, len(picked), HESSIAN_ROWS):
-        at = picked[start : start + HESSIAN_ROWS]
-        z = np.empty((len(at), d + 1))
-        np.multiply(loops.dense(loops.pick(rows, at)), root[at, None], out=z[:, :-1])
-        z[:, -1] = root[at]
-        total += z.T @ z
+    symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
+    for start in range(0, n, HESSIAN_ROWS):
+        c = weight[start : start + HESSIAN_ROWS, None]
+        z = np.ones((len(c), d + 1))
+        z[:, :-1] = loops.dense(loops.part(rows, start, start + len(c)))
+        if symmetric:
+            z *= np.sqrt(c)
+            total += z.T @ z
+        else:
+            total += (c * z).T @ z
     return total
 
 
 def _hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Array]:
-    curvature = np.empty(len(block.y))
-    loops.batch_pass(block.X, block.y, loss, W, weight=block.weight, curvature=curvature)
     product = np.zeros_like(V)
-    loops.hessian_product(block.X, curvature, V[0], product[0])
+    scores = loops.scores(block.X, W)
+    if isinstance(loss, MarginLoss):
+        curvature = _curvature(block, loss, scores, 0, 0)
+        loops.hessian_product(block.X, np.asarray(curvature), V[0], product[0])
+    elif isinstance(loss, Joint):
+        change = loss.curvature_product(block.y, scores, loops.scores(block.X, V))
+        weight = np.ones(len(change)) if block.weight is None else block.weight
+        loops.combine(block.X, weight[:, None] * change, product)
+    else:
+        raise TypeError(f"{loss!r} defines no curvature")
     return (product,)
 
 
 def _mistakes(block: Block, loss: Loss, candidates: Array) -> tuple[Array]:
-    scores = loops.scores(block.X, candidates)
+    m, k, d = candidates.shape
+    scores = loops.scores(block.X, candidates.reshape(m * k, d)).reshape(-1, m, k)
     weight = np.ones(len(scores)) if block.weight is None else block.weight
-    return (np.array([weight @ loss.mistakes(block.y, column[:, None]) for column in scores.T]),)
+    return (np.array([weight @ loss.mistakes(block.y, scores[:, j]) for j in range(m)]),)
 
 
-def _label_sum(block: Block) -> tuple[Array]:
-    coefficients = block.y if block.weight is None else block.weight * block.y
-    total = np.zeros((1, loops.shape(block.X)[1] + 1))
-    loops.combine(block.X, coefficients[:, None], total)
+def _label_sum(block: Block, k: int) -> tuple[Array]:
+    if k == 1:
+        coefficients = block.y[:, None].copy()
+    else:
+        coefficients = np.where(block.y[:, None] == np.arange(k), k - 1.0, -1.0)
+    if block.weight is not None:
+        coefficients *= block.weight[:, None]
+    total = np.zeros((k, loops.shape(block.X)[1] + 1))
+    loops.combine(block.X, coefficients, total)
     return (total,)
 
 

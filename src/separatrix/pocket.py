@@ -40,7 +40,7 @@ class Pocket:
     def _count(self) -> None:
         if not self._waiting:
             return
-        mistakes = self._objective.mistakes_of(np.concatenate(self._waiting))
+        mistakes = self._objective.mistakes_of(np.stack(self._waiting))
         first = int(np.argmin(mistakes))
         if mistakes[first] < self._mistakes:
             self._best, self._mistakes = self._waiting[first], float(mistakes[first])

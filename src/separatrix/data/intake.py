@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 from ..loops import CsrRows, Rows
 from ..typing import AnyArray, Array
@@ -44,14 +44,8 @@ def check_labels(y: Any) -> AnyArray:
     return np.asarray(y)
 
 
-def check_classes(classes: AnyArray, y: AnyArray) -> AnyArray:
-    """Exactly two classes, or an error that says what there is."""
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is "
-            f"{type_of_target(y)}: {len(classes)} classes. Fit one class against the rest, "
-            f"e.g. with sklearn.multiclass.OneVsRestClassifier."
-        )
+def check_classes(classes: AnyArray) -> AnyArray:
+    """Two classes or more, or an error that says what there is."""
     if len(classes) < 2:
         raise ValueError(
             f"A classifier needs rows of two classes, but y has only one class: "
@@ -81,9 +75,11 @@ def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array 
     return weight
 
 
-def signs(y: AnyArray, classes: AnyArray) -> Array:
-    """-1.0 and +1.0 for the smaller and the larger class."""
-    return np.where(y == classes[1], 1.0, -1.0)
+def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:
+    """-1.0 and +1.0 for two classes, the larger +1; the numbers of the classes for more."""
+    if len(classes) == 2:
+        return np.where(y == classes[1], 1.0, -1.0)
+    return np.searchsorted(classes, y).astype(np.int64, copy=False)
 
 
 def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
@@ -108,7 +104,7 @@ def labelled_source(
     weight = check_weights(sample_weight, n)
     found = present_classes(y, weight)
     if classes is None:
-        classes = check_classes(found, y)
+        classes = check_classes(found)
     elif unknown := sorted(set(found.tolist()) - set(classes.tolist())):
         raise ValueError(
             f"y has the labels {unknown!r}, which are not among the classes "
@@ -117,13 +113,11 @@ def labelled_source(
         )
     if class_weight is not None:
         per_class = class_weights(class_weight, classes, y, weight)
-        weight = np.where(y == classes[1], per_class[1], per_class[0]) * (
-            1.0 if weight is None else weight
-        )
-        weight = check_weights(weight, n)
+        of_rows = per_class[np.searchsorted(classes, y).clip(0, len(classes) - 1)]
+        weight = check_weights(of_rows if weight is None else of_rows * weight, n)
         if classes is found:
-            check_classes(present_classes(y, weight), y)
-    return ArraySource(X, signs(y, classes), classes, weight, n_jobs)
+            check_classes(present_classes(y, weight))
+    return ArraySource(X, encoded(y, classes), classes, weight, n_jobs)
 
 
 def class_weights(

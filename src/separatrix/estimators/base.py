@@ -46,7 +46,7 @@ class Resume:
 
 
 class LinearModel(ClassifierMixin, BaseEstimator):
-    """A linear classifier for two classes, whatever trains it."""
+    """A linear classifier, whatever trains it."""
 
     # Set by subclasses' __init__.
     start: Any
@@ -80,7 +80,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Objective, Result]:
         plan = self._checked_plan()
         source = self._source(X, y, sample_weight)
-        objective = Objective(plan.loss, L2(plan.l2), source, self.fit_intercept)
+        objective = self._objective(plan, source)
         solver = self._solver(objective, partial=False)
         seed = parameters.seed(self.random_state)
         W = self._start(objective, seed)
@@ -103,7 +103,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         first = not hasattr(self, "classes_")
         known = self._told_classes(y, classes, first)
         source = self._source(X, y, sample_weight, classes=known, reset=first)
-        objective = Objective(plan.loss, L2(plan.l2), source, self.fit_intercept)
+        objective = self._objective(plan, source)
         solver = self._solver(objective, partial=True)
         if not solver.by_row:
             raise ValueError(
@@ -119,6 +119,11 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         before = getattr(self, "history_", None)
         self.history_ = result.history if before is None else _longer(before, result.history)
         return objective, result
+
+    def _objective(self, plan: Plan, source: ArraySource) -> Objective:
+        """Two classes have the form of their own, more the joint one."""
+        loss = plan.loss if len(source.classes) == 2 else plan.loss.multiclass()
+        return Objective(loss, L2(plan.l2), source, self.fit_intercept)
 
     def _checked_plan(self) -> Plan:
         parameters.flag("fit_intercept", self.fit_intercept)
@@ -147,7 +152,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
                     f"classes={told.tolist()!r} differ from those of the first call, "
                     f"{self.classes_.tolist()!r}; start a new model for other classes"
                 )
-            return check_classes(told, told)
+            return check_classes(told)
         if not first:
             return self.classes_
         found: AnyArray = np.unique(y)
@@ -156,7 +161,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
                 f"the first call of partial_fit got rows of only one class, {found.tolist()!r}: "
                 "pass classes=[...] with every label that will ever come"
             )
-        return check_classes(found, y)
+        return check_classes(found)
 
     def _where_it_stands(self, objective: Objective, asked: Solver) -> tuple[Resume, Array, int]:
         """How a stream goes on: solver and state, weights, and seed."""
@@ -211,9 +216,10 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         state: State | None,
     ) -> Result:
         source = objective.source
+        n = len(source.y) if isinstance(source, ArraySource) else source.n_rows
         self.trace_ = Trace(
-            solver, plan.loss, plan.l2, self.fit_intercept, self.class_weight, source.classes, W,
-            seed, len(source.y) if isinstance(source, ArraySource) else source.n_rows, state,
+            solver, objective.loss, plan.l2, self.fit_intercept, self.class_weight,
+            source.classes, W, seed, n, state,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=plan.stop, callbacks=self.callbacks, seed=seed, start=W,
@@ -221,6 +227,8 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         self.classes_ = source.classes
         self.coef_, self.intercept_ = result.weights[:, :-1].copy(), result.weights[:, -1].copy()
+        if getattr(objective.loss, "shifts", False):
+            self.intercept_ -= self.intercept_.mean()  # only their differences count
         self.stop_ = result.stop
         self.converged_ = result.stop in ("no mistakes", "tol", "optimal")
         return result
@@ -242,17 +250,20 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         return np.concatenate([self.coef_, self.intercept_[:, None]], axis=1)
 
     def decision_function(self, X: Any) -> Array:
-        """Signed score ``w.x + b`` of each row, (n,); above 0 for the larger class."""
+        """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k)."""
         check_is_fitted(self)
         rows = check_rows(X, owner=self)
         validate_data(self, X, reset=False, skip_check_array=True)
-        result: Array = scores(rows, self._weights(), getattr(self, "n_jobs", None))[:, 0]
-        return result
+        result = scores(rows, self._weights(), getattr(self, "n_jobs", None))
+        return result[:, 0] if len(self.classes_) == 2 else result
 
     def predict(self, X: Any) -> AnyArray:
-        """Class of each row; on the boundary the larger one."""
-        above = self.decision_function(X) >= 0.0
-        return self.classes_[above.astype(np.intp)]
+        """Class of each row; on a tie of two classes the larger, of more the first."""
+        scores = self.decision_function(X)
+        if len(self.classes_) == 2:
+            return self.classes_[(scores >= 0.0).astype(np.intp)]
+        predicted: AnyArray = self.classes_[scores.argmax(axis=1)]
+        return predicted
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
@@ -260,7 +271,6 @@ class LinearModel(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
         return tags
 
     @contextmanager

@@ -22,11 +22,15 @@ from .base import LinearModel, Plan
 
 
 class Perceptron(LinearModel):
-    """Rosenblatt's perceptron, online or batch, for two classes.
+    """Rosenblatt's perceptron, online or batch.
 
     A row is a mistake when ``y * (w.x + b) <= 0``; then ``(w, b) += learning_rate * y * (x, 1)``.
     From zero, with a constant step and no penalty, the step only rescales the weights: such a
     run is done with step 1 and scaled at the end, so that rounding cannot lead it astray.
+
+    For more than two classes there is one weight vector per class; a row is a mistake when the
+    score of some rival reaches that of the true class, which then gains the row while the best
+    rival (the first on a tie) loses it.
 
     Parameters
     ----------
@@ -39,7 +43,7 @@ class Perceptron(LinearModel):
     l2 : float
         Penalty: every row first shrinks w by ``1 - 2 * learning_rate * l2``. Online only.
     start : {"zeros", "random", "sum"} or array
-        First weights: (d + 1,) or (1, d + 1), bias last. "sum" is the sum of y * (x, 1).
+        First weights: (d + 1,) or (k, d + 1), bias last. "sum" is the sum of y * (x, 1).
     shuffle : bool
         A fresh permutation of the rows every pass, from one seed; else the order given.
     keep : {"auto", "last", "best", "average"}
@@ -72,10 +76,10 @@ class Perceptron(LinearModel):
 
     Attributes
     ----------
-    coef_ : array (1, d)
-    intercept_ : array (1,)
-    classes_ : array (2,)
-        The larger class is +1.
+    coef_ : array (1, d), or (k, d) for k > 2 classes
+    intercept_ : array (1,) or (k,)
+    classes_ : array (k,)
+        Of two, the larger is +1.
     n_iter_, n_updates_ : int
         Passes, and row updates; in the batch rule every mistaken row counts.
     embedding_strengths_ : array (n,)
@@ -193,10 +197,13 @@ def _has_probability(estimator: LinearClassifier) -> bool:
 
 
 class LinearClassifier(LinearModel):
-    """Minimises ``mean of loss(y * (w.x + b)) + l2 * |w|^2`` for two classes.
+    """Minimises ``mean of loss(y * (w.x + b)) + l2 * |w|^2``.
 
     The bias is not penalised, the mean is weighted, and the objective is the same for every
-    solver: scikit-learn's ``C`` is ``1 / (2 * l2 * n)``.
+    solver: scikit-learn's ``C`` is ``1 / (2 * l2 * n)``. For more than two classes there is one
+    weight vector per class and the loss is joint: softmax for "logistic", the multiclass
+    perceptron, Crammer and Singer's for "hinge", and for the others the sum of one two-class
+    loss per class, the class against the rest.
 
     Parameters
     ----------
@@ -209,7 +216,7 @@ class LinearClassifier(LinearModel):
         ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...
         "auto" chooses by loss and shape, and ``solver_`` says which and why.
     start : {"zeros", "random", "sum"} or array
-        First weights: (d + 1,) or (1, d + 1), bias last.
+        First weights: (d + 1,) or (k, d + 1), bias last.
     max_iter : int
         Most passes or iterations.
     tol : float or None
@@ -356,14 +363,19 @@ class LinearClassifier(LinearModel):
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Probability of each class, (n, 2); only for losses that define one."""
-        scores = self.decision_function(X)
-        loss: Any = get_loss(self.loss)
-        return np.column_stack([loss.probability(-scores), loss.probability(scores)])
+        """Probability of each class, (n, k); only for losses that define one."""
+        return self._probability(X, "probability")
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the probabilities, (n, 2), without underflow."""
+        """Logarithms of the probabilities, (n, k), without underflow."""
+        return self._probability(X, "log_probability")
+
+    def _probability(self, X: Any, kind: str) -> Array:
         scores = self.decision_function(X)
-        loss: Any = get_loss(self.loss)
-        return np.column_stack([loss.log_probability(-scores), loss.log_probability(scores)])
+        loss = get_loss(self.loss)
+        if len(self.classes_) == 2:
+            of = getattr(loss, kind)
+            return np.column_stack([of(-scores), of(scores)])
+        result: Array = getattr(loss.multiclass(), kind)(scores)
+        return result

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import loops
 from ..data import Block
-from ..losses import PerceptronLoss
+from ..losses import JointPerceptron, Loss, PerceptronLoss
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule, step_sizes
 from ..typing import Array, Ints
@@ -27,7 +27,7 @@ class BatchPerceptron(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only the perceptron loss, and no penalty."""
-        if type(objective.loss) is not PerceptronLoss:
+        if type(objective.loss) not in (PerceptronLoss, JointPerceptron):
             raise ValueError(
                 f"BatchPerceptron is the perceptron rule and knows no loss "
                 f"{objective.loss.name!r}; use GradientDescent() or LBFGS() with it"
@@ -53,7 +53,9 @@ class BatchPerceptron(Solver):
         V, t, unit, total = (state[k] for k in ("weights", "t", "unit", "sum"))
         schedule = Constant(1.0) if unit != 1.0 else as_schedule(self.learning_rate)
         while True:
-            loss_sum, mistakes, sums, rows = objective.source.total(partial(_mistaken, W=V))
+            loss_sum, mistakes, sums, rows = objective.source.total(
+                partial(_mistaken, loss=objective.loss, W=V)
+            )
             if not objective.intercept:
                 sums[:, -1] = 0.0
             t += 1
@@ -66,12 +68,11 @@ class BatchPerceptron(Solver):
             yield Step(unit * V, state, value, mistakes, changed, len(changed), average=average)
 
 
-def _mistaken(block: Block, W: Array) -> tuple[float, float, Array, list[Ints]]:
-    """Loss, weighted mistakes, their sum of y * (x, 1), and which rows they are."""
-    margins = block.y * loops.scores(block.X, W)[:, 0]
-    wrong = np.logical_not(margins > 0)
-    weight = wrong * (1.0 if block.weight is None else block.weight)
+def _mistaken(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array, list[Ints]]:
+    """Loss, weighted mistakes, what they add to the weights, and which rows they are."""
+    scores = loops.scores(block.X, W)
+    weight = loss.mistakes(block.y, scores) * (1.0 if block.weight is None else block.weight)
     sums = np.zeros_like(W)
-    loops.combine(block.X, (weight * block.y)[:, None], sums)
+    loops.combine(block.X, -weight[:, None] * loss.gradient(block.y, scores), sums)
     rows = block.start + np.flatnonzero(weight)
-    return float(-(weight @ margins)), float(weight.sum()), sums, [rows]
+    return float(weight @ loss.value(block.y, scores)), float(weight.sum()), sums, [rows]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..losses import MarginLoss
 from ..objective import Objective
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from ..typing import Array
@@ -136,9 +135,9 @@ def safe_step(objective: Objective) -> float:
 
     The mean of |x|^2 + 1 bounds the largest eigenvalue of the mean of (x, 1)(x, 1)'.
     """
-    loss = objective.loss
-    bend = loss.max_curvature if isinstance(loss, MarginLoss) else None
-    bound = (bend or 1.0) * (objective.moments.mean_square + objective.intercept)
+    bound = (objective.loss.max_curvature or 1.0) * (
+        objective.moments.mean_square + objective.intercept
+    )
     return 1.0 / (bound + 2.0 * objective.penalty.strength) if bound > 0.0 else 1.0
 
 

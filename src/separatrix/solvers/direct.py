@@ -10,8 +10,9 @@ import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from .. import loops
+from ..data import Block
 from ..data.pool import one_blas_thread
-from ..losses import Squared
+from ..losses import Columns, Loss, Squared
 from ..objective import Objective
 from ..typing import Array
 from .base import Solver, State, Step
@@ -33,7 +34,7 @@ class LeastSquares(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only the squared loss."""
-        if type(objective.loss) is not Squared:
+        if not is_squared(objective.loss):
             raise ValueError(
                 f"LeastSquares solves loss='squared' only, not {objective.loss.name!r}; use "
                 "LBFGS() or Newton()"
@@ -57,64 +58,79 @@ class LeastSquares(Solver):
             )  # fmt: skip
 
 
-def _centre(objective: Objective) -> tuple[Array, float]:
-    """Weighted means of x and y; zeros without an intercept."""
-    source = objective.source
+def is_squared(loss: Loss) -> bool:
+    """Whether a loss is the squared one, for two classes or more."""
+    return type(loss.binary if isinstance(loss, Columns) else loss) is Squared
+
+
+def targets(block: Block, k: int) -> Array:
+    """-1 and +1, one column for two classes, else one per class: (n, k)."""
+    if k == 1:
+        return np.asarray(block.y)[:, None]
+    return np.where(block.y[:, None] == np.arange(k), 1.0, -1.0)
+
+
+def _centre(objective: Objective) -> tuple[Array, Array]:
+    """Weighted means of x (d,) and of the targets (k,); zeros without an intercept."""
+    source, k = objective.source, objective.shape[0]
     if not objective.intercept:
-        return np.zeros(source.n_features), 0.0
-    total = sum(
-        float(block.y.sum() if block.weight is None else block.weight @ block.y)
-        for block in source.blocks()
-    )
+        return np.zeros(source.n_features), np.zeros(k)
+    total = np.zeros(k)
+    for block in source.blocks():
+        y = targets(block, k)
+        total += y.sum(axis=0) if block.weight is None else block.weight @ y
     return objective.moments.mean, total / source.weight_sum
+
+
+def _with_bias(w: Array, mean: Array, target: Array) -> Array:
+    """Weights (k, d + 1) from w (d, k) of the centred problem."""
+    return np.column_stack([w.T, target - mean @ w])
 
 
 def factored(objective: Objective) -> Array:
     """Minimise over a triangle R with R'R = X'CX, built up block by block."""
     mean, target = _centre(objective)
-    d = objective.source.n_features
-    triangle = np.empty((0, d + 1))
+    d, k = objective.source.n_features, objective.shape[0]
+    triangle = np.empty((0, d + k))
     for block in objective.source.blocks():
         n = len(block.y)
+        weight = np.ones(n) if block.weight is None else block.weight
+        y = targets(block, k)
         for start in range(0, n, ROWS):
             at = slice(start, min(start + ROWS, n))
-            root = np.sqrt(
-                (np.ones(n) if block.weight is None else block.weight)[at]
-                / objective.source.weight_sum
-            )
-            x = np.empty((len(root), d + 1))
-            x[:, :-1] = loops.dense(loops.part(block.X, at.start, at.stop)) - mean
-            x[:, -1] = block.y[at] - target
+            root = np.sqrt(weight[at] / objective.source.weight_sum)
+            x = np.empty((len(root), d + k))
+            x[:, :d] = loops.dense(loops.part(block.X, at.start, at.stop)) - mean
+            x[:, d:] = y[at] - target
             triangle = np.concatenate([triangle, x * root[:, None]])
-            if len(triangle) > 2 * (d + 1):
+            if len(triangle) > 2 * (d + k):
                 triangle = scipy.linalg.qr(
                     triangle, mode="r", overwrite_a=True, check_finite=False
-                )[0][: d + 1]
-    w = ridge(triangle[:, :-1], triangle[:, -1], objective.penalty.strength)
-    return np.append(w, target - w @ mean)[None]
+                )[0][: d + k]
+    w = ridge(triangle[:, :d], triangle[:, d:], objective.penalty.strength)
+    return _with_bias(w, mean, target)
 
 
-def ridge(A: Array, b: Array, l2: float) -> Array:
-    """The w that minimises |A w - b|^2 + l2 |w|^2, the shortest one for l2 = 0."""
+def ridge(A: Array, B: Array, l2: float) -> Array:
+    """The w that minimises |A w - B|^2 + l2 |w|^2, the shortest one for l2 = 0."""
     U, s, Vt = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
     cut = np.finfo(float).eps * max(A.shape) * (s[0] if len(s) else 0.0)
     keep = s > cut
     shrunk = np.zeros_like(s)
     shrunk[keep] = s[keep] / (s[keep] ** 2 + l2)
-    w: Array = Vt.T @ (shrunk * (U.T @ b))
+    w: Array = Vt.T @ (shrunk[:, None] * (U.T @ B))
     return w
 
 
 def iterated(objective: Objective) -> Array:
     """LSMR (Fong and Saunders, 2011) on the centred rows, which are never formed."""
     mean, target = _centre(objective)
-    source = objective.source
+    source, k = objective.source, objective.shape[0]
     blocks = list(source.blocks())
     roots = [
         np.sqrt((np.ones(len(b.y)) if b.weight is None else b.weight) / source.weight_sum)
         for b in blocks
     ]
-    y = np.concatenate([r * (b.y - target) for b, r in zip(blocks, roots, strict=True)])
 
     def product(w: Array) -> Array:
         W = np.append(w, -(w.ravel() @ mean))[None]
@@ -130,7 +146,12 @@ def iterated(objective: Objective) -> Array:
         product: Array = out[0, :-1] - out[0, -1] * mean
         return product
 
-    A = LinearOperator((len(y), source.n_features), matvec=product, rmatvec=transposed)
-    damp = np.sqrt(objective.penalty.strength)
-    w = lsmr(A, y, damp=damp, atol=1e-15, btol=1e-15, conlim=0, maxiter=20 * source.n_features)[0]
-    return np.append(w, target - w @ mean)[None]
+    Y = np.concatenate(
+        [r[:, None] * (targets(b, k) - target) for b, r in zip(blocks, roots, strict=True)]
+    )
+    A = LinearOperator((len(Y), source.n_features), matvec=product, rmatvec=transposed)
+    settings = {"damp": np.sqrt(objective.penalty.strength), "atol": 1e-15, "btol": 1e-15}
+    columns = [
+        lsmr(A, y, conlim=0, maxiter=20 * source.n_features, **settings)[0] for y in Y.T.copy()
+    ]
+    return _with_bias(np.column_stack(columns), mean, target)

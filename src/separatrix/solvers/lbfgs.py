@@ -10,7 +10,6 @@ import numpy as np
 import scipy.linalg
 
 from ..data.pool import one_blas_thread
-from ..losses import MarginLoss
 from ..objective import Evaluation, Objective
 from ..typing import Array
 from .base import Solver, State, Step
@@ -48,8 +47,7 @@ class Standardised:
     def of(cls, objective: Objective) -> Standardised:
         """From the mean and the deviation of the features, and the penalty."""
         mean, deviation = objective.moments
-        loss = objective.loss
-        bend = (loss.max_curvature if isinstance(loss, MarginLoss) else None) or 1.0
+        bend = objective.loss.max_curvature or 1.0
         if not objective.intercept:
             deviation = np.sqrt(deviation**2 + mean**2)
             mean = np.zeros_like(mean)
@@ -73,7 +71,10 @@ class Standardised:
 
 @dataclass(frozen=True)
 class Factored:
-    """``u = R (scale * W)`` with R'R the second derivative at some weights, scaled."""
+    """``u = R (scale * w)`` with R'R the second derivative at some weights, scaled.
+
+    More than two classes share one R, from the mean of theirs.
+    """
 
     R: Array
     scale: Array
@@ -95,17 +96,17 @@ class Factored:
 
     def gradient(self, gradient: Array) -> Array:
         """A derivative by W as one by u."""
-        return self._solve(gradient[0] / self.scale, trans=1)
+        return self._solve(gradient / self.scale, trans=1)
 
     def direction(self, direction: Array) -> Array:
         """A direction in u as one in W."""
-        return self._solve(direction[0]) / self.scale
+        return self._solve(direction) / self.scale
 
     def _solve(self, right: Array, trans: int = 0) -> Array:
         solution: Array = scipy.linalg.solve_triangular(
-            self.R, right, trans=trans, check_finite=False
+            self.R, right.T, trans=trans, check_finite=False
         )
-        return solution[None]
+        return np.ascontiguousarray(solution.T)
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,11 +136,10 @@ class LBFGS(Solver):
 
     def _coordinates(self, objective: Objective, W: Array) -> Coordinates:
         loss, d = objective.loss, objective.source.n_features
-        known = isinstance(loss, MarginLoss) and loss.has_curvature and loss.convex
-        if not known or d > self.factored_features:
+        if not loss.has_curvature or not loss.convex or d > self.factored_features:
             return Standardised.of(objective)
         share = max(SAMPLE_ROWS, SAMPLE_PER_FEATURE * d) / objective.source.n_rows
-        return Factored.of(objective.hessian(W, min(1.0, share))[1])
+        return Factored.of(objective.class_hessian(W, min(1.0, share)))
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.linalg
 
 from ..data.pool import one_blas_thread
-from ..losses import MarginLoss
 from ..objective import Evaluation, Objective
 from ..typing import Array
 from .base import Solver, State, Step
@@ -24,16 +23,17 @@ MOST_PRODUCTS = 250
 class Newton(Solver):
     """Each step solves the second-order model of J, then halves the step until J falls.
 
-    Up to ``direct_features`` features the second derivative is formed and factored; beyond, its
-    products with vectors feed conjugate gradients.
+    Up to ``direct_weights`` weights (features, times classes if there are more than two) the
+    second derivative is formed and factored; beyond, its products with vectors feed conjugate
+    gradients.
     """
 
-    direct_features: int = 2000
+    direct_weights: int = 1500
 
     def check(self, objective: Objective) -> None:
         """Only convex losses that define their curvature."""
         loss = objective.loss
-        if not isinstance(loss, MarginLoss) or not loss.has_curvature or not loss.convex:
+        if not loss.has_curvature or not loss.convex:
             why = "is not convex" if not loss.convex else "defines no curvature"
             remedy = "LBFGS()" if loss.smooth else "GradientDescent()"
             raise ValueError(f"Newton cannot minimise {loss.name!r}, which {why}; use {remedy}")
@@ -45,7 +45,7 @@ class Newton(Solver):
         W = W if state is None else state["weights"]
         coordinates = Standardised.of(objective)
         while True:
-            if objective.source.n_features <= self.direct_features:
+            if W.size <= self.direct_weights:
                 at, hessian = objective.hessian(W)
                 direction = solve(hessian, -at.gradient.ravel()).reshape(W.shape)
             else:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import loops
 from ..data import Block
-from ..losses import PerceptronLoss
+from ..losses import JointPerceptron, PerceptronLoss
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
 from ..typing import Array, Ints
@@ -90,8 +90,8 @@ class OnlineRun:
         schedule = as_schedule(learning_rate, objective.penalty.strength)
         if state["unit"] != 1.0:
             schedule = Constant(1.0)
-        total = state["sum"][0] if average else None
-        work = loops.OnlineWeights.start(state["weights"][0], total)
+        total = state["sum"] if average else None
+        work = loops.OnlineWeights.start(state["weights"], total)
         numbers = {name: state[name] for name in ("seed", "passes", "batches", "unit")}
         if adapts:
             numbers |= {"pace": state.get("pace", 1.0), "least": state.get("least", np.inf)}
@@ -164,13 +164,13 @@ class OnlineRun:
             yield result, changed
 
     def _plain(self) -> Array:
-        W: Array = self.unit * self.weights.weights[None]
+        W: Array = self.unit * self.weights.weights
         return W
 
     def _step(self, objective: float, mistakes: float, updates: int, rows: Ints | None) -> Step:
         """The end of a pass."""
         state: State = {
-            "weights": self.weights.weights[None],
+            "weights": self.weights.weights,
             "seed": self.seed,
             "passes": self.passes,
             "batches": self.batches,
@@ -180,7 +180,7 @@ class OnlineRun:
             state |= {"pace": self.pace, "least": self.least}
         average = None
         if self.weights.sum is not None:
-            state["sum"] = self.weights.sum[None].copy()
+            state["sum"] = self.weights.sum.copy()
             average = self.unit * state["sum"] / self.batches
         return Step(
             self._plain(), state, objective, mistakes, rows, updates, pace=self.pace,
@@ -202,7 +202,7 @@ class Rosenblatt(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only the perceptron loss."""
-        if type(objective.loss) is not PerceptronLoss:
+        if type(objective.loss) not in (PerceptronLoss, JointPerceptron):
             raise ValueError(
                 f"Rosenblatt is the perceptron rule and knows no loss {objective.loss.name!r}; "
                 "use GradientDescent(batch_size=1) to go row by row with it"
@@ -241,7 +241,7 @@ class Rosenblatt(Solver):
 
 def warn_slow(objective: Objective) -> None:
     """A user's own loss goes row by row in Python."""
-    if type(objective.loss) not in loops.COMPILED:
+    if loops.compiled(objective.loss) is None:
         warnings.warn(
             f"{objective.loss!r} is not compiled: row-by-row training calls it once per row in "
             "Python; a batch solver such as LBFGS() or GradientDescent() calls it once per block",

@@ -1,0 +1,192 @@
+// Losses over more than two classes: one row of weights per class, all scores of a row at once.
+//
+// A joint loss turns the scores s[0..k) of a row of class d into its value and the derivatives
+// by the scores. Everything else is as in online.hpp and batch.hpp.
+#pragma once
+#include "losses.hpp"
+#include "online.hpp"
+#include "rows.hpp"
+
+namespace separatrix::SEPARATRIX_LEVEL {
+
+// The class with the largest score besides d; the first on a tie.
+inline int64_t best_rival(const double* s, int64_t k, int64_t d) {
+  int64_t best = d == 0 ? 1 : 0;
+  for (int64_t c = best + 1; c < k; ++c)
+    if (c != d && s[c] > s[best]) best = c;
+  return best;
+}
+
+inline bool mistaken(const double* s, int64_t k, int64_t d) {
+  return !(s[d] > s[best_rival(s, k, d)]);
+}
+
+struct Softmax {
+  static double at(const double* s, int64_t k, int64_t d, double* slope) {
+    const int64_t rival = best_rival(s, k, d);
+    const double top = s[d] > s[rival] ? s[d] : s[rival];
+    double sum = 0;
+    for (int64_t c = 0; c < k; ++c) sum += slope[c] = exp_negative(s[c] - top);
+    double rest = 0;  // the sum without its largest term, which is exactly 1
+    const int64_t largest = s[d] > s[rival] ? d : rival;
+    for (int64_t c = 0; c < k; ++c) rest += c == largest ? 0.0 : slope[c];
+    for (int64_t c = 0; c < k; ++c) slope[c] /= sum;
+    // 1 - p_d without cancellation where p_d is nearly 1
+    slope[d] = largest == d ? -rest / sum : slope[d] - 1.0;
+    return top - s[d] + __builtin_log1p(rest);
+  }
+};
+
+struct JointPerceptron {
+  static double at(const double* s, int64_t k, int64_t d, double* slope) {
+    for (int64_t c = 0; c < k; ++c) slope[c] = 0;
+    const int64_t rival = best_rival(s, k, d);
+    if (s[d] > s[rival]) return 0;
+    slope[rival] = 1;
+    slope[d] = -1;
+    return s[rival] - s[d];
+  }
+};
+
+struct CrammerSinger {
+  static double at(const double* s, int64_t k, int64_t d, double* slope) {
+    for (int64_t c = 0; c < k; ++c) slope[c] = 0;
+    const int64_t rival = best_rival(s, k, d);
+    const double gap = 1.0 + s[rival] - s[d];
+    if (gap <= 0) return 0;
+    slope[rival] = 1;
+    slope[d] = -1;
+    return gap;
+  }
+};
+
+template <class Loss>
+struct Columns {
+  static double at(const double* s, int64_t k, int64_t d, double* slope) {
+    double sum = 0;
+    for (int64_t c = 0; c < k; ++c) {
+      const double y = c == d ? 1.0 : -1.0;
+      const Point<double> point = Loss::at(y * s[c]);
+      slope[c] = y * point.slope;
+      sum += point.value;
+    }
+    return sum;
+  }
+};
+
+template <class F>
+inline void with_joint_loss(int id, F&& f) {
+  switch (JointId(id)) {
+    case JointId::softmax: return f(Softmax{});
+    case JointId::perceptron: return f(JointPerceptron{});
+    case JointId::crammer_singer: return f(CrammerSinger{});
+    default:
+      return with_loss(id - int(JointId::columns),
+                       [&](auto loss) { f(Columns<decltype(loss)>{}); });
+  }
+}
+
+template <class Loss, class Rows>
+inline void online_joint(const Rows& rows, OnlinePass& pass) {
+  const int64_t d = rows.d, k = pass.k, stride = d + 1;
+  auto at = [&](int64_t i) { return pass.order ? pass.order[i] : i; };
+  int64_t watched = 0;
+  int64_t& done = pass.position;
+  double* const scores = new double[k];
+  double* const slopes = new double[k * pass.batch];
+  for (int64_t t = 0; done < pass.count && pass.updates < pass.max_updates; ++t) {
+    const int64_t size = pass.count - done < pass.batch ? pass.count - done : pass.batch;
+    const double step = pass.steps[pass.constant_step ? 0 : t];
+    for (int64_t b = 0; b < size; ++b) {
+      const int64_t i = at(done + b);
+      if (done + b + kAhead < pass.count) prefetch_row(rows, at(done + b + kAhead));
+      for (int64_t c = 0; c < k; ++c) {
+        const double* v = pass.v + c * stride;
+        scores[c] = *pass.scale * dot(rows, i, v) + v[d];
+      }
+      const double weight = pass.weight ? pass.weight[i] : 1.0;
+      double* slope = slopes + b * k;
+      pass.loss_sum += weight * Loss::at(scores, k, pass.label[i], slope);
+      if (mistaken(scores, k, pass.label[i])) pass.mistakes += weight;
+      for (int64_t c = 0; c < k; ++c) slope[c] *= weight;
+    }
+    if (pass.l2 != 0) decay(pass, d, 1 - 2 * step * pass.l2);
+    for (int64_t b = 0; b < size; ++b) {
+      const int64_t i = at(done + b);
+      bool moved = false;
+      for (int64_t c = 0; c < k; ++c) {
+        const double slope = slopes[b * k + c];
+        if (slope == 0) continue;
+        moved = true;
+        const double change = -step * pass.weight_scale * slope / double(size);
+        double* v = pass.v + c * stride;
+        add(rows, i, change / *pass.scale, v);
+        if (pass.sum) add(rows, i, *pass.area * (change / *pass.scale), pass.lag + c * stride);
+        if (pass.intercept) v[d] += change;
+      }
+      if (moved && pass.log) pass.log[pass.updates] = i;
+      pass.updates += moved;
+    }
+    if (pass.sum) {
+      *pass.area += *pass.scale;
+      for (int64_t c = 0; c < k; ++c) pass.sum[c * stride + d] += pass.v[c * stride + d];
+    }
+    done += size;
+    watched += size;
+    if (watched >= kPatience) {
+      watched = 0;
+      if ((pass.stopped = pass.should_stop())) break;
+    }
+  }
+  delete[] scores;
+  delete[] slopes;
+}
+
+template <class Rows>
+void online_joint_pass(const Rows& rows, OnlinePass& pass) {
+  with_joint_loss(pass.loss, [&](auto loss) { online_joint<decltype(loss)>(rows, pass); });
+}
+
+template <class Loss, class Rows>
+inline void batch_joint(const Rows& rows, BatchPass& pass) {
+  const int64_t d = rows.d, k = pass.k, stride = d + 1;
+  double* const scores = new double[k * kTile];  // a row's scores together
+  double* const slopes = new double[k * kTile];  // a class's slopes together
+  double* const slope = new double[k];
+  double column[kTile];
+  pass.stopped = !each_tile(rows, pass.should_stop, [&](int64_t first, int64_t count) {
+    for (int64_t c = 0; c < k; ++c) {
+      dot_tile(rows, first, count, pass.w + c * stride, column);
+      for (int64_t i = 0; i < count; ++i) scores[i * k + c] = column[i] + pass.w[c * stride + d];
+    }
+    double loss_sum = 0, mistakes = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const double weight = pass.weight ? pass.weight[first + i] : 1.0;
+      const int64_t label = pass.label[first + i];
+      const double value = Loss::at(scores + i * k, k, label, slope);
+      if (weight != 0) {  // as if absent otherwise, even where its value overflows
+        loss_sum += weight * value;
+        if (mistaken(scores + i * k, k, label)) mistakes += weight;
+      }
+      for (int64_t c = 0; c < k; ++c) slopes[c * kTile + i] = weight != 0 ? weight * slope[c] : 0;
+    }
+    pass.loss_sum += loss_sum;
+    pass.mistakes += mistakes;
+    for (int64_t c = 0; pass.gradient && c < k; ++c) {
+      add_tile(rows, first, count, slopes + c * kTile, pass.gradient + c * stride);
+      double sum = 0;
+      for (int64_t i = 0; i < count; ++i) sum += slopes[c * kTile + i];
+      pass.gradient[c * stride + d] += sum;
+    }
+  });
+  delete[] scores;
+  delete[] slopes;
+  delete[] slope;
+}
+
+template <class Rows>
+void batch_joint_pass(const Rows& rows, BatchPass& pass) {
+  with_joint_loss(pass.loss, [&](auto loss) { batch_joint<decltype(loss)>(rows, pass); });
+}
+
+}  // namespace separatrix::SEPARATRIX_LEVEL

@@ -1,0 +1,55 @@
+"""What every loss offers, and the registry of their names."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ..typing import AnyArray, Array
+
+REGISTRY: dict[str, type[Loss]] = {}
+
+
+class Loss:
+    """What a wrong answer costs, given the true labels and the scores, row by row."""
+
+    name: ClassVar[str] = ""
+    convex: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
+    """Whether the gradient is continuous."""
+    max_curvature: ClassVar[float | None] = None
+    """Largest second derivative, for the default step of gradient descent, where known."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not isinstance(vars(cls).get("name"), str):
+            return
+        known = REGISTRY.get(cls.name)
+        # The same class again (a notebook cell, @dataclass(slots=True)) replaces itself.
+        same = known is not None and known.__qualname__ == cls.__qualname__
+        if known is not None and not (same and known.__module__ == cls.__module__):
+            raise ValueError(
+                f"a loss named {cls.name!r} exists already ({known.__module__}."
+                f"{known.__qualname__}); give {cls.__qualname__} another name"
+            )
+        REGISTRY[cls.name] = cls
+
+    def value(self, y: AnyArray, scores: Array) -> Array:
+        """Loss of each row, (n,), for scores (n, k)."""
+        raise NotImplementedError
+
+    def gradient(self, y: AnyArray, scores: Array) -> Array:
+        """Derivative by the scores, (n, k)."""
+        raise NotImplementedError
+
+    def mistakes(self, y: AnyArray, scores: Array) -> AnyArray:
+        """Which rows count as mistakes, (n,) booleans."""
+        raise NotImplementedError
+
+    @property
+    def has_curvature(self) -> bool:
+        """Whether the loss defines its second derivative."""
+        return False
+
+    def multiclass(self) -> Loss:
+        """The loss for more than two classes; y is then the number of the class."""
+        raise NotImplementedError

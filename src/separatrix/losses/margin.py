@@ -1,0 +1,218 @@
+"""Losses for two classes, each a function of the margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..typing import AnyArray, Array
+from .base import Loss
+from .joint import Columns, CrammerSinger, JointPerceptron, Softmax
+
+
+class MarginLoss(Loss):
+    """A loss for two classes: scalar functions of the margin, vectorised.
+
+    A subclass defines ``phi`` and ``slope``; ``curvature`` only if Newton should take it.
+    """
+
+    def phi(self, m: Array) -> Array:
+        """Value at the margin."""
+        raise NotImplementedError
+
+    def slope(self, m: Array) -> Array:
+        """Derivative at the margin; at a kink, the one of the module's convention."""
+        raise NotImplementedError
+
+    def curvature(self, m: Array) -> Array:
+        """Second derivative at the margin."""
+        raise NotImplementedError
+
+    def multiclass(self) -> Loss:
+        """One -1/+1 column per class, unless the loss has a joint form of its own."""
+        return Columns(self)
+
+    @property
+    def has_curvature(self) -> bool:
+        """Whether the loss defines its second derivative."""
+        return type(self).curvature is not MarginLoss.curvature
+
+    def value(self, y: AnyArray, scores: Array) -> Array:
+        """Loss of each row, (n,), for y in -1, +1 and scores (n, 1)."""
+        return self.phi(y * scores[:, 0])
+
+    def gradient(self, y: AnyArray, scores: Array) -> Array:
+        """Derivative by the scores, (n, 1)."""
+        gradient: Array = (self.slope(y * scores[:, 0]) * y)[:, None]
+        return gradient
+
+    def mistakes(self, y: AnyArray, scores: Array) -> AnyArray:
+        """Rows whose margin is not above 0."""
+        return np.logical_not(y * scores[:, 0] > 0)
+
+
+@dataclass(frozen=True)
+class ZeroOne(MarginLoss):
+    """1 for a mistake, 0 otherwise. Its slope is 0 wherever it exists: nothing to descend."""
+
+    name = "zero_one"
+    convex = False
+    smooth = False
+
+    def phi(self, m: Array) -> Array:
+        """1 if m <= 0 else 0."""
+        return np.where(m > 0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class PerceptronLoss(MarginLoss):
+    """How far a mistake is on the wrong side.
+
+    Its infimum 0 is reached at (w, b) = 0, which has learned nothing: see
+    :class:`separatrix.LinearClassifier` on what is returned instead.
+    """
+
+    name = "perceptron"
+    smooth = False
+
+    def phi(self, m: Array) -> Array:
+        """max(0, -m)."""
+        return np.maximum(0.0, -m)
+
+    def slope(self, m: Array) -> Array:
+        """-1 for a mistake, m = 0 included."""
+        return np.where(m > 0, 0.0, -1.0)
+
+    def multiclass(self) -> Loss:
+        """How far the best rival is ahead."""
+        return JointPerceptron(self)
+
+
+@dataclass(frozen=True)
+class Logistic(MarginLoss):
+    """Negative log-likelihood of the logistic model."""
+
+    name = "logistic"
+    max_curvature = 0.25
+
+    def phi(self, m: Array) -> Array:
+        """log(1 + e^-m), without overflow."""
+        return np.logaddexp(0.0, -m)
+
+    def slope(self, m: Array) -> Array:
+        """-1 / (1 + e^m)."""
+        e = np.exp(-np.abs(m))
+        return -np.where(m > 0, e, 1.0) / (1.0 + e)
+
+    def curvature(self, m: Array) -> Array:
+        """e^m / (1 + e^m)^2."""
+        e = np.exp(-np.abs(m))
+        curvature: Array = e / (1.0 + e) ** 2
+        return curvature
+
+    def multiclass(self) -> Loss:
+        """Softmax."""
+        return Softmax(self)
+
+    def probability(self, scores: Array) -> Array:
+        """P(larger class) at each score."""
+        e = np.exp(-np.abs(scores))
+        return np.where(scores > 0, 1.0, e) / (1.0 + e)
+
+    def log_probability(self, scores: Array) -> Array:
+        """Its logarithm, without underflow."""
+        return -self.phi(scores)
+
+
+@dataclass(frozen=True)
+class Squared(MarginLoss):
+    """Linear mean squared error, since y^2 = 1: it punishes very good rows as very bad ones."""
+
+    name = "squared"
+    max_curvature = 2.0
+
+    def phi(self, m: Array) -> Array:
+        """(1 - m)^2."""
+        phi: Array = (1.0 - m) ** 2
+        return phi
+
+    def slope(self, m: Array) -> Array:
+        """-2 (1 - m)."""
+        return -2.0 * (1.0 - m)
+
+    def curvature(self, m: Array) -> Array:
+        """2."""
+        return np.full_like(m, 2.0)
+
+
+@dataclass(frozen=True)
+class TanhSquared(MarginLoss):
+    """Squared error of tanh(a). Not convex: the slope vanishes for very wrong rows."""
+
+    name = "tanh_squared"
+    convex = False
+    max_curvature = 2.465  # the maximum is 2.46493..., at m = 0.2328
+
+    def phi(self, m: Array) -> Array:
+        """(1 - tanh m)^2."""
+        miss, _ = self._parts(m)
+        phi: Array = miss**2
+        return phi
+
+    def slope(self, m: Array) -> Array:
+        """-2 (1 - tanh m) (1 - tanh^2 m)."""
+        miss, bend = self._parts(m)
+        return -2.0 * miss * bend
+
+    def curvature(self, m: Array) -> Array:
+        """2 s (s + 2 t (1 - t)) with t = 1 - tanh m and s = 1 - tanh^2 m."""
+        miss, bend = self._parts(m)
+        return 2.0 * bend * (bend + 2.0 * miss * (1.0 - miss))
+
+    @staticmethod
+    def _parts(m: Array) -> tuple[Array, Array]:
+        """1 - tanh m and 1 - tanh^2 m, without cancellation for large |m|."""
+        e = np.exp(-2.0 * np.minimum(np.abs(m), 400.0))
+        return 2.0 * np.where(m > 0, e, 1.0) / (1.0 + e), 4.0 * e / (1.0 + e) ** 2
+
+
+@dataclass(frozen=True)
+class Hinge(MarginLoss):
+    """The support vector machine's loss."""
+
+    name = "hinge"
+    smooth = False
+
+    def phi(self, m: Array) -> Array:
+        """max(0, 1 - m)."""
+        return np.maximum(0.0, 1.0 - m)
+
+    def slope(self, m: Array) -> Array:
+        """-1 below a margin of 1, 0 from there."""
+        return np.where(m >= 1, 0.0, -1.0)
+
+    def multiclass(self) -> Loss:
+        """Crammer and Singer's."""
+        return CrammerSinger(self)
+
+
+@dataclass(frozen=True)
+class SquaredHinge(MarginLoss):
+    """The hinge squared: smooth, and it leaves very good rows in peace."""
+
+    name = "squared_hinge"
+    max_curvature = 2.0
+
+    def phi(self, m: Array) -> Array:
+        """max(0, 1 - m)^2."""
+        phi: Array = np.maximum(0.0, 1.0 - m) ** 2
+        return phi
+
+    def slope(self, m: Array) -> Array:
+        """-2 max(0, 1 - m)."""
+        return -2.0 * np.maximum(0.0, 1.0 - m)
+
+    def curvature(self, m: Array) -> Array:
+        """2 below a margin of 1, 0 from there (the generalised second derivative)."""
+        return np.where(m >= 1, 0.0, 2.0)
