@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from separatrix import LinearClassifier, Perceptron
+from separatrix import LinearClassifier, LinearClassifierCV, Perceptron
 
 ORDER = "the order of rows is part of the algorithm: a row twice is not a row of weight 2"
 
@@ -24,7 +24,12 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [Perceptron(), LinearClassifier(), LinearClassifier("squared")],
+    [
+        Perceptron(),
+        LinearClassifier(),
+        LinearClassifier("squared"),
+        LinearClassifierCV(l2s=4, cv=3),
+    ],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_conventions(estimator, check):

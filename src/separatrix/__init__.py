@@ -10,7 +10,7 @@ from . import losses, schedules
 from .config import show_config
 from .data import ArraySource, Block, Source
 from .descend import Descent, gradient_descent
-from .estimators import LinearClassifier, Perceptron
+from .estimators import LinearClassifier, LinearClassifierCV, Perceptron
 from .losses import Loss, MarginLoss, get_loss
 from .minimize import Info, Result, Stop, minimize
 from .objective import Objective
@@ -43,6 +43,7 @@ __all__ = [
     "InverseScaling",
     "LeastSquares",
     "LinearClassifier",
+    "LinearClassifierCV",
     "Loss",
     "MarginLoss",
     "Newton",

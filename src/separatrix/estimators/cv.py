@@ -1,0 +1,320 @@
+"""The penalty by cross-validation: a whole path of fits per fold, without copying rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+
+from .. import leave_one_out
+from ..data import ArraySource
+from ..data.arrays import scores
+from ..losses import Loss
+from ..minimize import Callback, minimize
+from ..objective import Objective
+from ..penalties import L2
+from ..solvers import Solver, choose
+from ..solvers.direct import is_squared
+from ..typing import AnyArray, Array
+from . import parameters
+from .base import Plan
+from .loss import LossModel
+
+DECADES = 8  # from the largest l2 of the grid to the smallest
+CHECKED = 10  # rows left out in earnest to check the approximation
+ROUGH = 0.1  # a difference of scores that is worth a warning
+
+
+class LinearClassifierCV(LossModel):
+    """A :class:`LinearClassifier` whose ``l2`` is found by cross-validation.
+
+    For each fold the whole path of fits is run from the largest ``l2`` to the smallest, each
+    starting where the one before ended; rows left out have weight 0, so that nothing is copied.
+    Then the chosen ``l2`` is fitted to all rows.
+
+    Parameters
+    ----------
+    loss, solver, max_iter, tol, fit_intercept, class_weight, n_jobs, random_state, callbacks, \
+verbose
+        As in :class:`LinearClassifier`. Callbacks and the live line are those of the last fit.
+    l2s : int or array
+        How many values, on a logarithmic grid of eight decades that begins where the penalty
+        outweighs the data; or the values.
+    cv : int, splitter, iterable of (train, test) rows, or "loo"
+        "loo" leaves out one row at a time: exactly for the squared loss; for a smooth loss and
+        two classes by one Newton step from the fit to all, with a check on a few rows.
+    scoring : None, "loss", str or callable
+        None: accuracy. "loss": minus the mean loss of the rows left out. Otherwise as in
+        scikit-learn (not with "loo").
+    rule : {"best", "one_standard_error"}
+        The l2 with the best mean score (the largest on a tie), or the largest one whose score is
+        within one standard error of it.
+
+    Attributes
+    ----------
+    l2_ : float
+    l2_path_ : array
+        The values tried, from the largest to the smallest.
+    cv_results_ : dict of arrays
+        ``l2``, ``mean_test_score``, ``std_test_score``, and ``split0_test_score``, ...
+    loo_check_ : LeaveOneOutCheck
+        With the approximate "loo" only: the rows of largest influence left out in earnest.
+    coef_, intercept_, objective_, solver_, stop_, ...
+        Of the final fit, as in :class:`LinearClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix import LinearClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = LinearClassifierCV("squared", cv="loo").fit(X, y)
+    >>> len(clf.l2_path_), round(float(clf.cv_results_["mean_test_score"].max()), 3)
+    (20, 0.961)
+    """
+
+    start = "zeros"
+    warm_start = False
+
+    def __init__(
+        self,
+        loss: str | Loss = "logistic",
+        *,
+        l2s: Any = 20,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        solver: str | Solver = "auto",
+        max_iter: int = 1000,
+        tol: float | None = 1e-6,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.l2s = l2s
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find l2 by cross-validation, then fit all rows with it."""
+        with self._all_or_nothing():
+            plan = self._checked_plan()
+            rule = parameters.choice("rule", self.rule, ("best", "one_standard_error"))
+            source = self._source(X, y, sample_weight)
+            objective = self._objective(plan, source)
+            self.l2_path_ = self._path(objective)
+            if isinstance(self.cv, str):
+                splits = self._left_out(plan, objective)
+            else:
+                splits = np.array(list(self._folds(plan, objective, X, np.asarray(y))))
+            self.cv_results_ = results(self.l2_path_, splits)
+            self.l2_ = chosen(self.cv_results_, rule)
+            objective = replace(objective, penalty=L2(self.l2_))
+            solver = self._solver(objective, partial=False)
+            W, seed = np.zeros(objective.shape), parameters.seed(self.random_state)
+            result = self._minimize(replace(plan, l2=self.l2_), objective, solver, seed, W, None)
+            self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
+            self.history_ = result.history
+            self.solver_ = self.trace_.solver
+            self.objective_ = objective.value(result.weights)[0]
+        self._warn_of_max_iter()
+        return self
+
+    def _plan(self) -> Plan:
+        return self._loss_plan(0.0)
+
+    def _path(self, objective: Objective) -> Array:
+        """The values to try, from the largest."""
+        if np.ndim(self.l2s) == 0:
+            count = parameters.whole("l2s", self.l2s) or 1
+            bend = objective.loss.max_curvature or 1.0
+            largest = bend * float(np.sum(objective.moments.deviation**2)) or 1.0
+            return largest * np.logspace(0.0, -DECADES, count)
+        values = np.unique(np.asarray(self.l2s, dtype=float))[::-1]
+        if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values) & (values > 0)):
+            raise ValueError(
+                f"l2s must be a whole number or an array of positive values, got {self.l2s!r}"
+            )
+        return values.copy()
+
+    # ---- folds ---------------------------------------------------------------------------
+
+    def _folds(
+        self, plan: Plan, objective: Objective, X: Any, y: AnyArray
+    ) -> Iterator[list[float]]:
+        """Scores along the path, fold by fold."""
+        source = objective.source
+        assert isinstance(source, ArraySource)
+        weight = np.ones(len(y)) if source.weight is None else source.weight
+        for train, test in check_cv(self.cv, y, classifier=True).split(X, y):
+            kept = np.zeros(len(y))
+            kept[train] = weight[train]
+            self._check_fold(source, kept, len(test))
+            fold = ArraySource(source.X, source.y, source.classes, kept, self.n_jobs)
+            score = self._scorer(source, X, y, weight, np.asarray(test))
+            yield [
+                score(objective.loss, W)
+                for W in self._along(plan, replace(objective, source=fold), self.l2_path_)
+            ]
+
+    def _check_fold(self, source: ArraySource, kept: Array, tested: int) -> None:
+        left = len(np.unique(source.y[kept != 0.0]))
+        if left < len(source.classes) or not tested:
+            raise ValueError(
+                f"a fold trains on {left} of {len(source.classes)} classes and tests on {tested} "
+                "rows; use fewer folds, or a splitter that keeps every class in every fold"
+            )
+
+    def _along(self, plan: Plan, objective: Objective, l2s: Array) -> Iterator[Array]:
+        """Weights along the path, each fit starting where the one before ended."""
+        W = np.zeros(objective.shape)
+        seed = parameters.seed(self.random_state)
+        for l2 in l2s.tolist():
+            here = replace(objective, penalty=L2(l2))
+            solver = self.solver if isinstance(self.solver, Solver) else choose(here)
+            W = minimize(here, solver, stop=plan.stop, seed=seed, start=W, keep=plan.keep).weights
+            yield W
+
+    def _scorer(
+        self, source: ArraySource, X: Any, y: AnyArray, weight: Array, test: AnyArray
+    ) -> Any:
+        """A function of loss and weights: the score of the rows left out."""
+        if self.scoring is None or self.scoring == "loss":
+
+            def score(loss: Loss, W: Array) -> float:
+                all_scores = scores(source.X, W, self.n_jobs)[test]
+                return mean_score(self.scoring, loss, source.y[test], all_scores, weight[test])
+
+            return score
+        scorer = check_scoring(self, self.scoring)
+        X_test = X.iloc[test] if hasattr(X, "iloc") else X[test]
+
+        def score_with(loss: Loss, W: Array) -> float:
+            self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
+            self.classes_ = source.classes
+            return float(scorer(self, X_test, y[test]))
+
+        return score_with
+
+    # ---- leaving out one row at a time ---------------------------------------------------
+
+    def _left_out(self, plan: Plan, objective: Objective) -> Array:
+        """Scores of every row by the fit without it, along the path: (n, values)."""
+        parameters.choice("cv", self.cv, ("loo",))
+        if self.scoring not in (None, "loss"):
+            raise ValueError(
+                f"cv='loo' scores one row at a time: scoring must be None (accuracy) or 'loss', "
+                f"got {self.scoring!r}; use cv=5 with other scores"
+            )
+        if is_squared(objective.loss):
+            left_out = leave_one_out.squared_scores(objective, self.l2_path_)
+        else:
+            left_out = self._approximately(plan, objective)
+        y, ones = objective.source.y, np.ones(1)  # type: ignore[attr-defined]
+        return np.array(
+            [
+                [
+                    mean_score(self.scoring, objective.loss, y[i : i + 1], s[i : i + 1], ones)
+                    for s in left_out
+                ]
+                for i in range(len(y))
+            ]
+        )
+
+    def _approximately(self, plan: Plan, objective: Objective) -> Array:
+        leave_one_out.logistic_scores(objective, np.zeros(objective.shape))  # refuses early
+        strict = replace(plan, stop=replace(plan.stop, tol=1e-10))
+        n, path = objective.source.n_rows, self.l2_path_
+        # All rows, at the penalty that the sum over n - 1 of them would have.
+        fits = list(self._along(strict, objective, path * (n - 1) / n))
+        all_scores = [
+            leave_one_out.logistic_scores(replace(objective, penalty=L2(l2 * (n - 1) / n)), W)
+            for l2, W in zip(path.tolist(), fits, strict=True)
+        ]
+        middle = len(path) // 2
+        self.loo_check_ = self._check(strict, objective, path[middle], fits[middle],
+                                      all_scores[middle])  # fmt: skip
+        if self.loo_check_.largest_error > ROUGH:
+            warnings.warn(
+                f"the approximate leave-one-out is off by {self.loo_check_.largest_error:.2g} in "
+                "the score of a row of large influence: see loo_check_, or use cv=5",
+                UserWarning,
+                stacklevel=3,
+            )
+        return np.array(all_scores)[:, :, None]
+
+    def _check(
+        self, plan: Plan, objective: Objective, l2: float, W: Array, approximate: Array
+    ) -> leave_one_out.LeaveOneOutCheck:
+        """The rows that the approximation moves most, left out in earnest."""
+        source = objective.source
+        assert isinstance(source, ArraySource)
+        moved = np.abs(approximate - scores(source.X, W, self.n_jobs)[:, 0])
+        rows = np.argsort(-moved, kind="stable")[:CHECKED]
+        exact = np.empty(len(rows))
+        for j, i in enumerate(rows):
+            kept = np.ones(len(source.y))
+            kept[i] = 0.0
+            fold = ArraySource(source.X, source.y, source.classes, kept, self.n_jobs)
+            without = replace(objective, source=fold, penalty=L2(float(l2)))
+            solver = self.solver if isinstance(self.solver, Solver) else choose(without)
+            fit = minimize(without, solver, stop=plan.stop, start=W).weights
+            exact[j] = scores(source.X, fit, self.n_jobs)[i, 0]
+        return leave_one_out.LeaveOneOutCheck(rows, exact, approximate[rows])
+
+
+def mean_score(scoring: Any, loss: Loss, y: AnyArray, s: Array, weight: Array) -> float:
+    """Weighted accuracy, or minus the weighted mean loss."""
+    if not weight.any():
+        return float("nan")
+    if scoring == "loss":
+        return -float(weight @ loss.value(y, s) / weight.sum())
+    right = (s[:, 0] >= 0) == (y > 0) if s.shape[1] == 1 else s.argmax(axis=1) == y
+    return float(weight @ right / weight.sum())
+
+
+def results(l2s: Array, splits: Array) -> dict[str, AnyArray]:
+    """Scores by l2: mean and deviation over the folds, and every fold's own.
+
+    Leaving out single rows has as many folds as rows: only the mean and deviation are told.
+    """
+    table: dict[str, AnyArray] = {
+        "l2": l2s,
+        "mean_test_score": splits.mean(axis=0),
+        "std_test_score": splits.std(axis=0),
+        "standard_error": splits.std(axis=0, ddof=1 if len(splits) > 1 else 0)
+        / np.sqrt(len(splits)),
+    }
+    if len(splits) <= 100:
+        table |= {f"split{i}_test_score": row for i, row in enumerate(splits)}
+    return table
+
+
+def chosen(table: dict[str, AnyArray], rule: str) -> float:
+    """The l2 that the rule picks; the path goes from large to small."""
+    mean = table["mean_test_score"]
+    if np.all(np.isnan(mean)):
+        raise ValueError("no fold could be scored: every held-out row has weight 0")
+    best = int(np.nanargmax(mean))
+    if rule == "best":
+        return float(table["l2"][best])
+    enough = mean[best] - table["standard_error"][best]
+    return float(table["l2"][int(np.argmax(mean >= enough))])

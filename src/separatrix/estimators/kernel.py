@@ -1,0 +1,344 @@
+"""The perceptron in the feature space of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..data.intake import check_labels, class_weights
+from ..dual import DualRun, ManyClasses, TwoClasses, Votes
+from ..dual_loop import DualLoop
+from ..kernels import NAMES, Kernel, KernelRows, Linear, Matrix, Precomputed, get_kernel
+from ..minimize import Callback, Stop
+from ..progress import progress_line
+from ..schedules import LearningRate, as_schedule
+from ..typing import AnyArray, Array, Ints
+from . import parameters
+
+BLOCK_BYTES = 32 << 20  # of the kernel between rows to classify and supports
+MOST_ROWS = 4096
+
+
+class KernelPerceptron(ClassifierMixin, BaseEstimator):
+    """The perceptron in the dual: it sees the rows only through a kernel.
+
+    The weights are a sum over the rows that were mistakes, ``w = sum_i a_i * phi(x_i)``, so that
+    scores are sums of kernel values, ``sum_i a_i * (K(x_i, x) + 1)``; the 1 is the bias. On the
+    linear kernel it takes the same steps as :class:`Perceptron`, row for row. Two classes: a row
+    is a mistake when ``y * score <= 0``, and then its ``a_i`` grows by ``y``. More: one column of
+    coefficients per class; a mistake is a rival that reaches the true class, which then gains
+    the row, while the best rival (the first of equal ones) loses it.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed"} or callable
+        See :mod:`separatrix.kernels`. A callable gets two arrays (or CSR matrices) A and B and
+        returns (len(A), len(B)). With "precomputed", X is the kernel matrix: (n, n) to fit, and
+        (rows, n) to classify.
+    gamma : {"scale", "auto"} or float
+        Of rbf, poly, sigmoid and laplacian. "scale": 1 / (features * X.var()); "auto": 1 /
+        features.
+    degree : int
+        Of poly.
+    coef0 : float
+        Of poly and sigmoid.
+    max_iter : int
+        Most passes over the data.
+    learning_rate : number, schedule or callable
+        As in :class:`Perceptron`. A number only rescales the scores.
+    shuffle : bool
+        A fresh permutation of the rows every pass, from one seed; else the order given.
+    keep : {"auto", "last", "average", "voted"}
+        The last weights; their mean after every row; or the votes of all weight vectors there
+        were, each with as many as it survived rows, counted from 1 at its creation (a score of
+        0 is a vote for the larger of two classes, the first of more): as good as the average,
+        and as slow to classify as there were updates. "auto": the last after a pass without
+        mistakes, else the average.
+    budget : int or None
+        Most supports. A row beyond makes another one be forgotten, by the weights and by their
+        average: the one that is classified best without itself, as the others can best do
+        without it (of equal ones the oldest). The rules that come to mind first are worse:
+        the oldest support may be the most needed, and the smallest coefficients are mostly
+        equal. Not with "voted", whose vectors would still need every row they ever held.
+    cache_mb : float
+        Memory for rows of the kernel matrix, in megabytes, of which the lately used are kept;
+        at least one row. It changes the time, not the result.
+    patience, max_norm, tol, class_weight, random_state, callbacks, verbose
+        As in :class:`Perceptron`, with norms in feature space. In callbacks ``step.weights`` are
+        the coefficients of all rows, (1, n) or (k, n), and ``step.state["scores"]`` their scores.
+    fit_intercept : bool
+        Whether 1 is added to the kernel.
+
+    Attributes
+    ----------
+    embedding_strengths_ : array (n,), or (n, k) for k > 2 classes
+        How often each row was a mistake; for more classes, signed: how often it was gained minus
+        how often it was lost by each class. Rows that a budget dropped keep their counts.
+    support_ : array (n_support,)
+        Rows with a coefficient; for "voted", rows that any of the weight vectors has.
+    support_vectors_ : array or CSR matrix (n_support, d)
+        Empty for "precomputed".
+    dual_coef_ : array (1 or k, n_support)
+        Scores are ``dual_coef_ @ (K(support_vectors_, X) + 1)``; for "voted", of the last vector.
+    intercept_ : array (1,) or (k,)
+        The part of the scores that the 1 brings: the sum of the coefficients.
+    coef_ : array (1 or k, d)
+        Only for the linear kernel.
+    classes_, n_iter_, n_updates_, history_, n_features_in_, feature_names_in_
+        As in :class:`Perceptron`.
+    stop_ : str
+        As in :class:`Perceptron`. "cycle", for a fixed order, a constant step and no budget: the
+        scores of all rows were the same before, so that this run would go on for ever.
+    converged_ : bool
+
+    Notes
+    -----
+    Not here, of what :class:`Perceptron` has: ``l2`` (a decay at every row would touch all
+    coefficients at every row, and the bias apart from them), ``update="batch"`` (it needs the
+    whole kernel matrix in every pass), ``start`` and ``warm_start`` (weights cannot be given as
+    coefficients of rows yet unknown), ``keep="best"``, sample weights and ``partial_fit``.
+
+    Memory: the cache, and a few numbers per row and class; never the whole kernel matrix.
+
+    Examples
+    --------
+    >>> from separatrix.estimators.kernel import KernelPerceptron
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
+    >>> clf = KernelPerceptron("poly", degree=2, shuffle=False).fit(X, y)
+    >>> clf.stop_, clf.embedding_strengths_, clf.predict(X)
+    ('no mistakes', array([6, 4, 4, 3]), array([0, 1, 1, 0]))
+    """
+
+    embedding_strengths_: Ints
+    support_: Ints
+    support_vectors_: Matrix
+    dual_coef_: Array
+    intercept_: Array
+    classes_: AnyArray
+    n_iter_: int
+    n_updates_: int
+    converged_: bool
+    stop_: str
+    history_: dict[str, AnyArray]
+    n_features_in_: int
+
+    def __init__(
+        self,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        *,
+        gamma: str | float = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        max_iter: int = 100,
+        learning_rate: LearningRate = 1.0,
+        shuffle: bool = True,
+        keep: str = "auto",
+        budget: int | None = None,
+        cache_mb: float = 200,
+        patience: int | None = 20,
+        max_norm: float | None = None,
+        tol: float | None = None,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.shuffle = shuffle
+        self.keep = keep
+        self.budget = budget
+        self.cache_mb = cache_mb
+        self.patience = patience
+        self.max_norm = max_norm
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    # ---- training ------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on all rows until a rule stops it."""
+        stop = self._checked_stop()
+        rows = check_array(
+            X, accept_sparse="csr", dtype=np.float64, order="C", estimator=self, input_name="X"
+        )
+        labels = check_labels(y)
+        check_consistent_length(rows, labels)
+        kernel = self._checked_kernel(rows)
+        classes, numbers = np.unique(labels, return_inverse=True)
+        run = self._run(kernel, rows, classes, numbers, labels)
+        loop = DualLoop(run, stop, self.callbacks, progress_line(self.verbose))
+        why = loop.train()
+        # Only now, when nothing can fail any more: an earlier fit stays whole until then.
+        validate_data(self, X, skip_check_array=True)
+        self.classes_, self._kernel, self._bias = classes, kernel, run.rows.bias
+        self.stop_, self.converged_ = why, why in ("no mistakes", "tol")
+        self.history_, self.n_iter_ = loop.history(), len(loop.infos)
+        self._keep(run, rows)
+        return self
+
+    def _checked_stop(self) -> Stop:
+        for name in ("shuffle", "fit_intercept", "verbose"):
+            parameters.flag(name, getattr(self, name))
+        parameters.callables("callbacks", self.callbacks)
+        parameters.choice("keep", self.keep, ("auto", "last", "average", "voted"))
+        parameters.number("cache_mb", self.cache_mb)
+        if parameters.whole("budget", self.budget, optional=True) and self.keep == "voted":
+            raise ValueError(
+                f"budget={self.budget!r} cannot be kept with keep='voted': its weight vectors "
+                "need every row that they ever held; use keep='average', or budget=None"
+            )
+        return Stop(
+            max_iter=parameters.whole("max_iter", self.max_iter) or 1,
+            no_mistakes=True,
+            tol=parameters.number("tol", self.tol, optional=True),
+            max_norm=parameters.number("max_norm", self.max_norm, optional=True),
+            patience=parameters.whole("patience", self.patience, optional=True),
+        )
+
+    def _checked_kernel(self, rows: Matrix) -> Kernel:
+        if not callable(self.kernel):
+            parameters.choice("kernel", self.kernel, NAMES)
+        degree = parameters.whole("degree", self.degree) or 1
+        coef0 = parameters.number("coef0", self.coef0, least=-np.finfo(float).max) or 0.0
+        kernel = get_kernel(self.kernel, rows, gamma=self.gamma, degree=degree, coef0=coef0)
+        if isinstance(kernel, Precomputed) and rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                f"kernel='precomputed' needs the square kernel matrix of the training rows, one "
+                f"row and one column for each, but X has shape {rows.shape}"
+            )
+        return kernel
+
+    def _run(
+        self, kernel: Kernel, rows: Matrix, classes: AnyArray, numbers: Ints, labels: AnyArray
+    ) -> DualRun:
+        weight = np.ones(len(numbers))
+        if self.class_weight is not None:
+            per_class = class_weights(self.class_weight, classes, labels, None)
+            if not np.all(np.isfinite(per_class)) or per_class.min() < 0.0:
+                raise ValueError(
+                    f"class_weight must be finite and not negative, got {self.class_weight!r}"
+                )
+            weight = per_class[numbers]
+        present = np.unique(numbers[weight != 0.0])
+        if len(present) < 2:
+            raise ValueError(
+                "A classifier needs rows of two classes, but y has only one class (with a weight "
+                f"above 0): {classes[present].tolist()!r}."
+            )
+        binary = len(classes) == 2
+        rng = np.random.default_rng(parameters.seed(self.random_state))
+        return DualRun(
+            TwoClasses(np.where(numbers == 1, 1.0, -1.0))
+            if binary
+            else ManyClasses(numbers, len(classes)),
+            KernelRows(kernel, rows, float(self.fit_intercept), self.cache_mb * 2**20),
+            weight,
+            as_schedule(self.learning_rate),
+            self.shuffle,
+            int(rng.integers(2**62)),  # drawn as Perceptron does: one seed, one order of rows
+            self.budget,
+            logs=self.keep == "voted",
+            averages=self.keep in ("auto", "average"),
+        )
+
+    def _keep(self, run: DualRun, rows: Matrix) -> None:
+        """The model, from the last whole pass."""
+        ended, counts = run.ended, run.ended.counts
+        averaged = self.keep == "average" or (self.keep == "auto" and self.stop_ != "no mistakes")
+        # Sums of whole numbers stay exact as long as they are not divided: that comes last.
+        kept, visits = (ended.sums, ended.visits) if averaged else (ended.coefficients, 1)
+        in_use = counts if self.keep == "voted" else kept
+        self.support_ = np.flatnonzero(in_use.any(axis=0))
+        self.dual_coef_ = run.unit * kept[:, self.support_] / visits
+        self.intercept_ = self._bias * (run.unit * kept.sum(axis=1) / visits)
+        self.embedding_strengths_ = np.abs(counts[0]) if len(counts) == 1 else counts.T.copy()
+        self.n_updates_ = ended.updates
+        self._votes: Votes | None = run.votes() if self.keep == "voted" else None
+        self._coef: Array | None = None
+        if isinstance(self._kernel, Precomputed):
+            self.support_vectors_ = np.empty((0, 0))
+            return
+        self.support_vectors_ = rows[self.support_]
+        if isinstance(self._kernel, Linear):
+            products = kept[:, self.support_] @ self.support_vectors_
+            self._coef = run.unit * np.asarray(products) / visits
+
+    # ---- use -----------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of the features, (1 or k, d), for the linear kernel."""
+        check_is_fitted(self)
+        if self._coef is None:
+            raise AttributeError(
+                f"coef_ exists only for kernel='linear': the weights of kernel={self.kernel!r} "
+                "live in its feature space; dual_coef_ has the coefficients of the supports"
+            )
+        return self._coef
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores, for "voted" sums of votes: for two classes (n,), above 0 the larger; else (n, k).
+
+        Two classes: votes for the larger minus votes for the smaller.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, order="C")
+        scores = np.empty((rows.shape[0], len(self.dual_coef_)))
+        start = 0
+        for kernel in self._against_supports(rows):
+            stop = start + len(kernel)
+            if self._votes is None:
+                scores[start:stop] = kernel @ self.dual_coef_.T + self.intercept_
+            else:
+                by_support = np.ascontiguousarray(kernel.T) + self._bias
+                places = {row: place for place, row in enumerate(self.support_.tolist())}
+                scores[start:stop] = self._votes.count(by_support, places).T
+            start = stop
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def _against_supports(self, rows: Matrix) -> Iterator[Array]:
+        """Kernel between some rows at a time and all supports, in bounded memory."""
+        n_support = len(self.support_)
+        size = int(np.clip(BLOCK_BYTES // (8 * max(n_support, 1)), 1, MOST_ROWS))
+        precomputed = isinstance(self._kernel, Precomputed)
+        if n_support and not precomputed:
+            reference = self._kernel.prepare(self.support_vectors_)
+        for start in range(0, rows.shape[0], size):
+            block = rows[start : start + size]
+            if precomputed:
+                block = block[:, self.support_]
+                yield block.toarray() if sp.issparse(block) else block
+            elif n_support:
+                yield self._kernel.between(block, reference)
+            else:  # step sizes of 0 have learned nothing
+                yield np.empty((block.shape[0], 0))
+
+    def predict(self, X: Any) -> AnyArray:
+        """Class of each row; on a tie of two classes the larger, of more the first."""
+        scores = self.decision_function(X)
+        if len(self.classes_) == 2:
+            return self.classes_[(scores >= 0.0).astype(np.intp)]
+        first_best: Ints = scores.argmax(axis=1)
+        return self.classes_[first_best]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

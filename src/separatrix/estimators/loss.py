@@ -1,0 +1,120 @@
+"""What the estimators that minimise a loss share: its solver, its rules, its probabilities."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from ..losses import Loss, PerceptronLoss, get_loss
+from ..minimize import Stop
+from ..objective import Objective
+from ..solvers import GradientDescent, Solver, choose
+from ..typing import Array
+from . import parameters
+from .base import LinearModel, Plan
+
+
+def _has_probability(estimator: LossModel) -> bool:
+    try:
+        loss = get_loss(estimator.loss)
+    except (TypeError, ValueError):
+        return False
+    if hasattr(loss, "probability"):
+        return True
+    raise AttributeError(
+        f"loss={loss.name!r} defines no probability; use loss='logistic', or "
+        "sklearn.calibration.CalibratedClassifierCV around this classifier"
+    )
+
+
+class LossModel(LinearModel):
+    """A linear classifier with a ``loss``, a ``solver`` and ``n_jobs``."""
+
+    loss: str | Loss
+    solver: str | Solver
+    max_iter: int
+    tol: float | None
+    n_jobs: int | None
+    objective_: float
+    solver_: Solver
+
+    def _warn_of_max_iter(self) -> None:
+        if self.stop_ == "max_iter":
+            warnings.warn(
+                f"{self.solver_!r} stopped at max_iter={self.max_iter} with the objective "
+                f"{self.objective_:.6g}, still falling: raise max_iter, scale the features, or "
+                "take another solver; a larger l2 or tol asks for less",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _loss_plan(self, l2: float) -> Plan:
+        loss = get_loss(self.loss)
+        parameters.number("n_jobs", self.n_jobs, least=-np.inf, optional=True)
+        if self.n_jobs == 0:
+            raise ValueError("n_jobs must not be 0; use 1, a larger number, -1 for all, or None")
+        stop = Stop(
+            max_iter=parameters.whole("max_iter", self.max_iter) or 1,
+            tol=parameters.number("tol", self.tol, optional=True),
+        )
+        return Plan(loss, l2, stop, "best" if isinstance(loss, PerceptronLoss) else "last")
+
+    def _solver(self, objective: Objective, partial: bool) -> Solver:
+        if isinstance(self.solver, Solver):
+            return self.solver
+        if self.solver != "auto":
+            raise ValueError(
+                f"solver must be 'auto' or a solver such as LBFGS(), Newton(), LeastSquares() or "
+                f"GradientDescent(batch_size=1), got {self.solver!r}"
+            )
+        if partial:
+            return GradientDescent(batch_size=1, reason="partial_fit goes row by row")
+        return choose(objective)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``solver__x=...`` replaces the solver by one with another x."""
+        nested = {
+            name.removeprefix("solver__"): params.pop(name)
+            for name in list(params)
+            if name.startswith("solver__")
+        }
+        if nested:
+            solver = params.get("solver", self.solver)
+            if not isinstance(solver, Solver):
+                raise ValueError(
+                    f"solver={solver!r} has no parameters to set: name a solver first, e.g. "
+                    "set_params(solver=GradientDescent(batch_size=32))"
+                )
+            known = [f.name for f in fields(solver) if f.name != "reason"]
+            if unknown := sorted(set(nested) - set(known)):
+                raise ValueError(
+                    f"Invalid parameter {unknown[0]!r} for solver {solver!r}. "
+                    f"Valid parameters are: {known!r}."
+                )
+            params["solver"] = replace(solver, **nested, reason="")
+        super().set_params(**params)
+        return self
+
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class, (n, k); only for losses that define one."""
+        return self._probability(X, "probability")
+
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities, (n, k), without underflow."""
+        return self._probability(X, "log_probability")
+
+    def _probability(self, X: Any, kind: str) -> Array:
+        scores = self.decision_function(X)
+        loss = get_loss(self.loss)
+        if len(self.classes_) == 2:
+            of = getattr(loss, kind)
+            return np.column_stack([of(-scores), of(scores)])
+        result: Array = getattr(loss.multiclass(), kind)(scores)
+        return result

@@ -1,0 +1,186 @@
+"""Cross-validation over the penalty, and leave-one-out against brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from conftest import overlapping
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
+
+from separatrix import LBFGS, LinearClassifier, LinearClassifierCV, Newton
+
+X, Y = overlapping(90, 5, seed=1)
+L2S = np.logspace(0, -4, 6)
+
+
+def by_hand(clf, rows, labels, splits, l2s, weight=None):
+    """Accuracy of every fold and value, each fit from nothing."""
+    weight = np.ones(len(labels)) if weight is None else weight
+    return np.array([
+        [LinearClassifier(clf, l2=l2, tol=1e-10).fit(rows[a], labels[a], weight[a])
+         .score(rows[b], labels[b], weight[b]) for l2 in l2s]
+        for a, b in splits
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("cv", [4, StratifiedKFold(4), KFold(3, shuffle=True, random_state=0)])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_scores_are_those_of_separate_fits(cv, loss):
+    clf = LinearClassifierCV(loss, l2s=L2S, cv=cv, tol=1e-10).fit(X, Y)
+    splitter = StratifiedKFold(cv) if isinstance(cv, int) else cv
+    expected = by_hand(loss, X, Y, splitter.split(X, Y), L2S)
+    got = np.array([clf.cv_results_[f"split{i}_test_score"] for i in range(len(expected))])
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+    np.testing.assert_allclose(clf.cv_results_["mean_test_score"], expected.mean(axis=0))
+    assert clf.l2_ == L2S[int(np.argmax(expected.mean(axis=0)))]
+    whole = LinearClassifier(loss, l2=clf.l2_, tol=1e-10).fit(X, Y)
+    np.testing.assert_allclose(clf.coef_, whole.coef_, rtol=1e-5, atol=1e-7)
+    assert clf.objective_ == pytest.approx(whole.objective_, rel=1e-9)
+
+
+def test_scores_are_those_of_scikit_learn():
+    splits = list(StratifiedKFold(3).split(X, Y))
+    n_train = 60
+    assert all(len(train) == n_train for train, _ in splits)
+    peer = LogisticRegressionCV(
+        Cs=1 / (2 * n_train * L2S), cv=splits, tol=1e-10, max_iter=10_000, scoring="accuracy",
+        use_legacy_attributes=False, l1_ratios=(0.0,),
+    ).fit(X, Y)  # fmt: skip
+    clf = LinearClassifierCV(l2s=L2S, cv=splits, tol=1e-10).fit(X, Y)
+    got = np.array([clf.cv_results_[f"split{i}_test_score"] for i in range(3)])
+    np.testing.assert_allclose(got, np.asarray(peer.scores_).reshape(3, -1), atol=1e-12)
+
+
+def test_the_grid_is_found_from_the_data_and_weights_are_repetition():
+    clf = LinearClassifierCV(l2s=7).fit(X, Y)
+    assert len(clf.l2_path_) == 7
+    assert np.all(np.diff(clf.l2_path_) < 0)
+    largest = 0.25 * np.sum(X.var(axis=0))
+    np.testing.assert_allclose(clf.l2_path_[[0, -1]], [largest, largest * 1e-8])
+    times = np.where(np.arange(90) % 2, 2, 1)
+    weighted = LinearClassifierCV(l2s=3).fit(X, Y, sample_weight=times).l2_path_
+    repeated = LinearClassifierCV(l2s=3).fit(np.repeat(X, times, 0), np.repeat(Y, times)).l2_path_
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
+
+
+def test_weights_count_in_fits_and_scores():
+    weight = np.random.default_rng(0).integers(1, 4, 90).astype(float)
+    splits = list(KFold(3).split(X))
+    clf = LinearClassifierCV(l2s=L2S, cv=splits, tol=1e-10).fit(X, Y, sample_weight=weight)
+    expected = by_hand("logistic", X, Y, splits, L2S, weight)
+    np.testing.assert_allclose(clf.cv_results_["mean_test_score"], expected.mean(axis=0))
+
+
+def test_one_standard_error_takes_the_larger_penalty():
+    best = LinearClassifierCV(l2s=L2S).fit(X, Y)
+    simple = LinearClassifierCV(l2s=L2S, rule="one_standard_error").fit(X, Y)
+    table = best.cv_results_
+    top = int(np.argmax(table["mean_test_score"]))
+    bound = table["mean_test_score"][top] - table["standard_error"][top]
+    assert simple.l2_ == L2S[table["mean_test_score"] >= bound].max() >= best.l2_
+
+
+@pytest.mark.parametrize("scoring", ["loss", "roc_auc", "neg_log_loss"])
+def test_other_scores(scoring):
+    frame = pd.DataFrame(X)
+    clf = LinearClassifierCV(l2s=L2S, cv=3, scoring=scoring, tol=1e-10).fit(frame, Y)
+    if scoring != "roc_auc":
+        other = "loss" if scoring == "neg_log_loss" else "neg_log_loss"
+        again = LinearClassifierCV(l2s=L2S, cv=3, scoring=other, tol=1e-10).fit(X, Y)
+        np.testing.assert_allclose(
+            clf.cv_results_["mean_test_score"], again.cv_results_["mean_test_score"], rtol=1e-9
+        )
+
+
+def test_many_classes_and_sparse_rows():
+    rows, kinds = load_iris(return_X_y=True)
+    dense = LinearClassifierCV(l2s=L2S, cv=3).fit(rows, kinds)
+    sparse = LinearClassifierCV(l2s=L2S, cv=3).fit(sp.csr_array(rows), kinds)
+    np.testing.assert_allclose(
+        sparse.cv_results_["mean_test_score"], dense.cv_results_["mean_test_score"], atol=0.02
+    )
+    assert dense.score(rows, kinds) > 0.95
+    np.testing.assert_allclose(dense.predict_proba(rows).sum(axis=1), 1.0)
+
+
+# ---- leave-one-out -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(30, 4), (12, 20)])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_squared_leave_one_out_is_brute_force(shape, intercept, k, make):
+    rows, _ = overlapping(*shape)
+    labels = np.arange(shape[0]) % k
+    clf = LinearClassifierCV(
+        "squared", l2s=L2S, cv="loo", scoring="loss", fit_intercept=intercept
+    ).fit(make(rows), labels)
+    brute = LinearClassifierCV(
+        "squared", l2s=L2S, cv=LeaveOneOut(), scoring="loss", fit_intercept=intercept
+    ).fit(rows, labels)
+    for name in ("mean_test_score", "std_test_score"):
+        np.testing.assert_allclose(clf.cv_results_[name], brute.cv_results_[name], rtol=1e-8)
+    assert clf.l2_ == brute.l2_
+    assert not hasattr(clf, "loo_check_")
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_logistic_leave_one_out_is_near_brute_force(intercept):
+    rows, labels = overlapping(60, 3, seed=1)
+    l2s = np.logspace(0, -2, 4)
+    settings = {"l2s": l2s, "scoring": "loss", "fit_intercept": intercept, "tol": 1e-12}
+    clf = LinearClassifierCV(cv="loo", **settings).fit(rows, labels)
+    brute = LinearClassifierCV(cv=LeaveOneOut(), **settings).fit(rows, labels)
+    np.testing.assert_allclose(
+        clf.cv_results_["mean_test_score"], brute.cv_results_["mean_test_score"], rtol=0.02
+    )
+    check = clf.loo_check_
+    assert len(check.rows) == 10
+    l2 = l2s[2]
+    for i, score in zip(check.rows, check.exact, strict=True):
+        rest = np.arange(60) != i
+        fit = LinearClassifier(l2=l2, fit_intercept=intercept, tol=1e-12).fit(
+            rows[rest], labels[rest]
+        )
+        assert fit.decision_function(rows[[i]])[0] == pytest.approx(score, rel=1e-4, abs=1e-6)
+    assert check.largest_error == np.max(np.abs(check.exact - check.approximate)) < 0.1
+
+
+def test_a_rough_approximation_is_told():
+    rows, labels = np.random.default_rng(0).standard_normal((14, 8)), np.arange(14) % 2
+    with pytest.warns(UserWarning, match="approximate leave-one-out is off by"):
+        LinearClassifierCV(l2s=[1e-4], cv="loo").fit(rows, labels)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"l2s": 0}, "l2s must be a finite number of at least 1"),
+        ({"l2s": [1.0, -1.0]}, "array of positive values"),
+        ({"l2s": []}, "array of positive values"),
+        ({"rule": "median"}, "rule must be one of 'best', 'one_standard_error'"),
+        ({"cv": "jackknife"}, "cv must be one of 'loo'"),
+        ({"cv": "loo", "scoring": "roc_auc"}, "scoring must be None"),
+        ({"cv": "loo", "loss": "hinge"}, "use cv=5"),
+        ({"cv": "loo", "loss": "squared", "class_weight": "balanced"}, "takes no weights"),
+        ({"cv": [(np.arange(5), np.arange(5, 90))]}, "trains on 1 of 2 classes"),
+        ({"solver": "sag"}, "solver must be 'auto'"),
+    ],
+)
+def test_bad_arguments(params, message):
+    order = np.argsort(Y, kind="stable")
+    clf = LinearClassifierCV(**params)
+    with pytest.raises((TypeError, ValueError), match=message):
+        clf.fit(X[order], Y[order])
+    assert not hasattr(clf, "coef_")
+
+
+@pytest.mark.parametrize("solver", [LBFGS(), Newton()])
+def test_a_solver_can_be_named(solver):
+    clf = LinearClassifierCV(l2s=3, solver=solver, cv=3).fit(X, Y)
+    assert type(clf.solver_) is type(solver)
