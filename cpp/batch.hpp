@@ -118,13 +118,14 @@ bool hessian_product(const Rows& rows, const double* curvature, const double* v,
 }
 
 template <class Rows>
-bool moments(const Rows& rows, const double* weight, double* sum, double* squares,
-             ShouldStop stop) {
+bool moments(const Rows& rows, const double* weight, const double* shift, double* sum,
+             double* squares, ShouldStop stop) {
   return each_tile(rows, stop, [&](int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; ++i) {
       const double c = weight ? weight[i] : 1.0;
       if (c == 0) continue;
       each_value(rows, i, [&](int64_t j, double x) {
+        if (shift) x -= shift[j];
         sum[j] += c * x;
         squares[j] += c * x * x;
       });

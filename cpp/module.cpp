@@ -204,12 +204,14 @@ void hessian_product(nb::handle rows, Numbers curvature, Numbers v, Output out) 
   raise_if(!whole);
 }
 
-void moments(nb::handle rows, std::optional<Numbers> weight, Output sum, Output squares) {
+void moments(nb::handle rows, std::optional<Numbers> weight, std::optional<Numbers> shift,
+             Output sum, Output squares) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     expect(int64_t(sum.size()) == view.d, "sum: wrong size");
     nb::gil_scoped_release free;
-    whole = loops.moments(view, pointer(weight), sum.data(), squares.data(), should_stop);
+    whole = loops.moments(view, pointer(weight), pointer(shift), sum.data(), squares.data(),
+                          should_stop);
   });
   raise_if(!whole);
 }
@@ -247,7 +249,8 @@ NB_MODULE(_loops, m) {
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a);
   m.def("combine", &combine, "rows"_a, "coefficients"_a, "out"_a);
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a);
-  m.def("moments", &moments, "rows"_a, "weight"_a.none(), "sum"_a, "squares"_a);
+  m.def("moments", &moments, "rows"_a, "weight"_a.none(), "shift"_a.none(), "sum"_a,
+        "squares"_a);
   m.def("levels", &levels);
   m.def("level", [] { return active.load()->level; });
   m.def("use_level", &use_level, "name"_a);

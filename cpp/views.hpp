@@ -97,8 +97,10 @@ struct LoopsFor {
   // out (d + 1) += (rows, 1)' diag(curvature) (rows, 1) v
   bool (*hessian_product)(const Rows&, const double* curvature, const double* v, double* out,
                           ShouldStop);
-  // sum (d) += sum of weight * x, squares (d) += sum of weight * x^2
-  bool (*moments)(const Rows&, const double* weight, double* sum, double* squares, ShouldStop);
+  // sum (d) += sum of weight * (x - shift), squares (d) += sum of weight * (x - shift)^2; the
+  // shift is for dense rows only, or null
+  bool (*moments)(const Rows&, const double* weight, const double* shift, double* sum,
+                  double* squares, ShouldStop);
 };
 
 struct Table {

@@ -46,6 +46,25 @@ def test_arrays_and_schedules():
     assert result.path.shape == (len(result.values), 2)
 
 
+@pytest.mark.parametrize("start", [-1e-5, -1e-100, -1e5])
+def test_the_verdict_does_not_depend_on_scale(start):
+    stops = [parabola(step, start).stop for step in (1.0, 1.1, 0.4)]
+    assert stops == ["oscillating", "diverging", "converged"]
+
+
+def test_falling_for_ever_is_diverging():
+    assert gradient_descent(lambda x: -(x**2), lambda x: -2 * x, 1.0).stop == "diverging"
+
+
+def test_a_gradient_that_writes_on_its_argument_does_no_harm():
+    def gradient(x):
+        x *= 2
+        return x
+
+    result = gradient_descent(lambda x: x @ x, gradient, [1.0, 1.0], max_iter=2)
+    np.testing.assert_allclose(result.path[1], [0.8, 0.8])
+
+
 def test_it_finds_the_basin_it_starts_in():
     def double_well(x):
         return (x**2 - 1) ** 2
@@ -68,7 +87,10 @@ def test_rising_for_a_while_is_not_diverging():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"tol": -1.0}, "tol must not be negative"),
+        ({"tol": -1.0}, "tol must be a number and not negative"),
+        ({"tol": None}, "tol must be a number and not negative"),
+        ({"max_iter": None}, "max_iter must be a whole number"),
+        ({"start": "a"}, "start must be a number or an array"),
         ({"max_iter": 0}, "max_iter must be a whole number"),
         ({"start": np.nan}, "start must be finite"),
         ({"step": -0.1}, "learning_rate must be positive"),

@@ -77,7 +77,8 @@ def test_bad_parameters_of_the_perceptron(params, message):
         ({"solver": "lbfgs"}, r"solver must be 'auto' or a solver such as LBFGS\(\)"),
         ({"solver": LBFGS}, "solver must be 'auto' or a solver"),
         ({"loss": "hinge", "solver": LBFGS()}, "without kinks"),
-        ({"n_jobs": 0}, "n_jobs must not be 0"),
+        ({"n_jobs": 0}, "n_jobs must be None, a positive"),
+        ({"n_jobs": 1.5}, "n_jobs must be None, a positive"),
         ({"tol": "tight"}, "tol must be a finite number"),
     ],
 )
@@ -239,6 +240,7 @@ def test_bad_data(estimator, rows, labels, message):
     [
         (np.where(Y > 0, 1.0, 0.0), "only one class"),
         (np.zeros(80), "zero for every row"),
+        (np.full(80, 1e308), "overflows"),
         (-np.ones(80), "must not be negative"),
         (np.full(80, np.nan), "NaN or infinity"),
         (np.ones(79), r"shape \(79,\), expected \(80,\)"),
@@ -251,8 +253,10 @@ def test_bad_weights(estimator, weight, message):
 
 
 def test_a_class_weight_of_zero_leaves_one_class():
-    with pytest.raises(ValueError, match="only one class"):
+    with pytest.raises(ValueError, match=r"class_weight=.* leaves rows of only one class: \[1.0\]"):
         LinearClassifier(class_weight={-1: 0.0}).fit(X, Y)
+    with pytest.raises(ValueError, match="class_weight must be finite and not negative"):
+        LinearClassifier(class_weight={-1: -2.0}).fit(X, Y)
 
 
 def test_balanced_weights_count_repetition():

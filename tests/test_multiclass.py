@@ -25,11 +25,13 @@ from separatrix import (
     minimize,
 )
 from separatrix.losses import names
+from separatrix.objective import Frame
 
 IRIS, KINDS = load_iris(return_X_y=True)
 IRIS = StandardScaler().fit_transform(IRIS)
 INTEGERS = np.random.default_rng(5).integers(-3, 4, (70, 4)).astype(float)
 LABELS = np.random.default_rng(6).integers(0, 4, 70)
+PLAIN = Frame(np.zeros(3), np.ones(4))
 LOSSES = [name for name in names() if name != "zero_one"]
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -152,7 +154,7 @@ def test_newton_has_the_second_derivative(name, rng):
     product = problem.hessian_product(W, V)
     np.testing.assert_allclose(product, (plus - minus) / (2 * h), rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(
-        (problem.hessian(W)[1] @ V.ravel()).reshape(V.shape), product, rtol=1e-10, atol=1e-12
+        (problem.hessian(W, PLAIN)[1] @ V.ravel()).reshape(V.shape), product, rtol=1e-10, atol=1e-12
     )
 
 

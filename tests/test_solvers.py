@@ -26,6 +26,7 @@ from separatrix import (
     get_loss,
 )
 from separatrix.data.intake import check_rows
+from separatrix.objective import Frame
 from separatrix.solvers import choose
 
 RUNS = [
@@ -46,6 +47,9 @@ RUNS = [
     (Newton(direct_weights=0), "squared_hinge", 1e-3),
     (LeastSquares(), "squared", 1e-3),
 ]
+
+
+PLAIN = Frame(np.zeros(6), np.ones(7))
 
 
 def objective(loss="logistic", l2=0.01, n=90, d=6, weight=None, intercept=True, scale=1.0):
@@ -205,15 +209,15 @@ def test_the_sparse_closed_form_equals_the_dense():
 def test_the_hessian_is_that_of_the_objective(rng):
     problem = objective("logistic", 0.1, weight=rng.integers(0, 3, 90).astype(float))
     W, V = rng.standard_normal((2, *problem.shape))
-    at, hessian = problem.hessian(W)
+    at, hessian = problem.hessian(W, PLAIN)
     h = 1e-6
     plus, minus = (problem.value_and_gradient(W + s * h * V).gradient for s in (1, -1))
     product = problem.hessian_product(W, V)
     np.testing.assert_allclose(product, (plus - minus) / (2 * h), rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(hessian @ V[0], product[0], rtol=1e-12)
     np.testing.assert_allclose(at.gradient, problem.value_and_gradient(W).gradient, rtol=1e-12)
-    np.testing.assert_allclose(problem.class_hessian(W), hessian, rtol=1e-12)
-    sampled = problem.class_hessian(W, share=0.5)
+    np.testing.assert_allclose(problem.class_hessian(W, PLAIN), hessian, rtol=1e-12)
+    sampled = problem.class_hessian(W, PLAIN, 0.5)
     assert np.linalg.norm(sampled - hessian) < 0.5 * np.linalg.norm(hessian)
 
 

@@ -78,8 +78,13 @@ def test_the_trace_is_bounded(monkeypatch):
 
 def test_another_shape_of_data_is_refused():
     clf = Perceptron(5).fit(X, Y)
-    with pytest.raises(ValueError, match="X has 2 features, but the fit had 4"):
+    with pytest.raises(ValueError, match="X has 60 rows and 2 features, but the fit had 60 and 4"):
         clf.trace_.replay(X[:, :2], Y)
+    with pytest.raises(ValueError, match="X has 30 rows"):
+        clf.trace_.replay(X[:30], Y[:30])
+    clf.fit(X, Y, sample_weight=np.full(60, 2.0))
+    with pytest.raises(ValueError, match="pass the same sample_weight"):
+        clf.trace_.replay(X, Y)
 
 
 def test_zero_weights_count_in_the_length_of_the_strengths():

@@ -11,7 +11,9 @@ import numpy as np
 from .schedules import LearningRate, as_schedule, step_sizes
 from .typing import Array
 
-RISING = 25  # steps on which the function rose and the step grew: it will not come back
+# Steps in a row, each longer than the last, on which the function rose, or whichever way it went:
+# it will not come back.
+RISING, GROWING = 25, 200
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,9 @@ def gradient_descent(
 
     ``stop`` says how it ended: ``"converged"`` (the function changes by no more than
     ``tol * max(1, |f|)`` and the point barely moves), ``"oscillating"`` (it is back where it
-    was two steps ago), ``"diverging"`` (the function rises with ever longer steps, or is no
-    longer finite) or ``"max_iter"``. What it converges to is a stationary point of the basin
+    was two steps ago), ``"diverging"`` (its steps grow longer and longer while the function
+    rises, or for very long, or the function is no longer finite) or ``"max_iter"``. What it
+    converges to is a stationary point of the basin
     it started in, not always the lowest.
 
     >>> def run(step):
@@ -48,19 +51,23 @@ def gradient_descent(
     >>> run(1.0), run(0.4).stop, run(1.1).stop
     (Descent(x=-1.0, stop='oscillating'), 'converged', 'diverging')
     """
-    if not tol >= 0.0:
-        raise ValueError(f"tol must not be negative, got {tol!r}")
-    if isinstance(max_iter, bool) or max_iter != int(max_iter) or max_iter < 1:
+    if isinstance(tol, bool) or not isinstance(tol, (int, float)) or not tol >= 0.0:
+        raise ValueError(f"tol must be a number and not negative, got {tol!r}")
+    if isinstance(max_iter, bool) or not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
         raise ValueError(f"max_iter must be a whole number of 1 or more, got {max_iter!r}")
-    x = np.array(start, dtype=float)
+    try:
+        x = np.array(start, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"start must be a number or an array of numbers, got {start!r}") from None
     if not np.all(np.isfinite(x)):
         raise ValueError(f"start must be finite, got {start!r}")
     schedule = as_schedule(learning_rate)
     path, values = [x], [_value(function, x)]
-    rising, stop = 0, "max_iter"
+    rising = growing = 0
+    stop = "max_iter"
     with np.errstate(over="ignore", invalid="ignore"):
         for t in range(1, int(max_iter) + 1):
-            g = np.asarray(gradient(_point(x)), dtype=float)
+            g = np.asarray(gradient(_point(x.copy())), dtype=float)
             if g.shape != x.shape:
                 raise ValueError(
                     f"gradient returned an array of shape {g.shape}, expected {x.shape}, "
@@ -69,8 +76,9 @@ def gradient_descent(
             x = x - step_sizes(schedule, t, 1)[0] * g
             path.append(x)
             values.append(_value(function, x) if np.all(np.isfinite(x)) else np.inf)
-            rising = rising + 1 if _rises(path, values) else 0
-            if rising >= RISING or not np.isfinite(values[-1]):
+            growing = growing + 1 if len(path) > 2 and _length(path) > _length(path, 1) else 0
+            rising = rising + 1 if growing and values[-1] > values[-2] else 0
+            if rising >= RISING or growing >= GROWING or not np.isfinite(values[-1]):
                 stop = "diverging"
             elif _oscillates(path, tol):
                 stop = "oscillating"
@@ -89,7 +97,7 @@ def _point(x: Array) -> Any:
 
 def _value(function: Callable[[Any], float], x: Array) -> float:
     try:
-        value = np.asarray(function(_point(x)), dtype=float)
+        value = np.asarray(function(_point(x.copy())), dtype=float)
     except OverflowError:  # Python's numbers raise where NumPy's become infinite
         return np.inf
     if value.size != 1:
@@ -104,19 +112,20 @@ def _length(path: list[Array], steps_ago: int = 0) -> float:
     return float(np.linalg.norm(path[end - 1] - path[end - 2]))
 
 
-def _rises(path: list[Array], values: list[float]) -> bool:
-    return len(path) > 2 and values[-1] > values[-2] and _length(path) > _length(path, 1)
-
-
 def _oscillates(path: list[Array], tol: float) -> bool:
-    """Back at the point of two steps ago, and not because it hardly moves at all."""
+    """Back at the point of two steps ago, having been elsewhere."""
     if len(path) < 3:
         return False
     moved, back = _length(path), float(np.linalg.norm(path[-1] - path[-3]))
-    return back <= tol * moved and moved > np.sqrt(tol) * max(1.0, float(np.linalg.norm(path[-1])))
+    return moved > 0.0 and back <= min(tol, 1e-8) * moved
 
 
 def _settled(path: list[Array], values: list[float], tol: float) -> bool:
-    """A small change of the function alone is no convergence: it must hardly move either."""
+    """A small change of the function alone is no convergence: it must hardly move either.
+
+    Nor while steps grow: near the start of a slow escape both are small.
+    """
+    if len(path) < 3 or _length(path) > _length(path, 1):
+        return False
     flat = abs(values[-1] - values[-2]) <= tol * max(1.0, abs(values[-1]))
     return flat and _length(path) <= np.sqrt(tol) * max(1.0, float(np.linalg.norm(path[-1])))

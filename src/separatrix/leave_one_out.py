@@ -16,7 +16,7 @@ from . import loops
 from .data import ArraySource
 from .data.pool import one_blas_thread
 from .losses import Joint, MarginLoss
-from .objective import Objective, gram
+from .objective import Objective
 from .solvers.direct import ROWS, targets
 from .solvers.newton import solve
 from .typing import Array, Ints
@@ -105,17 +105,16 @@ def logistic_scores(objective: Objective, W: Array) -> Array:
     n, d = loops.shape(source.X)
     scores = loops.scores(source.X, W)[:, 0]
     slope, bend = loss.slope(source.y * scores) * source.y, loss.curvature(source.y * scores)
-    hessian = gram(source.X, bend) + np.diag(n * objective.penalty.diagonal((1, d + 1))[0])
-    if not objective.intercept:
-        hessian[-1] = hessian[:, -1] = 0.0
-        hessian[-1, -1] = 1.0
+    frame = objective.frame
+    hessian = n * objective.class_hessian(W, frame)
     inverse = np.column_stack([solve(hessian, column) for column in np.eye(d + 1)])
     out = np.empty(n)
     for start in range(0, n, ROWS):
         at = slice(start, min(start + ROWS, n))
         z = np.ones((at.stop - start, d + 1))
-        z[:, :-1] = loops.dense(loops.part(source.X, start, at.stop))
+        z[:, :-1] = loops.dense(loops.part(source.X, start, at.stop)) - frame.mean
         z[:, -1] *= objective.intercept
+        z /= frame.scale
         leverage = np.sum((z @ inverse) * z, axis=1)
         out[at] = scores[at] + slope[at] * leverage / (1.0 - bend[at] * leverage)
     return out

@@ -371,14 +371,21 @@ def hessian_product_twin(rows: Rows, curvature: Array, v: Array, out: Array) -> 
     combine_twin(rows, curvature[:, None] * scores, out[None])
 
 
-def moments(rows: Rows, weight: Array | None, sum: Array, squares: Array) -> None:
-    """Add the weighted column sums of the rows, and of their squares, to (d,) arrays."""
-    _loops.moments(rows, weight, sum, squares)
+def moments(
+    rows: Rows, weight: Array | None, shift: Array | None, sum: Array, squares: Array
+) -> None:
+    """Add the weighted column sums of rows - shift, and of their squares, to (d,) arrays.
+
+    A shift near the means keeps large means from drowning small deviations; dense rows only.
+    """
+    _loops.moments(rows, weight, shift, sum, squares)
 
 
-def moments_twin(rows: Rows, weight: Array | None, sum: Array, squares: Array) -> None:
+def moments_twin(
+    rows: Rows, weight: Array | None, shift: Array | None, sum: Array, squares: Array
+) -> None:
     """``moments`` in NumPy."""
-    x = dense(rows)
+    x = dense(rows) - (0.0 if shift is None else shift)
     c = np.ones(len(x)) if weight is None else weight
     sum += c @ x
     squares += c @ x**2

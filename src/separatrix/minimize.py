@@ -18,6 +18,7 @@ from .solvers import Solver, State, Step
 from .trace import Trace
 from .typing import AnyArray, Array
 
+KEEP = ("last", "best", "average", "auto")
 TINY = 1e-12  # below this J counts as 0
 ROUNDING = 4e-16  # J cannot be told more exactly
 OPTIMISM = 1e-3  # a solver's estimate of what remains is believed to within this factor
@@ -66,7 +67,7 @@ class Result:
     stop: str
     history: dict[str, AnyArray]
     objective: float | None
-    """J at the last weights, where the solver knew it."""
+    """J as the last step tells it: where steps are fixed, before the step."""
 
 
 class _Rules:
@@ -90,8 +91,8 @@ class _Rules:
         rules = (
             (stop.no_mistakes and step.mistakes == 0.0, "no mistakes"),
             (step.optimal, "optimal"),
+            (cycled, "cycle"),
             (settled, "tol"),
-            (stop.cycle and cycled, "cycle"),
             (stop.max_norm is not None and norm > stop.max_norm, "max_norm"),
             (stalled, "no progress"),
             (iteration >= stop.max_iter, "max_iter"),
@@ -115,6 +116,8 @@ class _Rules:
     def _cycled(self, step: Step) -> bool:
         if not self.stop.cycle:
             return False
+        if step.rows is None and np.array_equal(step.weights, self.before):
+            return False  # a step over all rows that moves nothing has arrived
         if np.array_equal(step.weights, self.landmark):
             return True
         self.distance += 1
@@ -160,6 +163,12 @@ def minimize(
     'max_iter'
     """
     solver.check(objective)
+    if keep not in KEEP:
+        raise ValueError(f"keep must be one of {', '.join(map(repr, KEEP))}, got {keep!r}")
+    if stop.max_iter < 1:
+        raise ValueError(f"max_iter must be 1 or more, got {stop.max_iter!r}")
+    if start is not None and start.shape != objective.shape:
+        raise ValueError(f"start has shape {start.shape}, expected {objective.shape}")
     if keep in ("average", "auto") and not getattr(solver, "average", False):
         raise ValueError(f"keep={keep!r} needs a solver with average=True, got {solver!r}")
     start = np.zeros(objective.shape) if start is None else start
@@ -206,13 +215,13 @@ class _Run:
             began = time.perf_counter()
             try:
                 self.step = step = next(steps)
+                why = self._take(step)
+                self.seconds += time.perf_counter() - began
+                self.infos[-1] = info = replace(self.infos[-1], seconds=self.seconds)
+                self.progress.show(self.line())
+                asked = [bool(callback(step, info)) for callback in self.callbacks]
             except loops.Interrupted:
                 return "interrupted"
-            why = self._take(step)
-            self.seconds += time.perf_counter() - began
-            self.infos[-1] = info = replace(self.infos[-1], seconds=self.seconds)
-            self.progress.show(self.line())
-            asked = [bool(callback(step, info)) for callback in self.callbacks]
             if why is None and any(asked):
                 why = "callback"
             if why is None and loops.stop_requested():
@@ -221,8 +230,9 @@ class _Run:
 
     def _take(self, step: Step) -> str | None:
         iteration = len(self.infos) + 1
-        norm = float(np.linalg.norm(step.weights))
-        if not np.isfinite(norm):
+        largest = float(np.abs(step.weights).max())
+        norm = largest and largest * float(np.linalg.norm(step.weights / largest))
+        if not np.isfinite(largest):
             raise ValueError(
                 f"the weights overflowed floating point in pass {iteration}: the step is too large "
                 "for this data; scale the features (e.g. with sklearn's StandardScaler) or lower "

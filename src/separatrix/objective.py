@@ -23,6 +23,7 @@ from .losses import Joint, Loss, MarginLoss
 from .penalties import L2
 from .typing import Array
 
+SAMPLE_ROWS = 4096
 HESSIAN_ROWS = 512  # rows converted to float64 at a time
 
 
@@ -88,20 +89,21 @@ class Objective:
             gradient[:, -1] = 0.0
         return gradient
 
-    def hessian(self, W: Array) -> tuple[Evaluation, Array]:
-        """What ``value_and_gradient`` gives, and the second derivative.
+    def hessian(self, W: Array, frame: Frame) -> tuple[Evaluation, Array]:
+        """What ``value_and_gradient`` gives, and the second derivative in a frame's variables.
 
-        For W.ravel(): k(d + 1) rows and columns. The biases of a loss that sees only
-        differences of scores can be shifted together at no cost; that direction gets a
-        curvature of its own, so that the matrix is not singular for it.
+        For all k(d + 1) of them. The biases of a loss that sees only differences of scores can
+        be shifted together at no cost; that direction gets a curvature of its own, so that the
+        matrix is not singular for it.
         """
         d = W.shape[1]
         with self._one_blas_thread():
             loss_sum, mistakes, gradient, hessian = self.source.total(
-                partial(_hessian, loss=self.loss, W=W)
+                partial(_hessian, loss=self.loss, W=W, frame=frame)
             )
         hessian /= self.source.weight_sum
-        np.einsum("ii->i", hessian)[:] += self.penalty.diagonal(W.shape).ravel()
+        penalty = self.penalty.diagonal(W.shape) / frame.scale**2
+        np.einsum("ii->i", hessian)[:] += penalty.ravel()
         biases = slice(d - 1, None, d)
         if not self.intercept:
             hessian[biases] = hessian[:, biases] = 0.0
@@ -110,17 +112,18 @@ class Objective:
             hessian[biases, biases] += 1.0 / len(W)
         return self._evaluation(loss_sum, gradient, W, mistakes), hessian
 
-    def class_hessian(self, W: Array, share: float = 1.0) -> Array:
-        """Second derivative by the weights of one class, (d + 1, d + 1), the mean over classes.
+    def class_hessian(self, W: Array, frame: Frame, share: float = 1.0) -> Array:
+        """Second derivative by the variables of one class, (d + 1, d + 1), the mean over classes.
 
         From a random share of the rows, the same ones each time, if less than 1.
         """
         with self._one_blas_thread():
             hessian, weight = self.source.total(
-                partial(_class_hessian, loss=self.loss, W=W, share=share)
+                partial(_class_hessian, loss=self.loss, W=W, frame=frame, share=share)
             )
         hessian /= weight or 1.0
-        np.einsum("ii->i", hessian)[:] += self.penalty.diagonal((1, W.shape[1])).ravel()
+        penalty = self.penalty.diagonal((1, W.shape[1])) / frame.scale**2
+        np.einsum("ii->i", hessian)[:] += penalty.ravel()
         if not self.intercept:
             hessian[-1] = hessian[:, -1] = 0.0
             hessian[-1, -1] = 1.0
@@ -160,12 +163,66 @@ class Objective:
     @cached_property
     def moments(self) -> Moments:
         """Mean and deviation of every feature: one read, remembered."""
-        total, squares = self.source.total(_moments)
-        mean = total / self.source.weight_sum
-        variance = squares / self.source.weight_sum - mean**2
+        shift = self.source.typical_row()
+        total, squares = self.source.total(partial(_moments, shift=shift))
+        offset = total / self.source.weight_sum
+        square = squares / self.source.weight_sum
+        if not np.all(np.isfinite(square)):
+            raise ValueError(
+                "the features are too large: the sum of their squares overflows floating point; "
+                "scale them, e.g. with sklearn.preprocessing.StandardScaler"
+            )
         # What cancels to nothing or below is a constant feature, up to rounding.
-        noise = 1e-14 * squares / self.source.weight_sum
-        return Moments(mean, np.sqrt(np.where(variance > noise, variance, 0.0)))
+        variance = square - offset**2
+        deviation = np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
+        return Moments(offset if shift is None else shift + offset, deviation)
+
+    def largest_eigenvalue(self) -> float:
+        """Of the mean of (x, 1)(x, 1)', on a sample of the rows."""
+        share = min(1.0, SAMPLE_ROWS / self.source.n_rows)
+        d = self.source.n_features
+        raw = Frame(np.zeros(d), np.append(np.ones(d), float(self.intercept) or np.inf))
+        with self._one_blas_thread():
+            product, weight = self.source.total(partial(_products, frame=raw, share=share))
+            return float(np.linalg.eigvalsh(product / weight)[-1])
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Variables in which features are centred and of one scale."""
+        mean, deviation = self.moments
+        bend = self.loss.max_curvature or 1.0
+        if not self.intercept:
+            deviation = np.hypot(deviation, mean)
+            mean = np.zeros_like(mean)
+        square = bend * deviation**2 + 2.0 * self.penalty.strength
+        # A constant feature without penalty: J does not depend on it, any scale will do.
+        scale = np.sqrt(np.where(square > 0.0, square, 1.0))
+        return Frame(mean, np.append(scale, np.sqrt(bend)))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Variables ``u = scale * w``, ``beta = b + w.mean`` in place of the weights.
+
+    In them the curvature of J is about 1 in every direction that a feature stands for, however
+    features are scaled or shifted; J itself is unchanged. Costs O(d), and sparse rows stay
+    sparse.
+    """
+
+    mean: Array
+    scale: Array
+
+    def gradient(self, gradient: Array) -> Array:
+        """A derivative by the weights as one by the variables."""
+        g = gradient.copy()
+        g[:, :-1] -= g[:, -1:] * self.mean
+        return g / self.scale
+
+    def direction(self, direction: Array) -> Array:
+        """A direction in the variables as one of the weights."""
+        v = direction / self.scale
+        v[:, -1] -= v[:, :-1] @ self.mean
+        return v
 
 
 # Parts of a sum, one block each: module-level functions, so that they can be sent to a worker.
@@ -181,7 +238,7 @@ def _gradient(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array]:
     return *sums, gradient
 
 
-def _hessian(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array, Array]:
+def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, float, Array, Array]:
     *sums, gradient = _gradient(block, loss, W)
     k, d = W.shape
     hessian = np.zeros((k * d, k * d))
@@ -191,24 +248,38 @@ def _hessian(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array, A
             entry = _curvature(block, loss, scores, a, b)
             if entry is None:
                 continue
-            part = gram(block.X, entry)
+            part = gram(block.X, entry, frame)
             hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] = part
             hessian[b * d : (b + 1) * d, a * d : (a + 1) * d] = part
     return sums[0], sums[1], gradient, hessian
 
 
-def _class_hessian(block: Block, loss: Loss, W: Array, share: float) -> tuple[Array, float]:
+def _sample(block: Block, share: float) -> Block:
+    """A random share of the rows, the same ones each time."""
+    if share >= 1.0:
+        return block
     n = len(block.y)
-    if share < 1.0:
-        chosen = np.random.default_rng(block.start).choice(n, max(1, round(share * n)), False)
-        chosen.sort()
-        weight = None if block.weight is None else block.weight[chosen]
-        block = Block(loops.pick(block.X, chosen), block.y[chosen], weight, block.start)
+    chosen = np.random.default_rng(block.start).choice(n, max(1, round(share * n)), False)
+    chosen.sort()
+    weight = None if block.weight is None else block.weight[chosen]
+    return Block(loops.pick(block.X, chosen), block.y[chosen], weight, block.start)
+
+
+def _products(block: Block, frame: Frame, share: float) -> tuple[Array, float]:
+    block = _sample(block, share)
+    weight = np.ones(len(block.y)) if block.weight is None else block.weight
+    return gram(block.X, weight, frame), float(weight.sum())
+
+
+def _class_hessian(
+    block: Block, loss: Loss, W: Array, frame: Frame, share: float
+) -> tuple[Array, float]:
+    block = _sample(block, share)
     scores = loops.scores(block.X, W)
     entries = [_curvature(block, loss, scores, c, c) for c in range(len(W))]
     mean = sum(entry for entry in entries if entry is not None) / len(W)
     weight_sum = float(len(block.y)) if block.weight is None else float(block.weight.sum())
-    return gram(block.X, np.asarray(mean)), weight_sum
+    return gram(block.X, np.asarray(mean), frame), weight_sum
 
 
 def _curvature(block: Block, loss: Loss, scores: Array, a: int, b: int) -> Array | None:
@@ -220,20 +291,26 @@ def _curvature(block: Block, loss: Loss, scores: Array, a: int, b: int) -> Array
         entry = loss.curvature_entry(block.y, scores, a, b)
     else:
         raise TypeError(f"{loss!r} defines no curvature")
-    if entry is None or block.weight is None:
-        return entry
-    return np.where(block.weight != 0.0, block.weight * entry, 0.0)
+    if entry is None:
+        return None
+    if a == b and not np.all(entry >= 0.0):
+        raise ValueError(
+            f"{loss!r} has a negative second derivative: it is not convex; set convex = False in "
+            "its class and use LBFGS()"
+        )
+    return entry if block.weight is None else np.where(block.weight, block.weight * entry, 0.0)
 
 
-def gram(rows: Rows, weight: Array) -> Array:
-    """``Z' diag(weight) Z`` for Z = (rows, 1), a few rows at a time in float64."""
+def gram(rows: Rows, weight: Array, frame: Frame) -> Array:
+    """``Z' diag(weight) Z`` for the rows Z = (x - mean, 1) / scale, a few at a time in float64."""
     n, d = loops.shape(rows)
     total = np.zeros((d + 1, d + 1))
     symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
     for start in range(0, n, HESSIAN_ROWS):
         c = weight[start : start + HESSIAN_ROWS, None]
         z = np.ones((len(c), d + 1))
-        z[:, :-1] = loops.dense(loops.part(rows, start, start + len(c)))
+        np.subtract(loops.dense(loops.part(rows, start, start + len(c))), frame.mean, out=z[:, :-1])
+        z /= frame.scale
         if symmetric:
             z *= np.sqrt(c)
             total += z.T @ z
@@ -276,8 +353,8 @@ def _label_sum(block: Block, k: int) -> tuple[Array]:
     return (total,)
 
 
-def _moments(block: Block) -> tuple[Array, Array]:
+def _moments(block: Block, shift: Array | None) -> tuple[Array, Array]:
     d = loops.shape(block.X)[1]
     total, squares = np.zeros(d), np.zeros(d)
-    loops.moments(block.X, block.weight, total, squares)
+    loops.moments(block.X, block.weight, shift, total, squares)
     return total, squares

@@ -62,10 +62,10 @@ class RichLine:
         self._live: Any = Live(
             console=Console(stderr=True, highlight=False), refresh_per_second=1 / EVERY
         )
-        self._live.start()
 
     def show(self, text: str) -> None:
-        """Change the line."""
+        """Change the line; begin it with the first text, so that an early error leaves none."""
+        self._live.start()
         self._live.update(text)
 
     def close(self, text: str) -> None:

@@ -69,6 +69,8 @@ class StepDecay(Schedule):
 
     def __call__(self, t: Any) -> Any:
         """Step, cut by `factor` every `every` steps."""
+        if self.every < 1:
+            raise ValueError(f"every must be 1 or more, got {self.every!r}")
         return self.step * self.factor ** ((t - 1) // self.every)
 
 
@@ -93,7 +95,8 @@ def as_schedule(learning_rate: LearningRate, l2: float = 0.0) -> Schedule | Call
     """A number as a constant schedule, a callable as it is; what is neither is refused."""
     if isinstance(learning_rate, Schedule):
         schedule = learning_rate.bind(l2)
-        step_sizes(schedule, 1, 1)
+        if not step_sizes(schedule, 1, 1)[0] > 0.0:
+            raise ValueError(f"{schedule!r} begins with a step of 0; the first must be positive")
         return schedule
     if callable(learning_rate):
         return learning_rate

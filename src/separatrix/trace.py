@@ -36,6 +36,7 @@ class Trace:
     start: Array
     seed: int
     n_rows: int
+    weight_sum: float
     state: State | None = None
     """Where the run went on from, if it did not begin at ``start``."""
     n_iter: int = 0
@@ -60,7 +61,7 @@ class Trace:
         if self._bytes > MOST_BYTES:
             self.rows = None
         if self.rows is not None:
-            self.rows.append(step.rows)
+            self.rows.append(step.rows.copy())  # not a view that keeps a whole pass's log
 
     @property
     def n_updates(self) -> int:
@@ -78,10 +79,15 @@ class Trace:
             check_rows(X), y, classes=self.classes, sample_weight=sample_weight,
             class_weight=self.class_weight,
         )  # fmt: skip
-        if source.n_features + 1 != self.start.shape[1]:
+        if (len(source.y), source.n_features + 1) != (self.n_rows, self.start.shape[1]):
             raise ValueError(
-                f"X has {source.n_features} features, but the fit had {self.start.shape[1] - 1}; "
-                "replay needs the data of the fit"
+                f"X has {len(source.y)} rows and {source.n_features} features, but the fit had "
+                f"{self.n_rows} and {self.start.shape[1] - 1}; replay needs the data of the fit"
+            )
+        if source.weight_sum != self.weight_sum:
+            raise ValueError(
+                f"the weights of the rows sum to {source.weight_sum:g}, but in the fit to "
+                f"{self.weight_sum:g}; pass the same sample_weight to replay"
             )
         objective = Objective(self.loss, L2(self.l2), source, self.fit_intercept)
         return self._replay(objective)
@@ -93,6 +99,6 @@ class Trace:
         rng = np.random.default_rng(self.seed)
         for step in self.solver.updates(objective, self.start, rng, self.state):
             yield step
-            ended += step.mistakes is not None  # met over a whole pass: its end
+            ended += step.ends_pass
             if ended == self.n_iter:
                 return

@@ -53,6 +53,14 @@ class ArraySource(Source):
         """Sum of the weights."""
         return float(len(self.y)) if self.weight is None else float(self.weight.sum())
 
+    def typical_row(self) -> Array | None:
+        """Mean of a few rows from all over the data, if it is dense."""
+        if isinstance(self.X, CsrRows):
+            return None
+        rows = self.X[:: max(1, len(self.y) // 64)]
+        mean: Array = rows.mean(axis=0, dtype=np.float64)
+        return mean
+
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Block]:
         """All rows as one block, as they stand or in a random order."""
         order = self.present

@@ -70,6 +70,8 @@ def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array 
         raise ValueError("sample_weight contains NaN or infinity; every weight must be finite.")
     if weight.min() < 0.0:
         raise ValueError(f"sample_weight must not be negative, got {weight.min()}.")
+    if weight.max() > np.finfo(float).max / n:
+        raise ValueError("the sum of sample_weight overflows floating point; scale the weights.")
     if not weight.any():
         raise ValueError("sample_weight is zero for every row: no row is left to learn from.")
     return weight
@@ -113,10 +115,16 @@ def labelled_source(
         )
     if class_weight is not None:
         per_class = class_weights(class_weight, classes, y, weight)
+        if not np.all(np.isfinite(per_class) & (per_class >= 0.0)):
+            raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}.")
         of_rows = per_class[np.searchsorted(classes, y).clip(0, len(classes) - 1)]
         weight = check_weights(of_rows if weight is None else of_rows * weight, n)
-        if classes is found:
-            check_classes(present_classes(y, weight))
+        if classes is found and len(left := present_classes(y, weight)) < len(classes):
+            raise ValueError(
+                f"class_weight={class_weight!r} leaves rows of only one class: {left.tolist()!r}."
+                if len(left) < 2
+                else f"class_weight={class_weight!r} leaves no row of some classes; drop them."
+            )
     return ArraySource(X, encoded(y, classes), classes, weight, n_jobs)
 
 

@@ -44,6 +44,10 @@ class Source(ABC):
     def weight_sum(self) -> float:
         """Sum of the weights of all rows."""
 
+    def typical_row(self) -> Array | None:
+        """Values near the means, (d,); None for zeros, near which sparse rows are."""
+        return None
+
     @abstractmethod
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Block]:
         """For solvers that go row by row: as they stand, or in a random order."""

@@ -84,6 +84,8 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         solver = self._solver(objective, partial=False)
         seed = parameters.seed(self.random_state)
         W = self._start(objective, seed)
+        if plan.keep == "last" and getattr(solver, "average", False):
+            plan = replace(plan, keep="average")
         result = self._minimize(plan, objective, solver, seed, W, None)
         self._resume = Resume(solver, solver, result.state)
         self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
@@ -93,7 +95,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
     def _partial_fit(
         self, X: Any, y: Any, classes: Any, sample_weight: Any
     ) -> tuple[Objective, Result]:
-        if self.class_weight == "balanced":
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all rows at once, and partial_fit sees a few at a "
                 "time: compute the weights with sklearn.utils.class_weight.compute_class_weight "
@@ -111,9 +113,15 @@ class LinearModel(ClassifierMixin, BaseEstimator):
                 "solver=GradientDescent(batch_size=1), or 'auto', which means it here"
             )
         here, W, seed = self._where_it_stands(objective, solver)
-        plan = replace(plan, stop=Stop(max_iter=1, no_mistakes=plan.stop.no_mistakes))
+        # A chunk without mistakes proves nothing, and chunks differ: no cycle, no best.
+        keep = {"auto": "average", "best": "last"}.get(plan.keep, plan.keep)
+        plan = replace(plan, stop=Stop(max_iter=1, cycle=False), keep=keep)
         result = self._minimize(plan, objective, here.used, seed, W, here.state)
-        self._resume = replace(here, state=result.state, streams=True)
+        seen = {
+            "rows_before": result.state["rows_before"] + source.n_rows,
+            "weight_before": result.state["weight_before"] + source.weight_sum,
+        }
+        self._resume = replace(here, state=result.state | seen, streams=True)
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         self.n_updates_ = getattr(self, "n_updates_", 0) + self.trace_.n_updates
         before = getattr(self, "history_", None)
@@ -219,7 +227,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         n = len(source.y) if isinstance(source, ArraySource) else source.n_rows
         self.trace_ = Trace(
             solver, objective.loss, plan.l2, self.fit_intercept, self.class_weight,
-            source.classes, W, seed, n, state,
+            source.classes, W, seed, n, source.weight_sum, state,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=plan.stop, callbacks=self.callbacks, seed=seed, start=W,

@@ -55,12 +55,18 @@ class LossModel(LinearModel):
 
     def _loss_plan(self, l2: float) -> Plan:
         loss = get_loss(self.loss)
-        parameters.number("n_jobs", self.n_jobs, least=-np.inf, optional=True)
-        if self.n_jobs == 0:
-            raise ValueError("n_jobs must not be 0; use 1, a larger number, -1 for all, or None")
+        if self.n_jobs is not None and (
+            isinstance(self.n_jobs, bool)
+            or not isinstance(self.n_jobs, (int, np.integer))
+            or self.n_jobs == 0
+        ):
+            raise ValueError(
+                f"n_jobs must be None, a positive whole number, or -1 for all, got {self.n_jobs!r}"
+            )
         stop = Stop(
             max_iter=parameters.whole("max_iter", self.max_iter) or 1,
             tol=parameters.number("tol", self.tol, optional=True),
+            no_mistakes=isinstance(loss, PerceptronLoss) and l2 == 0.0,
         )
         return Plan(loss, l2, stop, "best" if isinstance(loss, PerceptronLoss) else "last")
 
@@ -112,9 +118,12 @@ class LossModel(LinearModel):
 
     def _probability(self, X: Any, kind: str) -> Array:
         scores = self.decision_function(X)
-        loss = get_loss(self.loss)
+        loss: Any = get_loss(self.loss)
+        loss = loss if len(self.classes_) == 2 else loss.multiclass()
+        if kind == "log_probability" and not hasattr(loss, kind):
+            return np.log(self._probability(X, "probability"))
+        of = getattr(loss, kind)
         if len(self.classes_) == 2:
-            of = getattr(loss, kind)
             return np.column_stack([of(-scores), of(scores)])
-        result: Array = getattr(loss.multiclass(), kind)(scores)
+        result: Array = of(scores)
         return result

@@ -19,11 +19,11 @@ def number(
         return None
     bound = f"{'above' if strict else 'of at least'} {least:g}"
     wanted = f"a finite number {bound}" + (", or None to switch it off" if optional else "")
-    if isinstance(value, (bool, str)) or not np.isscalar(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} must be {wanted}, got {value!r}")
-    if not (np.isfinite(value) and (value > least if strict else value >= least)):  # type: ignore[operator]
+    if not (np.isfinite(value) and (value > least if strict else value >= least)):
         raise ValueError(f"{name} must be {wanted}, got {value!r}")
-    return float(value)  # type: ignore[arg-type]
+    return float(value)
 
 
 def whole(name: str, value: Any, *, least: int = 1, optional: bool = False) -> int | None:

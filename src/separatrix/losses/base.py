@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..typing import AnyArray, Array
 
 REGISTRY: dict[str, type[Loss]] = {}
@@ -42,8 +44,16 @@ class Loss:
         raise NotImplementedError
 
     def mistakes(self, y: AnyArray, scores: Array) -> AnyArray:
-        """Which rows count as mistakes, (n,) booleans."""
-        raise NotImplementedError
+        """Rows whose true class is not strictly ahead, (n,) booleans."""
+        wrong: AnyArray
+        if scores.shape[1] == 1:
+            wrong = np.logical_not(y * scores[:, 0] > 0)
+        else:
+            rows = np.arange(len(scores))
+            others = scores.copy()
+            others[rows, y] = -np.inf
+            wrong = np.logical_not(scores[rows, y] > others.max(axis=1))
+        return wrong
 
     @property
     def has_curvature(self) -> bool:

@@ -33,11 +33,6 @@ class Joint(Loss):
         """The name of the two-class loss that this one stands for."""
         return self.binary.name
 
-    def mistakes(self, y: AnyArray, scores: Array) -> AnyArray:
-        """Rows in which some rival's score reaches that of the true class."""
-        own, _, rival = ahead(y, scores)
-        return np.logical_not(own > rival)
-
     def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
         """Second derivative by the scores times V, both (n, k)."""
         raise NotImplementedError

@@ -47,10 +47,6 @@ class MarginLoss(Loss):
         gradient: Array = (self.slope(y * scores[:, 0]) * y)[:, None]
         return gradient
 
-    def mistakes(self, y: AnyArray, scores: Array) -> AnyArray:
-        """Rows whose margin is not above 0."""
-        return np.logical_not(y * scores[:, 0] > 0)
-
 
 @dataclass(frozen=True)
 class ZeroOne(MarginLoss):

@@ -37,6 +37,8 @@ class Step:
     pace: float = 1.0
     """The step as a share of the one the run began with, if the solver itself cut it: weights
     that move little because steps are short have not settled."""
+    ends_pass: bool = True
+    """False for the steps inside a pass, of which ``updates`` tells."""
     average: Array | None = None
     """Mean of the weights after every update so far, if the solver keeps it."""
 

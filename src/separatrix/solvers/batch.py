@@ -34,8 +34,8 @@ class BatchPerceptron(Solver):
             )
         if objective.penalty.strength:
             raise ValueError(
-                "the batch perceptron takes no penalty: set l2=0, or use update='online', whose "
-                "rows each shrink the weights"
+                "the batch perceptron takes no penalty: set l2=0, or go row by row "
+                "(Perceptron(update='online'), Rosenblatt()), where each row shrinks the weights"
             )
         as_schedule(self.learning_rate)
 

@@ -14,6 +14,9 @@ from ..typing import Array
 from .base import Solver, State, Step
 from .online import OnlineRun, constant_step, warn_slow
 
+MOST_HALVINGS = 60
+EIGEN_FEATURES = 1000
+LARGER = 1.2  # a sample's largest eigenvalue may fall short of the whole's
 MEMORY = 10  # recent values of J that a searched step may not exceed
 STREAM_DELAY = 100.0  # updates for which the step of a stream stays nearly whole
 
@@ -48,7 +51,8 @@ class GradientDescent(Solver):
     def check(self, objective: Objective) -> None:
         """Parameters in range; slow pairings are warned of."""
         size: Any = self.batch_size
-        if size is not None and (isinstance(size, bool) or size != int(size) or size < 1):
+        whole_number = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+        if size is not None and not (whole_number and size >= 1):
             raise ValueError(
                 f"batch_size must be None (all rows), 1 or a larger whole number, got {size!r}"
             )
@@ -79,7 +83,7 @@ class GradientDescent(Solver):
         """One pass after another."""
         if not self.by_row:
             if self.learning_rate == "auto" and objective.loss.smooth:
-                return searched_descent(objective, W, state)
+                return searched_descent(objective, W, state, self.average)
             return self._batch(objective, W, state)
         return self._run(objective, W, rng, state).forever()
 
@@ -94,16 +98,17 @@ class GradientDescent(Solver):
     def _run(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> OnlineRun:
+        batch = min(self.batch_size or 1, objective.source.n_rows)
         return OnlineRun.start(
-            objective, self._rate(objective), W, rng, state, batch=self.batch_size or 1,
-            shuffle=self.shuffle, average=self.average, adapts=self.learning_rate == "auto",
+            objective, self._rate(objective), W, rng, state, batch=batch, shuffle=self.shuffle,
+            average=self.average, adapts=self.learning_rate == "auto",
         )  # fmt: skip
 
     def _rate(self, objective: Objective) -> LearningRate:
         """The learning rate, with "auto" made from the data."""
         if not isinstance(self.learning_rate, str):
             return self.learning_rate
-        step = safe_step(objective)
+        step = safe_step(objective, self.batch_size or 1)
         return step if self.by_row else InverseScaling(step)
 
     def for_stream(self, objective: Objective) -> Solver:
@@ -130,47 +135,60 @@ class GradientDescent(Solver):
             yield Step(W, state, at.value, at.mistakes, pace=pace, average=average)
 
 
-def safe_step(objective: Objective) -> float:
-    """One over a bound on the curvature of the mean loss: a step that cannot overshoot.
+def safe_step(objective: Objective, batch: int = 1) -> float:
+    """One over a bound on the curvature of the mean loss of a batch: it cannot overshoot.
 
-    The mean of |x|^2 + 1 bounds the largest eigenvalue of the mean of (x, 1)(x, 1)'.
+    The mean of |x|^2 + 1 bounds the largest eigenvalue of the mean of (x, 1)(x, 1)'; in larger
+    batches that eigenvalue itself takes over, found on a sample of the rows.
     """
-    bound = (objective.loss.max_curvature or 1.0) * (
-        objective.moments.mean_square + objective.intercept
-    )
-    return 1.0 / (bound + 2.0 * objective.penalty.strength) if bound > 0.0 else 1.0
+    bend = objective.loss.max_curvature or 1.0
+    trace = objective.moments.mean_square + objective.intercept
+    bound = trace
+    if batch > 1 and objective.source.n_features <= EIGEN_FEATURES:
+        largest = min(trace, LARGER * objective.largest_eigenvalue())
+        bound = trace / batch + (1.0 - 1.0 / batch) * largest
+    bound = bend * bound + 2.0 * objective.penalty.strength
+    return 1.0 / bound if bound > 0.0 else 1.0
 
 
-def searched_descent(objective: Objective, W: Array, state: State | None = None) -> Iterator[Step]:
+def searched_descent(
+    objective: Objective, W: Array, state: State | None, average: bool
+) -> Iterator[Step]:
     """Batch descent with the Barzilai-Borwein step, shortened until J falls enough.
 
-    Barzilai and Borwein (1988) take |s|^2 / s.y from the last step s and change of gradient y;
-    J may rise for a moment, so the search compares with the largest of its recent values
-    (Grippo, Lampariello and Lucidi, 1986).
+    In variables in which features are centred and of one scale. Barzilai and Borwein (1988)
+    take |s|^2 / s.y from the last step s and change of gradient y; J may rise for a moment, so
+    the search compares with the largest of its recent values (Grippo, Lampariello and Lucidi,
+    1986).
     """
+    frame = objective.frame
     if state is None:
-        value, gradient, mistakes = objective.value_and_gradient(W)
-        step, recent = safe_step(objective), np.array([value])
-    else:
-        W, gradient, step, recent = (state[k] for k in ("weights", "gradient", "step", "recent"))
-        value, mistakes = recent[-1], state["mistakes"]
-    while True:
-        slope = float(np.vdot(gradient, gradient))
-        while True:
-            there = W - step * gradient
-            at = objective.value_and_gradient(there)
-            if at.value <= recent.max() - 1e-4 * step * slope or step * np.sqrt(slope) < 1e-300:
-                break
-            step *= 0.5 if np.isfinite(at.value) else 0.1
-        moved, change = there - W, at.gradient - gradient
-        W, value, gradient, mistakes = there, at.value, at.gradient, at.mistakes
-        along = float(np.vdot(moved, change))
-        remaining = 0.5 * step * slope
-        if along > 0.0:
-            step = float(np.vdot(moved, moved)) / along
-        recent = np.append(recent, value)[-MEMORY:]
+        at = objective.value_and_gradient(W)
         state = {
-            "weights": W, "gradient": gradient, "step": step, "recent": recent,
-            "mistakes": mistakes,
+            "weights": W, "gradient": at.gradient, "step": 1.0, "recent": np.array([at.value]),
+            "t": 0, "sum": np.zeros(W.shape),
         }  # fmt: skip
-        yield Step(W, state, value, mistakes, remaining=remaining)
+    W, gradient, step, recent, t, total = (
+        state[name] for name in ("weights", "gradient", "step", "recent", "t", "sum")
+    )
+    g = frame.gradient(gradient)
+    while True:
+        slope = float(np.vdot(g, g))
+        for _ in range(MOST_HALVINGS):
+            there = W - step * frame.direction(g)
+            at = objective.value_and_gradient(there)
+            if at.value <= recent.max() - 1e-4 * step * slope:
+                break
+            step *= 0.5 if np.isfinite(at.value) else 0.01
+        remaining = 0.5 * step * slope
+        then = frame.gradient(at.gradient)
+        along = step * float(np.vdot(g, g - then))  # s.y with s = -step * g
+        step = step * step * slope / along if along > 0.0 else step
+        W, g, recent = there, then, np.append(recent, at.value)[-MEMORY:]
+        t, total = t + 1, total + W
+        state = {
+            "weights": W, "gradient": at.gradient, "step": step, "recent": recent, "t": t,
+            "sum": total,
+        }  # fmt: skip
+        mean = total / t if average else None
+        yield Step(W, state, at.value, at.mistakes, remaining=remaining, average=mean)

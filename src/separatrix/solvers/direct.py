@@ -18,6 +18,8 @@ from ..typing import Array
 from .base import Solver, State, Step
 
 ROWS = 1024  # converted to float64 at a time
+MOST_FILLED = 5_000_000  # values that sparse rows may become when they are filled in
+OUT_OF_STEPS = 7  # LSMR's word for it
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,9 +27,9 @@ class LeastSquares(Solver):
     """The minimum of the squared loss, of smallest |w| where there are several.
 
     Centred rows are reduced to a triangle by orthogonal factorisations, a block at a time, and
-    the triangle by its singular values: right where the matrix is rank deficient or n < d, and
-    never larger than the smaller of n and d, squared. Where both exceed ``direct_size``, LSMR
-    on the centred rows, to rounding.
+    the triangle by its singular values: right where the matrix is rank deficient or n < d. Where
+    both n and d exceed ``direct_size``, or sparse rows would fill too much memory, LSMR on the
+    centred rows, which stay as they are; every step then goes on until it says it has arrived.
     """
 
     direct_size: int = 3000
@@ -43,19 +45,28 @@ class LeastSquares(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """The minimum, again and again."""
-        if state is None:
-            n, d = objective.source.n_rows, objective.source.n_features
-            size = min(n, d)
-            with one_blas_thread(min(n, ROWS + 2 * d) * d * d):
-                W = factored(objective) if size <= self.direct_size else iterated(objective)
-            value, mistakes = objective.value(W)
-            state = {"weights": W, "value": value, "mistakes": mistakes}
+        """The minimum, again and again; or on the way to it."""
+        direct = self._direct(objective)
         while True:
-            yield Step(
-                state["weights"], state, state["value"], state["mistakes"], remaining=0.0,
-                optimal=True,
-            )  # fmt: skip
+            if state is None or not state["optimal"]:
+                if direct:
+                    n, d = objective.source.n_rows, objective.source.n_features
+                    with one_blas_thread(min(n, ROWS + 2 * d) * d * d):
+                        W, optimal = factored(objective), True
+                else:
+                    W, optimal = iterated(objective, None if state is None else state["weights"])
+                value, mistakes = objective.value(W)
+                state = {"weights": W, "value": value, "mistakes": mistakes, "optimal": optimal}
+            W, value, mistakes, optimal = (
+                state[name] for name in ("weights", "value", "mistakes", "optimal")
+            )
+            yield Step(W, state, value, mistakes, optimal=optimal)
+
+    def _direct(self, objective: Objective) -> bool:
+        n, d = objective.source.n_rows, objective.source.n_features
+        sparse = isinstance(getattr(objective.source, "X", None), loops.CsrRows)
+        filled = min(n, ROWS + 2 * d) * d
+        return min(n, d) <= self.direct_size and not (sparse and filled > MOST_FILLED)
 
 
 def is_squared(loss: Loss) -> bool:
@@ -122,36 +133,48 @@ def ridge(A: Array, B: Array, l2: float) -> Array:
     return w
 
 
-def iterated(objective: Objective) -> Array:
-    """LSMR (Fong and Saunders, 2011) on the centred rows, which are never formed."""
+def iterated(objective: Objective, start: Array | None) -> tuple[Array, bool]:
+    """LSMR (Fong and Saunders, 2011) on the centred rows, which are never formed.
+
+    With a penalty the minimum is unique, and features are scaled to converge sooner; without,
+    scaling would change which of several minima is the shortest.
+    """
     mean, target = _centre(objective)
     source, k = objective.source, objective.shape[0]
+    d, l2 = source.n_features, objective.penalty.strength
+    scale = objective.frame.scale[:-1] if l2 else np.ones(d)
     blocks = list(source.blocks())
     roots = [
         np.sqrt((np.ones(len(b.y)) if b.weight is None else b.weight) / source.weight_sum)
         for b in blocks
     ]
+    n = sum(map(len, roots))
 
-    def product(w: Array) -> Array:
-        W = np.append(w, -(w.ravel() @ mean))[None]
-        parts = (loops.scores(b.X, W)[:, 0] * r for b, r in zip(blocks, roots, strict=True))
-        return np.concatenate(list(parts))
+    def product(u: Array) -> Array:
+        w = u.ravel() / scale
+        W = np.append(w, -(w @ mean))[None]
+        parts = [loops.scores(b.X, W)[:, 0] * r for b, r in zip(blocks, roots, strict=True)]
+        return np.concatenate([*parts, np.sqrt(l2) * w])
 
     def transposed(z: Array) -> Array:
-        out = np.zeros((1, source.n_features + 1))
+        z = z.ravel()
+        out = np.zeros((1, d + 1))
         start = 0
         for b, r in zip(blocks, roots, strict=True):
-            loops.combine(b.X, (z.ravel()[start : start + len(r)] * r)[:, None], out)
+            loops.combine(b.X, (z[start : start + len(r)] * r)[:, None], out)
             start += len(r)
-        product: Array = out[0, :-1] - out[0, -1] * mean
+        product: Array = (out[0, :-1] - out[0, -1] * mean + np.sqrt(l2) * z[n:]) / scale
         return product
 
     Y = np.concatenate(
         [r[:, None] * (targets(b, k) - target) for b, r in zip(blocks, roots, strict=True)]
     )
-    A = LinearOperator((len(Y), source.n_features), matvec=product, rmatvec=transposed)
-    settings = {"damp": np.sqrt(objective.penalty.strength), "atol": 1e-15, "btol": 1e-15}
-    columns = [
-        lsmr(A, y, conlim=0, maxiter=20 * source.n_features, **settings)[0] for y in Y.T.copy()
-    ]
-    return _with_bias(np.column_stack(columns), mean, target)
+    A = LinearOperator((n + d, d), matvec=product, rmatvec=transposed)
+    columns, arrived = [], True
+    for c in range(k):
+        first = None if start is None else scale * start[c, :-1]
+        right = np.append(Y[:, c], np.zeros(d))
+        u, reason, *_ = lsmr(A, right, atol=1e-15, btol=1e-15, conlim=0, maxiter=4 * d, x0=first)
+        columns.append(u / scale)
+        arrived = arrived and reason != OUT_OF_STEPS
+    return _with_bias(np.column_stack(columns), mean, target), arrived

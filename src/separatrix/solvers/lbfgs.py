@@ -1,106 +1,58 @@
-"""L-BFGS in coordinates in which the curvature is about 1."""
+"""L-BFGS in variables in which the curvature is about 1."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import scipy.linalg
 
 from ..data.pool import one_blas_thread
-from ..objective import Evaluation, Objective
+from ..objective import Evaluation, Frame, Objective
 from ..typing import Array
 from .base import Solver, State, Step
 
 DECREASE, FLATTEN = 1e-4, 0.9  # the two Wolfe conditions
 MOST_TRIALS = 40
+MOST_LIFTS = 8
 REFRESH = 15  # steps after which a second derivative is out of date
 SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
 
 
-class Coordinates(Protocol):
-    """A linear change of variables u(W) in which the curvature of J is about 1.
-
-    The objective is unchanged; only the path to its minimum gets shorter.
-    """
-
-    def gradient(self, gradient: Array) -> Array:
-        """A derivative by W as one by u."""
-
-    def direction(self, direction: Array) -> Array:
-        """A direction in u as one in W."""
-
-
-@dataclass(frozen=True)
-class Standardised:
-    """``u = scale * w``, ``beta = b + w.mean``: features centred and of one scale.
-
-    Costs O(d), and sparse rows stay sparse.
-    """
-
-    mean: Array
-    scale: Array
-
-    @classmethod
-    def of(cls, objective: Objective) -> Standardised:
-        """From the mean and the deviation of the features, and the penalty."""
-        mean, deviation = objective.moments
-        bend = objective.loss.max_curvature or 1.0
-        if not objective.intercept:
-            deviation = np.sqrt(deviation**2 + mean**2)
-            mean = np.zeros_like(mean)
-        square = bend * deviation**2 + 2.0 * objective.penalty.strength
-        # A constant feature without penalty: J does not depend on it, any scale will do.
-        scale = np.sqrt(np.where(square > 0.0, square, 1.0))
-        return cls(mean, np.append(scale, np.sqrt(bend)))
-
-    def gradient(self, gradient: Array) -> Array:
-        """A derivative by W as one by u."""
-        g = gradient.copy()
-        g[:, :-1] -= g[:, -1:] * self.mean
-        return g / self.scale
-
-    def direction(self, direction: Array) -> Array:
-        """A direction in u as one in W."""
-        v = direction / self.scale
-        v[:, -1] -= v[:, :-1] @ self.mean
-        return v
-
-
 @dataclass(frozen=True)
 class Factored:
-    """``u = R (scale * w)`` with R'R the second derivative at some weights, scaled.
+    """Variables ``R u`` in place of a frame's u, with R'R the second derivative somewhere.
 
     More than two classes share one R, from the mean of theirs.
     """
 
+    frame: Frame
     R: Array
-    scale: Array
 
     @classmethod
-    def of(cls, hessian: Array) -> Factored:
-        """From a positive semidefinite matrix, made definite where it is not."""
-        diagonal = np.diag(hessian)
-        scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-        scaled = hessian / scale / scale[:, None]
-        lift = 1e-10
-        with one_blas_thread(len(scale) ** 3):
-            while True:
-                np.fill_diagonal(scaled, 1.0 + lift)
+    def of(cls, frame: Frame, hessian: Array) -> Factored:
+        """From a positive semidefinite matrix in the frame, made definite where it is not."""
+        lift = 1e-10 * max(1.0, float(np.diag(hessian).max()))
+        with one_blas_thread(len(hessian) ** 3):
+            for _ in range(MOST_LIFTS):
+                np.einsum("ii->i", hessian)[:] += lift
                 try:
-                    return cls(scipy.linalg.cholesky(scaled, check_finite=False), scale)
+                    return cls(frame, scipy.linalg.cholesky(hessian, check_finite=False))
                 except np.linalg.LinAlgError:
                     lift *= 100.0
+        raise ValueError(
+            "the second derivative of the objective is not finite: scale the features, e.g. with "
+            "sklearn.preprocessing.StandardScaler"
+        )
 
     def gradient(self, gradient: Array) -> Array:
-        """A derivative by W as one by u."""
-        return self._solve(gradient / self.scale, trans=1)
+        """A derivative by the weights as one by the variables."""
+        return self._solve(self.frame.gradient(gradient), trans=1)
 
     def direction(self, direction: Array) -> Array:
-        """A direction in u as one in W."""
-        return self._solve(direction) / self.scale
+        """A direction in the variables as one of the weights."""
+        return self.frame.direction(self._solve(direction))
 
     def _solve(self, right: Array, trans: int = 0) -> Array:
         solution: Array = scipy.linalg.solve_triangular(
@@ -116,7 +68,7 @@ class LBFGS(Solver):
     Two-loop recursion (Nocedal, 1980) and a line search to the strong Wolfe conditions, so
     that smooth losses that are not convex will do. Every evaluation reads the data once.
 
-    It works in coordinates in which features are centred and of one scale; up to
+    It works in variables in which features are centred and of one scale; up to
     ``factored_features`` of them, and for a convex loss, in those of the second derivative on
     a sample of the rows, taken anew every few steps.
     """
@@ -126,7 +78,8 @@ class LBFGS(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only losses without kinks."""
-        if isinstance(self.memory, bool) or self.memory != int(self.memory) or self.memory < 1:
+        memory: object = self.memory
+        if isinstance(memory, bool) or not isinstance(memory, (int, np.integer)) or memory < 1:
             raise ValueError(f"memory must be a whole number of 1 or more, got {self.memory!r}")
         if not objective.loss.smooth:
             raise ValueError(
@@ -134,12 +87,13 @@ class LBFGS(Solver):
                 "GradientDescent(), or loss='squared_hinge' or 'logistic'"
             )
 
-    def _coordinates(self, objective: Objective, W: Array) -> Coordinates:
+    def _coordinates(self, objective: Objective, W: Array) -> Frame | Factored:
         loss, d = objective.loss, objective.source.n_features
         if not loss.has_curvature or not loss.convex or d > self.factored_features:
-            return Standardised.of(objective)
+            return objective.frame
         share = max(SAMPLE_ROWS, SAMPLE_PER_FEATURE * d) / objective.source.n_rows
-        return Factored.of(objective.class_hessian(W, min(1.0, share)))
+        frame = objective.frame
+        return Factored.of(frame, objective.class_hessian(W, frame, min(1.0, share)))
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None

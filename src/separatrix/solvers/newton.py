@@ -9,10 +9,9 @@ import numpy as np
 import scipy.linalg
 
 from ..data.pool import one_blas_thread
-from ..objective import Evaluation, Objective
+from ..objective import Evaluation, Frame, Objective
 from ..typing import Array
 from .base import Solver, State, Step
-from .lbfgs import Coordinates, Standardised
 
 DECREASE = 1e-4
 MOST_HALVINGS = 50
@@ -43,14 +42,15 @@ class Newton(Solver):
     ) -> Iterator[Step]:
         """One Newton step after another."""
         W = W if state is None else state["weights"]
-        coordinates = Standardised.of(objective)
+        frame = objective.frame
         while True:
             if W.size <= self.direct_weights:
-                at, hessian = objective.hessian(W)
-                direction = solve(hessian, -at.gradient.ravel()).reshape(W.shape)
+                at, hessian = objective.hessian(W, frame)
+                u = solve(hessian, -frame.gradient(at.gradient).ravel())
+                direction = frame.direction(u.reshape(W.shape))
             else:
                 at = objective.value_and_gradient(W)
-                direction = conjugate_gradients(objective, W, at.gradient, coordinates)
+                direction = conjugate_gradients(objective, W, at.gradient, frame)
             slope = float(np.vdot(at.gradient, direction))
             if not slope < 0.0:  # flat up to rounding
                 direction, slope = np.zeros_like(W), 0.0
@@ -99,22 +99,20 @@ def solve(hessian: Array, right: Array) -> Array:
     return result
 
 
-def conjugate_gradients(
-    objective: Objective, W: Array, gradient: Array, coordinates: Coordinates
-) -> Array:
-    """An approximate Newton direction, in the coordinates in which curvature is about 1.
+def conjugate_gradients(objective: Objective, W: Array, gradient: Array, frame: Frame) -> Array:
+    """An approximate Newton direction, in variables in which curvature is about 1.
 
     Solved more exactly as the gradient vanishes, so that convergence is faster than linear.
     """
-    r = -coordinates.gradient(gradient)
+    r = -frame.gradient(gradient)
     u, p = np.zeros_like(r), r.copy()
     size = start = float(np.vdot(r, r))
     enough = min(0.25, np.sqrt(start)) * start
     for _ in range(MOST_PRODUCTS):
         if size <= enough:
             break
-        product = objective.hessian_product(W, coordinates.direction(p))
-        hp = coordinates.gradient(product)
+        product = objective.hessian_product(W, frame.direction(p))
+        hp = frame.gradient(product)
         bend = float(np.vdot(p, hp))
         if bend <= 1e-12 * float(np.vdot(p, p)):  # flat up to rounding: nothing to gain there
             break
@@ -122,4 +120,4 @@ def conjugate_gradients(
         r = r - size / bend * hp
         size, before = float(np.vdot(r, r)), size
         p = r + size / before * p
-    return coordinates.direction(u)
+    return frame.direction(u)

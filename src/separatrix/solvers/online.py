@@ -16,7 +16,8 @@ from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_size
 from ..typing import Array, Ints
 from .base import Solver, State, Step
 
-GAIN, CUT, SLOWEST = 0.01, 0.8, 1e-4
+CUT = 0.8
+NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
 
 
 def constant_step(learning_rate: object) -> bool:
@@ -45,7 +46,7 @@ class OnlineRun:
     numbers and the weights.
 
     With ``adapts`` the step keeps its pace as long as the objective met in a pass is lower than
-    ever by GAIN of itself, and is cut after a pass for which it is not.
+    ever, and is cut after a pass for which it is not.
     """
 
     objective: Objective
@@ -57,6 +58,8 @@ class OnlineRun:
     passes: int = 0
     batches: int = 0
     unit: float = 1.0
+    rows_before: int = 0
+    weight_before: float = 0.0
     adapts: bool = False
     pace: float = 1.0
     least: float = np.inf
@@ -84,15 +87,21 @@ class OnlineRun:
                 "passes": 0,
                 "batches": 0,
                 "unit": unit,
+                "rows_before": 0,
+                "weight_before": 0.0,
             }
             if average:
                 state["sum"] = np.zeros(W.shape)
         schedule = as_schedule(learning_rate, objective.penalty.strength)
-        if state["unit"] != 1.0:
-            schedule = Constant(1.0)
-        total = state["sum"] if average else None
-        work = loops.OnlineWeights.start(state["weights"], total)
-        numbers = {name: state[name] for name in ("seed", "passes", "batches", "unit")}
+        numbers = {name: state[name] for name in NUMBERS}
+        factor = 1.0
+        if isinstance(schedule, Constant) and not objective.penalty.strength:
+            if numbers["unit"] != 1.0:
+                schedule = Constant(schedule.step / numbers["unit"])
+        else:  # the step no longer only rescales: a run that began so goes on as it is
+            factor, numbers["unit"] = numbers["unit"], 1.0
+        total = factor * state["sum"] if average else None
+        work = loops.OnlineWeights.start(factor * state["weights"], total)
         if adapts:
             numbers |= {"pace": state.get("pace", 1.0), "least": state.get("least", np.inf)}
         return cls(objective, schedule, batch, shuffle, work, **numbers, adapts=adapts)
@@ -117,16 +126,20 @@ class OnlineRun:
                 if max_updates < loops.EVERY_UPDATE:
                     if piece.updates:
                         # Between two passes there is nothing to go on from: no state.
-                        yield Step(self._plain(), {}, rows=changed, updates=piece.updates)
+                        yield Step(
+                            self._plain(), {}, rows=changed, updates=piece.updates, ends_pass=False
+                        )
                 elif changed is not None:
                     rows.append(changed)
         self.weights.fold()
         value = self.objective.mean(self.unit * loss_sum, self._plain())
         if self.adapts:
-            if not value < (1.0 - GAIN) * self.least:
-                self.pace = max(CUT * self.pace, SLOWEST)
+            if not value < self.least:
+                # Not faster than 1 / passes, whose sum has no bound: it gets anywhere in the end.
+                self.pace = max(CUT * self.pace, min(self.pace, 1.0 / self.passes))
             self.least = min(self.least, value)
-        yield self._step(value, mistakes, updates, np.concatenate(rows) if rows else None)
+        whole = None if not rows else rows[0] if len(rows) == 1 else np.concatenate(rows)
+        yield self._step(value, mistakes, updates, whole)
 
     def _visit(
         self, block: Block, max_updates: int
@@ -137,7 +150,7 @@ class OnlineRun:
             order = np.arange(len(block.y))
         count = len(block.y) if order is None else len(order)
         # Where every row moves the weights, the log would only repeat the order.
-        keeps_log = not self.objective.loss.smooth
+        keeps_log = not self.objective.loss.smooth or max_updates < loops.EVERY_UPDATE
         log = np.empty(count, dtype=np.int64) if keeps_log else None
         steps = self.pace * step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
         position = 0
@@ -150,7 +163,8 @@ class OnlineRun:
                 self.weights,
                 steps=steps[taken:],
                 weight=block.weight,
-                weight_scale=source.n_rows / source.weight_sum,
+                weight_scale=(self.rows_before + source.n_rows)
+                / (self.weight_before + source.weight_sum),
                 order=None if order is None else order[position:],
                 l2=self.objective.penalty.strength,
                 batch=self.batch,
@@ -160,7 +174,11 @@ class OnlineRun:
             )
             position += result.position
             self.batches += -(-result.position // self.batch)
-            changed = None if log is None else log[: result.updates] + block.start
+            changed = None if log is None else log[: result.updates]
+            if changed is not None and block.start:
+                changed += block.start
+            if changed is not None and position < count:
+                changed = changed.copy()  # the log is written again
             yield result, changed
 
     def _plain(self) -> Array:
@@ -169,13 +187,8 @@ class OnlineRun:
 
     def _step(self, objective: float, mistakes: float, updates: int, rows: Ints | None) -> Step:
         """The end of a pass."""
-        state: State = {
-            "weights": self.weights.weights,
-            "seed": self.seed,
-            "passes": self.passes,
-            "batches": self.batches,
-            "unit": self.unit,
-        }
+        state: State = {name: getattr(self, name) for name in NUMBERS}
+        state["weights"] = self.weights.weights
         if self.adapts:
             state |= {"pace": self.pace, "least": self.least}
         average = None

@@ -1,0 +1,312 @@
+"""Datasets that teach: each is small, made on the spot, and known to have one property.
+
+=================== ======================================================================
+name                what is certain about it
+=================== ======================================================================
+``logic``           AND and OR can be separated, XOR cannot
+``separable``       the best separator and its margin, with the proof in a few rows
+``overlapping``     no plane separates it, so the logistic loss has a minimum without penalty
+``ring``            without noise, no line separates it, and the radius does
+``spirals``         without noise, the angle minus the radius times a constant separates it
+``blobs``           k classes around centres that are 6 apart
+``sorted_by_class`` all rows of one class come first: the trap of training without a shuffle
+``badly_scaled``    equally good features, spanning many powers of ten: the trap of one step size
+=================== ======================================================================
+
+The rows come shuffled, except where their order is the point. ``random_state`` is an int, a
+numpy Generator or RandomState, or None for other rows at every call.
+
+>>> X, y = logic("xor")
+>>> y
+array([0, 1, 1, 0])
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .typing import AnyArray, Array, Ints
+
+CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
+GATES = {"and": (0, 0, 0, 1), "or": (0, 1, 1, 1), "xor": (0, 1, 1, 0)}
+APART = 6.0  # between neighbouring centres of blobs: at spread 1 the classes barely touch
+
+
+def logic(name: str, labels: tuple[Any, Any] = (0, 1)) -> tuple[Array, AnyArray]:
+    """Truth table of "and", "or" or "xor": the rows 00, 01, 10, 11 in this order.
+
+    ``labels`` are those of false and true.
+
+    >>> logic("and", labels=(-1, 1))[1]
+    array([-1, -1, -1,  1])
+    """
+    if not isinstance(name, str) or name not in GATES:
+        raise ValueError(f"unknown gate {name!r}; choose one of {', '.join(GATES)}")
+    pair: AnyArray = np.array(labels)
+    if pair.shape != (2,) or pair[0] == pair[1]:
+        raise ValueError(
+            f"labels must be two different labels, of false and of true, such as (0, 1) or "
+            f"(-1, 1), got {labels!r}"
+        )
+    return np.array(CORNERS), pair[list(GATES[name])]
+
+
+class Separable(NamedTuple):
+    """Rows whose best separator is known, and the proof that it is the best.
+
+    With ``s`` -1 for label 0 and +1 for label 1, the signed rows are ``z = s * (x, 1)``. Every
+    one has ``z.v >= margin`` at the unit vector ``v = (coef, intercept)``, and the sum of
+    ``weights * z[support]`` is ``margin * v``. No other unit vector can do better: its smallest
+    ``z.v`` is at most the weighted mean over the support, which is at most the norm of that sum.
+    """
+
+    X: Array
+    y: Ints
+    coef: Array
+    """(d,)."""
+    intercept: float
+    margin: float
+    support: Ints
+    """Rows that touch the margin; all others keep clear of it."""
+    weights: Array
+    """One per row of the support, above 0, with sum 1."""
+
+
+def separable(n: int = 100, d: int = 2, margin: float = 0.1, random_state: Any = None) -> Separable:
+    """Two classes with a known largest margin, in the sense of the perceptron's bound.
+
+    The margin is the largest, over unit vectors (w, b) in d + 1 dimensions, of the smallest
+    ``+-(w.x + b)``: the perceptron makes at most ``(R / margin)^2`` mistakes, where R is the
+    largest ``|(x, 1)|``. It holds by construction, up to the rounding of the rows.
+
+    The sum of the weighted support must be ``margin * (w, b)``. Its last entry, the weight of
+    one class less that of the other, settles the weights of the classes. Along w the sum is
+    then right by itself, because each of its rows has the margin; across w, the support of a
+    class is a pair that mirrors itself, or for n < 4 or d = 1 a single row without any offset.
+
+    >>> data = separable(n=20, margin=0.25, random_state=0)
+    >>> sign = np.where(data.y == 1, 1.0, -1.0)
+    >>> round(float(min(sign * (data.X @ data.coef + data.intercept))), 12)
+    0.25
+    >>> X, y = data[:2]
+    """
+    n, d = _whole("n", n, 2, "one row of each class"), _whole("d", d, 1)
+    # Outside these bounds rounding, not the construction, would decide on the margin.
+    margin = _number("margin", margin, 1e-10, 1e10)
+    rng = _generator(random_state)
+    size = max(1.0, margin)
+    intercept = float(rng.uniform(-0.5, 0.5)) / size  # small enough for both weights above 0
+    norm = math.sqrt(1.0 - intercept**2)
+    direction = _unit(rng.standard_normal(d))
+
+    touching = 4 if n >= 4 and d >= 2 else 2  # rows of the support: the first, before the shuffle
+    signs = 2.0 * _alternating(n) - 1.0
+    distances = margin + size * rng.uniform(0.05, 2.0, n)
+    distances[:touching] = margin
+    across = size * rng.standard_normal((n, d))
+    across -= np.outer(across @ direction, direction)
+    if touching == 4:
+        across[2:4] = -across[:2]
+    else:
+        across[:2] = 0.0
+    X = across + np.outer((signs * distances - intercept) / norm, direction)
+
+    order = rng.permutation(n)
+    return Separable(
+        X[order],
+        (signs[order] > 0.0).astype(np.int64),
+        norm * direction,
+        intercept,
+        margin,
+        np.argsort(order)[:touching].astype(np.int64),
+        (1.0 + signs[:touching] * margin * intercept) / touching,
+    )
+
+
+def overlapping(
+    n: int = 200, d: int = 2, separation: float = 1.0, random_state: Any = None
+) -> tuple[Array, Ints]:
+    """Two Gaussian clouds of unit variance, their centres ``separation`` apart.
+
+    They overlap for certain, however far apart: the origin and the d unit vectors are rows of
+    both classes, and no plane can get both rows at a point right. Only w = 0, b = 0 gives
+    zero at all d + 1 points, so no plane is even weakly right everywhere, and the logistic
+    loss has its minimum at finite weights without any penalty.
+
+    >>> X, y = overlapping(n=50, d=3, random_state=0)
+    >>> X.shape, np.bincount(y)
+    ((50, 3), array([25, 25]))
+    """
+    d = _whole("d", d, 1)
+    n = _whole("n", n, 2 * (d + 1), f"for d={d}, two rows at each of d + 1 points")
+    separation = _number("separation", separation, 0.0)
+    rng = _generator(random_state)
+    y = _alternating(n)
+    X = rng.standard_normal((n, d)) + np.outer(y - 0.5, np.full(d, separation / math.sqrt(d)))
+    X[: 2 * (d + 1)] = np.repeat(np.eye(d + 1, d), 2, axis=0)
+    return _shuffled(rng, X, y)
+
+
+def ring(n: int = 200, noise: float = 0.1, random_state: Any = None) -> tuple[Array, Ints]:
+    """A disc of radius 1/2 (class 0) inside a circle of radius 1 (class 1), plus noise.
+
+    The points of the circle are evenly spaced. Without noise the disc therefore lies within
+    their hull, and no line separates the two; the feature ``|x|^2`` does.
+
+    >>> X, y = ring(n=20, noise=0, random_state=0)
+    >>> bool(np.all((np.linalg.norm(X, axis=1) > 0.75) == y))
+    True
+    """
+    n = _whole("n", n, 6, "three rows of each class")
+    noise = _number("noise", noise, 0.0)
+    rng = _generator(random_state)
+    y = _alternating(n)
+    radius = np.where(y == 1, 1.0, 0.5 * np.sqrt(rng.random(n)))
+    turn = rng.random(n)
+    turn[y == 1] = (np.arange(n // 2) + rng.random()) / (n // 2)
+    X = _polar(radius, turn) + noise * rng.standard_normal((n, 2))
+    return _shuffled(rng, X, y)
+
+
+def spirals(
+    n: int = 200, turns: float = 1.5, noise: float = 0.05, random_state: Any = None
+) -> tuple[Array, Ints]:
+    """Two spirals wound into each other, each the other turned by half a circle.
+
+    Without noise a row of class y at radius r, between 0.1 and 1, stands at ``turns * r + y / 2``
+    of a full circle.
+
+    >>> X, y = spirals(n=50, random_state=0)
+    >>> X.shape, np.bincount(y)
+    ((50, 2), array([25, 25]))
+    """
+    n = _whole("n", n, 2, "one row of each class")
+    turns = _number("turns", turns, 0.0, above=True)
+    noise = _number("noise", noise, 0.0)
+    rng = _generator(random_state)
+    y = _alternating(n)
+    radius = 0.1 + 0.9 * np.sqrt(rng.random(n))
+    X = _polar(radius, turns * radius + 0.5 * y) + noise * rng.standard_normal((n, 2))
+    return _shuffled(rng, X, y)
+
+
+def blobs(
+    k: int = 3, n: int = 300, d: int = 2, spread: float = 1.0, random_state: Any = None
+) -> tuple[Array, Ints]:
+    """k Gaussian clouds of standard deviation ``spread``, labelled 0 to k - 1.
+
+    Their centres stand on a circle in the first two features (on a line for d = 1), each 6
+    from the next, so that ``spread`` alone says how hard it is. Sizes differ by at most a row.
+
+    >>> X, y = blobs(k=4, n=10, spread=0, random_state=0)
+    >>> np.bincount(y), len(np.unique(X, axis=0))
+    (array([3, 3, 2, 2]), 4)
+    """
+    k, d = _whole("k", k, 2), _whole("d", d, 1)
+    n = _whole("n", n, k, f"one row of each of k={k} classes")
+    spread = _number("spread", spread, 0.0)
+    rng = _generator(random_state)
+    centres = np.zeros((k, d))
+    if d == 1:
+        centres[:, 0] = APART * np.arange(k)
+    else:
+        radius = 0.5 * APART / math.sin(math.pi / k)
+        centres[:, :2] = _polar(np.full(k, radius), np.arange(k) / k)
+    y = np.arange(n, dtype=np.int64) % k
+    return _shuffled(rng, centres[y] + spread * rng.standard_normal((n, d)), y)
+
+
+def sorted_by_class(n: int = 200, d: int = 2, random_state: Any = None) -> tuple[Array, Ints]:
+    """The clouds of ``overlapping`` at separation 2, all of class 0 before all of class 1.
+
+    A method that goes row by row in this order forgets the first class while it sees only the
+    second, and a test set cut from the end has one class: shuffle first.
+
+    >>> sorted_by_class(n=8, random_state=0)[1]
+    array([0, 0, 0, 0, 1, 1, 1, 1])
+    """
+    X, y = overlapping(n, d, 2.0, random_state)
+    order = np.argsort(y, kind="stable")
+    return X[order], y[order]
+
+
+def badly_scaled(
+    n: int = 200, d: int = 5, decades: float = 6, random_state: Any = None
+) -> tuple[Array, Ints]:
+    """The clouds of ``overlapping`` at separation 2, its features in very different units.
+
+    Their scales run evenly from ``10 ** (-decades / 2)`` to ``10 ** (decades / 2)``. Each says
+    as much about the class as any other, but no one step size suits them all.
+
+    >>> X, y = badly_scaled(random_state=0)
+    >>> np.log10(X.std(axis=0)[[0, -1]]).round(1)
+    array([-3.,  3.])
+    """
+    d = _whole("d", d, 2, "one feature at each end of the scale")
+    decades = _number("decades", decades, 0.0, 200.0)
+    X, y = overlapping(n, d, 2.0, random_state)
+    return X * 10.0 ** np.linspace(-decades / 2, decades / 2, d), y
+
+
+# ---- what they share ---------------------------------------------------------------------
+
+
+def _alternating(n: int) -> Ints:
+    return np.arange(n, dtype=np.int64) % 2
+
+
+def _unit(vector: Array) -> Array:
+    unit: Array = vector / np.linalg.norm(vector)
+    return unit
+
+
+def _polar(radius: Array, turn: Array) -> Array:
+    """Points of the plane, the angle in full circles."""
+    angle = 2.0 * np.pi * turn
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+def _shuffled(rng: np.random.Generator, X: Array, y: Ints) -> tuple[Array, Ints]:
+    order = rng.permutation(len(y))
+    return X[order], y[order]
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    """A Generator from an int, a Generator (itself), a RandomState or None."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    if not whole or random_state < 0:
+        raise ValueError(
+            f"random_state must be an int of at least 0, a numpy Generator or RandomState, or "
+            f"None, got {random_state!r}"
+        )
+    return np.random.default_rng(int(random_state))
+
+
+def _whole(name: str, value: Any, least: int, why: str = "") -> int:
+    wanted = f"{name} must be a whole number of at least {least}" + (f" ({why})" if why else "")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{wanted}, got {value!r}")
+    if value < least:
+        raise ValueError(f"{wanted}, got {value!r}")
+    return int(value)
+
+
+def _number(
+    name: str, value: Any, least: float, most: float = math.inf, *, above: bool = False
+) -> float:
+    wanted = f"{name} must be a finite number {'above' if above else 'of at least'} {least:g}"
+    if most < math.inf:
+        wanted += f" and at most {most:g}"
+    if isinstance(value, (bool, str)) or not np.isscalar(value):
+        raise TypeError(f"{wanted}, got {value!r}")
+    number = float(value)  # type: ignore[arg-type]
+    if not math.isfinite(number) or not least <= number <= most or (above and number == least):
+        raise ValueError(f"{wanted}, got {value!r}")
+    return number
