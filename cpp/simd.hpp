@@ -173,7 +173,8 @@ inline T exp_negative(T x) {
   rest = fma(power, splat<T>(-kLn2Low), rest);
   T sum = splat<T>(1.0 / 6227020800.0);
   for (const double term : kTerms) sum = fma(sum, rest, splat<T>(term));
-  return from_bits(bits(sum) + (bits(shifted) << 52));
+  const T result = from_bits(bits(sum) + (bits(shifted) << 52));
+  return select(x == x, result, x);  // the payload of a NaN would be added to its exponent
 }
 
 // log(1 + t) for 0 <= t <= 1, from log(1 + t) = 2 artanh(t / (2 + t)).

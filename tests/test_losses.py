@@ -96,3 +96,42 @@ def test_large_margins_do_not_overflow():
     for name in ("logistic", "hinge", "perceptron"):
         assert np.all(np.isfinite(get_loss(name).phi(huge)))
     np.testing.assert_array_equal(get_loss("tanh_squared").phi(huge), [4.0, 0.0])
+
+
+# ---- one test per row of the table of losses, by hand ------------------------------------
+
+
+def by_hand(name, margins, values, slopes):
+    loss = REGISTRY[name]()
+    np.testing.assert_allclose(loss.phi(np.array(margins)), values, rtol=1e-15)
+    if slopes is not None:
+        np.testing.assert_allclose(loss.slope(np.array(margins)), slopes, rtol=1e-14)
+
+
+def test_loss_zero_one():
+    by_hand("zero_one", [-2.0, 0.0, 1e-9, 2.0], [1, 1, 0, 0], None)
+
+
+def test_loss_perceptron():
+    by_hand("perceptron", [-2.0, 0.0, 1e-9, 2.0], [2, 0, 0, 0], [-1, -1, 0, 0])
+
+
+def test_loss_logistic():
+    by_hand("logistic", [0.0, np.log(3.0)], [np.log(2), np.log(4 / 3)], [-0.5, -0.25])
+
+
+def test_loss_squared():
+    by_hand("squared", [-1.0, 0.0, 1.0, 3.0], [4, 1, 0, 4], [-4, -2, 0, 4])
+
+
+def test_loss_tanh_squared():
+    half = np.arctanh(0.5)
+    by_hand("tanh_squared", [0.0, half, -half], [1, 0.25, 2.25], [-2, -0.75, -2.25])
+
+
+def test_loss_hinge():
+    by_hand("hinge", [-1.0, 0.0, 1.0, 3.0], [2, 1, 0, 0], [-1, -1, 0, 0])
+
+
+def test_loss_squared_hinge():
+    by_hand("squared_hinge", [-1.0, 0.0, 1.0, 3.0], [4, 1, 0, 0], [-4, -2, 0, 0])

@@ -6,7 +6,7 @@ penalty, a way to descend and data, each of which can be used by itself.
 
 from importlib.metadata import version as _version
 
-from . import losses, schedules
+from . import datasets, features, losses, schedules
 from .config import show_config
 from .data import ArraySource, Block, Source
 from .descend import Descent, gradient_descent
@@ -58,6 +58,8 @@ __all__ = [
     "StepDecay",
     "Stop",
     "Trace",
+    "datasets",
+    "features",
     "get_loss",
     "gradient_descent",
     "losses",

@@ -100,7 +100,7 @@ void online_by_hand(const Problem& p, OnlinePass& pass) {
     for (; pass.position < end; ++pass.position) {
       const int64_t i = pass.order ? pass.order[pass.position] : pass.position;
       const Real weight = pass.weight ? pass.weight[i] : 1, m = p.y[i] * score(p, i, w);
-      const Point point = loss_at(pass.loss, m);
+      const Point point = loss_at(LossId(pass.loss), m);
       pass.loss_sum += double(weight * point.value);
       pass.mistakes += double(m > 0 ? 0 : weight);
       if (weight * point.slope == 0) continue;
@@ -118,7 +118,7 @@ void online_by_hand(const Problem& p, OnlinePass& pass) {
 void batch_by_hand(const Problem& p, BatchPass& pass) {
   for (int64_t i = 0; i < p.n; ++i) {
     const Real weight = pass.weight ? pass.weight[i] : 1, m = p.y[i] * score(p, i, pass.w);
-    const Point point = weight == 0 ? Point{} : loss_at(pass.loss, m);
+    const Point point = weight == 0 ? Point{} : loss_at(LossId(pass.loss), m);
     pass.loss_sum += double(weight * point.value);
     pass.mistakes += double(m > 0 ? 0 : weight);
     if (pass.gradient) add_row(p, i, weight * point.slope * p.y[i], pass.gradient);
@@ -127,7 +127,7 @@ void batch_by_hand(const Problem& p, BatchPass& pass) {
 }
 
 constexpr LoopsFor<Problem> kByHand{
-    online_by_hand, batch_by_hand,
+    online_by_hand, batch_by_hand, nullptr, nullptr,  // two classes only
     [](const Problem& p, const double* w, int64_t k, double* out, ShouldStop) {
       for (int64_t i = 0; i < p.n * k; ++i) out[i] = score(p, i / k, w + i % k * (p.d + 1));
       return true;
@@ -140,8 +140,8 @@ constexpr LoopsFor<Problem> kByHand{
       for (int64_t i = 0; i < p.n; ++i) add_row(p, i, a[i] * score(p, i, v), out);
       return true;
     },
-    [](const Problem& p, const double* a, double* sum, double* squares, ShouldStop) {
-      for (int64_t at = 0; at < p.n * p.d; ++at) {
+    [](const Problem& p, const double* a, const double*, double* sum, double* squares, ShouldStop) {
+      for (int64_t at = 0; at < p.n * p.d; ++at) {  // without a shift, which sparse rows lack
         const double weight = a ? a[at / p.d] : 1, x = weight == 0 ? 0 : p.x[at];
         sum[at % p.d] += weight * x, squares[at % p.d] += weight * x * x;
       }
@@ -189,9 +189,9 @@ void test(const std::string& what, const Problem& p, Near near, const auto& run)
 void test_batch(const Problem& p, int loss, const double* weight, Near near = kClose) {
   test("batch, loss " + std::to_string(loss), p, near, [&](auto& loops, auto& rows) {
     Numbers slopes(p.d + 1, kFiller), bends(p.n);
-    BatchPass full{LossId(loss), p.y.data(), weight, p.w.data(), slopes.data(), bends.data(),
-                   never, 0, 0, false};
-    BatchPass bare{LossId(loss), p.y.data(), weight, p.w.data(), {}, {}, never, 0, 0, false};
+    BatchPass bare{loss, p.y.data(), {}, 1, weight, p.w.data(), {}, {}, never, 0, 0, false};
+    BatchPass full = bare;
+    full.gradient = slopes.data(), full.curvature = bends.data();
     loops.batch(rows, full);
     loops.batch(rows, bare);
     return join({full.loss_sum, full.mistakes, bare.loss_sum, bare.mistakes}, slopes, bends);
@@ -206,12 +206,12 @@ void test_products(const Problem& p, int64_t k, const double* weight) {
     loops.scores(rows, w.data(), k, scores.data(), never);
     loops.combine(rows, a.data(), k, sums.data(), never);
     loops.hessian_product(rows, p.weight.data(), p.w.data(), product.data(), never);
-    loops.moments(rows, weight, sum.data(), squares.data(), never);
+    loops.moments(rows, weight, nullptr, sum.data(), squares.data(), never);
     return join(scores, sums, product, sum, squares);
   });
 }
 
-// `decay` is 2 * step * l2 at the longest step; the bits of `code` turn the other options on and off.
+// `decay` is 2 * step * l2 at the longest step; the bits of `code` switch the other options.
 void test_online(const Problem& p, int loss, int batch, double decay, int code, Near near) {
   auto flag = [&](int bit) { return bool(code >> bit & 1); };
   // Small enough for the squared loss to descend; a power of two, so that sums may be exact.
@@ -229,7 +229,7 @@ void test_online(const Problem& p, int loss, int batch, double decay, int code, 
     std::vector<int64_t> log(count);
     double scale = 0.5, area = 0;  // half of the weights' size is in the scale from the start
     for (int64_t j = 0; j < p.d; ++j) v[j] *= 2;
-    OnlinePass pass{LossId(loss), p.y.data(), flag(1) ? p.weight.data() : nullptr,
+    OnlinePass pass{loss, p.y.data(), {}, 1, flag(1) ? p.weight.data() : nullptr,
                     flag(1) ? 0.5 : 1.0, flag(0) ? order.data() : nullptr, count, steps.data(),
                     flag(2), decay / (2 * step), batch, flag(3), flag(4) ? p.n / 2 : 1 << 30,
                     v.data(), &scale, flag(5) ? sum.data() : nullptr, lag.data(), &area,

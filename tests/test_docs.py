@@ -1,0 +1,35 @@
+"""Every class and test that the documents name exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import separatrix
+
+HERE = Path(__file__).parent
+ROWS = [
+    line
+    for line in (HERE.parent / "docs" / "lectures.md").read_text().splitlines()
+    if line.startswith("| ") and "`" in line
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split("|")[2].strip())
+def test_the_page_of_the_lectures(row):
+    *_, classes, tests, _ = row.split(" | ") if row.endswith("| ") else (row + " ").split("|")
+    for name in re.findall(r"`([\w.]+)`", classes):
+        found = separatrix
+        for part in name.split("."):
+            found = getattr(found, part)
+    for module, test in re.findall(r"`(test_\w+)\.(test_\w+)`", tests):
+        assert f"def {test}(" in (HERE / f"{module}.py").read_text()
+    assert "`test_" in tests
+
+
+def test_every_loss_of_the_registry_is_on_the_page():
+    page = "\n".join(ROWS)
+    for name in separatrix.losses.names():
+        assert f"| `{name}` |" in page
