@@ -10,7 +10,7 @@ from . import datasets, features, losses, schedules
 from .config import show_config
 from .data import ArraySource, Block, Source
 from .descend import Descent, gradient_descent
-from .estimators import LinearClassifier, LinearClassifierCV, Perceptron
+from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from .losses import Loss, MarginLoss, get_loss
 from .minimize import Info, Result, Stop, minimize
 from .objective import Objective
@@ -41,6 +41,7 @@ __all__ = [
     "GradientDescent",
     "Info",
     "InverseScaling",
+    "KernelPerceptron",
     "LeastSquares",
     "LinearClassifier",
     "LinearClassifierCV",

@@ -1,6 +1,7 @@
 """The scikit-learn face."""
 
 from .cv import LinearClassifierCV
+from .kernel import KernelPerceptron
 from .linear import LinearClassifier, Perceptron
 
-__all__ = ["LinearClassifier", "LinearClassifierCV", "Perceptron"]
+__all__ = ["KernelPerceptron", "LinearClassifier", "LinearClassifierCV", "Perceptron"]

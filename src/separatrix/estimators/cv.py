@@ -8,8 +8,6 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 
 from .. import leave_one_out
 from ..data import ArraySource
@@ -161,6 +159,8 @@ verbose
         self, plan: Plan, objective: Objective, X: Any, y: AnyArray
     ) -> Iterator[list[float]]:
         """Scores along the path, fold by fold."""
+        from sklearn.model_selection import check_cv  # a third of a second: not at import
+
         source = objective.source
         assert isinstance(source, ArraySource)
         weight = np.ones(len(y)) if source.weight is None else source.weight
@@ -204,6 +204,8 @@ verbose
                 return mean_score(self.scoring, loss, source.y[test], all_scores, weight[test])
 
             return score
+        from sklearn.metrics import check_scoring
+
         scorer = check_scoring(self, self.scoring)
         X_test = X.iloc[test] if hasattr(X, "iloc") else X[test]
 

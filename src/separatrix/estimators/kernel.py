@@ -59,13 +59,14 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         were, each with as many as it survived rows, counted from 1 at its creation (a score of
         0 is a vote for the larger of two classes, the first of more): as good as the average,
         and as slow to classify as there were updates. "auto": the last after a pass without
-        mistakes, else the average.
+        mistakes, else the average (see budget).
     budget : int or None
-        Most supports. A row beyond makes another one be forgotten, by the weights and by their
-        average: the one that is classified best without itself, as the others can best do
-        without it (of equal ones the oldest). The rules that come to mind first are worse:
-        the oldest support may be the most needed, and the smallest coefficients are mostly
-        equal. Not with "voted", whose vectors would still need every row they ever held.
+        Most supports. When a row would be one too many, the support with the smallest part of
+        the weights (``|a|^2 K(x, x)``; of equal ones the oldest) leaves, and its part is
+        projected on the remaining support most similar to it: to drop it outright, chosen by
+        this rule, by age or by margin, cost more accuracy in trials. Not with "average" and
+        "voted", which would still need every row that they ever held; "auto" is then the last
+        weights after a pass without mistakes, else those of the pass end with the fewest.
     cache_mb : float
         Memory for rows of the kernel matrix, in megabytes, of which the lately used are kept;
         at least one row. It changes the time, not the result.
@@ -79,7 +80,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     ----------
     embedding_strengths_ : array (n,), or (n, k) for k > 2 classes
         How often each row was a mistake; for more classes, signed: how often it was gained minus
-        how often it was lost by each class. Rows that a budget dropped keep their counts.
+        how often it was lost by each class. Supports that left keep their counts.
     support_ : array (n_support,)
         Rows with a coefficient; for "voted", rows that any of the weight vectors has.
     support_vectors_ : array or CSR matrix (n_support, d)
@@ -198,10 +199,11 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         parameters.callables("callbacks", self.callbacks)
         parameters.choice("keep", self.keep, ("auto", "last", "average", "voted"))
         parameters.number("cache_mb", self.cache_mb)
-        if parameters.whole("budget", self.budget, optional=True) and self.keep == "voted":
+        bound = parameters.whole("budget", self.budget, optional=True)
+        if bound and self.keep in ("average", "voted"):
             raise ValueError(
-                f"budget={self.budget!r} cannot be kept with keep='voted': its weight vectors "
-                "need every row that they ever held; use keep='average', or budget=None"
+                f"budget={self.budget!r} cannot be kept with keep={self.keep!r}: past weights "
+                "need every row that they ever held; use keep='auto' or 'last', or budget=None"
             )
         return Stop(
             max_iter=parameters.whole("max_iter", self.max_iter) or 1,
@@ -254,15 +256,16 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             int(rng.integers(2**62)),  # drawn as Perceptron does: one seed, one order of rows
             self.budget,
             logs=self.keep == "voted",
-            averages=self.keep in ("auto", "average"),
+            averages=self.keep in ("auto", "average") and self.budget is None,
         )
 
     def _keep(self, run: DualRun, rows: Matrix) -> None:
         """The model, from the last whole pass."""
         ended, counts = run.ended, run.ended.counts
-        averaged = self.keep == "average" or (self.keep == "auto" and self.stop_ != "no mistakes")
-        # Sums of whole numbers stay exact as long as they are not divided: that comes last.
-        kept, visits = (ended.sums, ended.visits) if averaged else (ended.coefficients, 1)
+        kept, visits = ended.coefficients, 1
+        if self.keep == "average" or (self.keep == "auto" and self.stop_ != "no mistakes"):
+            # Sums of whole numbers stay exact as long as they are not divided: that comes last.
+            kept, visits = (ended.sums, ended.visits) if self.budget is None else (ended.best, 1)
         in_use = counts if self.keep == "voted" else kept
         self.support_ = np.flatnonzero(in_use.any(axis=0))
         self.dual_coef_ = run.unit * kept[:, self.support_] / visits

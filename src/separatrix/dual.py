@@ -1,0 +1,320 @@
+"""The perceptron in the dual: weights as sums over rows, seen only through a kernel.
+
+The weights of column c are ``sum_i a[c, i] * phi(x_i)`` with the features phi of the kernel
+(K + 1: with a constant feature, the bias). One column for two classes, k for k > 2. Beside the
+coefficients ``a`` a run keeps the score of every training row, so that an update costs one row
+of the kernel matrix, whatever the number of supports; and since a score changes only by
+updates, the rows up to the next mistake are looked at in one go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from . import loops
+from .kernels import KernelRows
+from .schedules import Constant, Schedule, step_sizes
+from .solvers import Step
+from .typing import Array, Ints
+
+FIRST_LOOK = 32  # rows looked at for the next mistake; then twice as many, and so on
+TINY = 1e-300  # keeps a quotient finite where K(x, x) = 0
+LOOKAHEAD = 64  # rows looked at per kernel row that a block has room for
+
+
+class Rule(Protocol):
+    """What is a mistake, and which columns then gain or lose the row."""
+
+    columns: int
+
+    def violations(self, scores: Array, rows: Ints) -> Array:
+        """How wrong each row is, (m,), for scores (columns, m); a mistake unless below 0."""
+
+    def changes(self, scores: Array, row: int) -> tuple[tuple[int, int], ...]:
+        """Column and sign of each change by a mistaken row with these scores (columns,)."""
+
+
+class TwoClasses:
+    """``y * score <= 0`` is a mistake; the one column gains ``y`` times the row."""
+
+    columns: int = 1
+
+    def __init__(self, signs: Array) -> None:
+        self.signs = signs
+
+    def violations(self, scores: Array, rows: Ints) -> Array:
+        """Minus the margin."""
+        violations: Array = -self.signs[rows] * scores[0]
+        return violations
+
+    def changes(self, scores: Array, row: int) -> tuple[tuple[int, int], ...]:
+        """The label."""
+        return ((0, int(self.signs[row])),)
+
+
+class ManyClasses:
+    """A rival that reaches the true class is a mistake: that one gains, the best rival loses."""
+
+    def __init__(self, labels: Ints, columns: int) -> None:
+        self.labels, self.columns = labels, columns
+
+    def violations(self, scores: Array, rows: Ints) -> Array:
+        """Score of the best rival minus that of the true class."""
+        true, each = self.labels[rows], np.arange(len(rows))
+        of_true = scores[true, each]
+        rivals = scores.copy()
+        rivals[true, each] = -np.inf
+        violations: Array = rivals.max(axis=0) - of_true
+        return violations
+
+    def changes(self, scores: Array, row: int) -> tuple[tuple[int, int], ...]:
+        """True class and best rival, of equal ones the first."""
+        true = int(self.labels[row])
+        rivals = scores.copy()
+        rivals[true] = -np.inf
+        return (true, 1), (int(rivals.argmax()), -1)
+
+
+class Update(NamedTuple):
+    """One mistake: when (counting visits of rows from 1), which row, and what it changed."""
+
+    visit: int
+    row: int
+    size: float
+    changes: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Every weight vector there was, each with the number of rows that it survived."""
+
+    columns: int
+    updates: tuple[Update, ...]
+    survived: tuple[int, ...]
+
+    @classmethod
+    def of(cls, columns: int, updates: list[Update], visits: int) -> Votes:
+        """A vector lives from the visit that made it to the one before the next update."""
+        ends = [update.visit for update in updates[1:]] + [visits + 1]
+        survived = [end - update.visit for update, end in zip(updates, ends, strict=True)]
+        return cls(columns, tuple(updates), tuple(survived))
+
+    def count(self, kernel: Array, place: dict[int, int]) -> Array:
+        """Votes (columns, m) at m points, by kernel rows: row i is ``kernel[place[i]]``, (m,).
+
+        Two classes: the sum of the signs, a score of 0 for the larger; more: those for each.
+        """
+        m = kernel.shape[1]
+        scores, votes = np.zeros((self.columns, m)), np.zeros((self.columns, m))
+        everyone = np.arange(m)
+        for update, survived in zip(self.updates, self.survived, strict=True):
+            row = kernel[place[update.row]]
+            for column, sign in update.changes:
+                add(scores[column], sign * update.size, row)
+            if self.columns == 1:
+                np.add(votes, survived, out=votes, where=scores >= 0.0)
+            else:
+                votes[scores.argmax(axis=0), everyone] += survived
+        return 2.0 * votes - sum(self.survived) if self.columns == 1 else votes
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Where a run stood at the end of a pass; step sizes not yet multiplied in."""
+
+    coefficients: Array
+    """(columns, n): the last weights."""
+    sums: Array
+    """(columns, n): the weights after each visit, summed up."""
+    counts: Ints
+    """(columns, n): updates by each row, signed."""
+    best: Array
+    """(columns, n): with a budget, the weights of the pass end with the fewest mistakes."""
+    visits: int = 0
+    updates: int = 0
+
+
+@dataclass
+class DualRun:
+    """A run from zero over rows in the dual, pass by pass.
+
+    With a ``budget``, a row that is one support too many makes another one leave: the one whose
+    part of the weights is the smallest, ``|a|^2 K(x, x)``, of equal ones the oldest. Its part is
+    projected on the most similar remaining support, which costs two more kernel rows. Errors of
+    the weights show as mistakes and are mended; those of a sum of past weights would only
+    add up, so that with a budget there is no average. Instead the pass end with the fewest
+    mistakes is remembered: the scores of all rows are at hand, so that counting is free.
+    """
+
+    rule: Rule
+    rows: KernelRows
+    weight: Array
+    """Weight of each row; rows of weight 0 are as if absent."""
+    schedule: Schedule | Callable[[int], float]
+    shuffle: bool = True
+    seed: int = 0
+    budget: int | None = None
+    logs: bool = False
+    """Keep every update, for the votes."""
+    averages: bool = False
+    """Give the average with every step."""
+    log: list[Update] = field(default_factory=list)
+    passes: int = 0
+
+    def __post_init__(self) -> None:
+        self.present = np.flatnonzero(self.weight)
+        self.weight_sum = float(self.weight.sum())
+        self.factors = self.weight * (len(self.present) / self.weight_sum)
+        # A constant step only rescales: it is multiplied in at the end, away from rounding.
+        constant = isinstance(self.schedule, Constant)
+        self.unit = float(self.schedule(1)) if constant else 1.0
+        shape = self.rule.columns, len(self.weight)
+        self.scores, self.coefficients = np.zeros(shape), np.zeros(shape)
+        self.late = np.zeros(shape)  # what the sums lack, as every change came after the start
+        self.counts = np.zeros(shape, dtype=np.int64)
+        self.supports: dict[int, float] = {}  # in the order of their coming, with K(x, x)
+        self.repeats = constant and not self.shuffle and self.budget is None
+        self.fewest = np.inf
+        self.ended = Ended(self.coefficients, self.late, self.counts, self.coefficients)
+
+    @property
+    def norm(self) -> float:
+        """Norm of the weights in feature space; 0 where a kernel is no inner product."""
+        square = float(np.vdot(self.coefficients, self.scores))
+        return self.unit * np.sqrt(square) if not square < 0.0 else 0.0
+
+    def steps(self) -> Iterator[Step]:
+        """One pass after another."""
+        while True:
+            yield self._one_pass()
+
+    def _one_pass(self) -> Step:
+        order = self.present
+        if self.shuffle:
+            order = np.random.default_rng((self.seed, self.passes)).permutation(order)
+        visits = self.ended.visits
+        steps = step_sizes(self.schedule, visits + 1, len(order)) / self.unit
+        loss_sum = mistakes = 0.0
+        updated: list[int] = []
+        position, violation = self._next_mistake(order, 0)
+        while position < len(order):
+            if loops.stop_requested():
+                raise loops.Interrupted("the pass was asked to stop before its end")
+            row = int(order[position])
+            loss_sum += self.weight[row] * violation
+            mistakes += self.weight[row]
+            size = float(steps[position % len(steps)] * self.factors[row])
+            self._update(visits + position + 1, row, size, order, position)
+            updated.append(row)
+            position, violation = self._next_mistake(order, position + 1)
+        self.passes += 1
+        return self._step(visits + len(order), loss_sum, mistakes, updated)
+
+    def _next_mistake(self, order: Ints, position: int) -> tuple[int, float]:
+        """Position of the first mistake from here on, and how wrong it is."""
+        width = FIRST_LOOK
+        while position < len(order):
+            rows = order[position : position + width]
+            violations = self.rule.violations(self.scores[:, rows], rows)
+            wrong = np.logical_not(violations < 0.0)
+            first = int(wrong.argmax())
+            if wrong[first]:
+                return position + first, float(violations[first])
+            position, width = position + width, 2 * width
+        return len(order), 0.0
+
+    def _update(self, visit: int, row: int, size: float, order: Ints, position: int) -> None:
+        changes = self.rule.changes(self.scores[:, row], row)
+        kernel = self.rows.row(row, lambda: self._likely(order, position))
+        for column, sign in changes:
+            add(self.scores[column], sign * size, kernel)
+            self.coefficients[column, row] += sign * size
+            self.late[column, row] += (visit - 1) * sign * size
+            self.counts[column, row] += sign
+        if self.logs:
+            self.log.append(Update(visit, row, size, changes))
+        if self.budget is not None:
+            self.supports.setdefault(row, float(kernel[row]))
+            if len(self.supports) > self.budget:
+                self._hand_on_one_but(row)
+
+    def _likely(self, order: Ints, position: int) -> Ints:
+        """Rows that will be mistakes soon if nothing changes, in the order of the pass."""
+        ahead = np.concatenate([order[position:], order[:position]])
+        ahead = ahead[: LOOKAHEAD * self.rows.block]
+        wrong = np.logical_not(self.rule.violations(self.scores[:, ahead], ahead) < 0.0)
+        likely: Ints = ahead[wrong]
+        return likely
+
+    def _hand_on_one_but(self, newest: int) -> None:
+        """The support with the smallest part leaves it to the one most similar to it."""
+        rows = np.array([row for row in self.supports if row != newest])
+        squares = np.array([self.supports[row] for row in rows.tolist()])
+        leaving = int(rows[((self.coefficients[:, rows] ** 2).sum(axis=0) * squares).argmin()])
+        del self.supports[leaving]
+        kernel = self.rows.row(leaving, _nothing_likely)
+        heirs = np.array(list(self.supports))
+        squares = np.array(list(self.supports.values()))
+        cosines = np.abs(kernel[heirs]) / np.sqrt(np.maximum(squares, TINY))
+        heir = int(heirs[cosines.argmax()])
+        share = float(kernel[heir] / max(self.supports[heir], TINY))
+        part = self.coefficients[:, leaving].copy()
+        columns = np.flatnonzero(part).tolist()
+        for column in columns:
+            add(self.scores[column], -part[column], kernel)
+        self.coefficients[:, heir] += share * part
+        self.coefficients[:, leaving] = 0.0
+        kernel = self.rows.row(heir, _nothing_likely)
+        for column in columns:
+            add(self.scores[column], share * part[column], kernel)
+
+    def _step(self, visits: int, loss_sum: float, mistakes: float, updated: list[int]) -> Step:
+        """The end of a pass, and what an interrupted pass after it falls back to."""
+        coefficients = self.coefficients.copy()
+        self.ended = Ended(
+            coefficients, visits * coefficients - self.late, self.counts.copy(),
+            self._best(coefficients), visits, self.ended.updates + len(updated),
+        )  # fmt: skip
+        return Step(
+            self.unit * coefficients,
+            {"scores": self.unit * self.scores},
+            self.unit * loss_sum / self.weight_sum,
+            mistakes,
+            np.array(updated, dtype=np.int64),
+            len(updated),
+            average=self.unit * self.ended.sums / visits if self.averages else None,
+        )
+
+    def _best(self, coefficients: Array) -> Array:
+        """These, or those of an earlier pass end with no more mistakes."""
+        if self.budget is None:
+            return coefficients
+        violations = self.rule.violations(self.scores, np.arange(len(self.weight)))
+        mistakes = float(self.weight @ np.logical_not(violations < 0.0))
+        if mistakes < self.fewest:
+            self.fewest = mistakes
+            return coefficients
+        return self.ended.best
+
+    def votes(self) -> Votes:
+        """The ballot at the end of the last whole pass."""
+        return Votes.of(self.rule.columns, self.log[: self.ended.updates], self.ended.visits)
+
+
+def _nothing_likely() -> Ints:
+    """No other rows are worth computing along."""
+    return np.empty(0, dtype=np.int64)
+
+
+def add(total: Array, factor: float, row: Array) -> None:
+    """``total += factor * row``; the usual factors 1 and -1 without a product in between."""
+    if factor == 1.0:
+        total += row
+    elif factor == -1.0:
+        total -= row
+    else:
+        total += factor * row
