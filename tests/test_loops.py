@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from separatrix import loops
+from separatrix import layout, loops
 from separatrix.data.intake import check_rows
 from separatrix.losses import get_loss, names
 
@@ -23,7 +23,7 @@ def level(request):
     loops.use_level(before)
 
 
-def layout(X, name):
+def stored(X, name):
     if name == "dense32":
         return X.astype(np.float32)
     if name == "dense64":
@@ -31,7 +31,7 @@ def layout(X, name):
     csr = sp.csr_array(X.astype(np.float32) if name == "csr32" else X)
     if name == "csr64_long":
         csr.indices, csr.indptr = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
-    return loops.CsrRows(csr.data, csr.indices, csr.indptr, X.shape[1])
+    return layout.CsrRows(csr.data, csr.indices, csr.indptr, X.shape[1])
 
 
 def data(n, d, seed=0, integers=False):
@@ -48,7 +48,7 @@ def data(n, d, seed=0, integers=False):
 @pytest.mark.parametrize("kind", LAYOUTS)
 def test_batch_pass_equals_its_twin(level, kind, d):
     X, y, rng = data(300, d)
-    rows = layout(X, kind)
+    rows = stored(X, kind)
     W = rng.standard_normal((1, d + 1))
     weight = rng.integers(0, 3, 300).astype(float)
     for loss in LOSSES:
@@ -70,7 +70,7 @@ def test_batch_pass_equals_its_twin(level, kind, d):
 @pytest.mark.parametrize("loss", JOINT, ids=lambda loss: loss.name)
 def test_joint_losses_equal_their_twins(level, kind, k, loss):
     X, _, rng = data(300, 17)
-    rows = layout(X, kind)
+    rows = stored(X, kind)
     y = rng.integers(0, k, 300)
     weight = rng.integers(0, 3, 300).astype(float)
     W = rng.standard_normal((k, 18))
@@ -98,7 +98,7 @@ def test_joint_losses_equal_their_twins(level, kind, k, loss):
 @pytest.mark.parametrize("kind", LAYOUTS)
 def test_sums_equal_their_twins(level, kind):
     X, _, rng = data(700, 37)
-    rows = layout(X, kind)
+    rows = stored(X, kind)
     W = rng.standard_normal((3, 38))
     np.testing.assert_allclose(loops.scores(rows, W), loops.scores_twin(rows, W), atol=1e-12)
     for loop, twin, args, out in (
@@ -127,7 +127,7 @@ def test_sums_equal_their_twins(level, kind):
 @pytest.mark.parametrize("l2", [0.0, 1e-3, 0.4])
 def test_online_pass_equals_its_twin(level, kind, batch, l2):
     X, y, rng = data(60, 19)
-    rows = layout(X, kind)
+    rows = stored(X, kind)
     start = rng.standard_normal((1, 20))
     order = rng.permutation(60)[:50]
     weight = rng.integers(1, 4, 60).astype(float)
@@ -153,7 +153,7 @@ def test_online_pass_equals_its_twin(level, kind, batch, l2):
 @pytest.mark.parametrize("kind", LAYOUTS)
 def test_the_perceptron_is_exact_on_integers(level, kind):
     X, y, rng = data(200, 21, integers=True)
-    rows = layout(X, kind)
+    rows = stored(X, kind)
     order = rng.permutation(200)
     runs = []
     for run in (loops.online_pass, loops.online_pass_twin):
@@ -231,24 +231,24 @@ def test_rows_of_every_origin_are_read_without_a_copy():
     rows = check_rows(csr)
     assert np.shares_memory(rows.data, csr.data)
     assert np.shares_memory(rows.indices, csr.indices)
-    part = loops.part(rows, 1, 3)
+    part = layout.part(rows, 1, 3)
     assert np.shares_memory(part.indptr, csr.indptr)
-    np.testing.assert_array_equal(loops.dense(part), np.eye(3)[1:])
+    np.testing.assert_array_equal(layout.dense(part), np.eye(3)[1:])
     np.testing.assert_array_equal(loops.scores(part, np.array([[1.0, 2, 3, 4]]))[:, 0], [6, 7])
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)
 def test_picked_rows_are_those_rows(kind, rng):
     X, _, _ = data(50, 6)
-    rows = layout(X, kind)
+    rows = stored(X, kind)
     for at in (np.arange(10, 20), np.array([3, 7, 49]), np.array([], dtype=int)):
-        np.testing.assert_allclose(loops.dense(loops.pick(rows, at)), X[at], rtol=1e-7)
+        np.testing.assert_allclose(layout.dense(layout.pick(rows, at)), X[at], rtol=1e-7)
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)
 def test_no_rows_and_no_features(kind):
     for n, d in ((0, 3), (3, 0), (3, 3)):
-        rows = layout(np.zeros((n, d)), kind)
+        rows = stored(np.zeros((n, d)), kind)
         gradient = np.zeros((1, d + 1))
         loss, _ = loops.batch_pass(
             rows, np.ones(n), get_loss("hinge"), np.zeros((1, d + 1)), gradient=gradient

@@ -24,8 +24,8 @@ from separatrix import (
     get_loss,
     minimize,
 )
+from separatrix.frame import Frame
 from separatrix.losses import names
-from separatrix.objective import Frame
 
 IRIS, KINDS = load_iris(return_X_y=True)
 IRIS = StandardScaler().fit_transform(IRIS)

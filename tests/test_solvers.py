@@ -26,7 +26,7 @@ from separatrix import (
     get_loss,
 )
 from separatrix.data.intake import check_rows
-from separatrix.objective import Frame
+from separatrix.frame import Frame
 from separatrix.solvers import choose
 
 RUNS = [

@@ -9,10 +9,10 @@ from importlib.metadata import version as _version
 from . import datasets, features, losses, schedules
 from .config import show_config
 from .data import ArraySource, Block, Source
-from .descend import Descent, gradient_descent
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from .loop import Info, Stop
 from .losses import Loss, MarginLoss, get_loss
-from .minimize import Info, Result, Stop, minimize
+from .minimize import Descent, Result, gradient_descent, minimize
 from .objective import Objective
 from .penalties import L2
 from .schedules import Constant, InverseScaling, Pegasos, StepDecay

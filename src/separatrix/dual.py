@@ -17,6 +17,7 @@ import numpy as np
 
 from . import loops
 from .kernels import KernelRows
+from .loop import Geometry
 from .schedules import Constant, Schedule, step_sizes
 from .solvers import Step
 from .typing import Array, Ints
@@ -77,6 +78,32 @@ class ManyClasses:
         rivals = scores.copy()
         rivals[true] = -np.inf
         return (true, 1), (int(rivals.argmax()), -1)
+
+
+class FeatureSpace(Geometry):
+    """Lengths in feature space, ``|w|^2 = sum_i a_i s_i`` with scores s, which cost nothing.
+
+    What repeats in a cycle are the training scores: the coefficients of a run that goes in
+    circles still grow.
+    """
+
+    what = "scores"
+    remedy = "lower gamma, degree or learning_rate"
+
+    def norm(self, step: Step) -> float:
+        """Norm of the weights; 0 where a kernel is no inner product."""
+        square = float(np.vdot(step.weights, step.state["scores"]))
+        return float(np.sqrt(square)) if not square < 0.0 else 0.0
+
+    def distance(self, step: Step, before: Step) -> float:
+        """Norm of the difference."""
+        scores = step.state["scores"] - before.state["scores"]
+        return float(np.sqrt(max(0.0, float(np.vdot(step.weights - before.weights, scores)))))
+
+    def position(self, step: Step) -> Array:
+        """The training scores."""
+        scores: Array = step.state["scores"]
+        return scores
 
 
 class Update(NamedTuple):
@@ -180,12 +207,6 @@ class DualRun:
         self.repeats = constant and not self.shuffle and self.budget is None
         self.fewest = np.inf
         self.ended = Ended(self.coefficients, self.late, self.counts, self.coefficients)
-
-    @property
-    def norm(self) -> float:
-        """Norm of the weights in feature space; 0 where a kernel is no inner product."""
-        square = float(np.vdot(self.coefficients, self.scores))
-        return self.unit * np.sqrt(square) if not square < 0.0 else 0.0
 
     def steps(self) -> Iterator[Step]:
         """One pass after another."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .data.intake import check_rows
 from .estimators import parameters
-from .loops import CsrRows
+from .layout import CsrRows
 from .typing import AnyArray, Array, Ints
 
 BLOCK = 2**20  # numbers in a block: 8 MB

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from . import loops
+from . import layout, loops
 from .data import ArraySource
 from .data.pool import one_blas_thread
 from .losses import Joint, MarginLoss
@@ -42,7 +42,7 @@ def squared_scores(objective: Objective, l2s: Array) -> Array:
     side of the centred rows, serves every l2.
     """
     source, k = _source(objective), objective.shape[0]
-    n, d = loops.shape(source.X)
+    n, d = layout.shape(source.X)
     mean = objective.moments.mean if objective.intercept else np.zeros(d)
     (block,) = source.blocks()
     Y = targets(block, k)
@@ -67,10 +67,10 @@ def _eigen(
     source: ArraySource, mean: Array, Y: Array
 ) -> tuple[Callable[[slice], Array], Array, Array]:
     """Rows in the basis of principal directions, the squared lengths, and Y there."""
-    n, d = loops.shape(source.X)
+    n, d = layout.shape(source.X)
 
     def centred(at: slice) -> Array:
-        x: Array = loops.dense(loops.part(source.X, at.start, at.stop)) - mean
+        x: Array = layout.dense(layout.part(source.X, at.start, at.stop)) - mean
         return x
 
     pieces = [slice(start, min(start + ROWS, n)) for start in range(0, n, ROWS)]
@@ -102,7 +102,7 @@ def logistic_scores(objective: Objective, W: Array) -> Array:
             f"cv='loo' knows the squared loss and, for two classes, smooth ones; {loss.name!r} "
             f"with {len(source.classes)} classes is neither: use cv=5"
         )
-    n, d = loops.shape(source.X)
+    n, d = layout.shape(source.X)
     scores = loops.scores(source.X, W)[:, 0]
     slope, bend = loss.slope(source.y * scores) * source.y, loss.curvature(source.y * scores)
     frame = objective.frame
@@ -112,7 +112,7 @@ def logistic_scores(objective: Objective, W: Array) -> Array:
     for start in range(0, n, ROWS):
         at = slice(start, min(start + ROWS, n))
         z = np.ones((at.stop - start, d + 1))
-        z[:, :-1] = loops.dense(loops.part(source.X, start, at.stop)) - frame.mean
+        z[:, :-1] = layout.dense(layout.part(source.X, start, at.stop)) - frame.mean
         z[:, -1] *= objective.intercept
         z /= frame.scale
         leverage = np.sum((z @ inverse) * z, axis=1)

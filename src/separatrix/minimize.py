@@ -1,59 +1,27 @@
-"""The one training loop: stop rules, clock, callbacks, trace."""
+"""Minimise an objective with a solver; or any function by gradient descent."""
 
 from __future__ import annotations
 
-import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from . import loops
-from .interrupt import gentle_interrupt
+from .loop import Callback, Geometry, Loop, Rules, Stop
 from .objective import Objective
 from .pocket import Pocket
 from .progress import Progress, Silence
+from .schedules import LearningRate, as_schedule, step_sizes
 from .solvers import Solver, State, Step
 from .trace import Trace
 from .typing import AnyArray, Array
 
 KEEP = ("last", "best", "average", "auto")
-TINY = 1e-12  # below this J counts as 0
-ROUNDING = 4e-16  # J cannot be told more exactly
-OPTIMISM = 1e-3  # a solver's estimate of what remains is believed to within this factor
 
-
-@dataclass(frozen=True)
-class Info:
-    """What a callback is told beside the step."""
-
-    iteration: int
-    objective: float | None
-    mistakes: float | None
-    norm: float
-    seconds: float
-
-
-Callback = Callable[[Step, Info], "bool | None"]
-
-
-@dataclass(frozen=True)
-class Stop:
-    """When a run ends; None or False switches a rule off.
-
-    ``tol``: J changed by no more than ``tol * |J|``, **and** the weights barely moved or the
-    solver expects little more. The change of J alone proves nothing: descent on x^2 with step
-    1 jumps between -1 and 1 for ever and J never changes.
-    """
-
-    max_iter: int = 1000
-    no_mistakes: bool = False
-    tol: float | None = None
-    max_norm: float | None = None
-    patience: int | None = None
-    cycle: bool = True
-    """A proven cycle: only for solvers whose every pass is the same function of the weights."""
+# Steps in a row, each longer than the last, on which the function rose, or whichever way it went:
+# it will not come back.
+RISING, GROWING = 25, 200
 
 
 @dataclass
@@ -68,71 +36,6 @@ class Result:
     history: dict[str, AnyArray]
     objective: float | None
     """J as the last step tells it: where steps are fixed, before the step."""
-
-
-class _Rules:
-    """The stop rules with what they remember from pass to pass."""
-
-    def __init__(self, stop: Stop, start: Array) -> None:
-        self.stop = stop
-        self.before = start
-        self.objective: float | None = None
-        self.fewest = np.inf
-        self.stale = 0
-        # Brent's cycle finding: compare with one earlier point, renewed at powers of two.
-        self.landmark = start
-        self.distance, self.power = 0, 1
-
-    def verdict(self, step: Step, iteration: int, norm: float) -> str | None:
-        """Why to stop now, or None. The first rule that holds names the end."""
-        stop = self.stop
-        settled, cycled, stalled = self._settled(step), self._cycled(step), self._stalled(step)
-        self.before, self.objective = step.weights, step.objective
-        rules = (
-            (stop.no_mistakes and step.mistakes == 0.0, "no mistakes"),
-            (step.optimal, "optimal"),
-            (cycled, "cycle"),
-            (settled, "tol"),
-            (stop.max_norm is not None and norm > stop.max_norm, "max_norm"),
-            (stalled, "no progress"),
-            (iteration >= stop.max_iter, "max_iter"),
-        )
-        return next((name for holds, name in rules if holds), None)
-
-    def _settled(self, step: Step) -> bool:
-        tol, J, J_before = self.stop.tol, step.objective, self.objective
-        if tol is None or J is None or J_before is None:
-            return False
-        size = max(abs(J), TINY)
-        if not abs(J - J_before) <= max(tol, ROUNDING) * size:
-            return False
-        if step.remaining is not None:
-            return step.remaining <= max(OPTIMISM * tol, ROUNDING) * size
-        moved = float(np.linalg.norm(step.weights - self.before))
-        return bool(
-            moved <= step.pace * np.sqrt(tol) * max(float(np.linalg.norm(step.weights)), TINY)
-        )
-
-    def _cycled(self, step: Step) -> bool:
-        if not self.stop.cycle:
-            return False
-        if step.rows is None and np.array_equal(step.weights, self.before):
-            return False  # a step over all rows that moves nothing has arrived
-        if np.array_equal(step.weights, self.landmark):
-            return True
-        self.distance += 1
-        if self.distance == self.power:
-            self.landmark, self.distance, self.power = step.weights, 0, 2 * self.power
-        return False
-
-    def _stalled(self, step: Step) -> bool:
-        if self.stop.patience is None or step.mistakes is None:
-            return False
-        if step.mistakes < self.fewest:
-            self.fewest, self.stale = step.mistakes, 0
-        else:
-            self.stale += 1
-        return self.stale >= self.stop.patience
 
 
 def minimize(
@@ -173,100 +76,19 @@ def minimize(
         raise ValueError(f"keep={keep!r} needs a solver with average=True, got {solver!r}")
     start = np.zeros(objective.shape) if start is None else start
     steps = solver.steps(objective, start, np.random.default_rng(seed), state)
-    pocket = Pocket(objective) if keep in ("best", "auto") else None
     stop = replace(stop, cycle=stop.cycle and solver.repeats())
-    run = _Run(_Rules(stop, start), callbacks, trace, pocket, progress or Silence())
-    # Overflow is met below with an error that says what to do, not with NumPy's warning.
-    with gentle_interrupt(), np.errstate(over="ignore", invalid="ignore"):
-        try:
-            why = run.until_stopped(steps)
-        finally:
-            run.progress.close(run.line())
-    if run.step is None:
-        raise KeyboardInterrupt("interrupted before the end of the first pass")
-    if why == "interrupted":
-        warnings.warn(
-            f"interrupted after {len(run.infos)} passes: the model of the last whole pass is kept",
-            UserWarning,
-            stacklevel=2,
-        )
-    kept = kept_weights(objective, keep, run.step, why, pocket)
-    step = run.step
-    return Result(kept, step.weights, step.state, why, run.history(), step.objective)
+    pocket = Pocket(objective) if keep in ("best", "auto") else None
 
+    def observe(step: Step, why: str | None) -> None:
+        if trace is not None:
+            trace.record(step)
+        if pocket is not None and why != "no mistakes":
+            pocket.offer(step.weights)
 
-@dataclass
-class _Run:
-    """The loop itself, and what it has seen so far."""
-
-    rules: _Rules
-    callbacks: Sequence[Callback]
-    trace: Trace | None
-    pocket: Pocket | None
-    progress: Progress
-    step: Step | None = None
-    infos: list[Info] = field(default_factory=list)
-    seconds: float = 0.0
-
-    def until_stopped(self, steps: Iterator[Step]) -> str:
-        """Take steps until there is a reason not to, and return it."""
-        why: str | None = None
-        while why is None:
-            began = time.perf_counter()
-            try:
-                self.step = step = next(steps)
-                why = self._take(step)
-                self.seconds += time.perf_counter() - began
-                self.infos[-1] = info = replace(self.infos[-1], seconds=self.seconds)
-                self.progress.show(self.line())
-                asked = [bool(callback(step, info)) for callback in self.callbacks]
-            except loops.Interrupted:
-                return "interrupted"
-            if why is None and any(asked):
-                why = "callback"
-            if why is None and loops.stop_requested():
-                why = "interrupted"
-        return why
-
-    def _take(self, step: Step) -> str | None:
-        iteration = len(self.infos) + 1
-        largest = float(np.abs(step.weights).max())
-        norm = largest and largest * float(np.linalg.norm(step.weights / largest))
-        if not np.isfinite(largest):
-            raise ValueError(
-                f"the weights overflowed floating point in pass {iteration}: the step is too large "
-                "for this data; scale the features (e.g. with sklearn's StandardScaler) or lower "
-                "learning_rate"
-            )
-        self.infos.append(Info(iteration, step.objective, step.mistakes, norm, self.seconds))
-        why = self.rules.verdict(step, iteration, norm)
-        if self.trace is not None:
-            self.trace.record(step)
-        if self.pocket is not None and why != "no mistakes":
-            self.pocket.offer(step.weights)
-        return why
-
-    def line(self) -> str:
-        """Where the run is, in one line."""
-        if not self.infos:
-            return "no pass ended"
-        info = self.infos[-1]
-        known = (("objective", info.objective), ("mistakes", info.mistakes), ("|W|", info.norm))
-        values = ", ".join(f"{name} {value:.6g}" for name, value in known if value is not None)
-        return f"pass {info.iteration}: {values}, {info.seconds:.1f} s"
-
-    def history(self) -> dict[str, AnyArray]:
-        """One entry per pass."""
-        missing = float("nan")
-        return {
-            "pass": np.array([info.iteration for info in self.infos]),
-            "objective": np.array([missing if i.objective is None else i.objective
-                                   for i in self.infos]),
-            "mistakes": np.array([missing if i.mistakes is None else i.mistakes
-                                  for i in self.infos]),
-            "norm": np.array([info.norm for info in self.infos]),
-            "seconds": np.array([info.seconds for info in self.infos]),
-        }  # fmt: skip
+    loop = Loop(Rules(stop, start, Geometry()), callbacks, [observe], progress or Silence())
+    step, why = loop.train(steps)
+    kept = kept_weights(objective, keep, step, why, pocket)
+    return Result(kept, step.weights, step.state, why, loop.history(), step.objective)
 
 
 def kept_weights(
@@ -281,3 +103,121 @@ def kept_weights(
     if keep == "best" or step.average is None:
         return best
     return step.average if objective.mistakes_of(step.average[None])[0] <= fewest else best
+
+
+# ---- any function ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where gradient descent went, and how it ended."""
+
+    x: Any
+    stop: str
+    path: Array = field(repr=False)
+    """Every point from the start on, one per row."""
+    values: Array = field(repr=False)
+    """The function at each of them."""
+
+
+def gradient_descent(
+    function: Callable[[Any], float],
+    gradient: Callable[[Any], Any],
+    start: Any,
+    *,
+    learning_rate: LearningRate = 0.1,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+) -> Descent:
+    """Follow ``x <- x - step * gradient(x)`` from ``start``, a number or an array.
+
+    ``stop`` says how it ended: ``"converged"`` (the function changes by no more than
+    ``tol * max(1, |f|)`` and the point barely moves), ``"oscillating"`` (it is back where it
+    was two steps ago), ``"diverging"`` (its steps grow longer and longer while the function
+    rises, or for very long, or the function is no longer finite) or ``"max_iter"``. What it
+    converges to is a stationary point of the basin
+    it started in, not always the lowest.
+
+    >>> def run(step):
+    ...     return gradient_descent(lambda x: x**2, lambda x: 2 * x, -1, learning_rate=step)
+    >>> run(1.0), run(0.4).stop, run(1.1).stop
+    (Descent(x=-1.0, stop='oscillating'), 'converged', 'diverging')
+    """
+    if isinstance(tol, bool) or not isinstance(tol, (int, float)) or not tol >= 0.0:
+        raise ValueError(f"tol must be a number and not negative, got {tol!r}")
+    if isinstance(max_iter, bool) or not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
+        raise ValueError(f"max_iter must be a whole number of 1 or more, got {max_iter!r}")
+    try:
+        x = np.array(start, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"start must be a number or an array of numbers, got {start!r}") from None
+    if not np.all(np.isfinite(x)):
+        raise ValueError(f"start must be finite, got {start!r}")
+    schedule = as_schedule(learning_rate)
+    path, values = [x], [_value(function, x)]
+    rising = growing = 0
+    stop = "max_iter"
+    with np.errstate(over="ignore", invalid="ignore"):
+        for t in range(1, int(max_iter) + 1):
+            g = np.asarray(gradient(_point(x.copy())), dtype=float)
+            if g.shape != x.shape:
+                raise ValueError(
+                    f"gradient returned an array of shape {g.shape}, expected {x.shape}, "
+                    "the shape of start"
+                )
+            x = x - step_sizes(schedule, t, 1)[0] * g
+            path.append(x)
+            values.append(_value(function, x) if np.all(np.isfinite(x)) else np.inf)
+            growing = growing + 1 if len(path) > 2 and _length(path) > _length(path, 1) else 0
+            rising = rising + 1 if growing and values[-1] > values[-2] else 0
+            if rising >= RISING or growing >= GROWING or not np.isfinite(values[-1]):
+                stop = "diverging"
+            elif _oscillates(path, tol):
+                stop = "oscillating"
+            elif _settled(path, values, tol):
+                stop = "converged"
+            else:
+                continue
+            break
+    return Descent(_point(x), stop, np.array(path), np.array(values))
+
+
+def _point(x: Array) -> Any:
+    """A number if the start was one."""
+    return float(x) if x.ndim == 0 else x
+
+
+def _value(function: Callable[[Any], float], x: Array) -> float:
+    try:
+        value = np.asarray(function(_point(x.copy())), dtype=float)
+    except OverflowError:  # Python's numbers raise where NumPy's become infinite
+        return np.inf
+    if value.size != 1:
+        raise ValueError(
+            f"function returned an array of shape {value.shape}, expected a single number"
+        )
+    return float(value.reshape(()))
+
+
+def _length(path: list[Array], steps_ago: int = 0) -> float:
+    end = len(path) - steps_ago
+    return float(np.linalg.norm(path[end - 1] - path[end - 2]))
+
+
+def _oscillates(path: list[Array], tol: float) -> bool:
+    """Back at the point of two steps ago, having been elsewhere."""
+    if len(path) < 3:
+        return False
+    moved, back = _length(path), float(np.linalg.norm(path[-1] - path[-3]))
+    return moved > 0.0 and back <= min(tol, 1e-8) * moved
+
+
+def _settled(path: list[Array], values: list[float], tol: float) -> bool:
+    """A small change of the function alone is no convergence: it must hardly move either.
+
+    Nor while steps grow: near the start of a slow escape both are small.
+    """
+    if len(path) < 3 or _length(path) > _length(path, 1):
+        return False
+    flat = abs(values[-1] - values[-2]) <= tol * max(1.0, abs(values[-1]))
+    return flat and _length(path) <= np.sqrt(tol) * max(1.0, float(np.linalg.norm(path[-1])))

@@ -15,16 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import loops
+from . import layout, loops
 from .data import Block, Source
 from .data.pool import one_blas_thread
-from .loops import Rows
+from .frame import GRAM_ROWS, Frame, Moments, gram
 from .losses import Joint, Loss, MarginLoss
 from .penalties import L2
 from .typing import Array
 
 SAMPLE_ROWS = 4096
-HESSIAN_ROWS = 512  # rows converted to float64 at a time
 
 
 class Evaluation(NamedTuple):
@@ -33,18 +32,6 @@ class Evaluation(NamedTuple):
     value: float
     gradient: Array
     mistakes: float
-
-
-class Moments(NamedTuple):
-    """Weighted mean and standard deviation of every feature."""
-
-    mean: Array
-    deviation: Array
-
-    @property
-    def mean_square(self) -> float:
-        """Weighted mean of |x|^2."""
-        return float(np.sum(self.mean**2 + self.deviation**2))
 
 
 @dataclass(frozen=True)
@@ -132,7 +119,7 @@ class Objective:
 
     def _one_blas_thread(self) -> AbstractContextManager[object]:
         """Threads work on blocks; BLAS's own would change bits."""
-        rows = min(self.source.n_rows, HESSIAN_ROWS)
+        rows = min(self.source.n_rows, GRAM_ROWS)
         return one_blas_thread(rows * self.shape[1] ** 2)
 
     def hessian_product(self, W: Array, V: Array) -> Array:
@@ -200,31 +187,6 @@ class Objective:
         return Frame(mean, np.append(scale, np.sqrt(bend)))
 
 
-@dataclass(frozen=True)
-class Frame:
-    """Variables ``u = scale * w``, ``beta = b + w.mean`` in place of the weights.
-
-    In them the curvature of J is about 1 in every direction that a feature stands for, however
-    features are scaled or shifted; J itself is unchanged. Costs O(d), and sparse rows stay
-    sparse.
-    """
-
-    mean: Array
-    scale: Array
-
-    def gradient(self, gradient: Array) -> Array:
-        """A derivative by the weights as one by the variables."""
-        g = gradient.copy()
-        g[:, :-1] -= g[:, -1:] * self.mean
-        return g / self.scale
-
-    def direction(self, direction: Array) -> Array:
-        """A direction in the variables as one of the weights."""
-        v = direction / self.scale
-        v[:, -1] -= v[:, :-1] @ self.mean
-        return v
-
-
 # Parts of a sum, one block each: module-level functions, so that they can be sent to a worker.
 
 
@@ -262,7 +224,7 @@ def _sample(block: Block, share: float) -> Block:
     chosen = np.random.default_rng(block.start).choice(n, max(1, round(share * n)), False)
     chosen.sort()
     weight = None if block.weight is None else block.weight[chosen]
-    return Block(loops.pick(block.X, chosen), block.y[chosen], weight, block.start)
+    return Block(layout.pick(block.X, chosen), block.y[chosen], weight, block.start)
 
 
 def _products(block: Block, frame: Frame, share: float) -> tuple[Array, float]:
@@ -301,24 +263,6 @@ def _curvature(block: Block, loss: Loss, scores: Array, a: int, b: int) -> Array
     return entry if block.weight is None else np.where(block.weight, block.weight * entry, 0.0)
 
 
-def gram(rows: Rows, weight: Array, frame: Frame) -> Array:
-    """``Z' diag(weight) Z`` for the rows Z = (x - mean, 1) / scale, a few at a time in float64."""
-    n, d = loops.shape(rows)
-    total = np.zeros((d + 1, d + 1))
-    symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
-    for start in range(0, n, HESSIAN_ROWS):
-        c = weight[start : start + HESSIAN_ROWS, None]
-        z = np.ones((len(c), d + 1))
-        np.subtract(loops.dense(loops.part(rows, start, start + len(c))), frame.mean, out=z[:, :-1])
-        z /= frame.scale
-        if symmetric:
-            z *= np.sqrt(c)
-            total += z.T @ z
-        else:
-            total += (c * z).T @ z
-    return total
-
-
 def _hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Array]:
     product = np.zeros_like(V)
     scores = loops.scores(block.X, W)
@@ -348,13 +292,13 @@ def _label_sum(block: Block, k: int) -> tuple[Array]:
         coefficients = np.where(block.y[:, None] == np.arange(k), k - 1.0, -1.0)
     if block.weight is not None:
         coefficients *= block.weight[:, None]
-    total = np.zeros((k, loops.shape(block.X)[1] + 1))
+    total = np.zeros((k, layout.shape(block.X)[1] + 1))
     loops.combine(block.X, coefficients, total)
     return (total,)
 
 
 def _moments(block: Block, shift: Array | None) -> tuple[Array, Array]:
-    d = loops.shape(block.X)[1]
+    d = layout.shape(block.X)[1]
     total, squares = np.zeros(d), np.zeros(d)
     loops.moments(block.X, block.weight, shift, total, squares)
     return total, squares

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import loops
-from ..loops import CsrRows, Rows
+from .. import layout, loops
+from ..layout import CsrRows, Rows
 from ..typing import AnyArray, Array, Ints
 from .pool import n_threads, ordered_sum
 from .source import Block, Source
@@ -21,7 +21,7 @@ MOST_BLOCKS = 64
 class ArraySource(Source):
     """Rows, labels and weights in arrays, never copied.
 
-    ``X`` is C-contiguous float32 or float64, or :class:`separatrix.loops.CsrRows`.
+    ``X`` is C-contiguous float32 or float64, or :class:`separatrix.layout.CsrRows`.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class ArraySource(Source):
     ) -> None:
         self.X, self.y, self.weight, self.classes = X, y, weight, classes
         self.n_jobs = n_jobs
-        self.n_features = loops.shape(X)[1]
+        self.n_features = layout.shape(X)[1]
 
     @cached_property
     def present(self) -> Ints | None:
@@ -79,7 +79,7 @@ class ArraySource(Source):
         size = max(1, int(BLOCK_BYTES / max(row_bytes, 1)), -(-n // MOST_BLOCKS))
         return [
             Block(
-                loops.part(self.X, start, start + size),
+                layout.part(self.X, start, start + size),
                 self.y[start : start + size],
                 None if self.weight is None else self.weight[start : start + size],
                 start,
@@ -98,11 +98,11 @@ class ArraySource(Source):
 
 def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
     """Scores (n, k) of rows that have no labels."""
-    n = loops.shape(X)[0]
+    n = layout.shape(X)[0]
     out = np.empty((n, len(W)))
 
     def part(block: Block) -> tuple[Any, ...]:
-        stop = block.start + loops.shape(block.X)[0]
+        stop = block.start + layout.shape(block.X)[0]
         loops.scores(block.X, W, out[block.start : stop])
         return ()
 

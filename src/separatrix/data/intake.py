@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..loops import CsrRows, Rows
+from ..layout import CsrRows, Rows
 from ..typing import AnyArray, Array
 from .arrays import ArraySource
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..loops import Rows
+from ..layout import Rows
 from ..typing import AnyArray, Array, Ints
 
 

@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data import ArraySource
 from ..data.arrays import scores
 from ..data.intake import check_classes, check_labels, check_rows, labelled_source
+from ..loop import Stop
 from ..losses import Loss
-from ..minimize import Result, Stop, minimize
+from ..minimize import Result, minimize
 from ..objective import Objective
 from ..penalties import L2
 from ..progress import progress_line

@@ -12,8 +12,9 @@ import numpy as np
 from .. import leave_one_out
 from ..data import ArraySource
 from ..data.arrays import scores
+from ..loop import Callback
 from ..losses import Loss
-from ..minimize import Callback, minimize
+from ..minimize import minimize
 from ..objective import Objective
 from ..penalties import L2
 from ..solvers import Solver, choose

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +13,9 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.intake import check_labels, class_weights
-from ..dual import DualRun, ManyClasses, TwoClasses, Votes
-from ..dual_loop import DualLoop
+from ..dual import DualRun, FeatureSpace, ManyClasses, TwoClasses, Votes
 from ..kernels import NAMES, Kernel, KernelRows, Linear, Matrix, Precomputed, get_kernel
-from ..minimize import Callback, Stop
+from ..loop import Callback, Loop, Rules, Stop
 from ..progress import progress_line
 from ..schedules import LearningRate, as_schedule
 from ..typing import AnyArray, Array, Ints
@@ -183,8 +183,10 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         kernel = self._checked_kernel(rows)
         classes, numbers = np.unique(labels, return_inverse=True)
         run = self._run(kernel, rows, classes, numbers, labels)
-        loop = DualLoop(run, stop, self.callbacks, progress_line(self.verbose))
-        why = loop.train()
+        stop = replace(stop, cycle=run.repeats)
+        rules = Rules(stop, run.scores.copy(), FeatureSpace())
+        loop = Loop(rules, self.callbacks, progress=progress_line(self.verbose))
+        _, why = loop.train(run.steps())
         # Only now, when nothing can fail any more: an earlier fit stays whole until then.
         validate_data(self, X, skip_check_array=True)
         self.classes_, self._kernel, self._bias = classes, kernel, run.rows.bias

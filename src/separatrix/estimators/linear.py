@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
+from ..loop import Callback, Stop
 from ..losses import Loss, PerceptronLoss
-from ..minimize import Callback, Result, Stop
+from ..minimize import Result
 from ..objective import Objective
 from ..schedules import LearningRate, as_schedule
 from ..solvers import BatchPerceptron, Rosenblatt, Solver

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
+from ..loop import Stop
 from ..losses import Loss, PerceptronLoss, get_loss
-from ..minimize import Stop
 from ..objective import Objective
 from ..solvers import GradientDescent, Solver, choose
 from ..typing import Array

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..loops import CsrRows
+from ..layout import CsrRows
 from ..objective import Objective
 from .base import Solver
 from .descent import GradientDescent

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, lsmr
 
-from .. import loops
+from .. import layout, loops
 from ..data import Block
 from ..data.pool import one_blas_thread
 from ..losses import Columns, Loss, Squared
@@ -64,7 +64,7 @@ class LeastSquares(Solver):
 
     def _direct(self, objective: Objective) -> bool:
         n, d = objective.source.n_rows, objective.source.n_features
-        sparse = isinstance(getattr(objective.source, "X", None), loops.CsrRows)
+        sparse = isinstance(getattr(objective.source, "X", None), layout.CsrRows)
         filled = min(n, ROWS + 2 * d) * d
         return min(n, d) <= self.direct_size and not (sparse and filled > MOST_FILLED)
 
@@ -111,7 +111,7 @@ def factored(objective: Objective) -> Array:
             at = slice(start, min(start + ROWS, n))
             root = np.sqrt(weight[at] / objective.source.weight_sum)
             x = np.empty((len(root), d + k))
-            x[:, :d] = loops.dense(loops.part(block.X, at.start, at.stop)) - mean
+            x[:, :d] = layout.dense(layout.part(block.X, at.start, at.stop)) - mean
             x[:, d:] = y[at] - target
             triangle = np.concatenate([triangle, x * root[:, None]])
             if len(triangle) > 2 * (d + k):

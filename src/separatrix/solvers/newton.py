@@ -9,7 +9,8 @@ import numpy as np
 import scipy.linalg
 
 from ..data.pool import one_blas_thread
-from ..objective import Evaluation, Frame, Objective
+from ..frame import Frame
+from ..objective import Evaluation, Objective
 from ..typing import Array
 from .base import Solver, State, Step
 

@@ -1,0 +1,71 @@
+"""Variables in which features are centred and of one scale, and sums of products in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from . import layout
+from .layout import Rows
+from .typing import Array
+
+GRAM_ROWS = 512  # rows converted to float64 at a time
+
+
+class Moments(NamedTuple):
+    """Weighted mean and standard deviation of every feature."""
+
+    mean: Array
+    deviation: Array
+
+    @property
+    def mean_square(self) -> float:
+        """Weighted mean of |x|^2."""
+        return float(np.sum(self.mean**2 + self.deviation**2))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Variables ``u = scale * w``, ``beta = b + w.mean`` in place of the weights.
+
+    In them the curvature of J is about 1 in every direction that a feature stands for, however
+    features are scaled or shifted; J itself is unchanged. Costs O(d), and sparse rows stay
+    sparse.
+    """
+
+    mean: Array
+    scale: Array
+
+    def gradient(self, gradient: Array) -> Array:
+        """A derivative by the weights as one by the variables."""
+        g = gradient.copy()
+        g[:, :-1] -= g[:, -1:] * self.mean
+        return g / self.scale
+
+    def direction(self, direction: Array) -> Array:
+        """A direction in the variables as one of the weights."""
+        v = direction / self.scale
+        v[:, -1] -= v[:, :-1] @ self.mean
+        return v
+
+
+def gram(rows: Rows, weight: Array, frame: Frame) -> Array:
+    """Z.T diag(weight) Z for the rows Z = (x - mean, 1) / scale, a few at a time in float64."""
+    n, d = layout.shape(rows)
+    total = np.zeros((d + 1, d + 1))
+    symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
+    for start in range(0, n, GRAM_ROWS):
+        c = weight[start : start + GRAM_ROWS, None]
+        z = np.ones((len(c), d + 1))
+        np.subtract(
+            layout.dense(layout.part(rows, start, start + len(c))), frame.mean, out=z[:, :-1]
+        )
+        z /= frame.scale
+        if symmetric:
+            z *= np.sqrt(c)
+            total += z.T @ z
+        else:
+            total += (c * z).T @ z
+    return total

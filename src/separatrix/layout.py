@@ -1,0 +1,58 @@
+"""How rows are stored: dense arrays, or compressed sparse rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .typing import AnyArray, Array, Ints
+
+
+class CsrRows(NamedTuple):
+    """Sparse rows. ``indptr`` may be a slice of a larger matrix's, so a block is no copy."""
+
+    data: AnyArray
+    indices: AnyArray
+    indptr: AnyArray
+    n_features: int
+
+
+Rows = AnyArray | CsrRows
+
+
+def shape(rows: Rows) -> tuple[int, int]:
+    """Number of rows and of features."""
+    if isinstance(rows, CsrRows):
+        return len(rows.indptr) - 1, rows.n_features
+    return rows.shape[0], rows.shape[1]
+
+
+def part(rows: Rows, start: int, stop: int) -> Rows:
+    """Rows start, ..., stop - 1 without copying them."""
+    if isinstance(rows, CsrRows):
+        return rows._replace(indptr=rows.indptr[start : stop + 1])
+    return rows[start:stop]
+
+
+def pick(rows: Rows, at: Ints) -> Rows:
+    """A copy of some rows, in the order given; increasing runs of dense rows are no copy."""
+    if not isinstance(rows, CsrRows):
+        if len(at) and at[-1] - at[0] == len(at) - 1 and np.all(np.diff(at) == 1):
+            return rows[at[0] : at[-1] + 1]
+        return rows[at]
+    sizes = np.diff(rows.indptr)[at]
+    indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(rows.indptr.dtype)
+    entries = np.repeat(rows.indptr[at] - indptr[:-1], sizes) + np.arange(indptr[-1])
+    return CsrRows(rows.data[entries], rows.indices[entries], indptr, rows.n_features)
+
+
+def dense(rows: Rows) -> Array:
+    """The rows as a float64 array: for blocks, never for the whole."""
+    if not isinstance(rows, CsrRows):
+        return rows.astype(np.float64, copy=False)
+    n, d = shape(rows)
+    out = np.zeros((n, d))
+    at = slice(rows.indptr[0], rows.indptr[-1])
+    out[np.repeat(np.arange(n), np.diff(rows.indptr)), rows.indices[at]] = rows.data[at]
+    return out

@@ -1,0 +1,227 @@
+"""The one training loop: stop rules, clock, callbacks, history, Ctrl-C."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from . import loops
+from .interrupt import gentle_interrupt
+from .progress import Progress, Silence
+from .solvers import Step
+from .typing import AnyArray, Array
+
+TINY = 1e-12  # below this J counts as 0
+ROUNDING = 4e-16  # J cannot be told more exactly
+OPTIMISM = 1e-3  # a solver's estimate of what remains is believed to within this factor
+
+
+@dataclass(frozen=True)
+class Info:
+    """What a callback is told beside the step."""
+
+    iteration: int
+    objective: float | None
+    mistakes: float | None
+    norm: float
+    seconds: float
+
+
+Callback = Callable[[Step, Info], "bool | None"]
+Observer = Callable[[Step, "str | None"], None]
+"""Sees every step, and why the run ends with it, if it does."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When a run ends; None or False switches a rule off.
+
+    ``tol``: J changed by no more than ``tol * |J|``, **and** the weights barely moved or the
+    solver expects little more. The change of J alone proves nothing: descent on x^2 with step
+    1 jumps between -1 and 1 for ever and J never changes.
+    """
+
+    max_iter: int = 1000
+    no_mistakes: bool = False
+    tol: float | None = None
+    max_norm: float | None = None
+    patience: int | None = None
+    cycle: bool = True
+    """A proven cycle: only for solvers whose every pass is the same function of the weights."""
+
+
+class Geometry:
+    """How long weights are, how far apart, and what repeats when a run goes in circles."""
+
+    what = "weights"
+    remedy = "lower learning_rate"
+
+    def norm(self, step: Step) -> float:
+        """Length of the weights, without overflow of their squares."""
+        largest = float(np.abs(step.weights).max())
+        if not 0.0 < largest < np.inf:
+            return largest
+        return largest * float(np.linalg.norm(step.weights / largest))
+
+    def distance(self, step: Step, before: Step) -> float:
+        """How far a step went."""
+        return float(np.linalg.norm(step.weights - before.weights))
+
+    def position(self, step: Step) -> Array:
+        """What, seen again bit for bit, proves that the run repeats itself."""
+        return step.weights
+
+
+class Rules:
+    """The stop rules with what they remember from pass to pass."""
+
+    def __init__(self, stop: Stop, start: Array, geometry: Geometry) -> None:
+        self.stop, self.geometry = stop, geometry
+        self.before: Step | None = None
+        self.fewest = np.inf
+        self.stale = 0
+        # Brent's cycle finding: compare with one earlier point, renewed at powers of two.
+        self.landmark = start
+        self.distance, self.power = 0, 1
+
+    def verdict(self, step: Step, info: Info) -> str | None:
+        """Why to stop now, or None. The first rule that holds names the end."""
+        stop = self.stop
+        settled, cycled, stalled = self._settled(step), self._cycled(step), self._stalled(step)
+        self.before = step
+        rules = (
+            (stop.no_mistakes and step.mistakes == 0.0, "no mistakes"),
+            (step.optimal, "optimal"),
+            (cycled, "cycle"),
+            (settled, "tol"),
+            (stop.max_norm is not None and info.norm > stop.max_norm, "max_norm"),
+            (stalled, "no progress"),
+            (info.iteration >= stop.max_iter, "max_iter"),
+        )
+        return next((name for holds, name in rules if holds), None)
+
+    def _settled(self, step: Step) -> bool:
+        tol, J, before = self.stop.tol, step.objective, self.before
+        if tol is None or J is None or before is None or before.objective is None:
+            return False
+        size = max(abs(J), TINY)
+        if not abs(J - before.objective) <= max(tol, ROUNDING) * size:
+            return False
+        if step.remaining is not None:
+            return step.remaining <= max(OPTIMISM * tol, ROUNDING) * size
+        least = step.pace * np.sqrt(tol) * max(self.geometry.norm(step), TINY)
+        return bool(self.geometry.distance(step, before) <= least)
+
+    def _cycled(self, step: Step) -> bool:
+        if not self.stop.cycle:
+            return False
+        here = self.geometry.position(step)
+        before = None if self.before is None else self.geometry.position(self.before)
+        if step.rows is None and before is not None and np.array_equal(here, before):
+            return False  # a step over all rows that moves nothing has arrived
+        if np.array_equal(here, self.landmark):
+            return True
+        self.distance += 1
+        if self.distance == self.power:
+            self.landmark, self.distance, self.power = here, 0, 2 * self.power
+        return False
+
+    def _stalled(self, step: Step) -> bool:
+        if self.stop.patience is None or step.mistakes is None:
+            return False
+        if step.mistakes < self.fewest:
+            self.fewest, self.stale = step.mistakes, 0
+        else:
+            self.stale += 1
+        return self.stale >= self.stop.patience
+
+
+@dataclass
+class Loop:
+    """Takes steps until a rule stops it, and remembers how it went."""
+
+    rules: Rules
+    callbacks: Sequence[Callback] = ()
+    observers: Sequence[Observer] = ()
+    progress: Progress = field(default_factory=Silence)
+    step: Step | None = None
+    infos: list[Info] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def train(self, steps: Iterator[Step]) -> tuple[Step, str]:
+        """The last step, and why it was."""
+        # Overflow is met below with an error that says what to do, not with NumPy's warning.
+        with gentle_interrupt(), np.errstate(over="ignore", invalid="ignore"):
+            try:
+                why = self._until_stopped(steps)
+            finally:
+                self.progress.close(self._line())
+        if self.step is None:
+            raise KeyboardInterrupt("interrupted before the end of the first pass")
+        if why == "interrupted":
+            warnings.warn(
+                f"interrupted after {len(self.infos)} passes: the model of the last whole pass is "
+                "kept",
+                UserWarning,
+                stacklevel=3,
+            )
+        return self.step, why
+
+    def _until_stopped(self, steps: Iterator[Step]) -> str:
+        why: str | None = None
+        while why is None:
+            began = time.perf_counter()
+            try:
+                self.step = step = next(steps)
+                info = self._info(step)
+                self.infos.append(info)
+                why = self.rules.verdict(step, info)
+                for observe in self.observers:
+                    observe(step, why)
+                self.seconds += time.perf_counter() - began
+                self.infos[-1] = info = replace(info, seconds=self.seconds)
+                self.progress.show(self._line())
+                asked = [bool(callback(step, info)) for callback in self.callbacks]
+            except loops.Interrupted:
+                return "interrupted"
+            if why is None and any(asked):
+                why = "callback"
+            if why is None and loops.stop_requested():
+                why = "interrupted"
+        return why
+
+    def _info(self, step: Step) -> Info:
+        iteration, geometry = len(self.infos) + 1, self.rules.geometry
+        norm = geometry.norm(step)
+        if not np.isfinite(norm):
+            raise ValueError(
+                f"the {geometry.what} overflowed floating point in pass {iteration}: scale the "
+                f"features (e.g. with sklearn's StandardScaler), or {geometry.remedy}"
+            )
+        return Info(iteration, step.objective, step.mistakes, norm, self.seconds)
+
+    def _line(self) -> str:
+        """Where the run is, in one line."""
+        if not self.infos:
+            return "no pass ended"
+        info = self.infos[-1]
+        known = (("objective", info.objective), ("mistakes", info.mistakes), ("|W|", info.norm))
+        values = ", ".join(f"{name} {value:.6g}" for name, value in known if value is not None)
+        return f"pass {info.iteration}: {values}, {info.seconds:.1f} s"
+
+    def history(self) -> dict[str, AnyArray]:
+        """One entry per pass."""
+        missing = float("nan")
+        return {
+            "pass": np.array([info.iteration for info in self.infos]),
+            "objective": np.array([missing if i.objective is None else i.objective
+                                   for i in self.infos]),
+            "mistakes": np.array([missing if i.mistakes is None else i.mistakes
+                                  for i in self.infos]),
+            "norm": np.array([info.norm for info in self.infos]),
+            "seconds": np.array([info.seconds for info in self.infos]),
+        }  # fmt: skip
