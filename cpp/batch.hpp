@@ -109,7 +109,8 @@ bool hessian_product(const Rows& rows, const double* curvature, const double* v,
     dot_tile(rows, first, count, v, score);
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) {
-      score[i] = curvature[first + i] * (score[i] + v[rows.d]);
+      const double bend = curvature[first + i];
+      score[i] = bend != 0 ? bend * (score[i] + v[rows.d]) : 0;
       sum += score[i];
     }
     add_tile(rows, first, count, score, out);

@@ -9,11 +9,11 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-// The class with the largest score besides d; the first on a tie.
+// The class with the largest score besides d; the first on a tie. A NaN wins, so that it shows.
 inline int64_t best_rival(const double* s, int64_t k, int64_t d) {
   int64_t best = d == 0 ? 1 : 0;
   for (int64_t c = best + 1; c < k; ++c)
-    if (c != d && s[c] > s[best]) best = c;
+    if (c != d && !(s[c] <= s[best]) && s[best] == s[best]) best = c;
   return best;
 }
 
@@ -106,9 +106,10 @@ inline void online_joint(const Rows& rows, OnlinePass& pass) {
       }
       const double weight = pass.weight ? pass.weight[i] : 1.0;
       double* slope = slopes + b * k;
-      pass.loss_sum += weight * Loss::at(scores, k, pass.label[i], slope);
+      const double value = Loss::at(scores, k, pass.label[i], slope);
+      if (weight != 0) pass.loss_sum += weight * value;
       if (mistaken(scores, k, pass.label[i])) pass.mistakes += weight;
-      for (int64_t c = 0; c < k; ++c) slope[c] *= weight;
+      for (int64_t c = 0; c < k; ++c) slope[c] = weight != 0 ? weight * slope[c] : 0;
     }
     if (pass.l2 != 0) decay(pass, d, 1 - 2 * step * pass.l2);
     for (int64_t b = 0; b < size; ++b) {

@@ -56,9 +56,9 @@ inline void online(const Rows& rows, OnlinePass& pass) {
       const double m = pass.y[i] * (*pass.scale * dot(rows, i, v) + v[d]);
       const double weight = pass.weight ? pass.weight[i] : 1.0;
       const Point<double> point = Loss::at(m);
-      pass.loss_sum += weight * point.value;
+      if (weight != 0) pass.loss_sum += weight * point.value;
       if (!(m > 0)) pass.mistakes += weight;
-      slopes[b] = weight * point.slope * pass.y[i];
+      slopes[b] = weight != 0 ? weight * point.slope * pass.y[i] : 0;
       moves |= slopes[b] != 0;
     }
     if (pass.l2 != 0) decay(pass, d, 1 - 2 * step * pass.l2);

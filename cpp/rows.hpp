@@ -43,7 +43,7 @@ inline double dot(const CsrRows<Value, Index>& rows, int64_t i, const double* w)
   double sum[4] = {};
   Index j = rows.indptr[i];
   const Index end = rows.indptr[i + 1];
-  for (; j + 4 <= end; j += 4)
+  for (; end - j >= 4; j += 4)
     for (int l = 0; l < 4; ++l)
       sum[l] = fma(double(rows.data[j + l]), w[rows.indices[j + l]], sum[l]);
   for (; j < end; ++j) sum[0] = fma(double(rows.data[j]), w[rows.indices[j]], sum[0]);

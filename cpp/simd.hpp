@@ -38,7 +38,7 @@ inline Doubles load(const double* from) {
 // slower than the instruction made for it.
 inline Doubles load(const float* from) {
 #if defined(__AVX512F__)
-  return _mm512_cvtps_pd(_mm256_loadu_ps(from));
+  return _mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(from));  // unmasked, GCC 12 warns of itself
 #elif defined(__AVX2__)
   return _mm256_cvtps_pd(_mm_loadu_ps(from));
 #elif defined(__x86_64__)

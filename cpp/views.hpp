@@ -49,7 +49,7 @@ struct OnlinePass {
   double l2;
   int64_t batch;          // rows per update
   bool intercept;
-  int64_t max_updates;    // leave after this many changed batches
+  int64_t max_updates;    // leave after the batch in which so many rows have moved the weights
   double* v;              // (d + 1), bias last, bias not scaled
   double* scale;
   // Running sum of the weights after every batch, or null. With the area A = sum of scales,

@@ -72,7 +72,7 @@ def test_importing_brings_no_plotting_and_no_compiler():
 MEMORY = """
 import resource, sys
 import numpy as np, separatrix
-n, d = 1_000_000, 20
+n, d = 1_000_000, 5
 rng = np.random.default_rng(0)
 X = rng.standard_normal((n, d), dtype=np.float32)
 y = (X[:, 0] + rng.standard_normal(n, dtype=np.float32) > 0).astype(np.int8)
@@ -93,7 +93,7 @@ print(peak() - before, 0.1 * X.nbytes + 40 * n)
 @pytest.mark.parametrize(
     "estimator",
     [
-        "Perceptron(3, random_state=0)",
+        "Perceptron(20, patience=None, random_state=0)",
         "LinearClassifier(solver=separatrix.LBFGS(), n_jobs=2)",
         "LinearClassifier(solver=separatrix.Newton(), n_jobs=2)",
         "LinearClassifier('squared')",

@@ -92,7 +92,7 @@ class Rules:
         """Why to stop now, or None. The first rule that holds names the end."""
         stop = self.stop
         settled, cycled, stalled = self._settled(step), self._cycled(step), self._stalled(step)
-        self.before = step
+        self.before = replace(step, rows=None)  # the rows of a pass are a lot to hold on to
         rules = (
             (stop.no_mistakes and step.mistakes == 0.0, "no mistakes"),
             (step.optimal, "optimal"),

@@ -24,6 +24,7 @@ from .penalties import L2
 from .typing import Array
 
 SAMPLE_ROWS = 4096
+COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
 
 
 class Evaluation(NamedTuple):
@@ -280,9 +281,14 @@ def _hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Arra
 
 def _mistakes(block: Block, loss: Loss, candidates: Array) -> tuple[Array]:
     m, k, d = candidates.shape
-    scores = loops.scores(block.X, candidates.reshape(m * k, d)).reshape(-1, m, k)
-    weight = np.ones(len(scores)) if block.weight is None else block.weight
-    return (np.array([weight @ loss.mistakes(block.y, scores[:, j]) for j in range(m)]),)
+    counts = np.zeros(m)
+    for start in range(0, len(block.y), COUNTED_ROWS):
+        at = slice(start, min(start + COUNTED_ROWS, len(block.y)))
+        rows = layout.part(block.X, at.start, at.stop)
+        scores = loops.scores(rows, candidates.reshape(m * k, d)).reshape(-1, m, k)
+        weight = np.ones(len(scores)) if block.weight is None else block.weight[at]
+        counts += [weight @ loss.mistakes(block.y[at], scores[:, j]) for j in range(m)]
+    return (counts,)
 
 
 def _label_sum(block: Block, k: int) -> tuple[Array]:

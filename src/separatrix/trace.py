@@ -43,7 +43,7 @@ class Trace:
     rows: list[Ints] | None = field(default_factory=list)
     """Updated rows of every pass, in order; None if there were too many to keep."""
     updates_per_pass: list[int] = field(default_factory=list)
-    strengths: Ints | None = None
+    strengths: AnyArray | None = None
     """How often each row moved the weights, if the solver says."""
     _bytes: int = 0
 
@@ -55,13 +55,13 @@ class Trace:
             self.rows = None
             return
         if self.strengths is None:
-            self.strengths = np.zeros(self.n_rows, dtype=np.int64)
+            self.strengths = np.zeros(self.n_rows, dtype=np.int32)
         self.strengths[step.rows] += 1  # a row comes at most once in a pass
         self._bytes += step.rows.nbytes
         if self._bytes > MOST_BYTES:
             self.rows = None
         if self.rows is not None:
-            self.rows.append(step.rows.copy())  # not a view that keeps a whole pass's log
+            self.rows.append(step.rows)
 
     @property
     def n_updates(self) -> int:

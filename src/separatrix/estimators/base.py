@@ -251,7 +251,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
                 f"{self.trace_.solver!r} moves the weights with all rows at once: there is no "
                 "count per row"
             )
-        return self.trace_.strengths
+        return self.trace_.strengths.astype(np.int64)
 
     # ---- use -----------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from ..typing import Array, Ints
 from .base import Solver, State, Step
 
 CUT = 0.8
+LOG_ROOM = 1 << 16
 NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
 
 
@@ -118,12 +119,13 @@ class OnlineRun:
         loss_sum = mistakes = 0.0
         updates = 0
         rows: list[Ints] = []
+        stepwise = max_updates < loops.EVERY_UPDATE
         for block in self.objective.source.blocks(order):
             for piece, changed in self._visit(block, max_updates):
                 loss_sum += piece.loss_sum
                 mistakes += piece.mistakes
                 updates += piece.updates
-                if max_updates < loops.EVERY_UPDATE:
+                if stepwise:
                     if piece.updates:
                         # Between two passes there is nothing to go on from: no state.
                         yield Step(
@@ -138,7 +140,7 @@ class OnlineRun:
                 # Not faster than 1 / passes, whose sum has no bound: it gets anywhere in the end.
                 self.pace = max(CUT * self.pace, min(self.pace, 1.0 / self.passes))
             self.least = min(self.least, value)
-        whole = None if not rows else rows[0] if len(rows) == 1 else np.concatenate(rows)
+        whole = np.concatenate(rows) if rows else None
         yield self._step(value, mistakes, updates, whole)
 
     def _visit(
@@ -146,16 +148,18 @@ class OnlineRun:
     ) -> Iterator[tuple[loops.PassResult, Ints | None]]:
         source = self.objective.source
         order = block.order
-        if order is None and max_updates < loops.EVERY_UPDATE:
-            order = np.arange(len(block.y))
         count = len(block.y) if order is None else len(order)
         # Where every row moves the weights, the log would only repeat the order.
-        keeps_log = not self.objective.loss.smooth or max_updates < loops.EVERY_UPDATE
-        log = np.empty(count, dtype=np.int64) if keeps_log else None
+        log = None
+        if not self.objective.loss.smooth or max_updates < loops.EVERY_UPDATE:
+            max_updates = min(max_updates, LOG_ROOM)  # a long pass goes in pieces: a short log
+            log = np.empty(min(count, max_updates + self.batch), dtype=np.int64)
         steps = self.pace * step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
         position = 0
         while position < count:
             taken = 0 if len(steps) == 1 else -(-position // self.batch)
+            if position and order is None:
+                order = np.arange(count)
             result = loops.online_pass(
                 block.X,
                 block.y,
@@ -174,12 +178,7 @@ class OnlineRun:
             )
             position += result.position
             self.batches += -(-result.position // self.batch)
-            changed = None if log is None else log[: result.updates]
-            if changed is not None and block.start:
-                changed += block.start
-            if changed is not None and position < count:
-                changed = changed.copy()  # the log is written again
-            yield result, changed
+            yield result, None if log is None else log[: result.updates] + block.start
 
     def _plain(self) -> Array:
         W: Array = self.unit * self.weights.weights
