@@ -239,7 +239,7 @@ NB_MODULE(_loops, m) {
   active = *level;
   main_thread = nb::cast<unsigned long>(
       nb::module_::import_("threading").attr("main_thread")().attr("ident"));
-  nb::exception<Interrupted>(m, "Interrupted");
+  nb::exception<Interrupted>(m, "Interrupted", PyExc_KeyboardInterrupt);
 
   m.def("online_pass", &online_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "weight_scale"_a, "order"_a.none(), "steps"_a, "l2"_a, "batch"_a, "intercept"_a,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 from hypothesis import settings
+
+# A process started in the background may ignore Ctrl-C; Python then installs no handler.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("separatrix", deadline=None, max_examples=50, derandomize=True)
 settings.load_profile("separatrix")

@@ -128,6 +128,7 @@ def test_minimize_by_itself():
 BIG = """
 import os, signal, sys, threading, time, warnings
 import numpy as np, separatrix
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
 rng = np.random.default_rng(0)
 X = rng.standard_normal((300_000, 30)).astype(np.float32)
 y = rng.random(300_000) < 0.5

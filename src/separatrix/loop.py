@@ -155,9 +155,13 @@ class Loop:
     def train(self, steps: Iterator[Step]) -> tuple[Step, str]:
         """The last step, and why it was."""
         # Overflow is met below with an error that says what to do, not with NumPy's warning.
-        with gentle_interrupt(), np.errstate(over="ignore", invalid="ignore"):
+        with gentle_interrupt() as ours, np.errstate(over="ignore", invalid="ignore"):
             try:
                 why = self._until_stopped(steps)
+            except loops.Interrupted:
+                if not ours:
+                    raise
+                why = "interrupted"
             finally:
                 self.progress.close(self._line())
         if self.step is None:
@@ -175,19 +179,16 @@ class Loop:
         why: str | None = None
         while why is None:
             began = time.perf_counter()
-            try:
-                self.step = step = next(steps)
-                info = self._info(step)
-                self.infos.append(info)
-                why = self.rules.verdict(step, info)
-                for observe in self.observers:
-                    observe(step, why)
-                self.seconds += time.perf_counter() - began
-                self.infos[-1] = info = replace(info, seconds=self.seconds)
-                self.progress.show(self._line())
-                asked = [bool(callback(step, info)) for callback in self.callbacks]
-            except loops.Interrupted:
-                return "interrupted"
+            self.step = step = next(steps)
+            info = self._info(step)
+            self.infos.append(info)
+            why = self.rules.verdict(step, info)
+            for observe in self.observers:
+                observe(step, why)
+            self.seconds += time.perf_counter() - began
+            self.infos[-1] = info = replace(info, seconds=self.seconds)
+            self.progress.show(self._line())
+            asked = [bool(callback(step, info)) for callback in self.callbacks]
             if why is None and any(asked):
                 why = "callback"
             if why is None and loops.stop_requested():

@@ -6,7 +6,7 @@ Rows = AnyArray | tuple[AnyArray, AnyArray, AnyArray, int]
 
 compiler: str
 
-class Interrupted(RuntimeError): ...
+class Interrupted(KeyboardInterrupt): ...
 
 def online_pass(
     rows: Rows,
