@@ -65,6 +65,7 @@ auto* pointer(const std::optional<A>& array) {
   return array ? array->data() : nullptr;
 }
 
+
 void expect(bool condition, const char* what) {
   if (!condition) throw nb::value_error(what);
 }
@@ -77,6 +78,11 @@ struct Labels {
     if (y.dtype() == nb::dtype<double>()) signs = static_cast<const double*>(y.data());
     else if (y.dtype() == nb::dtype<int64_t>()) numbers = static_cast<const int64_t*>(y.data());
     else throw nb::type_error("y must be float64 signs or int64 numbers of classes");
+  }
+  // Numbers index weights: one out of range would read and write elsewhere.
+  void expect_below(int64_t k, int64_t n) const {
+    for (int64_t i = 0; numbers && i < n; ++i)
+      expect(numbers[i] >= 0 && numbers[i] < k, "y: number of a class out of range");
   }
 };
 
@@ -139,6 +145,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
     const int64_t k = int64_t(v.size()) / (view.d + 1);
     const Labels labels(y);
     expect(int64_t(y.size()) == view.n && int64_t(v.size()) == k * (view.d + 1), "y or v: size");
+    labels.expect_below(k, view.n);
     expect(batch >= 1 && scalars.size() == 2, "batch or scalars: wrong");
     expect(steps.size() == 1 || int64_t(steps.size()) * batch >= count, "steps: too few");
     pass = OnlinePass{loss, labels.signs, labels.numbers, k, pointer(weight), weight_scale,
@@ -162,6 +169,7 @@ std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
     const int64_t k = int64_t(w.size()) / (view.d + 1);
     const Labels labels(y);
     expect(int64_t(y.size()) == view.n && int64_t(w.size()) == k * (view.d + 1), "y or w: size");
+    labels.expect_below(k, view.n);
     pass = BatchPass{loss,     labels.signs,      labels.numbers,     k,           pointer(weight),
                      w.data(), pointer(gradient), pointer(curvature), should_stop, 0,
                      0,        false};

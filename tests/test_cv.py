@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,9 +13,21 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 
-from separatrix import LBFGS, LinearClassifier, LinearClassifierCV, Newton
+from separatrix import (
+    L2,
+    LBFGS,
+    ArraySource,
+    GradientDescent,
+    LinearClassifier,
+    LinearClassifierCV,
+    Newton,
+    Objective,
+    get_loss,
+    leave_one_out,
+)
 
 X, Y = overlapping(90, 5, seed=1)
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 L2S = np.logspace(0, -4, 6)
 
 
@@ -129,6 +143,86 @@ def test_squared_leave_one_out_is_brute_force(shape, intercept, k, make):
     assert not hasattr(clf, "loo_check_")
 
 
+@pytest.mark.parametrize("shape", [(20, 50), (40, 6), (12, 11)])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_squared_leave_one_out_is_exact_for_tiny_penalties(shape, intercept, monkeypatch):
+    rng = np.random.default_rng(0)
+    n, d = shape
+    rows = rng.standard_normal(shape) * np.logspace(-2, 2, d)
+    labels = np.where(np.arange(n) % 2, 1.0, -1.0)
+    source = ArraySource(rows, labels, np.array([0, 1]))
+    problem = Objective(get_loss("squared"), L2(0.0), source, intercept)
+    for l2, rtol in ((1e-2, 1e-9), (1e-6, 1e-7), (1e-9, 1e-5)):
+        expected = []
+        for i in range(n):
+            rest = np.arange(n) != i
+            mean = rows[rest].mean(axis=0) * intercept
+            target = labels[rest].mean() * intercept
+            A = np.vstack([rows[rest] - mean, np.sqrt((n - 1) * l2) * np.eye(d)])
+            r = np.append(labels[rest] - target, np.zeros(d))
+            expected.append((rows[i] - mean) @ np.linalg.lstsq(A, r, rcond=None)[0] + target)
+        got = leave_one_out.squared_scores(problem, np.array([l2]))[0, :, 0]
+        np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)
+        if n > d + 1:
+            monkeypatch.setattr(leave_one_out, "WHOLE", 0)
+            again = leave_one_out.squared_scores(problem, np.array([l2]))[0, :, 0]
+            monkeypatch.undo()
+            np.testing.assert_allclose(again, got, rtol=1e-4, atol=1e-4)
+
+
+@quiet
+def test_what_cross_validation_passes_on():
+    solver = GradientDescent(1, average=True)
+    clf = LinearClassifierCV(l2s=[1e-3], solver=solver, max_iter=5, random_state=0, cv=3)
+    alone = LinearClassifier(l2=1e-3, solver=solver, max_iter=5, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(clf.fit(X, Y).coef_, alone.coef_)
+    kept = LinearClassifierCV("perceptron", l2s=[1e-3], max_iter=5, cv=3).fit(X, Y)
+    assert kept.stop_ != "no mistakes"
+
+
+def test_unfinished_folds_are_told():
+    settings = {"l2s": [1e3, 1e-9], "solver": LBFGS(), "cv": 3, "tol": 1e-12}
+
+    def simplest(clf, X, y):
+        return -np.linalg.norm(clf.coef_)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LinearClassifierCV(**settings, max_iter=3, scoring=simplest).fit(X, Y)
+    assert any("of the fits in cross-validation stopped" in str(w.message) for w in caught)
+    LinearClassifierCV(**settings, scoring=simplest).fit(X, Y)  # and not without a reason
+
+
+def test_folds_of_every_kind():
+    rows = np.arange(90)
+    weight = np.where(rows < 60, 1.0, 0.0)
+    clf = LinearClassifierCV(l2s=L2S, cv=[(rows < 60, rows >= 60), (rows >= 30, rows < 30)])
+    clf.fit(X, Y, sample_weight=weight)  # the first fold tests on nothing
+    assert np.isnan(clf.cv_results_["split0_test_score"]).all()
+    assert np.isfinite(clf.cv_results_["mean_test_score"]).all()
+    twice = [(np.r_[0:60, 0:30], np.arange(60, 90))]
+    drawn = LinearClassifierCV(l2s=L2S, cv=twice, scoring="loss", tol=1e-10).fit(X, Y)
+    heavier = LinearClassifierCV(l2s=L2S, cv=[(rows < 60, rows >= 60)], scoring="loss", tol=1e-10)
+    heavier.fit(X, Y, sample_weight=np.where(rows < 30, 2.0, 1.0))
+    np.testing.assert_allclose(
+        drawn.cv_results_["mean_test_score"], heavier.cv_results_["mean_test_score"], rtol=1e-6
+    )
+    for form in (X.tolist(), sp.coo_array(X), pd.DataFrame(X)):
+        LinearClassifierCV(l2s=2, cv=3, scoring="f1_macro").fit(form, Y)
+
+
+def test_a_check_belongs_to_its_fit():
+    clf = LinearClassifierCV(l2s=[0.1], cv="loo").fit(X, Y)
+    assert hasattr(clf, "loo_check_")
+    assert not hasattr(clf.set_params(cv=3).fit(X, Y), "loo_check_")
+    assert not hasattr(LinearClassifierCV(l2s=[0.1], cv="loo").set_params(cv=3), "loo_check_")
+
+
+def test_the_grid_without_intercept_sees_the_mean():
+    clf = LinearClassifierCV(l2s=2, cv=2, fit_intercept=False, max_iter=100).fit(X + 100, Y)
+    assert clf.l2_path_[0] == pytest.approx(0.25 * np.mean(np.sum((X + 100) ** 2, axis=1)))
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 def test_logistic_leave_one_out_is_near_brute_force(intercept):
     rows, labels = overlapping(60, 3, seed=1)
@@ -160,11 +254,15 @@ def test_a_rough_approximation_is_told():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"l2s": 0}, "l2s must be a finite number of at least 1"),
+        ({"l2s": 0}, "l2s must be a whole number of 1 or more, or an array"),
+        ({"l2s": 1e-3}, "l2s must be a whole number of 1 or more, or an array"),
+        ({"l2s": [[1.0]]}, "array of positive values"),
+        ({"l2s": "many"}, "array of positive values"),
+        ({"cv": "loo", "loss": "tanh_squared"}, "smooth convex ones"),
         ({"l2s": [1.0, -1.0]}, "array of positive values"),
         ({"l2s": []}, "array of positive values"),
         ({"rule": "median"}, "rule must be one of 'best', 'one_standard_error'"),
-        ({"cv": "jackknife"}, "cv must be one of 'loo'"),
+        ({"cv": "jackknife"}, "cv must be a whole number, a splitter"),
         ({"cv": "loo", "scoring": "roc_auc"}, "scoring must be None"),
         ({"cv": "loo", "loss": "hinge"}, "use cv=5"),
         ({"cv": "loo", "loss": "squared", "class_weight": "balanced"}, "takes no weights"),

@@ -22,6 +22,7 @@ from separatrix import (
     Objective,
     Perceptron,
     get_loss,
+    loops,
     minimize,
 )
 from separatrix.frame import Frame
@@ -309,3 +310,17 @@ def test_going_on_from_a_state(solver, loss):
     rest = solver.steps(problem, start, np.random.default_rng(2), whole[6].state)
     for expected, step in zip(whole[7:], islice(rest, 13), strict=True):
         np.testing.assert_array_equal(step.weights, expected.weights)
+
+
+@pytest.mark.parametrize("solver", [LBFGS(), Newton(), GradientDescent(1)])
+def test_rows_of_weight_zero_may_have_any_label(solver):
+    rows, labels = np.r_[IRIS, IRIS[:5]], np.r_[KINDS, [7] * 5]
+    weight = np.r_[np.ones(150), np.zeros(5)]
+    clf = LinearClassifier(solver=solver, max_iter=5, random_state=0, tol=None)
+    with_them = clf.fit(rows, labels, sample_weight=weight).coef_.copy()
+    np.testing.assert_allclose(with_them, clf.fit(IRIS, KINDS).coef_, rtol=1e-8, atol=1e-10)
+
+
+def test_numbers_of_classes_out_of_range_never_reach_the_loops():
+    with pytest.raises(ValueError, match="out of range"):
+        loops.batch_pass(IRIS, KINDS + 1, get_loss("hinge").multiclass(), np.zeros((3, 5)))

@@ -6,7 +6,6 @@ of the losses plus ``(n - 1) * l2 * |w|^2``, and remove the influence of one row
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,12 +20,14 @@ from .solvers.direct import ROWS, targets
 from .solvers.newton import solve
 from .typing import Array, Ints
 
+WHOLE = 5_000_000  # values of all rows up to which they are factored in one piece
+
 
 def _source(objective: Objective) -> ArraySource:
     source = objective.source
     if not isinstance(source, ArraySource):
         raise TypeError("leave-one-out needs rows in memory; use cv=5")
-    if source.weight is not None:
+    if source.weight is not None and np.ptp(source.weight) > 0.0:
         raise ValueError(
             "cv='loo' leaves out one row at a time and takes no weights: drop sample_weight and "
             "class_weight, or use cv=5"
@@ -37,56 +38,73 @@ def _source(objective: Objective) -> ArraySource:
 def squared_scores(objective: Objective, l2s: Array) -> Array:
     """Scores of every row by the least-squares fit without it: (len(l2s), n, k), exactly.
 
-    With the residuals e and the leverages h of the ridge fit at the penalty of n - 1 rows, the
-    residual of a row left out is ``e / (1 - h)``. One symmetric eigenproblem, of the smaller
-    side of the centred rows, serves every l2.
+    With the matrix M that takes y to the residuals of the ridge fit at the penalty of n - 1
+    rows, the residual of a row left out is ``(M y)_i / M_ii``. One factorisation serves all l2.
     """
     source, k = _source(objective), objective.shape[0]
     n, d = layout.shape(source.X)
     mean = objective.moments.mean if objective.intercept else np.zeros(d)
     (block,) = source.blocks()
     Y = targets(block, k)
-    target = Y.mean(axis=0) if objective.intercept else np.zeros(k)
+    R = Y - Y.mean(axis=0) if objective.intercept else Y
     with one_blas_thread(float(n) * d * min(n, d)):
-        basis, squares, coordinates = _eigen(source, mean, Y - target)
-        out = np.empty((len(l2s), n, k))
-        share = 1.0 / n if objective.intercept else 0.0
-        for start in range(0, n, ROWS):
-            at = slice(start, min(start + ROWS, n))
-            z = basis(at)
-            for j, l2 in enumerate(l2s):
-                shrunk = 1.0 / (squares + (n - 1) * l2)
-                fitted = z @ (shrunk[:, None] * coordinates) + target
-                leverage = share + (z * z) @ shrunk
-                left = (Y[at] - fitted) / (1.0 - leverage)[:, None]
-                out[j, at] = Y[at] - left
-    return out
+        if n * d <= WHOLE:
+            left = _by_singular_values(source, mean, R, l2s, objective.intercept)
+        else:
+            left = _by_products(source, mean, R, l2s, objective.intercept)
+    return Y - left
 
 
-def _eigen(
-    source: ArraySource, mean: Array, Y: Array
-) -> tuple[Callable[[slice], Array], Array, Array]:
-    """Rows in the basis of principal directions, the squared lengths, and Y there."""
+def _centred(source: ArraySource, mean: Array, at: slice) -> Array:
+    x: Array = layout.dense(layout.part(source.X, at.start, at.stop)) - mean
+    return x
+
+
+def _by_singular_values(
+    source: ArraySource, mean: Array, R: Array, l2s: Array, intercept: bool
+) -> Array:
+    """Residuals of the rows left out, (len(l2s), n, k), without squaring the condition.
+
+    M is what the columns of U leave of the space, plus mu / (s^2 + mu) of each of them: no
+    difference of nearly equal numbers, however small the penalty.
+    """
+    n = len(R)
+    U, s, _ = scipy.linalg.svd(_centred(source, mean, slice(0, n)), full_matrices=False)
+    kept = s > np.finfo(float).eps * max(n, len(mean)) * s[0] if len(s) else np.zeros(0, bool)
+    U, squares = U[:, kept], s[kept] ** 2
+    within = U.T @ R
+    outside = R - U @ within
+    leverage = np.sum(U * U, axis=1) + (1.0 / n if intercept else 0.0)
+    free = 1.0 - leverage
+    if U.shape[1] + intercept >= n:  # U and the mean fill the space: nothing is left of it
+        outside, free = np.zeros_like(outside), np.zeros(n)
+    left = np.empty((len(l2s), *R.shape))
+    for j, mu in enumerate((n - 1) * l2s):
+        share = mu / (squares + mu)
+        residual = outside + U @ (share[:, None] * within)
+        left[j] = residual / (free + (U * U) @ share)[:, None]
+    return left
+
+
+def _by_products(source: ArraySource, mean: Array, R: Array, l2s: Array, intercept: bool) -> Array:
+    """The same for many rows, from X'X, a few rows at a time."""
     n, d = layout.shape(source.X)
-
-    def centred(at: slice) -> Array:
-        x: Array = layout.dense(layout.part(source.X, at.start, at.stop)) - mean
-        return x
-
     pieces = [slice(start, min(start + ROWS, n)) for start in range(0, n, ROWS)]
-    if d <= n:
-        inner, product = np.zeros((d, d)), np.zeros((d, Y.shape[1]))
-        for at in pieces:
-            x = centred(at)
-            inner += x.T @ x
-            product += x.T @ Y[at]
-        squares, V = scipy.linalg.eigh(inner)
-        return (lambda at: centred(at) @ V), np.maximum(squares, 0.0), V.T @ product
-    whole = centred(slice(0, n))  # n < d: the smaller side is the rows'
-    squares, U = scipy.linalg.eigh(whole @ whole.T)
-    squares = np.maximum(squares, 0.0)
-    rows = U * np.sqrt(squares)
-    return (lambda at: rows[at]), squares, rows.T @ Y
+    inner, product = np.zeros((d, d)), np.zeros((d, R.shape[1]))
+    for at in pieces:
+        x = _centred(source, mean, at)
+        inner += x.T @ x
+        product += x.T @ R[at]
+    squares, V = scipy.linalg.eigh(inner)
+    left = np.empty((len(l2s), *R.shape))
+    for at in pieces:
+        z = _centred(source, mean, at) @ V
+        for j, mu in enumerate((n - 1) * l2s):
+            shrunk = 1.0 / (np.maximum(squares, 0.0) + mu)
+            residual = R[at] - z @ (shrunk[:, None] * (V.T @ product))
+            free = 1.0 - (1.0 / n if intercept else 0.0) - (z * z) @ shrunk
+            left[j, at] = residual / free[:, None]
+    return left
 
 
 def logistic_scores(objective: Objective, W: Array) -> Array:
@@ -97,9 +115,15 @@ def logistic_scores(objective: Objective, W: Array) -> Array:
     inverse second derivative (approximate leave-one-out).
     """
     source, loss = _source(objective), objective.loss
-    if isinstance(loss, Joint) or not isinstance(loss, MarginLoss) or not loss.has_curvature:
+    if (
+        isinstance(loss, Joint)
+        or not isinstance(loss, MarginLoss)
+        or not loss.has_curvature
+        or (not loss.convex)
+    ):
         raise ValueError(
-            f"cv='loo' knows the squared loss and, for two classes, smooth ones; {loss.name!r} "
+            f"cv='loo' knows the squared loss and, for two classes, smooth convex ones; "
+            f"{loss.name!r} "
             f"with {len(source.classes)} classes is neither: use cv=5"
         )
     n, d = layout.shape(source.X)

@@ -8,6 +8,7 @@ bias last, k = 1 for two classes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -205,10 +206,10 @@ def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, f
     *sums, gradient = _gradient(block, loss, W)
     k, d = W.shape
     hessian = np.zeros((k * d, k * d))
-    scores = loops.scores(block.X, W)
+    curvature = _curvature(block, loss, loops.scores(block.X, W))
     for a in range(k):
         for b in range(a, k):
-            entry = _curvature(block, loss, scores, a, b)
+            entry = curvature(a, b)
             if entry is None:
                 continue
             part = gram(block.X, entry, frame)
@@ -238,37 +239,44 @@ def _class_hessian(
     block: Block, loss: Loss, W: Array, frame: Frame, share: float
 ) -> tuple[Array, float]:
     block = _sample(block, share)
-    scores = loops.scores(block.X, W)
-    entries = [_curvature(block, loss, scores, c, c) for c in range(len(W))]
+    curvature = _curvature(block, loss, loops.scores(block.X, W))
+    entries = (curvature(c, c) for c in range(len(W)))
     mean = sum(entry for entry in entries if entry is not None) / len(W)
     weight_sum = float(len(block.y)) if block.weight is None else float(block.weight.sum())
     return gram(block.X, np.asarray(mean), frame), weight_sum
 
 
-def _curvature(block: Block, loss: Loss, scores: Array, a: int, b: int) -> Array | None:
+def _curvature(block: Block, loss: Loss, scores: Array) -> Callable[[int, int], Array | None]:
     """Weighted second derivative of every row by two of its scores."""
-    entry: Array | None
+    entries: Callable[[int, int], Array | None]
     if isinstance(loss, MarginLoss):
-        entry = loss.curvature(block.y * scores[:, 0])
+        bend = loss.curvature(block.y * scores[:, 0])
+        if not np.all(bend >= 0.0):
+            raise ValueError(
+                f"{loss!r} has a negative second derivative: it is not convex; set convex = False "
+                "in its class and use LBFGS()"
+            )
+        entries = lambda a, b: bend  # noqa: E731
     elif isinstance(loss, Joint):
-        entry = loss.curvature_entry(block.y, scores, a, b)
+        entries = loss.curvature_entries(block.y, scores)
     else:
         raise TypeError(f"{loss!r} defines no curvature")
-    if entry is None:
-        return None
-    if a == b and not np.all(entry >= 0.0):
-        raise ValueError(
-            f"{loss!r} has a negative second derivative: it is not convex; set convex = False in "
-            "its class and use LBFGS()"
-        )
-    return entry if block.weight is None else np.where(block.weight, block.weight * entry, 0.0)
+    weight = block.weight
+
+    def weighted(a: int, b: int) -> Array | None:
+        entry = entries(a, b)
+        if entry is None or weight is None:
+            return entry
+        return np.where(weight != 0.0, weight * entry, 0.0)
+
+    return weighted
 
 
 def _hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Array]:
     product = np.zeros_like(V)
     scores = loops.scores(block.X, W)
     if isinstance(loss, MarginLoss):
-        curvature = _curvature(block, loss, scores, 0, 0)
+        curvature = _curvature(block, loss, scores)(0, 0)
         loops.hessian_product(block.X, np.asarray(curvature), V[0], product[0])
     elif isinstance(loss, Joint):
         change = loss.curvature_product(block.y, scores, loops.scores(block.X, V))

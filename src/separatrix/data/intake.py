@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..layout import CsrRows, Rows
-from ..typing import AnyArray, Array
+from ..typing import AnyArray, Array, Ints
 from .arrays import ArraySource
 
 ClassWeight = Mapping[Any, float] | str | None
@@ -77,11 +77,17 @@ def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array 
     return weight
 
 
+def numbers(y: AnyArray, classes: AnyArray) -> Ints:
+    """Number of each row's class; a row of weight 0 may have another label, and gets some."""
+    found: Ints = np.searchsorted(classes, y).clip(0, len(classes) - 1).astype(np.int64)
+    return found
+
+
 def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:
     """-1.0 and +1.0 for two classes, the larger +1; the numbers of the classes for more."""
     if len(classes) == 2:
         return np.where(y == classes[1], 1.0, -1.0)
-    return np.searchsorted(classes, y).astype(np.int64, copy=False)
+    return numbers(y, classes)
 
 
 def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
@@ -117,7 +123,7 @@ def labelled_source(
         per_class = class_weights(class_weight, classes, y, weight)
         if not np.all(np.isfinite(per_class) & (per_class >= 0.0)):
             raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}.")
-        of_rows = per_class[np.searchsorted(classes, y).clip(0, len(classes) - 1)]
+        of_rows = per_class[numbers(y, classes)]
         weight = check_weights(of_rows if weight is None else of_rows * weight, n)
         if classes is found and len(left := present_classes(y, weight)) < len(classes):
             raise ValueError(

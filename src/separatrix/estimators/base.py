@@ -35,6 +35,11 @@ class Plan:
     stop: Stop
     keep: str
 
+    def kept_by(self, solver: Solver) -> Plan:
+        """A solver that averages is asked for its average."""
+        averages = self.keep == "last" and getattr(solver, "average", False)
+        return replace(self, keep="average") if averages else self
+
 
 @dataclass(frozen=True)
 class Resume:
@@ -85,9 +90,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         solver = self._solver(objective, partial=False)
         seed = parameters.seed(self.random_state)
         W = self._start(objective, seed)
-        if plan.keep == "last" and getattr(solver, "average", False):
-            plan = replace(plan, keep="average")
-        result = self._minimize(plan, objective, solver, seed, W, None)
+        result = self._minimize(plan.kept_by(solver), objective, solver, seed, W, None)
         self._resume = Resume(solver, solver, result.state)
         self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
         self.history_ = result.history

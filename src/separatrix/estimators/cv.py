@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .. import leave_one_out
 from ..data import ArraySource
@@ -25,6 +26,7 @@ from .base import Plan
 from .loss import LossModel
 
 DECADES = 8  # from the largest l2 of the grid to the smallest
+MOST_SPLITS = 100  # folds told one by one
 CHECKED = 10  # rows left out in earnest to check the approximation
 ROUGH = 0.1  # a difference of scores that is worth a warning
 
@@ -45,11 +47,12 @@ verbose
         How many values, on a logarithmic grid of eight decades that begins where the penalty
         outweighs the data; or the values.
     cv : int, splitter, iterable of (train, test) rows, or "loo"
+        For groups pass the splits, ``list(GroupKFold(3).split(X, y, groups))``.
         "loo" leaves out one row at a time: exactly for the squared loss; for a smooth loss and
         two classes by one Newton step from the fit to all, with a check on a few rows.
     scoring : None, "loss", str or callable
-        None: accuracy. "loss": minus the mean loss of the rows left out. Otherwise as in
-        scikit-learn (not with "loo").
+        None: accuracy. "loss": minus the mean loss of the rows left out. Both are weighted.
+        Otherwise as in scikit-learn, without weights (and not with "loo").
     rule : {"best", "one_standard_error"}
         The l2 with the best mean score (the largest on a tie), or the largest one whose score is
         within one standard error of it.
@@ -60,7 +63,8 @@ verbose
     l2_path_ : array
         The values tried, from the largest to the smallest.
     cv_results_ : dict of arrays
-        ``l2``, ``mean_test_score``, ``std_test_score``, and ``split0_test_score``, ...
+        ``l2``, ``mean_test_score``, ``std_test_score``, ``standard_error`` of the mean, and
+        ``split0_test_score``, ... for up to 100 folds.
     loo_check_ : LeaveOneOutCheck
         With the approximate "loo" only: the rows of largest influence left out in earnest.
     coef_, intercept_, objective_, solver_, stop_, ...
@@ -119,6 +123,9 @@ verbose
             rule = parameters.choice("rule", self.rule, ("best", "one_standard_error"))
             source = self._source(X, y, sample_weight)
             objective = self._objective(plan, source)
+            self._solver(objective, partial=False)  # refuses early
+            self.__dict__.pop("loo_check_", None)
+            self._unfinished = 0
             self.l2_path_ = self._path(objective)
             if isinstance(self.cv, str):
                 splits = self._left_out(plan, objective)
@@ -129,30 +136,45 @@ verbose
             objective = replace(objective, penalty=L2(self.l2_))
             solver = self._solver(objective, partial=False)
             W, seed = np.zeros(objective.shape), parameters.seed(self.random_state)
-            result = self._minimize(replace(plan, l2=self.l2_), objective, solver, seed, W, None)
+            plan = replace(plan.kept_by(solver), l2=self.l2_)
+            result = self._minimize(plan, objective, solver, seed, W, None)
             self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
             self.history_ = result.history
             self.solver_ = self.trace_.solver
             self.objective_ = objective.value(result.weights)[0]
         self._warn_of_max_iter()
+        if self._unfinished:
+            warnings.warn(
+                f"{self._unfinished} of the fits in cross-validation stopped at "
+                f"max_iter={self.max_iter}: their scores may not be those of the minimum; raise "
+                "max_iter, scale the features, or leave out small values of l2",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def _plan(self) -> Plan:
-        return self._loss_plan(0.0)
+        return self._loss_plan(1.0)  # any positive one: those of the path are
 
     def _path(self, objective: Objective) -> Array:
         """The values to try, from the largest."""
-        if np.ndim(self.l2s) == 0:
-            count = parameters.whole("l2s", self.l2s) or 1
+        wanted = "a whole number of 1 or more, or an array of positive values"
+        if isinstance(self.l2s, (int, np.integer)) and not isinstance(self.l2s, bool):
+            count = int(self.l2s)
+            if count < 1:
+                raise ValueError(f"l2s must be {wanted}, got {self.l2s!r}")
             bend = objective.loss.max_curvature or 1.0
-            largest = bend * float(np.sum(objective.moments.deviation**2)) or 1.0
+            mean, deviation = objective.moments
+            around = deviation if self.fit_intercept else np.hypot(deviation, mean)
+            largest = bend * float(np.sum(around**2)) or 1.0
             return largest * np.logspace(0.0, -DECADES, count)
-        values = np.unique(np.asarray(self.l2s, dtype=float))[::-1]
+        try:
+            values = np.asarray(self.l2s, dtype=float)
+        except (TypeError, ValueError):
+            values = np.empty(0)
         if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values) & (values > 0)):
-            raise ValueError(
-                f"l2s must be a whole number or an array of positive values, got {self.l2s!r}"
-            )
-        return values.copy()
+            raise ValueError(f"l2s must be {wanted}, got {self.l2s!r}")
+        return np.unique(values)[::-1].copy()
 
     # ---- folds ---------------------------------------------------------------------------
 
@@ -165,12 +187,14 @@ verbose
         source = objective.source
         assert isinstance(source, ArraySource)
         weight = np.ones(len(y)) if source.weight is None else source.weight
+        everyone = np.arange(len(y))
         for train, test in check_cv(self.cv, y, classifier=True).split(X, y):
+            train, test = everyone[train], everyone[test]  # numbers of rows, or masks
             kept = np.zeros(len(y))
-            kept[train] = weight[train]
+            np.add.at(kept, train, weight[train])  # a row drawn twice counts twice
             self._check_fold(source, kept, len(test))
             fold = ArraySource(source.X, source.y, source.classes, kept, self.n_jobs)
-            score = self._scorer(source, X, y, weight, np.asarray(test))
+            score = self._scorer(source, X, y, weight, test)
             yield [
                 score(objective.loss, W)
                 for W in self._along(plan, replace(objective, source=fold), self.l2_path_)
@@ -191,7 +215,10 @@ verbose
         for l2 in l2s.tolist():
             here = replace(objective, penalty=L2(l2))
             solver = self.solver if isinstance(self.solver, Solver) else choose(here)
-            W = minimize(here, solver, stop=plan.stop, seed=seed, start=W, keep=plan.keep).weights
+            keep = plan.kept_by(solver).keep
+            result = minimize(here, solver, stop=plan.stop, seed=seed, start=W, keep=keep)
+            self._unfinished += result.stop == "max_iter"
+            W = result.weights
             yield W
 
     def _scorer(
@@ -206,9 +233,10 @@ verbose
 
             return score
         from sklearn.metrics import check_scoring
+        from sklearn.utils import _safe_indexing
 
         scorer = check_scoring(self, self.scoring)
-        X_test = X.iloc[test] if hasattr(X, "iloc") else X[test]
+        X_test = _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, test)
 
         def score_with(loss: Loss, W: Array) -> float:
             self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
@@ -221,7 +249,11 @@ verbose
 
     def _left_out(self, plan: Plan, objective: Objective) -> Array:
         """Scores of every row by the fit without it, along the path: (n, values)."""
-        parameters.choice("cv", self.cv, ("loo",))
+        if self.cv != "loo":
+            raise ValueError(
+                f"cv must be a whole number, a splitter, an iterable of splits or 'loo', "
+                f"got {self.cv!r}"
+            )
         if self.scoring not in (None, "loss"):
             raise ValueError(
                 f"cv='loo' scores one row at a time: scoring must be None (accuracy) or 'loss', "
@@ -295,18 +327,18 @@ def mean_score(scoring: Any, loss: Loss, y: AnyArray, s: Array, weight: Array) -
 
 
 def results(l2s: Array, splits: Array) -> dict[str, AnyArray]:
-    """Scores by l2: mean and deviation over the folds, and every fold's own.
-
-    Leaving out single rows has as many folds as rows: only the mean and deviation are told.
-    """
+    """Scores by l2: mean and deviation over the folds that have one, and every fold's own."""
+    if np.all(np.isnan(splits)):
+        raise ValueError("no fold could be scored: every held-out row has weight 0")
+    counted = np.sum(~np.isnan(splits), axis=0)
+    deviation = np.nanstd(splits, axis=0)
     table: dict[str, AnyArray] = {
         "l2": l2s,
-        "mean_test_score": splits.mean(axis=0),
-        "std_test_score": splits.std(axis=0),
-        "standard_error": splits.std(axis=0, ddof=1 if len(splits) > 1 else 0)
-        / np.sqrt(len(splits)),
+        "mean_test_score": np.nanmean(splits, axis=0),
+        "std_test_score": deviation,
+        "standard_error": deviation / np.sqrt(np.maximum(counted - 1, 1)),
     }
-    if len(splits) <= 100:
+    if len(splits) <= MOST_SPLITS:
         table |= {f"split{i}_test_score": row for i, row in enumerate(splits)}
     return table
 
@@ -314,9 +346,7 @@ def results(l2s: Array, splits: Array) -> dict[str, AnyArray]:
 def chosen(table: dict[str, AnyArray], rule: str) -> float:
     """The l2 that the rule picks; the path goes from large to small."""
     mean = table["mean_test_score"]
-    if np.all(np.isnan(mean)):
-        raise ValueError("no fold could be scored: every held-out row has weight 0")
-    best = int(np.nanargmax(mean))
+    best = int(np.argmax(mean))
     if rule == "best":
         return float(table["l2"][best])
     enough = mean[best] - table["standard_error"][best]

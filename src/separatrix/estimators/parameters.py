@@ -80,9 +80,10 @@ def start_array(start: Any, shape: tuple[int, int], intercept: bool) -> Array:
     """Weights (k, d + 1) or, for k = 1, (d + 1,), bias last."""
     W = np.array(start, dtype=np.float64)
     if W.shape != shape and (shape[0] != 1 or W.shape != shape[1:]):
+        flat = f" or ({shape[1]},)" if shape[0] == 1 else ""
         raise ValueError(
-            f"start has shape {W.shape}, expected {shape} or ({shape[1]},): one weight for each "
-            f"of {shape[1] - 1} features, and the bias last"
+            f"start has shape {W.shape}, expected {shape}{flat}: one weight for each of "
+            f"{shape[1] - 1} features, and the bias last"
         )
     if not np.all(np.isfinite(W)):
         raise ValueError("start contains NaN or infinity; every weight must be finite")

@@ -6,6 +6,7 @@ rival reaches that of the true class; of several best rivals the first counts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,6 +18,8 @@ from .base import Loss
 
 if TYPE_CHECKING:
     from .margin import MarginLoss
+
+Entries = Callable[[int, int], "Array | None"]
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,11 @@ class Joint(Loss):
         """Second derivative by the scores times V, both (n, k)."""
         raise NotImplementedError
 
-    def curvature_entry(self, y: AnyArray, scores: Array, a: int, b: int) -> Array | None:
-        """Second derivative by the scores a and b, (n,); None where it is always 0."""
+    def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
+        """A function of two classes: the second derivative by their scores, (n,).
+
+        None where it is always 0.
+        """
         raise NotImplementedError
 
 
@@ -123,11 +129,10 @@ class Softmax(Joint):
         product: Array = p * (V - np.sum(p * V, axis=1, keepdims=True))
         return product
 
-    def curvature_entry(self, y: AnyArray, scores: Array, a: int, b: int) -> Array | None:
+    def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
         """``p_a ([a = b] - p_b)``."""
         p = self.probability(scores)
-        entry: Array = p[:, a] * (float(a == b) - p[:, b])
-        return entry
+        return lambda a, b: p[:, a] * (float(a == b) - p[:, b])
 
     def probability(self, scores: Array) -> Array:
         """Probability of every class, (n, k)."""
@@ -181,11 +186,10 @@ class Columns(Joint):
         """Each column's own."""
         return self.binary.curvature(signs(y, scores) * scores) * V
 
-    def curvature_entry(self, y: AnyArray, scores: Array, a: int, b: int) -> Array | None:
+    def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
         """Columns do not see each other."""
-        if a != b:
-            return None
-        return self.binary.curvature(np.where(y == a, 1.0, -1.0) * scores[:, a])
+        bend = self.binary.curvature(signs(y, scores) * scores)
+        return lambda a, b: bend[:, a] if a == b else None
 
 
 def signs(y: AnyArray, scores: Array) -> Array:

@@ -23,9 +23,9 @@ MOST_PRODUCTS = 250
 class Newton(Solver):
     """Each step solves the second-order model of J, then halves the step until J falls.
 
-    Up to ``direct_weights`` weights (features, times classes if there are more than two) the
-    second derivative is formed and factored; beyond, its products with vectors feed conjugate
-    gradients.
+    Up to ``direct_weights`` features (times the square of the classes, if there are more than
+    two) the second derivative is formed and factored; beyond, its products with vectors feed
+    conjugate gradients.
     """
 
     direct_weights: int = 1500
@@ -45,7 +45,7 @@ class Newton(Solver):
         W = W if state is None else state["weights"]
         frame = objective.frame
         while True:
-            if W.size <= self.direct_weights:
+            if W.size * len(W) <= self.direct_weights:
                 at, hessian = objective.hessian(W, frame)
                 u = solve(hessian, -frame.gradient(at.gradient).ravel())
                 direction = frame.direction(u.reshape(W.shape))
@@ -55,8 +55,10 @@ class Newton(Solver):
             slope = float(np.vdot(at.gradient, direction))
             if not slope < 0.0:  # flat up to rounding
                 direction, slope = np.zeros_like(W), 0.0
-            W, value, mistakes = descend(objective, W, at, direction, slope)
-            yield Step(W, {"weights": W}, value, mistakes, remaining=-0.5 * slope)
+            there, value, mistakes = descend(objective, W, at, direction, slope)
+            remaining = -0.5 * slope if there is not W else 0.0  # it cannot move: rounding
+            W = there
+            yield Step(W, {"weights": W}, value, mistakes, remaining=remaining)
 
 
 def descend(
