@@ -66,7 +66,8 @@ verbose
         ``l2``, ``mean_test_score``, ``std_test_score``, ``standard_error`` of the mean, and
         ``split0_test_score``, ... for up to 100 folds.
     loo_check_ : LeaveOneOutCheck
-        With the approximate "loo" only: the rows of largest influence left out in earnest.
+        With the approximate "loo" only: at the l2 that scores best, the rows of largest
+        influence left out in earnest.
     coef_, intercept_, objective_, solver_, stop_, ...
         Of the final fit, as in :class:`LinearClassifier`.
 
@@ -259,19 +260,14 @@ verbose
                 f"cv='loo' scores one row at a time: scoring must be None (accuracy) or 'loss', "
                 f"got {self.scoring!r}; use cv=5 with other scores"
             )
+        source = objective.source
+        assert isinstance(source, ArraySource)
         if is_squared(objective.loss):
             left_out = leave_one_out.squared_scores(objective, self.l2_path_)
         else:
             left_out = self._approximately(plan, objective)
-        y, ones = objective.source.y, np.ones(1)  # type: ignore[attr-defined]
-        return np.array(
-            [
-                [
-                    mean_score(self.scoring, objective.loss, y[i : i + 1], s[i : i + 1], ones)
-                    for s in left_out
-                ]
-                for i in range(len(y))
-            ]
+        return np.column_stack(
+            [row_scores(self.scoring, objective.loss, source.y, s) for s in left_out]
         )
 
     def _approximately(self, plan: Plan, objective: Objective) -> Array:
@@ -284,9 +280,14 @@ verbose
             leave_one_out.logistic_scores(replace(objective, penalty=L2(l2 * (n - 1) / n)), W)
             for l2, W in zip(path.tolist(), fits, strict=True)
         ]
-        middle = len(path) // 2
-        self.loo_check_ = self._check(strict, objective, path[middle], fits[middle],
-                                      all_scores[middle])  # fmt: skip
+        source = objective.source
+        assert isinstance(source, ArraySource)
+        means = [
+            row_scores(self.scoring, objective.loss, source.y, one[:, None]).mean()
+            for one in all_scores
+        ]
+        best = int(np.argmax(means))
+        self.loo_check_ = self._check(strict, objective, path[best], fits[best], all_scores[best])
         if self.loo_check_.largest_error > ROUGH:
             warnings.warn(
                 f"the approximate leave-one-out is off by {self.loo_check_.largest_error:.2g} in "
@@ -316,14 +317,19 @@ verbose
         return leave_one_out.LeaveOneOutCheck(rows, exact, approximate[rows])
 
 
+def row_scores(scoring: Any, loss: Loss, y: AnyArray, s: Array) -> Array:
+    """1 for every row that is right and 0 for the others, or minus the loss of each."""
+    if scoring == "loss":
+        return -loss.value(y, s)
+    right = (s[:, 0] >= 0) == (y > 0) if s.shape[1] == 1 else s.argmax(axis=1) == y
+    return np.asarray(right, dtype=np.float64)
+
+
 def mean_score(scoring: Any, loss: Loss, y: AnyArray, s: Array, weight: Array) -> float:
-    """Weighted accuracy, or minus the weighted mean loss."""
+    """Weighted accuracy, or minus the weighted mean loss; NaN if nothing has a weight."""
     if not weight.any():
         return float("nan")
-    if scoring == "loss":
-        return -float(weight @ loss.value(y, s) / weight.sum())
-    right = (s[:, 0] >= 0) == (y > 0) if s.shape[1] == 1 else s.argmax(axis=1) == y
-    return float(weight @ right / weight.sum())
+    return float(weight @ row_scores(scoring, loss, y, s) / weight.sum())
 
 
 def results(l2s: Array, splits: Array) -> dict[str, AnyArray]:
