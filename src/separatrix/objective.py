@@ -206,7 +206,7 @@ def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, f
     *sums, gradient = _gradient(block, loss, W)
     k, d = W.shape
     hessian = np.zeros((k * d, k * d))
-    curvature = _curvature(block, loss, loops.scores(block.X, W))
+    curvature = _curvature(block, loss, W)
     for a in range(k):
         for b in range(a, k):
             entry = curvature(a, b)
@@ -239,29 +239,27 @@ def _class_hessian(
     block: Block, loss: Loss, W: Array, frame: Frame, share: float
 ) -> tuple[Array, float]:
     block = _sample(block, share)
-    curvature = _curvature(block, loss, loops.scores(block.X, W))
+    curvature = _curvature(block, loss, W)
     entries = (curvature(c, c) for c in range(len(W)))
     mean = sum(entry for entry in entries if entry is not None) / len(W)
     weight_sum = float(len(block.y)) if block.weight is None else float(block.weight.sum())
     return gram(block.X, np.asarray(mean), frame), weight_sum
 
 
-def _curvature(block: Block, loss: Loss, scores: Array) -> Callable[[int, int], Array | None]:
-    """Weighted second derivative of every row by two of its scores."""
-    entries: Callable[[int, int], Array | None]
+def _curvature(block: Block, loss: Loss, W: Array) -> Callable[[int, int], Array | None]:
+    """Weighted second derivative of every row by the scores of two classes."""
     if isinstance(loss, MarginLoss):
-        bend = loss.curvature(block.y * scores[:, 0])
+        bend = np.empty(len(block.y))
+        loops.batch_pass(block.X, block.y, loss, W, weight=block.weight, curvature=bend)
         if not np.all(bend >= 0.0):
             raise ValueError(
                 f"{loss!r} has a negative second derivative: it is not convex; set convex = False "
                 "in its class and use LBFGS()"
             )
-        entries = lambda a, b: bend  # noqa: E731
-    elif isinstance(loss, Joint):
-        entries = loss.curvature_entries(block.y, scores)
-    else:
+        return lambda a, b: bend
+    if not isinstance(loss, Joint):
         raise TypeError(f"{loss!r} defines no curvature")
-    weight = block.weight
+    entries, weight = loss.curvature_entries(block.y, loops.scores(block.X, W)), block.weight
 
     def weighted(a: int, b: int) -> Array | None:
         entry = entries(a, b)
@@ -274,11 +272,11 @@ def _curvature(block: Block, loss: Loss, scores: Array) -> Callable[[int, int], 
 
 def _hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Array]:
     product = np.zeros_like(V)
-    scores = loops.scores(block.X, W)
     if isinstance(loss, MarginLoss):
-        curvature = _curvature(block, loss, scores)(0, 0)
+        curvature = _curvature(block, loss, W)(0, 0)
         loops.hessian_product(block.X, np.asarray(curvature), V[0], product[0])
     elif isinstance(loss, Joint):
+        scores = loops.scores(block.X, W)
         change = loss.curvature_product(block.y, scores, loops.scores(block.X, V))
         weight = np.ones(len(change)) if block.weight is None else block.weight
         loops.combine(block.X, weight[:, None] * change, product)
