@@ -90,11 +90,17 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         solver = self._solver(objective, partial=False)
         seed = parameters.seed(self.random_state)
         W = self._start(objective, seed)
+        return objective, self._train(plan, objective, solver, seed, W)
+
+    def _train(
+        self, plan: Plan, objective: Objective, solver: Solver, seed: int, W: Array
+    ) -> Result:
+        """All passes over all rows, and what they leave to see."""
         result = self._minimize(plan.kept_by(solver), objective, solver, seed, W, None)
         self._resume = Resume(solver, solver, result.state)
         self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
         self.history_ = result.history
-        return objective, result
+        return result
 
     def _partial_fit(
         self, X: Any, y: Any, classes: Any, sample_weight: Any

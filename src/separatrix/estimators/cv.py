@@ -18,7 +18,7 @@ from ..losses import Loss
 from ..minimize import minimize
 from ..objective import Objective
 from ..penalties import L2
-from ..solvers import Solver, choose
+from ..solvers import Solver
 from ..solvers.direct import is_squared
 from ..typing import AnyArray, Array
 from . import parameters
@@ -137,12 +137,8 @@ verbose
             objective = replace(objective, penalty=L2(self.l2_))
             solver = self._solver(objective, partial=False)
             W, seed = np.zeros(objective.shape), parameters.seed(self.random_state)
-            plan = replace(plan.kept_by(solver), l2=self.l2_)
-            result = self._minimize(plan, objective, solver, seed, W, None)
-            self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
-            self.history_ = result.history
-            self.solver_ = self.trace_.solver
-            self.objective_ = objective.value(result.weights)[0]
+            result = self._train(replace(plan, l2=self.l2_), objective, solver, seed, W)
+            self._finish(objective, result)
         self._warn_of_max_iter()
         if self._unfinished:
             warnings.warn(
@@ -215,7 +211,7 @@ verbose
         seed = parameters.seed(self.random_state)
         for l2 in l2s.tolist():
             here = replace(objective, penalty=L2(l2))
-            solver = self.solver if isinstance(self.solver, Solver) else choose(here)
+            solver = self._solver(here, partial=False)
             keep = plan.kept_by(solver).keep
             result = minimize(here, solver, stop=plan.stop, seed=seed, start=W, keep=keep)
             self._unfinished += result.stop == "max_iter"
@@ -311,7 +307,7 @@ verbose
             kept[i] = 0.0
             fold = ArraySource(source.X, source.y, source.classes, kept, self.n_jobs)
             without = replace(objective, source=fold, penalty=L2(float(l2)))
-            solver = self.solver if isinstance(self.solver, Solver) else choose(without)
+            solver = self._solver(without, partial=False)
             fit = minimize(without, solver, stop=plan.stop, start=W).weights
             exact[j] = scores(source.X, fit, self.n_jobs)[i, 0]
         return leave_one_out.LeaveOneOutCheck(rows, exact, approximate[rows])

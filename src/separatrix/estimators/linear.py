@@ -7,7 +7,6 @@ from typing import Any, Self
 
 from ..loop import Callback, Stop
 from ..losses import Loss, PerceptronLoss
-from ..minimize import Result
 from ..objective import Objective
 from ..schedules import LearningRate, as_schedule
 from ..solvers import BatchPerceptron, Rosenblatt, Solver
@@ -283,10 +282,6 @@ class LinearClassifier(LossModel):
             objective, result = self._partial_fit(X, y, classes, sample_weight)
             self._finish(objective, result)
         return self
-
-    def _finish(self, objective: Objective, result: Result) -> None:
-        self.solver_ = self.trace_.solver
-        self.objective_ = objective.value(result.weights)[0]
 
     def _plan(self) -> Plan:
         return self._loss_plan(parameters.number("l2", self.l2) or 0.0)

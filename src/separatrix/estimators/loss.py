@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..loop import Stop
 from ..losses import Loss, PerceptronLoss, get_loss
+from ..minimize import Result
 from ..objective import Objective
 from ..solvers import GradientDescent, Solver, choose
 from ..typing import Array
@@ -42,6 +43,10 @@ class LossModel(LinearModel):
     n_jobs: int | None
     objective_: float
     solver_: Solver
+
+    def _finish(self, objective: Objective, result: Result) -> None:
+        self.solver_ = self.trace_.solver
+        self.objective_ = objective.value(result.weights)[0]
 
     def _warn_of_max_iter(self) -> None:
         if self.stop_ == "max_iter":
