@@ -135,3 +135,21 @@ def test_loss_hinge():
 
 def test_loss_squared_hinge():
     by_hand("squared_hinge", [-1.0, 0.0, 1.0, 3.0], [4, 1, 0, 0], [-4, -2, 0, 0])
+
+
+@pytest.mark.parametrize("name", [n for n in TRAINABLE if get_loss(n).has_conjugate])
+def test_conjugate_bounds_the_loss_and_touches_it(name):
+    loss = get_loss(name)
+    m = np.linspace(-30, 30, 2001)
+    alpha = -loss.slope(m)
+    conjugate = loss.conjugate(alpha)
+    lines = -alpha[:, None] * m - conjugate[:, None]
+    assert np.all(lines <= loss.phi(m) + 1e-9)
+    np.testing.assert_allclose(np.diag(lines), loss.phi(m), rtol=1e-9, atol=1e-9)
+    assert loss.conjugate(np.zeros(1)) == 0.0
+
+
+def test_losses_that_prove_nothing_have_no_conjugate():
+    provable = {name for name in TRAINABLE if get_loss(name).has_conjugate}
+    assert provable == {"logistic", "squared", "hinge", "squared_hinge"}
+    assert get_loss("logistic").multiclass().has_conjugate

@@ -60,6 +60,11 @@ class Loss:
         """Whether the loss defines its second derivative."""
         return False
 
+    @property
+    def has_conjugate(self) -> bool:
+        """Whether the loss defines what lower bounds on J are made of."""
+        return False
+
     def multiclass(self) -> Loss:
         """The loss for more than two classes; y is then the number of the class."""
         raise NotImplementedError

@@ -36,6 +36,11 @@ class Joint(Loss):
         """The name of the two-class loss that this one stands for."""
         return self.binary.name
 
+    @property
+    def has_conjugate(self) -> bool:
+        """As the two-class loss."""
+        return self.binary.has_conjugate
+
     def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
         """Second derivative by the scores times V, both (n, k)."""
         raise NotImplementedError

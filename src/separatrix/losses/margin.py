@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import entr
 
 from ..typing import AnyArray, Array
 from .base import Loss
@@ -14,7 +15,8 @@ from .joint import Columns, CrammerSinger, JointPerceptron, Softmax
 class MarginLoss(Loss):
     """A loss for two classes: scalar functions of the margin, vectorised.
 
-    A subclass defines ``phi`` and ``slope``; ``curvature`` only if Newton should take it.
+    A subclass defines ``phi`` and ``slope``; ``curvature`` only if Newton should take it, and
+    ``conjugate`` only if fits should prove how near their minimum they are.
     """
 
     def phi(self, m: Array) -> Array:
@@ -29,6 +31,13 @@ class MarginLoss(Loss):
         """Second derivative at the margin."""
         raise NotImplementedError
 
+    def conjugate(self, alpha: Array) -> Array:
+        """The least ``c`` with ``phi(m) >= -alpha * m - c`` for all m, at ``alpha >= 0``.
+
+        Convex analysts write it phi*(-alpha). It is 0 at 0: ``phi`` comes down to 0.
+        """
+        raise NotImplementedError
+
     def multiclass(self) -> Loss:
         """One -1/+1 column per class, unless the loss has a joint form of its own."""
         return Columns(self)
@@ -37,6 +46,11 @@ class MarginLoss(Loss):
     def has_curvature(self) -> bool:
         """Whether the loss defines its second derivative."""
         return type(self).curvature is not MarginLoss.curvature
+
+    @property
+    def has_conjugate(self) -> bool:
+        """Whether the loss defines its conjugate, from which lower bounds on J are made."""
+        return type(self).conjugate is not MarginLoss.conjugate
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """Loss of each row, (n,), for y in -1, +1 and scores (n, 1)."""
@@ -107,6 +121,11 @@ class Logistic(MarginLoss):
         curvature: Array = e / (1.0 + e) ** 2
         return curvature
 
+    def conjugate(self, alpha: Array) -> Array:
+        """alpha log(alpha) + (1 - alpha) log(1 - alpha), for alpha in [0, 1]."""
+        conjugate: Array = -entr(alpha) - entr(1.0 - alpha)
+        return conjugate
+
     def multiclass(self) -> Loss:
         """Softmax."""
         return Softmax(self)
@@ -140,6 +159,11 @@ class Squared(MarginLoss):
     def curvature(self, m: Array) -> Array:
         """2."""
         return np.full_like(m, 2.0)
+
+    def conjugate(self, alpha: Array) -> Array:
+        """alpha^2 / 4 - alpha, for any alpha: very good rows have a negative one."""
+        conjugate: Array = alpha * (0.25 * alpha - 1.0)
+        return conjugate
 
 
 @dataclass(frozen=True)
@@ -188,6 +212,10 @@ class Hinge(MarginLoss):
         """-1 below a margin of 1, 0 from there."""
         return np.where(m >= 1, 0.0, -1.0)
 
+    def conjugate(self, alpha: Array) -> Array:
+        """-alpha, for alpha in [0, 1]."""
+        return -alpha
+
     def multiclass(self) -> Loss:
         """Crammer and Singer's."""
         return CrammerSinger(self)
@@ -212,3 +240,8 @@ class SquaredHinge(MarginLoss):
     def curvature(self, m: Array) -> Array:
         """2 below a margin of 1, 0 from there (the generalised second derivative)."""
         return np.where(m >= 1, 0.0, 2.0)
+
+    def conjugate(self, alpha: Array) -> Array:
+        """alpha^2 / 4 - alpha, for alpha >= 0."""
+        conjugate: Array = alpha * (0.25 * alpha - 1.0)
+        return conjugate

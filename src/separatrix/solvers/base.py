@@ -32,6 +32,8 @@ class Step:
     """How many rows (online, batch perceptron) or iterations moved the weights."""
     remaining: float | None = None
     """The solver's estimate of how much lower J can get, where it has one."""
+    bound: float | None = None
+    """A proven lower bound on the minimum of J, if the solver carries one."""
     optimal: bool = False
     """Whether the weights are known to be the minimum."""
     pace: float = 1.0
