@@ -36,7 +36,7 @@ def test_second_order_solvers_end_at_the_minimum(standardised, l2, solver):
     X, y = standardised
     _, minimum = oracles.newton(X, np.where(y > 0, 1.0, -1.0), l2)
     clf = LinearClassifier(l2=l2, solver=solver).fit(X, y)
-    assert clf.stop_ == "tol"
+    assert clf.stop_ == "optimal"
     assert clf.objective_ <= minimum * (1 + 1e-8)
 
 
@@ -47,7 +47,7 @@ def test_badly_scaled_features_change_nothing(standardised, l2, solver):
     X = X * scales(X)
     _, minimum = oracles.newton(X, np.where(y > 0, 1.0, -1.0), l2)
     clf = LinearClassifier(l2=l2, solver=solver).fit(X, y)
-    assert clf.stop_ == "tol"
+    assert clf.stop_ == "optimal"
     assert clf.objective_ <= minimum * (1 + 1e-8)
 
 

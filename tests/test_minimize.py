@@ -91,7 +91,7 @@ def test_a_small_change_of_the_objective_is_no_convergence():
 
 def test_tol_below_rounding_ends_all_the_same():
     for solver in (LBFGS(), "auto"):
-        assert LinearClassifier(l2=0.01, tol=0.0, solver=solver).fit(X, Y).stop_ == "tol"
+        assert LinearClassifier(l2=0.01, tol=0.0, solver=solver).fit(X, Y).stop_ == "optimal"
 
 
 def test_callbacks_see_steps_and_stop_the_clock():

@@ -218,7 +218,7 @@ def test_the_joint_softmax_equals_the_binary_at_half_the_penalty(rng):
         assert joint.value(both)[0] == pytest.approx(binary.value(W)[0], rel=1e-12)
     joint = TwoRows(get_loss("logistic").multiclass(), L2(0.02), joint.source)
     fit = minimize(joint, Newton(), start=np.zeros((2, 4))).weights
-    clf = LinearClassifier(l2=0.01, solver=Newton()).fit(X, y)
+    clf = LinearClassifier(l2=0.01, solver=Newton(), tol=1e-12).fit(X, y)
     np.testing.assert_allclose((fit[1] - fit[0])[:-1], clf.coef_[0], rtol=1e-6, atol=1e-9)
 
 

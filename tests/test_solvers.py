@@ -154,8 +154,10 @@ def test_a_users_loss_works_in_batch_solvers(solver, recwarn):
             return -1 / (1 + np.exp(m))
 
     X, y = overlapping(80, 4)
-    mine = LinearClassifier(Mine(), l2=0.01, solver=solver, tol=1e-9).fit(X, y)
+    mine = LinearClassifier(Mine(), l2=0.01, solver=solver, tol=1e-12).fit(X, y)
     builtin = LinearClassifier("logistic", l2=0.01, solver=solver, tol=1e-9).fit(X, y)
+    assert (mine.stop_, builtin.stop_) == ("tol", "optimal")
+    assert mine.gap_ is None
     np.testing.assert_allclose(mine.objective_, builtin.objective_, rtol=1e-8)
     assert not recwarn.list
 

@@ -17,6 +17,7 @@ from .typing import AnyArray, Array
 
 TINY = 1e-12  # below this J counts as 0
 ROUNDING = 4e-16  # J cannot be told more exactly
+PROOF_EVERY = 5  # passes, where a proof costs a read of the data
 OPTIMISM = 1e-3  # a solver's estimate of what remains is believed to within this factor
 
 
@@ -32,6 +33,9 @@ class Info:
 
 
 Callback = Callable[[Step, Info], "bool | None"]
+Proofs = Callable[[Step, bool], tuple[bool, bool]]
+"""Whether a step leaves weights that are proven to be near enough, and whether none will be; a
+read of the data may be spent on it only when the second argument says so."""
 Observer = Callable[[Step, "str | None"], None]
 """Sees every step, and why the run ends with it, if it does."""
 
@@ -40,9 +44,11 @@ Observer = Callable[[Step, "str | None"], None]
 class Stop:
     """When a run ends; None or False switches a rule off.
 
-    ``tol``: J changed by no more than ``tol * |J|``, **and** the weights barely moved or the
-    solver expects little more. The change of J alone proves nothing: descent on x^2 with step
-    1 jumps between -1 and 1 for ever and J never changes.
+    ``tol``: J is proven to be within ``tol * J`` of its minimum, where there are proofs (see
+    :mod:`separatrix.gap`) and ``prove`` asks for them. Else J changed by no more than
+    ``tol * |J|``, **and** the weights barely moved or the solver expects little more. The change
+    of J alone proves nothing: descent on x^2 with step 1 jumps between -1 and 1 for ever and J
+    never changes.
     """
 
     max_iter: int = 1000
@@ -52,6 +58,7 @@ class Stop:
     patience: int | None = None
     cycle: bool = True
     """A proven cycle: only for solvers whose every pass is the same function of the weights."""
+    prove: bool = True
 
 
 class Geometry:
@@ -79,8 +86,10 @@ class Geometry:
 class Rules:
     """The stop rules with what they remember from pass to pass."""
 
-    def __init__(self, stop: Stop, start: Array, geometry: Geometry) -> None:
-        self.stop, self.geometry = stop, geometry
+    def __init__(
+        self, stop: Stop, start: Array, geometry: Geometry, proofs: Proofs | None = None
+    ) -> None:
+        self.stop, self.geometry, self.proofs = stop, geometry, proofs
         self.before: Step | None = None
         self.fewest = np.inf
         self.stale = 0
@@ -90,17 +99,24 @@ class Rules:
 
     def verdict(self, step: Step, info: Info) -> str | None:
         """Why to stop now, or None. The first rule that holds names the end."""
-        stop = self.stop
-        settled, cycled, stalled = self._settled(step), self._cycled(step), self._stalled(step)
+        stop, last = self.stop, info.iteration >= self.stop.max_iter
+        cycled, stalled = self._cycled(step), self._stalled(step)
+        proven = settled = False
+        if self.proofs is None:
+            settled = self._settled(step)
+        else:
+            proven, stuck = self.proofs(step, last or info.iteration % PROOF_EVERY == 0)
+            stalled = stalled or stuck
         self.before = replace(step, rows=None)  # the rows of a pass are a lot to hold on to
         rules = (
             (stop.no_mistakes and step.mistakes == 0.0, "no mistakes"),
-            (step.optimal, "optimal"),
+            (proven, "optimal"),
+            (step.solved, "closed form"),
             (cycled, "cycle"),
             (settled, "tol"),
             (stop.max_norm is not None and info.norm > stop.max_norm, "max_norm"),
             (stalled, "no progress"),
-            (info.iteration >= stop.max_iter, "max_iter"),
+            (last, "max_iter"),
         )
         return next((name for holds, name in rules if holds), None)
 

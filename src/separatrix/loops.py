@@ -95,7 +95,7 @@ class OnlineWeights:
     @classmethod
     def start(cls, W: Array, sum: Array | None) -> OnlineWeights:
         """From plain weights (k, d + 1), and the sum so far if it is wanted."""
-        lag = None if sum is None else np.zeros_like(W)
+        lag = None if sum is None else np.zeros(W.shape)
         return cls(W.copy(), np.array([1.0, 0.0]), None if sum is None else sum.copy(), lag)
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .gap import Prover, provable
 from .loop import Callback, Geometry, Loop, Rules, Stop
 from .objective import Objective
 from .pocket import Pocket
@@ -36,6 +37,8 @@ class Result:
     history: dict[str, AnyArray]
     objective: float | None
     """J as the last step tells it: where steps are fixed, before the step."""
+    proof: Prover | None = None
+    """What is proven of the weights kept, where there are proofs."""
 
 
 def minimize(
@@ -85,10 +88,21 @@ def minimize(
         if pocket is not None and why != "no mistakes":
             pocket.offer(step.weights)
 
-    loop = Loop(Rules(stop, start, Geometry()), callbacks, [observe], progress or Silence())
+    prover = Prover(objective, stop.tol or 0.0) if stop.prove and provable(objective) else None
+
+    def proofs(step: Step, due: bool) -> tuple[bool, bool]:
+        assert prover is not None
+        kept = step.average if keep == "average" and step.average is not None else step.weights
+        prover.look(step, kept, due)
+        return prover.proven and prover.weights is kept, prover.stuck
+
+    rules = Rules(stop, start, Geometry(), None if prover is None or stop.tol is None else proofs)
+    loop = Loop(rules, callbacks, [observe], progress or Silence())
     step, why = loop.train(steps)
     kept = kept_weights(objective, keep, step, why, pocket)
-    return Result(kept, step.weights, step.state, why, loop.history(), step.objective)
+    if prover is not None and prover.weights is not kept:
+        prover.prove(kept)
+    return Result(kept, step.weights, step.state, why, loop.history(), step.objective, prover)
 
 
 def kept_weights(

@@ -119,6 +119,12 @@ class Objective:
         result: Array = hessian
         return result
 
+    def bias_curvature(self, W: Array) -> Array:
+        """Second derivative of J by the biases, (k, k)."""
+        (curvature,) = self.source.total(partial(_bias_curvature, loss=self.loss, W=W))
+        result: Array = curvature / self.source.weight_sum
+        return result
+
     def _one_blas_thread(self) -> AbstractContextManager[object]:
         """Threads work on blocks; BLAS's own would change bits."""
         rows = min(self.source.n_rows, GRAM_ROWS)
@@ -141,6 +147,13 @@ class Objective:
         if not self.intercept:
             total[:, -1] = 0.0
         result: Array = total
+        return result
+
+    @cached_property
+    def class_sums(self) -> Array:
+        """Weighted sum of (x, 1) over each class, (number of classes, d + 1): remembered."""
+        (sums,) = self.source.total(partial(_class_sums, k=len(self.source.classes)))
+        result: Array = sums
         return result
 
     def mistakes_of(self, candidates: Array) -> Array:
@@ -197,7 +210,7 @@ def _value(block: Block, loss: Loss, W: Array) -> tuple[float, float]:
 
 
 def _gradient(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array]:
-    gradient = np.zeros_like(W)
+    gradient = np.zeros(W.shape)  # not zeros_like: the loops need rows in a row
     sums = loops.batch_pass(block.X, block.y, loss, W, weight=block.weight, gradient=gradient)
     return *sums, gradient
 
@@ -216,6 +229,12 @@ def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, f
             hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] = part
             hessian[b * d : (b + 1) * d, a * d : (a + 1) * d] = part
     return sums[0], sums[1], gradient, hessian
+
+
+def _bias_curvature(block: Block, loss: Loss, W: Array) -> tuple[Array]:
+    curvature, k = _curvature(block, loss, W), len(W)
+    entries = [[curvature(a, b) for b in range(k)] for a in range(k)]
+    return (np.array([[0.0 if e is None else e.sum() for e in row] for row in entries]),)
 
 
 def _sample(block: Block, share: float) -> Block:
@@ -271,7 +290,7 @@ def _curvature(block: Block, loss: Loss, W: Array) -> Callable[[int, int], Array
 
 
 def _hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Array]:
-    product = np.zeros_like(V)
+    product = np.zeros(V.shape)
     if isinstance(loss, MarginLoss):
         curvature = _curvature(block, loss, W)(0, 0)
         loops.hessian_product(block.X, np.asarray(curvature), V[0], product[0])
@@ -307,6 +326,16 @@ def _label_sum(block: Block, k: int) -> tuple[Array]:
     total = np.zeros((k, layout.shape(block.X)[1] + 1))
     loops.combine(block.X, coefficients, total)
     return (total,)
+
+
+def _class_sums(block: Block, k: int) -> tuple[Array]:
+    number = block.y > 0.0 if k == 2 else block.y
+    coefficients = np.where(number[:, None] == np.arange(k), 1.0, 0.0)
+    if block.weight is not None:
+        coefficients *= block.weight[:, None]
+    sums = np.zeros((k, layout.shape(block.X)[1] + 1))
+    loops.combine(block.X, coefficients, sums)
+    return (sums,)
 
 
 def _moments(block: Block, shift: Array | None) -> tuple[Array, Array]:

@@ -125,7 +125,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         here, W, seed = self._where_it_stands(objective, solver)
         # A chunk without mistakes proves nothing, and chunks differ: no cycle, no best.
         keep = {"auto": "average", "best": "last"}.get(plan.keep, plan.keep)
-        plan = replace(plan, stop=Stop(max_iter=1, cycle=False), keep=keep)
+        plan = replace(plan, stop=Stop(max_iter=1, cycle=False, prove=False), keep=keep)
         result = self._minimize(plan, objective, here.used, seed, W, here.state)
         seen = {
             "rows_before": result.state["rows_before"] + source.n_rows,
@@ -248,7 +248,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         if getattr(objective.loss, "shifts", False):
             self.intercept_ -= self.intercept_.mean()  # only their differences count
         self.stop_ = result.stop
-        self.converged_ = result.stop in ("no mistakes", "tol", "optimal")
+        self.converged_ = result.stop in ("no mistakes", "tol", "optimal", "closed form")
         return result
 
     @property

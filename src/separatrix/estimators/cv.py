@@ -139,7 +139,7 @@ verbose
             W, seed = np.zeros(objective.shape), parameters.seed(self.random_state)
             result = self._train(replace(plan, l2=self.l2_), objective, solver, seed, W)
             self._finish(objective, result)
-        self._warn_of_max_iter()
+        self._warn_of_the_end()
         if self._unfinished:
             warnings.warn(
                 f"{self._unfinished} of the fits in cross-validation stopped at "
@@ -209,11 +209,12 @@ verbose
         """Weights along the path, each fit starting where the one before ended."""
         W = np.zeros(objective.shape)
         seed = parameters.seed(self.random_state)
+        stop = replace(plan.stop, prove=False)  # scores need no more than fits that have settled
         for l2 in l2s.tolist():
             here = replace(objective, penalty=L2(l2))
             solver = self._solver(here, partial=False)
             keep = plan.kept_by(solver).keep
-            result = minimize(here, solver, stop=plan.stop, seed=seed, start=W, keep=keep)
+            result = minimize(here, solver, stop=stop, seed=seed, start=W, keep=keep)
             self._unfinished += result.stop == "max_iter"
             W = result.weights
             yield W
@@ -308,7 +309,7 @@ verbose
             fold = ArraySource(source.X, source.y, source.classes, kept, self.n_jobs)
             without = replace(objective, source=fold, penalty=L2(float(l2)))
             solver = self._solver(without, partial=False)
-            fit = minimize(without, solver, stop=plan.stop, start=W).weights
+            fit = minimize(without, solver, stop=replace(plan.stop, prove=False), start=W).weights
             exact[j] = scores(source.X, fit, self.n_jobs)[i, 0]
         return leave_one_out.LeaveOneOutCheck(rows, exact, approximate[rows])
 

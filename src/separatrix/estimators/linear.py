@@ -201,7 +201,9 @@ class LinearClassifier(LossModel):
     max_iter : int
         Most passes or iterations.
     tol : float or None
-        Stop when the objective changes by no more than ``tol`` of itself, and the weights
+        Stop when the objective is proven to be within ``tol * objective_`` of its minimum
+        (``gap_``). Where there is no such proof (``l2=0``, a loss that is not convex or of your
+        own): when the objective changes by no more than ``tol`` of itself, and the weights
         barely move or the solver expects little more.
     fit_intercept, class_weight, warm_start, random_state, callbacks, verbose
         As in :class:`Perceptron`.
@@ -212,10 +214,16 @@ class LinearClassifier(LossModel):
     ----------
     objective_ : float
         The objective at ``coef_`` and ``intercept_``, exactly.
+    gap_ : float or None
+        ``objective_`` exceeds the minimum by no more than this: proven by duality, up to a
+        rounding of about 1e-14 of the objective. None for ``l2=0``, for losses that are not
+        convex, for those of your own without a ``conjugate``, and after ``partial_fit``.
     solver_ : Solver
         The solver used; its text says why, if it was chosen by "auto".
     stop_ : str
-        "tol", "optimal" (closed form), "max_iter", "cycle", "callback" or "interrupted".
+        "optimal" (``gap_`` is within ``tol``), "tol" (progress has ended; there is no proof),
+        "closed form" (likewise without proof), "no progress" (rounding, or the solver, allows no
+        smaller gap), "max_iter", "cycle", "callback" or "interrupted".
     coef_, intercept_, classes_, n_iter_, n_updates_, converged_, history_, trace_
         As in :class:`Perceptron`.
     embedding_strengths_ : array (n,)
@@ -234,7 +242,9 @@ class LinearClassifier(LossModel):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = LinearClassifier(l2=1e-3).fit(X, y)
     >>> clf.stop_, round(clf.objective_, 6), round(clf.score(X, y), 3)
-    ('tol', 0.095333, 0.958)
+    ('optimal', 0.095333, 0.958)
+    >>> clf.gap_ <= 1e-6 * clf.objective_
+    True
     """
 
     def __init__(
@@ -273,7 +283,7 @@ class LinearClassifier(LossModel):
         with self._all_or_nothing():
             objective, result = self._fit(X, y, sample_weight)
             self._finish(objective, result)
-        self._warn_of_max_iter()
+        self._warn_of_the_end()
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

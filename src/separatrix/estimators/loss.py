@@ -42,21 +42,32 @@ class LossModel(LinearModel):
     tol: float | None
     n_jobs: int | None
     objective_: float
+    gap_: float | None
     solver_: Solver
 
     def _finish(self, objective: Objective, result: Result) -> None:
         self.solver_ = self.trace_.solver
-        self.objective_ = objective.value(result.weights)[0]
+        proof = result.proof
+        self.objective_ = objective.value(result.weights)[0] if proof is None else proof.value
+        self.gap_ = None if proof is None else proof.gap
 
-    def _warn_of_max_iter(self) -> None:
-        if self.stop_ == "max_iter":
-            warnings.warn(
-                f"{self.solver_!r} stopped at max_iter={self.max_iter} with the objective "
-                f"{self.objective_:.6g}, still falling: raise max_iter, scale the features, or "
-                "take another solver; a larger l2 or tol asks for less",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+    def _warn_of_the_end(self) -> None:
+        if self.stop_ not in ("max_iter", "no progress"):
+            return
+        reached = f"with the objective {self.objective_:.6g}"
+        if self.gap_ is not None:
+            reached += f", proven to be within {self.gap_:.3g} of its minimum"
+            if self.tol is not None:
+                reached += f" (tol={self.tol:g} asks for {self.tol * self.objective_:.3g})"
+        how, remedy = f"stopped at max_iter={self.max_iter}", "raise max_iter, scale"
+        if self.stop_ == "no progress":
+            how, remedy = "can get no further", "scale"
+        warnings.warn(
+            f"{self.solver_!r} {how} {reached}: {remedy} the features, or take another solver; a "
+            "larger l2 or tol asks for less",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
     def _loss_plan(self, l2: float) -> Plan:
         loss = get_loss(self.loss)

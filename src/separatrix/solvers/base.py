@@ -34,8 +34,10 @@ class Step:
     """The solver's estimate of how much lower J can get, where it has one."""
     bound: float | None = None
     """A proven lower bound on the minimum of J, if the solver carries one."""
-    optimal: bool = False
-    """Whether the weights are known to be the minimum."""
+    gradient: Array | None = None
+    """Of J at the weights, where known without another read; then ``objective`` is J there."""
+    solved: bool = False
+    """Whether the weights come from a closed form, which has no more to give."""
     pace: float = 1.0
     """The step as a share of the one the run began with, if the solver itself cut it: weights
     that move little because steps are short have not settled."""

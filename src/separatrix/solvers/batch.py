@@ -72,7 +72,7 @@ def _mistaken(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array, 
     """Loss, weighted mistakes, what they add to the weights, and which rows they are."""
     scores = loops.scores(block.X, W)
     weight = loss.mistakes(block.y, scores) * (1.0 if block.weight is None else block.weight)
-    sums = np.zeros_like(W)
+    sums = np.zeros(W.shape)
     loops.combine(block.X, -weight[:, None] * loss.gradient(block.y, scores), sums)
     rows = block.start + np.flatnonzero(weight)
     return float(weight @ loss.value(block.y, scores)), float(weight.sum()), sums, [rows]

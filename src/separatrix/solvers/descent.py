@@ -191,4 +191,7 @@ def searched_descent(
             "sum": total,
         }  # fmt: skip
         mean = total / t if average else None
-        yield Step(W, state, at.value, at.mistakes, remaining=remaining, average=mean)
+        yield Step(
+            W, state, at.value, at.mistakes, remaining=remaining, gradient=at.gradient,
+            average=mean,
+        )  # fmt: skip

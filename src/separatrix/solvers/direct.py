@@ -48,19 +48,19 @@ class LeastSquares(Solver):
         """The minimum, again and again; or on the way to it."""
         direct = self._direct(objective)
         while True:
-            if state is None or not state["optimal"]:
+            if state is None or not state["solved"]:
                 if direct:
                     n, d = objective.source.n_rows, objective.source.n_features
                     with one_blas_thread(min(n, ROWS + 2 * d) * d * d):
-                        W, optimal = factored(objective), True
+                        W, solved = factored(objective), True
                 else:
-                    W, optimal = iterated(objective, None if state is None else state["weights"])
+                    W, solved = iterated(objective, None if state is None else state["weights"])
                 value, mistakes = objective.value(W)
-                state = {"weights": W, "value": value, "mistakes": mistakes, "optimal": optimal}
-            W, value, mistakes, optimal = (
-                state[name] for name in ("weights", "value", "mistakes", "optimal")
+                state = {"weights": W, "value": value, "mistakes": mistakes, "solved": solved}
+            W, value, mistakes, solved = (
+                state[name] for name in ("weights", "value", "mistakes", "solved")
             )
-            yield Step(W, state, value, mistakes, optimal=optimal)
+            yield Step(W, state, value, mistakes, solved=solved)
 
     def _direct(self, objective: Objective) -> bool:
         n, d = objective.source.n_rows, objective.source.n_features
@@ -95,7 +95,7 @@ def _centre(objective: Objective) -> tuple[Array, Array]:
 
 def _with_bias(w: Array, mean: Array, target: Array) -> Array:
     """Weights (k, d + 1) from w (d, k) of the centred problem."""
-    return np.column_stack([w.T, target - mean @ w])
+    return np.ascontiguousarray(np.column_stack([w.T, target - mean @ w]))
 
 
 def factored(objective: Objective) -> Array:

@@ -15,6 +15,7 @@ from ..typing import Array
 from .base import Solver, State, Step
 
 DECREASE, FLATTEN = 1e-4, 0.9  # the two Wolfe conditions
+ROUNDING = 2e-15  # of J: smaller differences mean nothing
 MOST_TRIALS = 40
 MOST_LIFTS = 8
 REFRESH = 15  # steps after which a second derivative is out of date
@@ -130,7 +131,8 @@ class LBFGS(Solver):
                 "weights": W, "moved": moved, "changed": changed, "anchor": anchor, "age": age,
                 "value": at.value, "gradient": at.gradient, "mistakes": at.mistakes,
             }  # fmt: skip
-            yield Step(W, state, at.value, at.mistakes, remaining=-0.5 * slope)
+            remaining = -0.5 * slope
+            yield Step(W, state, at.value, at.mistakes, remaining=remaining, gradient=at.gradient)
 
 
 def two_loop(g: Array, moved: Array, changed: Array) -> Array:
@@ -152,19 +154,24 @@ def line_search(
 ) -> tuple[float, Array, Evaluation]:
     """A length along the direction that meets the strong Wolfe conditions.
 
-    Lengthen until a bracket is found, then halve or interpolate inside it. Where rounding hides
-    any decrease, the length is 0 and the weights stay.
+    Lengthen until a bracket is found, then halve or interpolate inside it. Near the minimum
+    rounding hides the decrease of J long before the gradient has vanished: there a slope that
+    does not overshoot will do (Hager and Zhang, 2005). Where none is found, the length is 0 and
+    the weights stay.
     """
     low, high = 0.0, np.inf
     best = (0.0, W, at)
     low_value, low_slope = at.value, slope
     length = 1.0
+    unsure = ROUNDING * abs(at.value)
     for _ in range(MOST_TRIALS):
         there = W + length * direction
         then = objective.value_and_gradient(there)
         steep = float(np.vdot(then.gradient, direction))
-        falls = then.value <= at.value + DECREASE * length * slope
-        if not np.isfinite(then.value) or not falls or then.value > low_value:
+        falls = then.value <= at.value + DECREASE * length * slope or (
+            then.value <= at.value + unsure and steep <= (2.0 * DECREASE - 1.0) * slope
+        )
+        if not np.isfinite(then.value) or not falls or then.value > low_value + unsure:
             high = length
         elif abs(steep) <= -FLATTEN * slope:
             return length, there, then

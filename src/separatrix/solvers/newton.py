@@ -15,6 +15,7 @@ from ..typing import Array
 from .base import Solver, State, Step
 
 DECREASE = 1e-4
+ROUNDING = 2e-15  # of J: smaller differences mean nothing
 MOST_HALVINGS = 50
 MOST_PRODUCTS = 250
 
@@ -55,27 +56,35 @@ class Newton(Solver):
             slope = float(np.vdot(at.gradient, direction))
             if not slope < 0.0:  # flat up to rounding
                 direction, slope = np.zeros_like(W), 0.0
-            there, value, mistakes = descend(objective, W, at, direction, slope)
+            there, then = descend(objective, W, at, direction, slope)
             remaining = -0.5 * slope if there is not W else 0.0  # it cannot move: rounding
             W = there
-            yield Step(W, {"weights": W}, value, mistakes, remaining=remaining)
+            yield Step(
+                W, {"weights": W}, then.value, then.mistakes, remaining=remaining,
+                gradient=then.gradient,
+            )  # fmt: skip
 
 
 def descend(
     objective: Objective, W: Array, at: Evaluation, direction: Array, slope: float
-) -> tuple[Array, float, float]:
-    """The whole step, or as much of it as makes J fall; none where rounding hides the fall."""
+) -> tuple[Array, Evaluation]:
+    """The whole step, or as much of it as makes J fall.
+
+    Near the minimum the fall is below the rounding of J: the whole step is as good as any then,
+    unless J is seen to rise.
+    """
     length = 1.0
     for _ in range(MOST_HALVINGS):
         there = W + length * direction
-        value, mistakes = objective.value(there)
-        if value <= at.value + DECREASE * length * slope:
-            return there, value, mistakes
-        length *= 0.5
-        # Near the minimum the fall is below the rounding of J: the step is as good as any.
+        then = objective.value_and_gradient(there)
+        if then.value <= at.value + DECREASE * length * slope:
+            return there, then
         if -slope < 1e-13 * abs(at.value):
+            if slope < 0.0 and then.value <= at.value + ROUNDING * abs(at.value):
+                return there, then
             break
-    return W, at.value, at.mistakes
+        length *= 0.5
+    return W, at
 
 
 def solve(hessian: Array, right: Array) -> Array:

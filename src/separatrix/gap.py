@@ -1,0 +1,190 @@
+"""How far a fit can be from its minimum: a lower bound on J, proven by duality.
+
+Every convex loss lies above its tangents, ``phi(m) >= -alpha * m - phi*(-alpha)`` with phi* the
+conjugate. Put into J, with any alpha of the rows that balances (``sum c * alpha * y = 0``, as
+the bias is free), the least over w is
+
+    D(alpha) = -mean of phi*(-alpha)  -  |mean of alpha * y * x|^2 / (4 l2)   <=   min J
+
+The slopes at some weights make such an alpha, but for the balance. What is missing is made up
+by mixing with alphas that depend on the class alone: phi* is convex, so the mixture's is at most
+the mixture of theirs, and both are known from J, its gradient and the class sums. So a bound
+costs no read of the data once the gradient is known. Softmax is the same with probabilities for
+alpha, which must meet the class counts. Losses with a kink do not tell alpha by their slopes at
+the minimum: see :mod:`separatrix.ascent`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import entr
+
+from .ascent import bound_at
+from .losses import Columns, MarginLoss, Softmax
+from .objective import Evaluation, Objective
+from .solvers import Step
+from .typing import Array
+
+ROUNDING = 2e-15  # of the sums that a bound is made of: it is lowered by that much
+LEAST = 1e-14  # no smaller gap is asked for: J itself is not known much better
+MIXTURES = 10  # shares of the mixture to try, each twice the one before
+
+
+MOST_POLISHES = 3
+STUCK = 10  # proofs without progress after which there will be none
+
+
+def provable(objective: Objective) -> bool:
+    """Whether there are bounds: a penalty, and a loss whose conjugate is known."""
+    return objective.penalty.strength > 0.0 and objective.loss.has_conjugate
+
+
+@dataclass
+class Prover:
+    """Bounds met along a run: the best of them counts, whichever weights it came from."""
+
+    objective: Objective
+    tol: float
+    """The gap asked for, as a share of J."""
+    bound: float = 0.0
+    """A number that no weights get below; at first, that no loss here is negative."""
+    weights: Array | None = None
+    """The weights of the last proof, and J there."""
+    value: float = np.inf
+    stale: int = 0
+    """Proofs in a row that brought neither a lower J nor a smaller gap."""
+    best: tuple[float, float] = (np.inf, np.inf)
+
+    @property
+    def gap(self) -> float:
+        """The weights of the last proof are at most this far from the minimum."""
+        return max(self.value - self.bound, 0.0)
+
+    @property
+    def proven(self) -> bool:
+        """Whether that is as near as was asked for; J is not known beyond its rounding."""
+        return self.gap <= max(self.tol, LEAST) * self.value
+
+    @property
+    def stuck(self) -> bool:
+        """Whether rounding, or the solver, allows no more."""
+        return self.stale >= STUCK
+
+    def look(self, step: Step, kept: Array, due: bool) -> None:
+        """Take up what a step proves of the weights that it would leave.
+
+        Free where the step tells a bound or the gradient; else a read of the data when due.
+        """
+        if kept is step.weights and step.objective is not None and step.bound is not None:
+            self.bound = max(self.bound, step.bound)
+            self.weights, self.value = kept, step.objective
+        elif kept is step.weights and step.objective is not None and step.gradient is not None:
+            self.prove(kept, Evaluation(step.objective, step.gradient, 0.0))
+        elif due or step.solved:
+            self.prove(kept)
+        else:
+            return
+        value, gap = self.best
+        self.stale = 0 if self.value < value or self.gap < gap else self.stale + 1
+        self.best = min(self.value, value), min(self.gap, gap)
+
+    def prove(self, W: Array, at: Evaluation | None = None) -> None:
+        """A bound from W, and from J and its gradient there if they are known already."""
+        objective = self.objective
+        at = objective.value_and_gradient(W) if at is None else at
+        self.weights, self.value = W, at.value
+        if not objective.loss.smooth:
+            self.bound = max(self.bound, bound_at(objective, W))
+            return
+        self.bound = max(self.bound, smooth_bound(objective, W, at))
+        for _ in range(MOST_POLISHES):
+            # The bound loses in proportion to the gradient by the biases, but only to the square
+            # of that by w: if nothing else is in the way, take the biases to their best place.
+            rest = _without_bias(objective, at.gradient) / (4.0 * objective.penalty.strength)
+            if self.proven or not rest <= 0.5 * max(self.tol, LEAST) * self.value:
+                return
+            W = _polished(objective, W, at.gradient[:, -1])
+            at = objective.value_and_gradient(W)
+            self.bound = max(self.bound, smooth_bound(objective, W, at))
+
+
+def _without_bias(objective: Objective, gradient: Array) -> float:
+    """Square of the gradient by w, about as it is once the biases are at their best."""
+    mean = objective.class_sums.sum(axis=0)[:-1] / objective.source.weight_sum
+    return _square(gradient[:, :-1] - gradient[:, -1:] * mean)
+
+
+def _polished(objective: Objective, W: Array, bias: Array) -> Array:
+    """One Newton step in the biases alone."""
+    moved = W.copy()
+    moved[:, -1] -= np.linalg.lstsq(objective.bias_curvature(W), bias, rcond=1e-12)[0]
+    return moved
+
+
+def _square(a: Array) -> float:
+    return float(np.vdot(a, a))
+
+
+def smooth_bound(objective: Objective, W: Array, at: Evaluation) -> float:
+    """A lower bound on the minimum of J from its value and gradient at W."""
+    l2 = objective.penalty.strength
+    loss_mean = at.value - objective.penalty.value(W)
+    G = at.gradient[:, :-1] - 2.0 * l2 * W[:, :-1]
+    along = float(np.vdot(G, W[:, :-1]) + np.vdot(at.gradient[:, -1], W[:, -1]))
+    conjugate = along - loss_mean  # phi*(slope) = m * slope - phi(m), the mean over rows
+
+    def dual(share: float, level: float, towards: Array | float) -> float:
+        mixed = (1.0 - share) * G + share * towards
+        return -(1.0 - share) * conjugate - share * level - _square(mixed) / (4 * l2)
+
+    if objective.intercept:
+        mixtures = _mixtures(objective, at.gradient[:, -1])
+        best = max((dual(*mixture) for mixture in mixtures), default=0.0)
+    else:
+        best = dual(0.0, 0.0, 0.0)
+    allowance = ROUNDING * (loss_mean + abs(along) + _square(G) / (4 * l2))
+    return max(best - allowance, 0.0)  # no loss here is negative
+
+
+def _mixtures(objective: Objective, bias: Array) -> list[tuple[float, float, Array]]:
+    """Shares of class-wise alphas that make up for the gradient by the biases.
+
+    With each the mean conjugate of those alphas, and their gradient by w.
+    """
+    loss, total = objective.loss, objective.source.weight_sum
+    sums = objective.class_sums / total
+    counts, means = sums[:, -1], sums[:, :-1]
+    if isinstance(loss, Softmax):
+        least = float(np.max(np.where(bias > 0.0, bias / (counts + np.abs(bias)), 0.0)))
+    else:
+        # One -1/+1 column per class, or one in all. A negative derivative by the bias: alpha
+        # weighs too much on the +1 side, and more is needed on the other, the lighter one.
+        if len(bias) == 1:
+            counts, means = counts[1:], means[1:]
+        short = np.where(bias < 0.0, 1.0 - counts, counts)
+        if not np.all(short > 0.0):
+            return []
+        sign = np.where(bias < 0.0, -1.0, 1.0)
+        whole = sums[:, :-1].sum(axis=0)
+        lighter = np.where((bias < 0.0)[:, None], whole - means, means)
+        least = float(np.max(np.abs(bias) / (short + np.abs(bias))))
+        binary = loss.binary if isinstance(loss, Columns) else loss
+        assert isinstance(binary, MarginLoss)
+    if least < np.finfo(float).tiny:  # balanced as it is
+        return [(0.0, 0.0, np.zeros(1))]
+    mixtures = []
+    for share in least * 2.0 ** np.arange(MIXTURES):
+        if not share < 1.0:
+            break
+        odds = (1.0 - share) / share
+        if isinstance(loss, Softmax):
+            q = np.maximum(counts - odds * bias, 0.0)
+            level, towards = -float(entr(q).sum()), q[:, None] * means.sum(axis=0) - means
+        else:
+            alpha = np.minimum(odds * np.abs(bias) / short, 1.0)
+            level = float(short @ binary.conjugate(alpha))
+            towards = -(sign * alpha)[:, None] * lighter
+        mixtures.append((float(share), level, towards))
+    return mixtures
