@@ -147,7 +147,7 @@ def test_row_by_row_too_tol_means_the_gap(name, solver):
 
 
 def test_a_fit_cut_short_tells_the_gap_it_reached():
-    X, y, c, l2, _ = problem(11, 2)
+    X, y, _, l2, _ = problem(11, 2)
     with pytest.warns(ConvergenceWarning, match=r"within .* of its minimum \(tol=1e-09 asks for"):
         clf = LinearClassifier(l2=l2, solver=LBFGS(), max_iter=2, tol=1e-9).fit(X, y)
     assert clf.gap_ > 1e-9 * clf.objective_

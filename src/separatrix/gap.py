@@ -16,6 +16,7 @@ the minimum: see :mod:`separatrix.ascent`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -148,43 +149,48 @@ def smooth_bound(objective: Objective, W: Array, at: Evaluation) -> float:
     return max(best - allowance, 0.0)  # no loss here is negative
 
 
-def _mixtures(objective: Objective, bias: Array) -> list[tuple[float, float, Array]]:
-    """Shares of class-wise alphas that make up for the gradient by the biases.
+Mixture = Callable[[float], tuple[float, Array]]
+"""For a share: the mean conjugate of class-wise alphas that balance at it, and their gradient."""
 
-    With each the mean conjugate of those alphas, and their gradient by w.
-    """
-    loss, total = objective.loss, objective.source.weight_sum
-    sums = objective.class_sums / total
-    counts, means = sums[:, -1], sums[:, :-1]
-    if isinstance(loss, Softmax):
-        least = float(np.max(np.where(bias > 0.0, bias / (counts + np.abs(bias)), 0.0)))
+
+def _mixtures(objective: Objective, bias: Array) -> list[tuple[float, float, Array]]:
+    """Shares of class-wise alphas that make up for the gradient by the biases."""
+    sums = objective.class_sums / objective.source.weight_sum
+    if isinstance(objective.loss, Softmax):
+        least, mixture = _of_probabilities(sums, bias)
     else:
-        # One -1/+1 column per class, or one in all. A negative derivative by the bias: alpha
-        # weighs too much on the +1 side, and more is needed on the other, the lighter one.
-        if len(bias) == 1:
-            counts, means = counts[1:], means[1:]
-        short = np.where(bias < 0.0, 1.0 - counts, counts)
-        if not np.all(short > 0.0):
-            return []
-        sign = np.where(bias < 0.0, -1.0, 1.0)
-        whole = sums[:, :-1].sum(axis=0)
-        lighter = np.where((bias < 0.0)[:, None], whole - means, means)
-        least = float(np.max(np.abs(bias) / (short + np.abs(bias))))
-        binary = loss.binary if isinstance(loss, Columns) else loss
-        assert isinstance(binary, MarginLoss)
+        loss = objective.loss.binary if isinstance(objective.loss, Columns) else objective.loss
+        assert isinstance(loss, MarginLoss)
+        least, mixture = _of_columns(loss, sums, bias)
     if least < np.finfo(float).tiny:  # balanced as it is
         return [(0.0, 0.0, np.zeros(1))]
-    mixtures = []
-    for share in least * 2.0 ** np.arange(MIXTURES):
-        if not share < 1.0:
-            break
-        odds = (1.0 - share) / share
-        if isinstance(loss, Softmax):
-            q = np.maximum(counts - odds * bias, 0.0)
-            level, towards = -float(entr(q).sum()), q[:, None] * means.sum(axis=0) - means
-        else:
-            alpha = np.minimum(odds * np.abs(bias) / short, 1.0)
-            level = float(short @ binary.conjugate(alpha))
-            towards = -(sign * alpha)[:, None] * lighter
-        mixtures.append((float(share), level, towards))
-    return mixtures
+    shares = least * 2.0 ** np.arange(MIXTURES)
+    return [(float(share), *mixture(float(share))) for share in shares if share < 1.0]
+
+
+def _of_probabilities(sums: Array, bias: Array) -> tuple[float, Mixture]:
+    """Softmax: probabilities q, the same for all rows, chosen so that the class counts are met."""
+    counts, means = sums[:, -1], sums[:, :-1]
+    least = float(np.max(np.where(bias > 0.0, bias / (counts + np.abs(bias)), 0.0)))
+
+    def mixture(share: float) -> tuple[float, Array]:
+        q = np.maximum(counts - (1.0 - share) / share * bias, 0.0)
+        return -float(entr(q).sum()), q[:, None] * means.sum(axis=0) - means
+
+    return least, mixture
+
+
+def _of_columns(loss: MarginLoss, sums: Array, bias: Array) -> tuple[float, Mixture]:
+    """One -1/+1 column per class, or a single one: alpha on the side that weighs too little."""
+    ones = sums[1:] if len(bias) == 1 else sums
+    # A negative derivative by the bias: too much alpha on the +1 side.
+    light = np.where((bias < 0.0)[:, None], sums.sum(axis=0) - ones, ones)
+    sign, count = np.where(bias < 0.0, -1.0, 1.0), light[:, -1]
+    least = float(np.max(np.abs(bias) / (count + np.abs(bias)), where=bias != 0.0, initial=0.0))
+
+    def mixture(share: float) -> tuple[float, Array]:
+        missing = (1.0 - share) / share * np.abs(bias)
+        alpha = np.divide(missing, count, out=np.zeros_like(count), where=missing > 0.0).clip(0, 1)
+        return float(count @ loss.conjugate(alpha)), -(sign * alpha)[:, None] * light[:, :-1]
+
+    return least, mixture
