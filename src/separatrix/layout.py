@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .typing import AnyArray, Array, Ints
 
@@ -55,4 +56,18 @@ def dense(rows: Rows) -> Array:
     out = np.zeros((n, d))
     at = slice(rows.indptr[0], rows.indptr[-1])
     out[np.repeat(np.arange(n), np.diff(rows.indptr)), rows.indices[at]] = rows.data[at]
+    return out
+
+
+def products(rows: Rows) -> Array:
+    """All products of two rows, (n, n)."""
+    if not isinstance(rows, CsrRows):
+        x = rows.astype(np.float64, copy=False)
+        return x @ x.T
+    at = slice(rows.indptr[0], rows.indptr[-1])
+    x = csr_array(
+        (rows.data[at].astype(np.float64), rows.indices[at], rows.indptr - rows.indptr[0]),
+        shape=shape(rows),
+    )
+    out: Array = (x @ x.T).toarray()
     return out
