@@ -59,15 +59,26 @@ def dense(rows: Rows) -> Array:
     return out
 
 
+def as_scipy(rows: CsrRows) -> csr_array:
+    """The same rows for SciPy, in float64."""
+    at = slice(rows.indptr[0], rows.indptr[-1])
+    values = rows.data[at].astype(np.float64, copy=False)
+    return csr_array((values, rows.indices[at], rows.indptr - rows.indptr[0]), shape=shape(rows))
+
+
 def products(rows: Rows) -> Array:
     """All products of two rows, (n, n)."""
-    if not isinstance(rows, CsrRows):
-        x = rows.astype(np.float64, copy=False)
-        return x @ x.T
-    at = slice(rows.indptr[0], rows.indptr[-1])
-    x = csr_array(
-        (rows.data[at].astype(np.float64), rows.indices[at], rows.indptr - rows.indptr[0]),
-        shape=shape(rows),
-    )
-    out: Array = (x @ x.T).toarray()
+    x = as_scipy(rows) if isinstance(rows, CsrRows) else dense(rows)
+    product = x @ x.T
+    out: Array = product.toarray() if isinstance(rows, CsrRows) else product
     return out
+
+
+def squared_norms(rows: Rows) -> Array:
+    """``|x|^2`` of every row: of a block, as it takes a copy."""
+    if isinstance(rows, CsrRows):
+        x = as_scipy(rows)
+        x.data = x.data**2
+        out: Array = np.asarray(x.sum(axis=1)).ravel()
+        return out
+    return np.einsum("ij,ij->i", dense(rows), dense(rows))

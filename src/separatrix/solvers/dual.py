@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ..ascent import Ascent, response_of
+from ..ascent import DIRECT, Ascent, response_of
+from ..coordinates import Coordinates
 from ..data import ArraySource
 from ..objective import Objective
-from ..response import has_response
+from ..response import MarginResponse, has_response
 from ..typing import Array
 from .base import Solver, State, Step
+
+TOLD = ("weights", "objective", "mistakes", "bound")
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,30 +57,52 @@ class DualAscent(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One Newton step after another; the weights told are those of the lowest J so far."""
-        response = response_of(objective)
-        n = len(objective.source.y)  # type: ignore[attr-defined]
-        if state is None:
-            state = {
-                "iterate": W, "anchor": np.zeros((n, response.columns)), "bound": 0.0,
-                "weights": W, "objective": np.inf, "mistakes": 0.0,
-            }  # fmt: skip
-        names = ("sharpness", "travel")
-        ascent = Ascent(objective, response, state["iterate"], state["anchor"],
-                        **{name: state[name] for name in names if name in state})  # fmt: skip
-        best, J, mistakes, bound = (
-            state[name] for name in ("weights", "objective", "mistakes", "bound")
-        )
-        bound = max(bound, ascent.at.bound)
-        while True:
-            at = ascent.step()
+        """One step after another; the weights told are those of the lowest J so far."""
+        best, J, mistakes, bound = W, np.inf, 0.0, 0.0
+        if state is not None:
+            best, J, mistakes, bound = (state[name] for name in TOLD)
+        for at, state in _climb(objective, W, rng, state):
             if at.objective < J:
-                best, J, mistakes = at.W, at.objective, at.mistakes
+                best, J, mistakes = at.weights, at.objective, at.mistakes
             # Where the two meet, rounding may put the bound above.
             bound = min(max(bound, at.bound), J)
-            state = {
-                "iterate": at.W, "anchor": ascent.anchor, "sharpness": ascent.sharpness,
-                "travel": ascent.travel, "weights": best, "objective": J, "mistakes": mistakes,
-                "bound": bound,
-            }  # fmt: skip
+            state |= dict(zip(TOLD, (best, J, mistakes, bound), strict=True))
             yield Step(best, state, J, mistakes, bound=bound)
+
+
+class Reached(NamedTuple):
+    """Weights, and what is known there."""
+
+    weights: Array
+    objective: float
+    mistakes: float
+    bound: float
+
+
+def _climb(
+    objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+) -> Iterator[tuple[Reached, State]]:
+    """One alpha at a time where systems would be too large, else Newton's steps."""
+    source, response = objective.source, response_of(objective)
+    assert isinstance(source, ArraySource)
+    n, d = source.n_rows, source.n_features
+    if isinstance(response, MarginResponse) and response.kinked and min(n, d) > DIRECT:
+        names = ("center", "seed", "rounds", "products", "safe", "visited")
+        known = {name: state[name] for name in names} if state is not None else {
+            "center": float(W[0, -1]) * objective.intercept, "seed": int(rng.integers(2**62)),
+        }  # fmt: skip
+        alpha = np.zeros(len(source.y)) if state is None else state["alpha"].copy()
+        run = Coordinates(objective, response, alpha, **known)
+        while True:
+            run.round()
+            told = Reached(run.weights, run.objective_value, run.mistakes, run.bound)
+            yield told, {name: getattr(run, name) for name in names} | {"alpha": run.alpha.copy()}
+    names = ("sharpness", "travel", "anchor", "W")
+    known = {name: state[name] for name in names} if state is not None else {
+        "W": W, "anchor": np.zeros((len(source.y), response.columns)),
+    }  # fmt: skip
+    ascent = Ascent(objective, response, **known)
+    while True:
+        at = ascent.step()
+        told = Reached(at.W, at.objective, at.mistakes, at.bound)
+        yield told, {name: getattr(ascent, name) for name in names}
