@@ -25,18 +25,22 @@ from .data.pool import one_blas_thread
 from .frame import Frame, gram
 from .losses import Loss, MarginLoss
 from .objective import Objective
-from .response import MarginResponse, Pulls, Response, SimplexResponse
+from .response import MarginResponse, Pulls, Response, SimplexResponse, has_response
 from .systems import conjugate_gradients, solve
 from .typing import Array, Ints
 
 WIDE = 0.5  # first sharpness: rows up to a margin of 1 on either side of the kink bend
 GROWTH = 4.0
+SHARPEST = 1e4  # to begin with, in a bound at given weights
 MANY = 3  # free rows per feature, above which the kinks may be sharper
 SETTLED = 0.1  # share of the anchor's move to which the weights of a step are solved
 DIRECT = 1500  # unknowns up to which a system is factored
 LOOSE = 1e-2  # of the squared residual, where a system is solved by products
 MOST_TRIALS = 60
 ROUNDING = 1e-15
+NEAR = 4096  # most rows near a kink in a bound at given weights
+ENOUGH = 1e-11  # of J: nearer than that a bound need not be
+MOST_STEPS = 60
 
 
 class Point(NamedTuple):
@@ -68,7 +72,10 @@ def response_of(objective: Objective) -> Response:
 
 @dataclass
 class Ascent:
-    """Where an ascent stands. ``fixed`` are pulls of rows that are not in the source."""
+    """Where an ascent stands. ``fixed`` are pulls of rows that are not in the source.
+
+    Such rows count with the tangent that their alpha chooses, and ``weight_sum`` is that of all.
+    """
 
     objective: Objective
     response: Response
@@ -109,17 +116,17 @@ class Ascent:
         )  # fmt: skip
         C, penalty = self.weight_sum, self.objective.penalty
         pulls = Pulls(sums / C, gains / C)
-        smooth = smooth / C + penalty.value(W)
+        rest = penalty.value(W)
         if self.fixed is not None:
             pulls = pulls.plus(self.fixed)
-            smooth += float(self.fixed.gains.sum())
-            smooth += float(np.vdot(self.response.gradient(self.fixed.sums), W))
+            rest += float(self.fixed.gains.sum())
+            rest += float(np.vdot(self.response.gradient(self.fixed.sums), W))
         gradient = self.response.gradient(pulls.sums) + penalty.gradient(W)
         if not self.objective.intercept:
             gradient[:, -1] = 0.0
         bound = self.response.bound(pulls, self.l2, self.objective.intercept)
         return Point(
-            W, scores, alpha, loss_sum / C + penalty.value(W), mistakes, smooth, gradient,
+            W, scores, alpha, loss_sum / C + rest, mistakes, smooth / C + rest, gradient,
             travel / C, bound,
         )  # fmt: skip
 
@@ -282,7 +289,88 @@ class Ascent:
         return frame.direction(conjugate_gradients(product, right, LOOSE))
 
 
+def bound_at(objective: Objective, W: Array) -> float:
+    """A proven lower bound on the minimum of J, good where the weights are: 0 if none is known.
+
+    Rows away from a kink keep the alpha that their score gives them; for those nearest to one,
+    ``NEAR`` at most, a small dual is climbed from W. At the minimum the bound reaches J.
+    """
+    source, l2 = objective.source, objective.penalty.strength
+    if not has_response(objective.loss) or not l2 > 0.0 or not isinstance(source, ArraySource):
+        return 0.0
+    response = response_of(objective)
+    scores = np.empty((len(source.y), len(W)))
+    loss_sum, sums, gains = source.total(
+        partial(_tangents, loss=objective.loss, response=response, W=W, scores=scores)
+    )
+    C = source.weight_sum
+    bound = response.bound(Pulls(sums / C, gains / C), l2, objective.intercept)
+    if not response.kinked or not np.all(np.isfinite(scores)):
+        return max(bound, 0.0) if np.isfinite(bound) else 0.0
+    present = np.arange(len(source.y)) if source.present is None else source.present
+    distance = response.distance(source.y[present], scores[present])
+    if len(present) > NEAR:
+        near = np.sort(present[np.argpartition(distance, NEAR)[:NEAR]])
+    else:
+        near = present
+    ascent = _near_ascent(objective, response, W, scores, near)
+    goal = ENOUGH * objective.mean(loss_sum, W)
+    for _ in range(MOST_STEPS):
+        bound = max(bound, ascent.at.bound)
+        if ascent.at.objective - bound <= goal:
+            break
+        ascent.step()
+    return max(bound, 0.0)
+
+
+def _near_ascent(
+    objective: Objective, response: Response, W: Array, scores: Array, near: Ints
+) -> Ascent:
+    """From W, with the rows that are not near a kink fixed."""
+    source = objective.source
+    assert isinstance(source, ArraySource)
+    C = source.weight_sum
+    far = np.ones(len(source.y), dtype=bool)
+    far[near] = False
+    sums, gains = source.total(partial(_fixed, response=response, scores=scores, far=far))
+    weight = None if source.weight is None else source.weight[near]
+    y = source.y[near]
+    rows = ArraySource(layout.pick(source.X, near), y, source.classes, weight, source.n_jobs)
+    # As many rows bend at first as there are weights, or some more.
+    distance = np.sort(response.distance(y, scores[near]))
+    width = float(distance[min(MANY * W.size, len(near)) - 1])
+    sharpness = min(max(WIDE, 0.5 / max(width, ROUNDING)), SHARPEST)
+    middle = np.full((len(near), response.columns), 1.0 / (1 + response.columns))
+    anchor = response.alpha(y, scores[near], middle, sharpness)
+    part = Objective(objective.loss, objective.penalty, rows, objective.intercept)
+    return Ascent(
+        part, response, W, anchor, sharpness, fixed=Pulls(sums / C, gains / C), weight_sum=C
+    )
+
+
 # Parts of a sum, one block each.
+
+
+def _tangents(
+    block: Block, loss: Loss, response: Response, W: Array, scores: Array
+) -> tuple[float, Array, Array]:
+    """Sum of the losses, and the pulls of tangents at the scores, which are written."""
+    at = slice(block.start, block.start + len(block.y))
+    s = loops.scores(block.X, W, scores[at])
+    everywhere = np.ones(len(scores), dtype=bool)
+    return float(_weight(block) @ loss.value(block.y, s)), *_fixed(
+        block, response, scores, everywhere
+    )
+
+
+def _fixed(block: Block, response: Response, scores: Array, far: Array) -> tuple[Array, Array]:
+    """The pulls of tangents at known scores, of some rows."""
+    at = slice(block.start, block.start + len(block.y))
+    pull, gain = response.coefficients(block.y, response.pure(block.y, scores[at]))
+    c = np.where(far[at], _weight(block), 0.0)
+    sums = np.zeros((response.groups, layout.shape(block.X)[1] + 1))
+    loops.combine(block.X, c[:, None] * pull, sums)
+    return sums, c @ gain
 
 
 def _weight(block: Block) -> Array:

@@ -82,6 +82,10 @@ class Response(ABC):
         """Second derivative of the smoothed loss by the scores, (n, k, k)."""
 
     @abstractmethod
+    def pure(self, y: AnyArray, scores: Array) -> Array:
+        """The response without an anchor, one of those possible at a kink: (n, columns)."""
+
+    @abstractmethod
     def distance(self, y: AnyArray, scores: Array) -> Array:
         """How far a row is from a kink, (n,)."""
 
@@ -149,6 +153,10 @@ class MarginResponse(Response):
         if self.kinked:
             return np.where(self.free(alpha), sharpness, 0.0)[:, None, None]
         return self.loss.curvature(y * scores[:, 0])[:, None, None]
+
+    def pure(self, y: AnyArray, scores: Array) -> Array:
+        """Minus the slope."""
+        return -self.loss.slope(y[:, None] * scores)
 
     def distance(self, y: AnyArray, scores: Array) -> Array:
         """From a margin of 1."""
@@ -236,6 +244,12 @@ class SimplexResponse(Response):
         np.einsum("icc->ic", bend)[:] += share
         return sharpness * bend
 
+    def pure(self, y: AnyArray, scores: Array) -> Array:
+        """All to the largest entry."""
+        share = np.zeros_like(scores)
+        share[np.arange(len(y)), self._lifted(y, scores).argmax(axis=1)] = 1.0
+        return share
+
     def distance(self, y: AnyArray, scores: Array) -> Array:
         """Between the two largest entries."""
         two = np.partition(self._lifted(y, scores), -2, axis=1)[:, -2:]
@@ -265,6 +279,7 @@ class SimplexResponse(Response):
 def project(points: Array) -> Array:
     """The nearest point of the simplex to every row."""
     n, k = points.shape
+    points = points - points.max(axis=1, keepdims=True)  # what counts is then in [-1, 0]
     falling = -np.sort(-points, axis=1)
     excess = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, k + 1)
     size = np.count_nonzero(falling > excess, axis=1)

@@ -70,6 +70,15 @@ class DualAscent(Solver):
             yield Step(best, state, J, mistakes, bound=bound)
 
 
+def takes(objective: Objective) -> bool:
+    """Whether ``DualAscent`` has nothing to refuse."""
+    try:
+        DualAscent().check(objective)
+    except ValueError:
+        return False
+    return True
+
+
 class Reached(NamedTuple):
     """Weights, and what is known there."""
 
