@@ -19,8 +19,8 @@ from .schedules import Constant, InverseScaling, Pegasos, StepDecay
 from .solvers import (
     LBFGS,
     BatchPerceptron,
-    GradientDescent,
     DualAscent,
+    GradientDescent,
     LeastSquares,
     Newton,
     Rosenblatt,

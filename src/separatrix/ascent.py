@@ -21,12 +21,10 @@ import numpy as np
 
 from . import layout, loops
 from .data import ArraySource, Block
-from .data.pool import one_blas_thread
-from .frame import Frame, gram
+from .direction import Bend
 from .losses import Loss, MarginLoss
 from .objective import Objective
 from .response import MarginResponse, Pulls, Response, SimplexResponse, has_response
-from .systems import conjugate_gradients, solve
 from .typing import Array, Ints
 
 WIDE = 0.5  # first sharpness: rows up to a margin of 1 on either side of the kink bend
@@ -34,8 +32,6 @@ GROWTH = 4.0
 SHARPEST = 1e4  # to begin with, in a bound at given weights
 MANY = 3  # free rows per feature, above which the kinks may be sharper
 SETTLED = 0.1  # share of the anchor's move to which the weights of a step are solved
-DIRECT = 1500  # unknowns up to which a system is factored
-LOOSE = 1e-2  # of the squared residual, where a system is solved by products
 MOST_TRIALS = 60
 ROUNDING = 1e-15
 NEAR = 4096  # most rows near a kink in a bound at given weights
@@ -189,104 +185,13 @@ class Ascent:
         there = self.at.W + length * direction
         return steep + float(np.vdot(self.objective.penalty.gradient(there), direction))
 
-    # ---- the direction of a step
-
     def _direction(self) -> tuple[Array, float]:
         """Newton's direction, and the slope along it."""
-        free = self.response.free(self.at.alpha)
-        if self.source.weight is not None:
-            free = free & (self.source.weight != 0.0)
-        rows = np.flatnonzero(free)
-        k, d = self.W.shape
-        with one_blas_thread(max(len(rows), d) * d**2):
-            if k == 1 and 0 < len(rows) < min(d, DIRECT):
-                direction = self._by_rows(rows)
-            elif k * d <= DIRECT:
-                direction = self._by_weights(free)
-            else:
-                direction = self._by_products(rows)
+        direction = Bend(
+            self.objective, self.response, self.at.scores, self.at.alpha, self.at.gradient,
+            self.sharpness, self.weight_sum,
+        ).direction()  # fmt: skip
         return direction, float(np.vdot(direction, self.at.gradient))
-
-    def _by_weights(self, free: Array) -> Array:
-        """From the second derivative by the weights."""
-        k, d = self.W.shape
-        frame = self.objective.frame
-        (hessian,) = self.source.total(
-            partial(
-                _hessian, response=self.response, free=free, scores=self.at.scores,
-                alpha=self.at.alpha, sharpness=self.sharpness, frame=frame,
-            )
-        )  # fmt: skip
-        hessian /= self.weight_sum
-        penalty = self.objective.penalty.diagonal(self.W.shape) / frame.scale**2
-        np.einsum("ii->i", hessian)[:] += penalty.ravel()
-        biases = slice(d - 1, None, d)
-        if not self.objective.intercept:
-            hessian[biases] = hessian[:, biases] = 0.0
-            hessian[biases, biases] = np.eye(k)
-        elif not free.any():  # nothing bends by the bias: any step along its slope
-            hessian[biases, biases] += np.eye(k)
-        elif k > 1:  # a shift of all biases costs nothing
-            hessian[biases, biases] += self.sharpness / k
-        u = solve(hessian, -frame.gradient(self.at.gradient).ravel())
-        return frame.direction(u.reshape(self.W.shape))
-
-    def _bend(self, rows: Ints) -> Array:
-        """Second derivative of the rows by their scores, weighted, (rows, k, k)."""
-        at, source = self.at, self.source
-        bend = self.response.curvature(at.scores[rows], source.y[rows], at.alpha[rows],
-                                       self.sharpness)  # fmt: skip
-        if source.weight is not None:
-            bend = bend * source.weight[rows][:, None, None]
-        bend /= self.weight_sum
-        return bend
-
-    def _by_rows(self, rows: Ints) -> Array:
-        """From the products of the rows that bend, where they are fewer than the features.
-
-        With U the rows times the root of their curvature and q = U (w, b) the unknowns,
-        ``(1 + U U' / (2 l2)) q = root * b - U g / (2 l2)``, and ``root.q = -g_b`` gives b.
-        """
-        root = np.sqrt(self._bend(rows)[:, 0, 0])
-        picked = layout.pick(self.source.X, rows)
-        g, twice = self.at.gradient[0], 2.0 * self.l2
-        right = -root * loops.scores(picked, np.append(g[:-1], 0.0)[None])[:, 0] / twice
-        system = root[:, None] * layout.products(picked) * (root / twice)
-        np.einsum("ii->i", system)[:] += 1.0
-        if self.objective.intercept:
-            both = np.stack([solve(system, right), solve(system, root)])
-            bias = -(g[-1] + root @ both[0]) / (root @ both[1])
-            q = both[0] + bias * both[1]
-        else:
-            bias, q = 0.0, solve(system, right)
-        direction = np.zeros_like(self.W)
-        loops.combine(picked, (root * q)[:, None], direction)
-        direction[0] = -(g + direction[0]) / twice
-        direction[0, -1] = bias
-        return direction
-
-    def _by_products(self, rows: Ints) -> Array:
-        """By conjugate gradients, each product a read of the rows that bend."""
-        bend = self._bend(rows)
-        source = ArraySource(layout.pick(self.source.X, rows), self.source.y[rows],
-                             self.source.classes, n_jobs=self.source.n_jobs)  # fmt: skip
-        total = max(float(np.einsum("icc->", bend)) / len(self.W), 1e-300)
-        mean, deviation = self.objective.moments
-        scale = np.sqrt(total * (deviation**2 + mean**2) + 2.0 * self.l2)
-        frame = Frame(np.zeros_like(mean), np.append(scale, np.sqrt(total)))
-
-        def product(u: Array) -> Array:
-            V = frame.direction(u)
-            if not self.objective.intercept:
-                V[:, -1] = 0.0
-            (out,) = source.total(partial(_product, bend=bend, V=V)) if len(rows) else (0.0 * V,)
-            out += self.objective.penalty.gradient(V)
-            if not self.objective.intercept:
-                out[:, -1] = 0.0
-            return frame.gradient(out)
-
-        right = -frame.gradient(self.at.gradient)
-        return frame.direction(conjugate_gradients(product, right, LOOSE))
 
 
 def bound_at(objective: Objective, W: Array) -> float:
@@ -297,6 +202,8 @@ def bound_at(objective: Objective, W: Array) -> float:
     """
     source, l2 = objective.source, objective.penalty.strength
     if not has_response(objective.loss) or not l2 > 0.0 or not isinstance(source, ArraySource):
+        return 0.0
+    if not np.all(np.isfinite(W)):
         return 0.0
     response = response_of(objective)
     scores = np.empty((len(source.y), len(W)))
@@ -356,7 +263,7 @@ def _tangents(
 ) -> tuple[float, Array, Array]:
     """Sum of the losses, and the pulls of tangents at the scores, which are written."""
     at = slice(block.start, block.start + len(block.y))
-    s = loops.scores(block.X, W, scores[at])
+    s = _scores(block, W, scores[at])
     everywhere = np.ones(len(scores), dtype=bool)
     return float(_weight(block) @ loss.value(block.y, s)), *_fixed(
         block, response, scores, everywhere
@@ -375,6 +282,13 @@ def _fixed(block: Block, response: Response, scores: Array, far: Array) -> tuple
 
 def _weight(block: Block) -> Array:
     return np.ones(len(block.y)) if block.weight is None else block.weight
+
+
+def _scores(block: Block, W: Array, out: Array) -> Array:
+    loops.scores(block.X, W, out)
+    if block.weight is not None:
+        out[block.weight == 0.0] = 0.0  # as if absent, even where its score overflows
+    return out
 
 
 def _class_sums(block: Block, k: int) -> tuple[Array]:
@@ -398,7 +312,7 @@ def _respond(
     """Sums of losses, mistakes, smooth losses and travel, and the pulls; writes what is per row."""
     at = slice(block.start, block.start + len(block.y))
     y, c = block.y, _weight(block)
-    s = scores[at] if known else loops.scores(block.X, W, scores[at])
+    s = scores[at] if known else _scores(block, W, scores[at])
     a = response.alpha(y, s, anchor[at], sharpness)
     alpha[at] = a
     pull, gain = response.coefficients(y, a)
@@ -410,40 +324,3 @@ def _respond(
         float(c @ loss.value(y, s)), float(c @ loss.mistakes(y, s)), float(c @ smooth),
         float(c @ travel), sums, c @ gain,
     )  # fmt: skip
-
-
-def _hessian(
-    block: Block,
-    response: Response,
-    free: Array,
-    scores: Array,
-    alpha: Array,
-    sharpness: float,
-    frame: Frame,
-) -> tuple[Array]:
-    """Second derivative of the smooth losses in a frame's variables."""
-    k = scores.shape[1]
-    d = layout.shape(block.X)[1] + 1
-    hessian = np.zeros((k * d, k * d))
-    rows = np.flatnonzero(free[block.start : block.start + len(block.y)])
-    if not len(rows):
-        return (hessian,)
-    at = block.start + rows
-    bend = response.curvature(scores[at], block.y[rows], alpha[at], sharpness)
-    bend = bend * _weight(block)[rows][:, None, None]
-    picked = layout.pick(block.X, rows)
-    for a in range(k):
-        for b in range(a, k):
-            some = np.flatnonzero(bend[:, a, b])
-            part = gram(layout.pick(picked, some), bend[some, a, b], frame)
-            hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] = part
-            hessian[b * d : (b + 1) * d, a * d : (a + 1) * d] = part
-    return (hessian,)
-
-
-def _product(block: Block, bend: Array, V: Array) -> tuple[Array]:
-    out = np.zeros_like(V)
-    here = bend[block.start : block.start + len(block.y)]
-    change = np.einsum("iab,ib->ia", here, loops.scores(block.X, V))
-    loops.combine(block.X, change, out)
-    return (out,)

@@ -44,6 +44,10 @@ class Coordinates:
     safe: float = np.inf
     visited: Ints | None = None
     """Rows to visit in the next pass: those that may not stay where they are."""
+    lowest: float = np.inf
+    highest: float = 0.0
+    gaps: Array = field(default_factory=lambda: np.empty(0))
+    """Between the lowest J and the highest bound, after every round."""
     objective_value: float = field(default=np.inf, init=False)
     mistakes: float = field(default=0.0, init=False)
     bound: float = field(default=0.0, init=False)
@@ -88,7 +92,7 @@ class Coordinates:
             self.safe = CAREFUL * result.slope / max(result.kept, 1)
         inside = order[(self.alpha[order] > 0.0) & (self.alpha[order] < 1.0)]
         inside.sort()
-        if 0 < len(inside) and len(order) < IDENTIFIED * len(inside) + SHORTEST:
+        if len(inside) > 0 and len(order) < IDENTIFIED * len(inside) + SHORTEST:
             self._solve_face(inside)
         self._measure()
 
@@ -141,9 +145,7 @@ class Coordinates:
 
         To settle moves the point near which the bias is held to where the bias is.
         """
-        sums, gains = self.source.total(
-            partial(_pulls, response=self.response, alpha=self.alpha)
-        )
+        sums, gains = self.source.total(partial(_pulls, response=self.response, alpha=self.alpha))
         pulls = Pulls(sums * self.share, gains * self.share)
         pull = -self.response.gradient(pulls.sums)
         self.W[:] = self.give * pull
@@ -159,11 +161,11 @@ class Coordinates:
         """J and the bound at the alphas, and which rows to visit next."""
         source, objective = self.source, self.objective
         pulls = self._follow(settle=True)
-        self.bound = self.response.bound(
-            pulls, objective.penalty.strength, objective.intercept
-        )
+        self.bound = self.response.bound(pulls, objective.penalty.strength, objective.intercept)
         weight = source.weight
         scores = _scores(source, self.weights)
+        if weight is not None:
+            scores[weight == 0.0] = 0.0  # as if absent, even where its score overflows
         if objective.intercept:
             shift = best_bias(source.y, scores, weight)
             scores += shift
@@ -180,6 +182,9 @@ class Coordinates:
         if weight is not None:
             stays |= weight == 0.0
         self.visited = np.flatnonzero(~stays)
+        self.lowest = min(self.lowest, self.objective_value)
+        self.highest = max(self.highest, self.bound)
+        self.gaps = np.append(self.gaps, self.lowest - self.highest)
 
 
 def best_bias(y: Array, scores: Array, weight: Array | None) -> float:
@@ -191,9 +196,7 @@ def best_bias(y: Array, scores: Array, weight: Array | None) -> float:
     return float(turns[order[min(int(np.searchsorted(slope, 0.0)), len(y) - 1)]])
 
 
-def _climb(
-    product: Callable[[Array], Array], right: Array, most: int
-) -> tuple[Array, float]:
+def _climb(product: Callable[[Array], Array], right: Array, most: int) -> tuple[Array, float]:
     """Conjugate gradients towards the highest ``right.u - u.product(u) / 2``, and what it gains."""
     u, r, p = np.zeros_like(right), right, right
     size, gain = float(r @ r), 0.0

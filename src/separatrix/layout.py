@@ -68,9 +68,12 @@ def as_scipy(rows: CsrRows) -> csr_array:
 
 def products(rows: Rows) -> Array:
     """All products of two rows, (n, n)."""
-    x = as_scipy(rows) if isinstance(rows, CsrRows) else dense(rows)
-    product = x @ x.T
-    out: Array = product.toarray() if isinstance(rows, CsrRows) else product
+    if isinstance(rows, CsrRows):
+        x = as_scipy(rows)
+        sparse: Array = (x @ x.T).toarray()
+        return sparse
+    dense_rows = dense(rows)
+    out: Array = dense_rows @ dense_rows.T
     return out
 
 
@@ -79,6 +82,6 @@ def squared_norms(rows: Rows) -> Array:
     if isinstance(rows, CsrRows):
         x = as_scipy(rows)
         x.data = x.data**2
-        out: Array = np.asarray(x.sum(axis=1)).ravel()
-        return out
-    return np.einsum("ij,ij->i", dense(rows), dense(rows))
+        return np.asarray(x.sum(axis=1), dtype=np.float64).ravel()
+    out: Array = np.einsum("ij,ij->i", dense(rows), dense(rows))
+    return out

@@ -142,7 +142,8 @@ class MarginResponse(Response):
 
     def gradient(self, sums: Array) -> Array:
         """Minus the sum of alpha * y * (x, 1)."""
-        return (sums[1] - sums[0])[None]
+        gradient: Array = sums[1:] - sums[:1]
+        return gradient
 
     def free(self, alpha: Array) -> AnyArray:
         """Between the bounds of the hinge; wherever a smooth loss pulls."""
@@ -152,7 +153,8 @@ class MarginResponse(Response):
         """The sharpness where free, or the loss's own."""
         if self.kinked:
             return np.where(self.free(alpha), sharpness, 0.0)[:, None, None]
-        return self.loss.curvature(y * scores[:, 0])[:, None, None]
+        bend: Array = self.loss.curvature(y * scores[:, 0])[:, None, None]
+        return bend
 
     def pure(self, y: AnyArray, scores: Array) -> Array:
         """Minus the slope."""
@@ -160,7 +162,8 @@ class MarginResponse(Response):
 
     def distance(self, y: AnyArray, scores: Array) -> Array:
         """From a margin of 1."""
-        return np.abs(1.0 - y * scores[:, 0])
+        distance: Array = np.abs(1.0 - y * scores[:, 0])
+        return distance
 
     def bound(self, pulls: Pulls, l2: float, intercept: bool) -> float:
         """With a free bias the class that pulls harder is shrunk until both balance.
@@ -235,14 +238,16 @@ class SimplexResponse(Response):
 
     def free(self, alpha: Array) -> AnyArray:
         """Two or more classes share."""
-        return np.count_nonzero(alpha, axis=1) > 1
+        shared: AnyArray = np.count_nonzero(alpha, axis=1) > 1
+        return shared
 
     def curvature(self, scores: Array, y: AnyArray, alpha: Array, sharpness: float) -> Array:
         """Centred over the classes that share."""
         share = (alpha > 0.0).astype(np.float64)
-        bend = -share[:, :, None] * share[:, None, :] / share.sum(axis=1)[:, None, None]
+        bend: Array = -share[:, :, None] * share[:, None, :] / share.sum(axis=1)[:, None, None]
         np.einsum("icc->ic", bend)[:] += share
-        return sharpness * bend
+        bend *= sharpness
+        return bend
 
     def pure(self, y: AnyArray, scores: Array) -> Array:
         """All to the largest entry."""
@@ -253,7 +258,8 @@ class SimplexResponse(Response):
     def distance(self, y: AnyArray, scores: Array) -> Array:
         """Between the two largest entries."""
         two = np.partition(self._lifted(y, scores), -2, axis=1)[:, -2:]
-        return two[:, 1] - two[:, 0]
+        distance: Array = two[:, 1] - two[:, 0]
+        return distance
 
     def bound(self, pulls: Pulls, l2: float, intercept: bool) -> float:
         """With free biases all rows are mixed with one q, so that every class gets its count.
@@ -284,7 +290,8 @@ def project(points: Array) -> Array:
     excess = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, k + 1)
     size = np.count_nonzero(falling > excess, axis=1)
     cut = excess[np.arange(n), size - 1]
-    return np.maximum(points - cut[:, None], 0.0)
+    nearest: Array = np.maximum(points - cut[:, None], 0.0)
+    return nearest
 
 
 def has_response(loss: Loss) -> bool:
