@@ -2,6 +2,7 @@
 // the level's flags. Everything the headers define sits in that namespace, and nothing from
 // the standard library that could be emitted as a shared symbol is used.
 #include "batch.hpp"
+#include "dual.hpp"
 #include "joint.hpp"
 #include "online.hpp"
 
@@ -13,7 +14,8 @@ namespace separatrix::SEPARATRIX_LEVEL {
 template <class Rows>
 constexpr LoopsFor<Rows> loops() {
   return {online_pass<Rows>, batch_pass<Rows>, online_joint_pass<Rows>, batch_joint_pass<Rows>,
-          scores<Rows>,      combine<Rows>,    hessian_product<Rows>,   moments<Rows>};
+          scores<Rows>,      combine<Rows>,    hessian_product<Rows>,   moments<Rows>,
+          dual_pass<Rows>};
 }
 
 extern const Table table;

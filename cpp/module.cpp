@@ -224,6 +224,27 @@ void moments(nb::handle rows, std::optional<Numbers> weight, std::optional<Numbe
   raise_if(!whole);
 }
 
+// The rows to visit again are left at the front of `order`; how many, and the rest, are told.
+std::tuple<double, int64_t, double> dual_pass(
+    nb::handle rows, Numbers y, std::optional<Numbers> weight, double share, Numbers square,
+    double give, double bias_give, LongOutput order, Output alpha, Output w, double safe) {
+  DualPass pass{};
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(y.size()) == view.n && int64_t(alpha.size()) == view.n &&
+               int64_t(square.size()) == view.n && int64_t(w.size()) == view.d + 1,
+           "y, alpha, square or w: size");
+    for (size_t t = 0; t < order.size(); ++t)
+      expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
+    pass = DualPass{y.data(), pointer(weight), share, square.data(), give, bias_give,
+                    order.data(), int64_t(order.size()), alpha.data(), w.data(), safe,
+                    should_stop, 0, 0, 0, false};
+    nb::gil_scoped_release free;
+    loops.dual(view, pass);
+  });
+  raise_if(pass.stopped);
+  return {pass.gap, pass.kept, pass.slope};
+}
+
 // ---- levels ----------------------------------------------------------------------------
 
 nb::list levels() {
@@ -259,6 +280,8 @@ NB_MODULE(_loops, m) {
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a);
   m.def("moments", &moments, "rows"_a, "weight"_a.none(), "shift"_a.none(), "sum"_a,
         "squares"_a);
+  m.def("dual_pass", &dual_pass, "rows"_a, "y"_a, "weight"_a.none(), "share"_a, "square"_a,
+        "give"_a, "bias_give"_a, "order"_a, "alpha"_a, "w"_a, "safe"_a);
   m.def("levels", &levels);
   m.def("level", [] { return active.load()->level; });
   m.def("use_level", &use_level, "name"_a);

@@ -14,6 +14,7 @@ from separatrix import (
     LBFGS,
     ArraySource,
     BatchPerceptron,
+    DualAscent,
     GradientDescent,
     LeastSquares,
     LinearClassifier,
@@ -46,6 +47,8 @@ RUNS = [
     (Newton(), "logistic", 1e-3),
     (Newton(direct_weights=0), "squared_hinge", 1e-3),
     (LeastSquares(), "squared", 1e-3),
+    (DualAscent(), "hinge", 1e-3),
+    (DualAscent(), "logistic", 1e-3),
 ]
 
 
@@ -124,7 +127,7 @@ def test_auto_says_why():
         "logistic": ("Newton", "small"),
         "squared_hinge": ("Newton", "small"),
         "tanh_squared": ("LBFGS", "gradients are enough"),
-        "hinge": ("GradientDescent", "kink"),
+        "hinge": ("DualAscent", "dual proves"),
         "perceptron": ("GradientDescent", "kink"),
     }
     for loss, (name, why) in reasons.items():

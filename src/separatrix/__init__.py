@@ -19,6 +19,7 @@ from .schedules import Constant, InverseScaling, Pegasos, StepDecay
 from .solvers import (
     LBFGS,
     BatchPerceptron,
+    DualAscent,
     GradientDescent,
     LeastSquares,
     Newton,
@@ -38,6 +39,7 @@ __all__ = [
     "Block",
     "Constant",
     "Descent",
+    "DualAscent",
     "GradientDescent",
     "Info",
     "InverseScaling",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from .typing import AnyArray, Array, Ints
 
@@ -55,4 +56,32 @@ def dense(rows: Rows) -> Array:
     out = np.zeros((n, d))
     at = slice(rows.indptr[0], rows.indptr[-1])
     out[np.repeat(np.arange(n), np.diff(rows.indptr)), rows.indices[at]] = rows.data[at]
+    return out
+
+
+def as_scipy(rows: CsrRows) -> csr_array:
+    """The same rows for SciPy, in float64."""
+    at = slice(rows.indptr[0], rows.indptr[-1])
+    values = rows.data[at].astype(np.float64, copy=False)
+    return csr_array((values, rows.indices[at], rows.indptr - rows.indptr[0]), shape=shape(rows))
+
+
+def products(rows: Rows) -> Array:
+    """All products of two rows, (n, n)."""
+    if isinstance(rows, CsrRows):
+        x = as_scipy(rows)
+        sparse: Array = (x @ x.T).toarray()
+        return sparse
+    dense_rows = dense(rows)
+    out: Array = dense_rows @ dense_rows.T
+    return out
+
+
+def squared_norms(rows: Rows) -> Array:
+    """``|x|^2`` of every row: of a block, as it takes a copy."""
+    if isinstance(rows, CsrRows):
+        x = as_scipy(rows)
+        x.data = x.data**2
+        return np.asarray(x.sum(axis=1), dtype=np.float64).ravel()
+    out: Array = np.einsum("ij,ij->i", dense(rows), dense(rows))
     return out

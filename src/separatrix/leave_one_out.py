@@ -17,7 +17,7 @@ from .data.pool import one_blas_thread
 from .losses import Joint, MarginLoss
 from .objective import Objective
 from .solvers.direct import ROWS, targets
-from .solvers.newton import solve
+from .systems import solve
 from .typing import Array, Ints
 
 WHOLE = 5_000_000  # values of all rows up to which they are factored in one piece

@@ -225,6 +225,86 @@ def _row(rows: Rows, i: int) -> tuple[slice | AnyArray, Array]:
     return slice(None), rows[i].astype(np.float64)
 
 
+# ---- dual --------------------------------------------------------------------------------
+
+
+class DualResult(NamedTuple):
+    """What one pass of dual coordinate ascent met, each row before its update."""
+
+    gap: float
+    """Weighted mean of ``loss - alpha * (1 - m)``."""
+    kept: int
+    """Rows to visit again: they are now at the front of ``order``."""
+    slope: float
+    """Sum of |1 - m| over the kept rows whose alpha could follow it."""
+
+
+def dual_pass(
+    rows: Rows,
+    y: Array,
+    alpha: Array,
+    w: Array,
+    order: Ints,
+    *,
+    share: float,
+    square: Array,
+    give: float,
+    bias_give: float = 0.0,
+    weight: Array | None = None,
+    safe: float = np.inf,
+) -> DualResult:
+    """Visit rows in the given order, each alpha of the hinge's dual to its best value in [0, 1].
+
+    ``w`` (d + 1,) follows: by ``give`` for a pull of 1, its bias by ``bias_give``; ``square`` has
+    |x|^2 of every row and ``share`` is 1 over the sum of the weights. Rows that sit at a bound
+    with a margin beyond 1 by more than ``safe`` are left out of those kept.
+    """
+    return DualResult(
+        *_loops.dual_pass(
+            rows, y, weight, share, square, give, bias_give, order, alpha, w, safe
+        )
+    )  # fmt: skip
+
+
+def dual_pass_twin(
+    rows: Rows,
+    y: Array,
+    alpha: Array,
+    w: Array,
+    order: Ints,
+    *,
+    share: float,
+    square: Array,
+    give: float,
+    bias_give: float = 0.0,
+    weight: Array | None = None,
+    safe: float = np.inf,
+) -> DualResult:
+    """``dual_pass`` in Python."""
+    gap = slope = 0.0
+    kept = []
+    for i in order.copy():
+        if stop_requested():
+            raise Interrupted("the loop was asked to stop before its end")
+        p = share if weight is None else share * weight[i]
+        at, x = _row(rows, i)
+        lack = 1.0 - y[i] * (w[:-1][at] @ x + w[-1])
+        gap += p * (max(lack, 0.0) - alpha[i] * lack)
+        if (alpha[i] <= 0.0 and lack < -safe) or (alpha[i] >= 1.0 and lack > safe):
+            continue
+        kept.append(i)
+        if (alpha[i] > 0.0 or lack > 0.0) and (alpha[i] < 1.0 or lack < 0.0):
+            slope += abs(lack)
+        bend = p * (square[i] * give + bias_give)
+        best = np.clip(alpha[i] + lack / bend, 0.0, 1.0) if bend else float(lack > 0.0)
+        pull = p * (best - alpha[i]) * y[i]
+        w[:-1][at] += pull * give * x
+        w[-1] += pull * bias_give
+        alpha[i] = best
+    order[: len(kept)] = kept
+    return DualResult(float(gap), len(kept), float(slope))
+
+
 # ---- batch -------------------------------------------------------------------------------
 
 

@@ -41,6 +41,19 @@ def hessian_product(rows: Rows, curvature: Array, v: Array, out: Array) -> None:
 def moments(
     rows: Rows, weight: Array | None, shift: Array | None, sum: Array, squares: Array
 ) -> None: ...
+def dual_pass(
+    rows: Rows,
+    y: Array,
+    weight: Array | None,
+    share: float,
+    square: Array,
+    give: float,
+    bias_give: float,
+    order: Ints,
+    alpha: Array,
+    w: Array,
+    safe: float,
+) -> tuple[float, int, float]: ...
 def levels() -> list[str]: ...
 def level() -> str: ...
 def use_level(name: str) -> None: ...

@@ -5,6 +5,7 @@ from .batch import BatchPerceptron
 from .choose import choose
 from .descent import GradientDescent
 from .direct import LeastSquares
+from .dual import DualAscent
 from .lbfgs import LBFGS
 from .newton import Newton
 from .online import Rosenblatt
@@ -12,6 +13,7 @@ from .online import Rosenblatt
 __all__ = [
     "LBFGS",
     "BatchPerceptron",
+    "DualAscent",
     "GradientDescent",
     "LeastSquares",
     "Newton",

@@ -7,6 +7,7 @@ from ..objective import Objective
 from .base import Solver
 from .descent import GradientDescent
 from .direct import LeastSquares, is_squared
+from .dual import DualAscent, takes
 from .lbfgs import LBFGS
 from .newton import Newton
 
@@ -21,6 +22,8 @@ def choose(objective: Objective) -> Solver:
     sparse = isinstance(getattr(source, "X", None), CsrRows)
     if is_squared(loss) and min(n, d) <= LeastSquares().direct_size:
         return LeastSquares(reason="the squared loss has a closed form")
+    if not loss.smooth and takes(objective):
+        return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
     if not loss.smooth:
         why = f"{loss.name} has a kink, at which steps over all rows stall"
         return GradientDescent(batch_size=1, reason=why)

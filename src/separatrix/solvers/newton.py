@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
-from ..data.pool import one_blas_thread
 from ..frame import Frame
 from ..objective import Evaluation, Objective
+from ..systems import conjugate_gradients, solve
 from ..typing import Array
 from .base import Solver, State, Step
 
 DECREASE = 1e-4
 ROUNDING = 2e-15  # of J: smaller differences mean nothing
 MOST_HALVINGS = 50
-MOST_PRODUCTS = 250
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,7 +50,7 @@ class Newton(Solver):
                 direction = frame.direction(u.reshape(W.shape))
             else:
                 at = objective.value_and_gradient(W)
-                direction = conjugate_gradients(objective, W, at.gradient, frame)
+                direction = by_products(objective, W, at.gradient, frame)
             slope = float(np.vdot(at.gradient, direction))
             if not slope < 0.0:  # flat up to rounding
                 direction, slope = np.zeros_like(W), 0.0
@@ -87,49 +85,15 @@ def descend(
     return W, at
 
 
-def solve(hessian: Array, right: Array) -> Array:
-    """Solve with a positive semidefinite matrix, scaled to a unit diagonal first.
-
-    Where it is singular, the shortest solution in the scaled variables.
-    """
-    diagonal = np.diag(hessian)
-    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    scaled = hessian * scale * scale[:, None]
-    with one_blas_thread(len(right) ** 3):
-        try:
-            factor = scipy.linalg.cho_factor(scaled, check_finite=False)
-            pivots = np.diag(factor[0])
-            if pivots.min() < 1e-7:  # the factor of a nearly singular matrix is noise
-                raise np.linalg.LinAlgError
-            solution = scipy.linalg.cho_solve(factor, scale * right, check_finite=False)
-        except np.linalg.LinAlgError:
-            values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
-            keep = values > 1e-13 * values[-1] * len(values)
-            inner = vectors[:, keep].T @ (scale * right) / values[keep]
-            solution = vectors[:, keep] @ inner
-    result: Array = scale * solution
-    return result
-
-
-def conjugate_gradients(objective: Objective, W: Array, gradient: Array, frame: Frame) -> Array:
+def by_products(objective: Objective, W: Array, gradient: Array, frame: Frame) -> Array:
     """An approximate Newton direction, in variables in which curvature is about 1.
 
     Solved more exactly as the gradient vanishes, so that convergence is faster than linear.
     """
-    r = -frame.gradient(gradient)
-    u, p = np.zeros_like(r), r.copy()
-    size = start = float(np.vdot(r, r))
-    enough = min(0.25, np.sqrt(start)) * start
-    for _ in range(MOST_PRODUCTS):
-        if size <= enough:
-            break
-        product = objective.hessian_product(W, frame.direction(p))
-        hp = frame.gradient(product)
-        bend = float(np.vdot(p, hp))
-        if bend <= 1e-12 * float(np.vdot(p, p)):  # flat up to rounding: nothing to gain there
-            break
-        u = u + size / bend * p
-        r = r - size / bend * hp
-        size, before = float(np.vdot(r, r)), size
-        p = r + size / before * p
-    return frame.direction(u)
+
+    def product(u: Array) -> Array:
+        return frame.gradient(objective.hessian_product(W, frame.direction(u)))
+
+    right = -frame.gradient(gradient)
+    share = min(0.25, float(np.linalg.norm(right)))
+    return frame.direction(conjugate_gradients(product, right, share))

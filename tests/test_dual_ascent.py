@@ -1,0 +1,482 @@
+"""DualAscent and the bounds for losses with kinks, against solvers that share nothing with them."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import LinearConstraint, minimize
+from sklearn.svm import SVC, LinearSVC
+
+from separatrix import (
+    L2,
+    ArraySource,
+    DualAscent,
+    GradientDescent,
+    MarginLoss,
+    Newton,
+    Objective,
+    Source,
+    direction,
+    get_loss,
+    loops,
+)
+from separatrix.ascent import bound_at, response_of
+from separatrix.coordinates import best_bias
+from separatrix.layout import CsrRows, dense, products, squared_norms
+from separatrix.losses import Hinge
+from separatrix.response import project
+
+LOSSES = ["hinge", "squared_hinge", "logistic"]
+KINDS = ["dense", "float32", "csr", "csr_long"]
+SCALES = np.logspace(-2, 2, 5)
+
+
+def stored(X, kind):
+    if not kind.startswith("csr"):
+        return X.astype(np.float32) if kind == "float32" else np.ascontiguousarray(X)
+    S = sp.csr_array(X)
+    index = np.int64 if kind == "csr_long" else np.int32
+    return CsrRows(S.data, S.indices.astype(index), S.indptr.astype(index), X.shape[1])
+
+
+def problem(X, y, loss="hinge", l2=1e-2, weight=None, intercept=True, kind="dense", n_jobs=1):
+    k = 2 if y.dtype == float else int(y.max()) + 1
+    loss = get_loss(loss) if k == 2 else get_loss(loss).multiclass()
+    source = ArraySource(stored(X, kind), y, np.arange(k), weight, n_jobs)
+    return Objective(loss, L2(l2), source, intercept)
+
+
+def rows(seed, n=60, d=4, k=2, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = (X @ rng.standard_normal((d, k)) + noise * rng.standard_normal((n, k))).argmax(axis=1)
+    y[:k] = np.arange(k)
+    return X, np.where(y == 1, 1.0, -1.0) if k == 2 else y
+
+
+def climb(objective, tol=1e-9, most=200, solver=None, start=None):
+    start = np.zeros(objective.shape) if start is None else start
+    run = (solver or DualAscent()).steps(objective, start, np.random.default_rng(0))
+    before = 0.0
+    for step in islice(run, most):
+        assert before <= step.bound <= step.objective
+        before = step.bound
+        if step.objective - step.bound <= tol * step.objective:
+            return step
+    raise AssertionError(f"gap {(step.objective - step.bound) / step.objective} after {most} steps")
+
+
+def exact(objective):
+    """The minimum of J with slack variables in place of kinks, by a solver for any program."""
+    X, y = dense(objective.source.X), objective.source.y
+    n, d = X.shape
+    k = objective.shape[0]
+    c = np.ones(n) if objective.source.weight is None else objective.source.weight
+    W = k * (d + 1)
+
+    def value(z):
+        w = z[:W].reshape(k, d + 1)
+        return c @ z[W:] / c.sum() + objective.penalty.strength * np.sum(w[:, :-1] ** 2)
+
+    def slope(z):
+        w = z[:W].reshape(k, d + 1).copy()
+        w[:, -1] = 0.0
+        return np.concatenate([2 * objective.penalty.strength * w.ravel(), c / c.sum()])
+
+    Z = np.column_stack([X, np.full(n, float(objective.intercept))])
+    if k == 1:
+        A, low = np.column_stack([y[:, None] * Z, np.eye(n)]), np.ones(n)
+    else:
+        blocks = []
+        for r in range(k):  # slack_i + s_own - s_r >= [r != own]
+            block = np.zeros((n, k, d + 1))
+            block[np.arange(n), y] += Z
+            block[:, r] -= Z
+            blocks.append(np.column_stack([block.reshape(n, W), np.eye(n)]))
+        A, low = np.concatenate(blocks), np.concatenate([(y != r).astype(float) for r in range(k)])
+    start = np.concatenate([np.zeros(W), np.ones(n)])
+    bounds = [(None, None)] * W + [(0, None)] * n
+    result = minimize(
+        value, start, jac=slope, method="SLSQP", bounds=bounds,
+        constraints=LinearConstraint(A, low, np.inf), options={"ftol": 1e-14, "maxiter": 500},
+    )  # fmt: skip
+    assert result.success
+    return result.fun
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_minimum_is_that_of_a_general_program(seed, k, intercept):
+    X, y = rows(seed, 25, 2, k)
+    weight = np.random.default_rng(seed).integers(0, 3, 25).astype(float)
+    weight[:3] = 1.0
+    objective = problem(X, y, l2=0.05, weight=weight, intercept=intercept)
+    step = climb(objective)
+    least = exact(objective)
+    assert step.objective == pytest.approx(least, rel=1e-6)
+    assert step.bound <= least * (1 + 1e-6)
+    assert bound_at(objective, step.weights) == pytest.approx(step.objective, rel=1e-8)
+
+
+@pytest.mark.parametrize("l2", [1e-6, 1e-3, 1e-1])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(
+    "case", ["scales", "separable", "overlap", "duplicates", "rank", "wide", "constant", "weights"]
+)
+def test_the_gap_closes_on_any_data(case, loss, l2):
+    X, y = rows(3, 200, 5, noise={"separable": 0.0, "overlap": 10.0}.get(case, 1.0))
+    weight = None
+    if case == "scales":
+        X = X * SCALES
+    elif case == "duplicates":
+        X, y = np.repeat(X[:20], 10, axis=0), np.repeat(y[:20], 10)
+    elif case == "rank":
+        X = np.column_stack([X, 2 * X[:, :3], X.sum(axis=1)])
+    elif case == "wide":
+        X, y = np.random.default_rng(0).standard_normal((30, 100)), y[:30]
+    elif case == "constant":
+        X = np.column_stack([X, np.full(200, 3.0), np.zeros(200)])
+    elif case == "weights":
+        weight = 10.0 ** np.random.default_rng(0).uniform(-4, 4, 200)
+    for intercept, kind in ((True, "dense"), (False, "csr")):
+        objective = problem(X, y, loss, l2, weight, intercept, kind)
+        step = climb(objective)
+        assert step.objective == pytest.approx(objective.value(step.weights)[0], rel=1e-13)
+        assert step.mistakes == pytest.approx(objective.value(step.weights)[1], rel=1e-13)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("l2", [1e-6, 1e-3, 1e-1])
+@pytest.mark.parametrize("scales", [1.0, SCALES])
+def test_the_gap_closes_for_more_classes(scales, l2, intercept):
+    X, y = rows(5, 200, 5, 4)
+    step = climb(problem(X * scales, y, l2=l2, intercept=intercept))
+    np.testing.assert_allclose(step.weights[:, :-1].sum(axis=0), 0.0, atol=1e-7)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_bounds_hold_wherever_the_weights_are(loss):
+    rng = np.random.default_rng(0)
+    for seed in range(12):
+        k = 3 if loss == "hinge" and seed % 2 else 2
+        X, y = rows(seed, 40, 3, k, noise=rng.uniform(0, 5))
+        X = X * 10.0 ** rng.uniform(-2, 2, 3) + rng.uniform(-3, 3)
+        weight = None if seed % 3 else 10.0 ** rng.uniform(-2, 2, 40)
+        l2 = 10.0 ** rng.uniform(-6, 0)
+        objective = problem(X, y, loss, l2, weight, bool(seed % 4), KINDS[seed % 4])
+        least = climb(objective).objective
+        for size in (0.0, 0.1, 10.0):
+            W = size * rng.standard_normal(objective.shape)
+            if not objective.intercept:
+                W[:, -1] = 0.0
+            assert 0.0 <= bound_at(objective, W) <= least * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_bound_at_the_minimum_needs_only_rows_near_a_kink(k, monkeypatch):
+    X, y = rows(0, 3000, 4, k)
+    objective = problem(X * SCALES[:4], y, l2=1e-4)
+    step = climb(objective, 1e-11)
+    monkeypatch.setattr("separatrix.ascent.NEAR", 300)
+    bounds = [bound_at(objective, step.weights) for _ in range(2)]
+    assert bounds[0] == bounds[1]
+    assert step.objective * (1 - 1e-9) <= bounds[0] <= step.objective * (1 + 1e-13)
+    assert 0.0 <= bound_at(objective, 0.0 * step.weights) <= step.objective
+    slack = bound_at(objective, 1.001 * step.weights)
+    assert step.objective * (1 - 1e-2) <= slack <= step.objective * (1 + 1e-13)
+
+
+def test_no_bound_is_told_where_none_is_known():
+    X, y = rows(0)
+    for loss, l2 in (("hinge", 0.0), ("perceptron", 0.1), ("tanh_squared", 0.1)):
+        objective = problem(X, y, loss, l2)
+        assert bound_at(objective, np.zeros(objective.shape)) == 0.0
+    objective = problem(X, y)
+    assert bound_at(objective, np.full(objective.shape, np.inf)) == 0.0
+
+
+def test_it_agrees_with_scikit_learn():
+    X, y = rows(1, 150, 4)
+    l2 = 1e-3
+    C = 1 / (2 * l2 * len(y))
+    svc = SVC(kernel="linear", C=C, tol=1e-9).fit(X, y)
+    step = climb(problem(X, y, l2=l2))
+    np.testing.assert_allclose(step.weights[0], np.append(svc.coef_, svc.intercept_), rtol=1e-4)
+    plain = LinearSVC(C=C, loss="hinge", fit_intercept=False, tol=1e-9, max_iter=10**6).fit(X, y)
+    step = climb(problem(X, y, l2=l2, intercept=False))
+    np.testing.assert_allclose(step.weights[0, :-1], plain.coef_[0], rtol=1e-4)
+
+
+def test_smooth_losses_end_where_newton_does():
+    X, y = rows(2)
+    for loss in ("squared_hinge", "logistic"):
+        objective = problem(X, y, loss)
+        newton = list(islice(Newton().steps(objective, np.zeros(objective.shape), None), 20))[-1]
+        np.testing.assert_allclose(climb(objective, 1e-12).weights, newton.weights, rtol=1e-5)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_row_of_weight_two_is_the_row_twice_and_of_weight_zero_absent(k):
+    X, y = rows(4, 50, 3, k)
+    weight = np.random.default_rng(1).integers(0, 3, 50)
+    weight[:3] = 2
+    huge = X.copy()
+    huge[weight == 0] = 1e4
+    weighted = climb(problem(huge, y, weight=weight.astype(float)), 1e-10)
+    again = np.repeat(np.arange(50), weight)
+    repeated = climb(problem(X[again], y[again]), 1e-10)
+    assert weighted.objective == pytest.approx(repeated.objective, rel=1e-9)
+    np.testing.assert_allclose(weighted.weights[:, :-1], repeated.weights[:, :-1], rtol=1e-4,
+                               atol=1e-7)  # fmt: skip
+
+
+def test_one_row_per_class_and_a_start_elsewhere():
+    objective = problem(np.array([[0.0], [1.0]]), np.array([-1.0, 1.0]), l2=1e-3)
+    step = climb(objective, 1e-12)
+    np.testing.assert_allclose(step.weights, [[2.0, -1.0]], rtol=1e-6)
+    X, y = rows(0)
+    objective = problem(X, y)
+    far = climb(objective, start=np.full(objective.shape, 50.0))
+    assert far.objective == pytest.approx(climb(objective).objective, rel=1e-9)
+
+
+def test_threads_do_not_change_the_bits(monkeypatch):
+    monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 1000)
+    X, y = rows(0, 400, 5)
+    runs = []
+    for n_jobs in (1, 3):
+        objective = problem(X, y, n_jobs=n_jobs)
+        runs.append([climb(objective).weights, bound_at(objective, np.zeros(objective.shape))])
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    assert runs[0][1] == runs[1][1]
+
+
+# ---- where systems are too large ------------------------------------------------------------
+
+
+@pytest.fixture
+def small_systems(monkeypatch):
+    monkeypatch.setattr(direction, "DIRECT", 4)
+    monkeypatch.setattr("separatrix.solvers.dual.DIRECT", 4)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("l2", [1e-4, 1e-2])
+def test_single_alphas_reach_the_same_minimum(kind, l2, intercept, small_systems, monkeypatch):
+    X, y = rows(6, 120, 8)
+    X[np.abs(X) < 0.4] = 0.0
+    weight = np.random.default_rng(0).integers(0, 4, 120).astype(float)
+    objective = problem(X, y, l2=l2, weight=weight, intercept=intercept, kind=kind)
+    step = climb(objective, 1e-8, 400)
+    assert ("visited" in step.state) == (l2 > 1e-3)  # else they crawl, and are left
+    assert step.objective == pytest.approx(objective.value(step.weights)[0], rel=1e-12)
+    assert step.mistakes == objective.value(step.weights)[1]
+    monkeypatch.setattr("separatrix.solvers.dual.DIRECT", 1500)
+    monkeypatch.setattr(direction, "DIRECT", 1500)
+    other = climb(objective, 1e-10)
+    assert step.objective == pytest.approx(other.objective, rel=1e-8)
+    assert step.bound <= other.objective
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_products_reach_the_same_minimum(k, small_systems, monkeypatch):
+    X, y = rows(7, 150, 6, k)
+    loss = "logistic" if k == 2 else "hinge"
+    objective = problem(X, y, loss, kind="csr")
+    step = climb(objective, 1e-7, 400)
+    monkeypatch.setattr(direction, "DIRECT", 1500)
+    assert step.objective == pytest.approx(climb(objective).objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("stop", [1, 4, 11])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("large", [False, True])
+def test_going_on_from_a_state_gives_the_same_bits(large, k, stop, request):
+    if large:
+        request.getfixturevalue("small_systems")
+    objective = problem(*rows(8, 90, 6, k), l2=1e-4)
+    start = np.zeros(objective.shape)
+    whole = list(islice(DualAscent().steps(objective, start, np.random.default_rng(1)), 16))
+    if large and k == 2:
+        assert "visited" in whole[9].state
+        assert "visited" not in whole[-1].state
+    state = whole[stop - 1].state
+    kept = {name: np.copy(value) for name, value in state.items()}
+    rest = islice(DualAscent().steps(objective, start, np.random.default_rng(2), state), 16 - stop)
+    for expected, step in zip(whole[stop:], rest, strict=True):
+        np.testing.assert_array_equal(step.weights, expected.weights)
+        assert (step.objective, step.bound) == (expected.objective, expected.bound)
+    for name, value in kept.items():
+        np.testing.assert_array_equal(state[name], value)
+
+
+def test_the_best_bias_is_the_best_of_all_turns():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        n = int(rng.integers(1, 12))
+        y, scores = rng.choice([-1.0, 1.0], n), np.round(rng.standard_normal(n), 1)
+        weight = rng.integers(1, 4, n).astype(float)
+        values = [weight @ np.maximum(0, 1 - y * (scores + b)) for b in y - scores]
+        found = weight @ np.maximum(0, 1 - y * (scores + best_bias(y, scores, weight)))
+        assert found == pytest.approx(min(values), abs=1e-12)
+
+
+# ---- the loop -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", loops.levels())
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_compiled_pass_equals_its_twin(level, kind, weighted):
+    X, y = rows(9, 80, 7)
+    X[np.abs(X) < 0.5] = 0.0
+    X[5] = 0.0
+    rng = np.random.default_rng(0)
+    held = stored(X, kind)
+    given = {
+        "share": 1 / 80, "square": squared_norms(held), "give": 20.0, "bias_give": 15.0,
+        "weight": rng.uniform(0, 2, 80) if weighted else None, "safe": 0.5,
+    }  # fmt: skip
+    now, ends = loops.level(), []
+    loops.use_level(level)
+    try:
+        for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+            alpha, w = np.zeros(80), np.zeros(8)
+            order = np.random.default_rng(3).permutation(80)
+            met = []
+            for _ in range(4):
+                met.append(one_pass(held, y, alpha, w, order, **given))
+                order = order[: met[-1].kept]
+            ends.append((alpha, w, order, met))
+    finally:
+        loops.use_level(now)
+    for compiled, twin in zip(ends[0][:3], ends[1][:3], strict=True):
+        np.testing.assert_allclose(compiled, twin, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(ends[0][3], ends[1][3], rtol=1e-9, atol=1e-11)
+    assert met[-1].kept < 80
+
+
+def test_a_row_without_features_goes_to_its_bound():
+    for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+        alpha, w = np.zeros(2), np.zeros(2)
+        one_pass(np.zeros((2, 1)), np.array([1.0, -1.0]), alpha, w, np.arange(2), share=0.5,
+                 square=np.zeros(2), give=1.0)  # fmt: skip
+        np.testing.assert_array_equal(alpha, 1.0)
+
+
+def test_a_stop_asked_for_ends_the_pass(small_systems):
+    X, y = rows(0, 2000, 5)
+    given = {"share": 1 / 2000, "square": squared_norms(X), "give": 10.0}
+    loops.request_stop()
+    try:
+        for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+            with pytest.raises(loops.Interrupted):
+                one_pass(X, y, np.zeros(2000), np.zeros(6), np.arange(2000), **given)
+        with pytest.raises(loops.Interrupted):
+            climb(problem(X, y))
+    finally:
+        loops.clear_stop()
+
+
+def test_rows_that_do_not_exist_are_refused():
+    X, y = rows(0, 10, 2)
+    with pytest.raises(ValueError, match="no such row"):
+        loops.dual_pass(X, y, np.zeros(10), np.zeros(3), np.array([10]), share=0.1,
+                        square=np.ones(10), give=1.0)  # fmt: skip
+
+
+# ---- pieces ---------------------------------------------------------------------------------
+
+
+def test_the_projection_is_the_nearest_point_of_the_simplex():
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((200, 4)) * 10.0 ** rng.uniform(-3, 8, (200, 1))
+    nearest = project(points)
+    assert nearest.min() >= 0.0
+    np.testing.assert_allclose(nearest.sum(axis=1), 1.0, rtol=1e-14)
+    # No corner lies on the far side: (point - nearest).(corner - nearest) <= 0 for all of them.
+    away = points - nearest
+    lead = away.max(axis=1) - np.sum(away * nearest, axis=1)
+    assert np.all(lead <= 1e-14 * (1.0 + np.abs(points).max(axis=1)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_products_and_norms_of_rows(kind):
+    X = np.round(rows(0, 12, 5)[0], 1)
+    X[X < 0.3] = 0.0
+    held = stored(X, kind)
+    np.testing.assert_allclose(products(held), X @ X.T, atol=1e-6)
+    np.testing.assert_allclose(squared_norms(held), (X**2).sum(axis=1), rtol=1e-6)
+
+
+def test_a_response_is_the_slope_of_what_it_smooths():
+    X, y = rows(0, 30, 3, 3)
+    objective = problem(X, y)
+    rng = np.random.default_rng(0)
+    response = response_of(objective)
+    scores, change = rng.standard_normal((2, 30, 3))
+    anchor = project(rng.standard_normal((30, 3)))
+
+    def value(t):
+        s = scores + t * change
+        alpha = response.alpha(y, s, anchor, 0.7)
+        return response.value(y, s, alpha, anchor, 0.7)
+
+    h = 1e-6
+    slope = -np.sum(response.pull(y, response.alpha(y, scores, anchor, 0.7)) * change, axis=1)
+    np.testing.assert_allclose((value(h) - value(-h)) / (2 * h), slope, atol=1e-5)
+
+
+# ---- refusals -------------------------------------------------------------------------------
+
+
+class Mine(Hinge):
+    """Somebody's own, which may compute otherwise."""
+
+
+class Elsewhere(Source):
+    """Rows that are not in memory."""
+
+    n_rows, weight_sum, n_features, classes = 2, 2.0, 1, np.arange(2)
+
+    def blocks(self, rng=None):
+        raise NotImplementedError
+
+    def total(self, part):
+        raise NotImplementedError
+
+
+def test_what_cannot_work_is_refused_with_a_remedy():
+    X, y = rows(0)
+    three = rows(0, k=3)
+    for objective, message in (
+        (problem(X, y, l2=0.0), "needs l2 > 0.*GradientDescent"),
+        (problem(X, y, "perceptron"), r"not of PerceptronLoss.*GradientDescent\(batch_size=1\)"),
+        (problem(X, y, "squared"), r"not of Squared\(\); use LBFGS"),
+        (problem(*three, "logistic"), "not of Softmax.*LBFGS"),
+        (problem(*three, "squared_hinge"), "not of Columns.*LBFGS"),
+        (Objective(Mine(), L2(0.1), problem(X, y).source), "not of Mine.*GradientDescent"),
+        (Objective(Hinge(), L2(0.1), Elsewhere()), "rows in memory.*GradientDescent"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            DualAscent().check(objective)
+    assert issubclass(Mine, MarginLoss)
+    for loss in LOSSES:
+        DualAscent().check(problem(X, y, loss))
+    DualAscent().check(problem(*three))
+
+
+def test_auto_takes_it_for_the_hinge_with_a_penalty():
+    from separatrix.solvers import choose
+
+    X, y = rows(0)
+    for chosen in (choose(problem(X, y)), choose(problem(*rows(0, k=3)))):
+        assert type(chosen) is DualAscent
+        assert "dual" in chosen.reason
+    for objective in (problem(X, y, l2=0.0), problem(X, y, "perceptron")):
+        assert type(choose(objective)) is GradientDescent
