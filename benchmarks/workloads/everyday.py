@@ -1,0 +1,132 @@
+"""What people wait for besides one fit: cross-validation, predictions, kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.svm import SVC
+
+import separatrix
+
+from .. import data, machine
+from ..contest import OURS, Contest, Contestant, Entry, Judge, choose
+from ..registry import workload
+from .facts import describe, facts
+
+HALF_A_POINT = 0.005
+TENTH_OF_A_POINT = 0.001
+
+
+def error_on(X: Any, y: Any) -> Callable[[Any], float]:
+    """A measure of models: the share of these rows that they get wrong."""
+    return lambda model: float(np.mean(model.predict(X) != y))
+
+
+@workload(
+    "cross-validation",
+    tiny=(200, 5, 4), small=(10_000, 20, 20), full=(100_000, 50, 20), goal=8,
+)  # fmt: skip
+def cross_validation(n: int, d: int, count: int) -> Contest:
+    """The same values of l2 and five folds for all; equal accuracy on rows never seen."""
+    X, y = data.clouds(n, d)
+    l2s = np.geomspace(1e-1, 1e-7, count)
+    ours = separatrix.LinearClassifierCV(l2s=l2s, cv=5)
+
+    def theirs(solver: str, processes: int) -> Contestant:
+        def run(tol: float) -> Any:
+            return LogisticRegressionCV(
+                Cs=1.0 / (2.0 * n * l2s), cv=5, solver=solver, tol=tol, max_iter=10_000,
+                scoring="accuracy", n_jobs=processes, l1_ratios=(0.0,),
+                use_legacy_attributes=False,
+            ).fit(X, y)  # fmt: skip
+
+        suffix = f", {processes} processes" if processes > 1 else ""
+        return Contestant(f"scikit-learn {solver}{suffix}", run, (1e-2, 1e-3, 1e-4))
+
+    error = error_on(*data.clouds(20_000, d, seed=3))
+    best = error(LogisticRegression(C=np.inf, solver="newton-cholesky").fit(X, y))
+    return Contest(
+        f"cross-validation, {count} values, 5 folds, {describe(X)}",
+        [
+            Contestant(OURS, lambda _: ours.fit(X, y)),
+            *(theirs(name, k) for name in ("lbfgs", "newton-cholesky") for k in sorted({1, machine.CORES})),
+        ],
+        Judge("test error above an unpenalised fit's", error, best, 2 * TENTH_OF_A_POINT if n > 1000 else 0.05),
+        facts(X),
+    )  # fmt: skip
+
+
+@workload("predict-one", tiny=(1, 20, 5), small=(1, 20, 200), full=(1, 20, 1000), goal=3)
+@workload("predict-many", tiny=(500, 5, 1), small=(100_000, 50, 1), full=(1_000_000, 50, 1), goal=1.5)
+def predict(n: int, d: int, calls: int) -> Contest:
+    """Classes of rows, by models that have the same weights."""
+    X, y = data.clouds(max(n, 1000), d)
+    ours = separatrix.LinearClassifier().fit(X[:1000], y[:1000])
+    theirs = LogisticRegression().fit(X[:1000], y[:1000])
+    theirs.coef_, theirs.intercept_ = ours.coef_, ours.intercept_
+    rows = X[:n].astype(np.float64)
+    expected = np.where(rows @ ours.coef_[0] + ours.intercept_ >= 0.0, 1, -1)
+    return Contest(
+        f"predict, {describe(rows)}",
+        [
+            Contestant(OURS, lambda _: ours.predict(rows), calls=calls),
+            Contestant("scikit-learn", lambda _: theirs.predict(rows), calls=calls),
+        ],
+        Judge("share of other classes", lambda made: np.mean(made != expected), within=1e-5),
+        facts(rows),
+        limits={OURS: machine.reader(rows, machine.CORES)} if n > 1 else {},
+    )
+
+
+@workload("kernel-fit", tiny=(200, 4), small=(2_000, 20), full=(10_000, 20), goal=10)
+def kernel_fit(n: int, d: int) -> Contest:
+    """An averaged kernel perceptron against a support vector machine, equal on unseen rows."""
+    X, y = data.rings(n, d)
+    X = X.astype(np.float64)
+    error = error_on(*data.rings(max(n // 2, 1000), d, seed=3))
+
+    def ours(passes: int) -> Any:
+        model = separatrix.KernelPerceptron(
+            max_iter=passes, keep="average", patience=None, random_state=0
+        )
+        return model.fit(X, y)
+
+    def theirs(C: float) -> Any:
+        return SVC(C=C, cache_size=1000).fit(X, y)
+
+    strengths = (1.0, 0.3, 3.0)
+    best = min(error(theirs(C)) for C in strengths)
+    return Contest(
+        f"rbf kernel, fit, {describe(X)}",
+        [
+            Contestant(OURS, ours, (1, 2, 3, 5, 10, 20)),
+            Contestant("scikit-learn SVC", theirs, strengths),
+        ],
+        Judge("test error above the best SVC's", error, best, HALF_A_POINT if n > 1000 else 0.05),
+        facts(X),
+    )
+
+
+@workload("kernel-predict", tiny=(200, 4), small=(2_000, 20), full=(10_000, 20), goal=8)
+def kernel_predict(n: int, d: int) -> Contest:
+    """The models of the fit classify as many rows again."""
+    fit = kernel_fit(n, d)
+    entries = [Entry(contestant) for contestant in fit.contestants]
+    choose(entries, fit.judge)
+    X, y = data.rings(n, d, seed=4)
+    X = X.astype(np.float64)
+
+    def predictor(entry: Entry) -> Contestant:
+        return Contestant(entry.name, lambda _: entry.made.predict(X))
+
+    least = min(error_on(X, y)(entry.made) for entry in entries)
+    within = 2 * HALF_A_POINT if n > 1000 else 0.1  # other rows than those of the choice
+    return Contest(
+        f"rbf kernel, predict, {describe(X)}",
+        [predictor(entry) for entry in entries],
+        Judge("error above the best", lambda made: np.mean(made != y), least, within),
+        facts(X),
+    )
