@@ -102,6 +102,10 @@ class Entry:
         return self.contestant.name
 
     @property
+    def tried(self) -> bool:
+        return self.trial < math.inf
+
+    @property
     def median(self) -> float:
         return float(np.median(self.seconds)) if self.seconds else self.trial
 
@@ -168,7 +172,9 @@ def hold(contest: Contest, repeats: int = 5) -> Outcome:
         for name, limit in contest.limits.items():
             limit_seconds[name].append(clock(limit, None)[0])
     reached = {
-        entry.name: Ratio.of(contest.reads * np.array(limit_seconds[entry.name]), entry.seconds)
+        entry.name: Ratio.of(
+            [contest.reads * each for each in limit_seconds[entry.name]], entry.seconds
+        )
         for entry in entries
         if entry.name in contest.limits and entry.seconds
     }
@@ -185,14 +191,14 @@ def choose(entries: Sequence[Entry], judge: Judge) -> None:
     while behind := [
         entry
         for entry in entries
-        if not judge.enough(entry.value) and length_hint(left[entry.name])
+        if not (entry.tried and judge.enough(entry.value)) and length_hint(left[entry.name])
     ]:
         for entry in behind:
             for setting in left[entry.name]:
                 seconds, raw = clock(entry.contestant, setting)
                 made = entry.contestant.read(raw)
                 value = judge.see(made)
-                if value < entry.value:
+                if value < entry.value or not entry.tried:
                     entry.setting, entry.value, entry.made = setting, value, made
                     entry.trial = seconds
                 if judge.enough(entry.value):

@@ -52,7 +52,7 @@ def read(parts: list[Any], cores: int) -> None:
 def reader(X: Any, cores: int) -> Contestant:
     """The limit that no method which reads all of X can pass."""
     parts = flat_parts(X)
-    return Contestant(f"{cores} core{'s' * (cores > 1)} reading X", lambda _: read(parts, cores))
+    return Contestant(f"{cores} core{'s' * (cores > 1)}", lambda _: read(parts, cores))
 
 
 def best_time(work: Callable[[], Any], repeats: int = 5) -> float:

@@ -33,9 +33,12 @@ def _kilobytes(field: str) -> int:
 
 
 def _measure(workload: str, size: str, name: str, setting: str) -> int:
+    from .registry import Workload
     from .workloads import WORKLOADS
 
-    contest = WORKLOADS[workload].build(size)
+    found = WORKLOADS[workload]
+    assert isinstance(found, Workload)
+    contest = found.build(size)
     contestant = next(each for each in contest.contestants if each.name == name)
     gc.collect()
     if sys.platform == "linux":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -137,8 +138,10 @@ def linear_svc(problem: Problem) -> Iterator[Contestant]:
     model = import_module("sklearn.svm").LinearSVC
     common = {"loss": "hinge", "C": problem.C, "fit_intercept": False, "max_iter": MANY}
 
+    X = problem.double
+
     def run(tol: float) -> Any:
-        return model(tol=tol, random_state=0, **common).fit(problem.double, problem.y)
+        return model(tol=tol, random_state=0, **common).fit(X, problem.y)
 
     yield Contestant("scikit-learn LinearSVC", run, (1e-1, 1e-2, *GRID[:5]), Plane.of)
 
@@ -188,31 +191,32 @@ def skglm(problem: Problem) -> Iterator[Contestant]:
     """Without intercept only: its smooth solver has none, and its dual one penalises it."""
     if not problem.binary or problem.intercept:
         return
-    signs = np.where(problem.y == problem.classes[1], 1.0, -1.0)
-    if problem.loss == "hinge":
-        estimators = import_module("skglm")
+    adapter = skglm_hinge if problem.loss == "hinge" else skglm_logistic
+    few = np.concatenate([np.flatnonzero(problem.y == each)[:FEW] for each in problem.classes])
+    for contestant in adapter(replace(problem, X=problem.X[few], y=problem.y[few])):
+        contestant.run(1e-1)  # compiles
+    yield from adapter(problem)
 
-        def fit(tol: float, rows: slice = slice(None)) -> Any:
-            model = estimators.LinearSVC(C=problem.C, tol=tol, max_iter=MANY)
-            return model.fit(problem.double[rows], signs[rows])
 
-        name, read = "skglm LinearSVC", Plane.of
-    else:
-        solvers, penalties, datafits = (
-            import_module(f"skglm.{part}") for part in ("solvers", "penalties", "datafits")
-        )
+def skglm_hinge(problem: Problem) -> Iterator[Contestant]:
+    model, X = import_module("skglm").LinearSVC, problem.double
 
-        def fit(tol: float, rows: slice = slice(None)) -> Any:
-            penalty = penalties.L2(2.0 * problem.l2)
-            solver = solvers.LBFGS(tol=tol, max_iter=MANY)
-            return solver.solve(problem.fortran[rows], signs[rows], datafits.Logistic(), penalty)
+    def run(tol: float) -> Any:
+        return model(C=problem.C, tol=tol, max_iter=MANY).fit(X, problem.y)
 
-        def read(made: Any) -> Plane:
-            return Plane(made[0][None, :], np.zeros(1))
+    yield Contestant("skglm LinearSVC", run, GRID, Plane.of)
 
-        name = "skglm LBFGS"
-    fit(1e-1, slice(FEW))  # compiles
-    yield Contestant(name, fit, GRID, read)
+
+def skglm_logistic(problem: Problem) -> Iterator[Contestant]:
+    parts = ("solvers", "penalties", "datafits")
+    solvers, penalties, datafits = (import_module(f"skglm.{part}") for part in parts)
+    X, signs = problem.fortran, np.where(problem.y == problem.classes[1], 1.0, -1.0)
+
+    def run(tol: float) -> Any:
+        solver, penalty = solvers.LBFGS(tol=tol, max_iter=MANY), penalties.L2(2.0 * problem.l2)
+        return solver.solve(X, signs, datafits.Logistic(), penalty)
+
+    yield Contestant("skglm LBFGS", run, GRID, lambda made: Plane(made[0][None, :], np.zeros(1)))
 
 
 # ---- Snap ML ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 
 class Plane(NamedTuple):
-    """What any linear classifier comes to: weights (k, d) and biases (k,), k = 1 for two classes."""
+    """What a linear classifier comes to: weights (k, d), biases (k,); k = 1 for two classes."""
 
     coef: Any
     intercept: Any
@@ -56,7 +56,7 @@ class Problem:
 
     @property
     def sparse(self) -> bool:
-        return sp.issparse(self.X)
+        return bool(sp.issparse(self.X))
 
     @cached_property
     def classes(self) -> Any:
@@ -74,7 +74,7 @@ class Problem:
     @cached_property
     def double(self) -> Any:
         """The rows in float64."""
-        return self.X.astype(np.float64)
+        return self.X.astype(np.float64, copy=False)
 
     @cached_property
     def fortran(self) -> Any:

@@ -82,12 +82,14 @@ def passes_everyone(n: int, d: int) -> Contest:
 
 @workload("passes-iris")
 def passes_iris() -> Contest:
-    return perceptron(*load_iris(return_X_y=True), 20, "scikit-learn")
+    X, y = load_iris(return_X_y=True)
+    return perceptron(X, y, 20, "scikit-learn")
 
 
 @workload("passes-digits")
 def passes_digits() -> Contest:
-    return perceptron(*load_digits(return_X_y=True), 20, "scikit-learn")
+    X, y = load_digits(return_X_y=True)
+    return perceptron(X, y, 20, "scikit-learn")
 
 
 @workload(
@@ -158,7 +160,7 @@ def gradient(n: int, d: int, bits: int) -> Contest:
         [*contestants, Contestant("numpy", lambda _: two_products(X))],
         Judge(
             "relative error of the gradient",
-            lambda made: np.linalg.norm(made - exact) / np.linalg.norm(exact),
+            lambda made: float(np.linalg.norm(made - exact) / np.linalg.norm(exact)),
             within=1e-4,
         ),
         facts(X),
