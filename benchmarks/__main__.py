@@ -14,7 +14,7 @@ from typing import Any
 import separatrix
 
 from . import machine, memory, peers, report
-from .contest import hold
+from .contest import READING, hold
 from .registry import SIZES, Series, Workload, select
 from .workloads import WORKLOADS
 
@@ -36,16 +36,18 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def run_one(name: str, size: str, repeats: int, with_memory: bool = False) -> report.Record:
+def run_one(
+    name: str, size: str, repeats: int, with_memory: bool = False, reading: float = READING
+) -> report.Record:
     """Hold one contest, or one at each value of a series, and tell."""
     found = WORKLOADS[name]
     if isinstance(found, Series):
         values, outcomes = [], []
         for value, contest in found.build(size):
             values.append(value)
-            outcomes.append(hold(contest, repeats))
+            outcomes.append(hold(contest, repeats, reading))
         return report.growth(found, values, outcomes)
-    outcome = hold(found.build(size), repeats)
+    outcome = hold(found.build(size), repeats, reading)
     if with_memory:
         measure_memory(found, size, outcome)
     return report.record(found, outcome)
@@ -81,11 +83,12 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     warnings.simplefilter("ignore")  # of peers that did not converge; the judge says it too
     separatrix.show_config()
-    for peer, reason in peers.missing().items():
+    skipped = {peer: why for peer in peers.MODULES if (why := peers.why_missing(peer))}
+    for peer, reason in skipped.items():
         print(f"skipped {peer}: it cannot be imported ({reason})")
     run: report.Record = {
         "size": options.size, "repeats": options.repeats, "versions": versions(),
-        "skipped": peers.missing(), "machine": machine.limits(options.size), "workloads": [],
+        "skipped": skipped, "machine": machine.limits(options.size), "workloads": [],
     }  # fmt: skip
     for key, value in run["machine"].items():
         print(f"{key}: {value:.1f}" if isinstance(value, float) else f"{key}: {value}")

@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 
 OURS = "separatrix"
+TRIALS = 40.0  # seconds: who has tried for longer tries no further setting
 CAP = 60.0  # seconds: a run that takes longer is not repeated
+READING = 0.05  # seconds: shorter calls are made several times per reading of the clock
+MOST_CALLS = 1000
 PATIENCE = 5.0  # nor one that takes longer than this and is three times slower than the best
 
 
@@ -32,7 +35,6 @@ class Contestant:
     run: Callable[[Any], Any]  # a setting -> what it made; the clock is around this
     settings: Sequence[Any] = (None,)
     read: Callable[[Any], Any] = _itself  # what the judge looks at; outside the clock
-    calls: int = 1  # calls of run per reading of the clock, for the very short
 
     @property
     def ours(self) -> bool:
@@ -45,9 +47,14 @@ class Judge:
 
     name: str
     measure: Callable[[Any], float]
-    best: float = 0.0
+    reference: Callable[[], float] = float  # the best known; 0 unless told
     within: float = 0.0
     relative: bool = False  # of an objective: excess in units of the best, which whoever may lower
+    best: float = field(default=math.nan, init=False)
+
+    def prepare(self) -> None:
+        """Find the best known, which may take its time; only a contest that is held needs it."""
+        self.best = self.reference()
 
     def see(self, made: Any) -> float:
         value = float(self.measure(made))
@@ -92,6 +99,7 @@ class Entry:
     value: float = math.inf
     seconds: list[float] = field(default_factory=list)
     trial: float = math.inf
+    spent: float = 0.0  # on settings that were not good enough
     made: Any = None
     enough: bool = False
     note: str = ""
@@ -150,27 +158,35 @@ class Outcome:
         return Ratio.of(entry.seconds, self.ours.seconds)
 
 
-def clock(contestant: Contestant, setting: Any) -> tuple[float, Any]:
+def clock(contestant: Contestant, setting: Any, calls: int = 1) -> tuple[float, Any]:
     """Seconds per call, and what the last call made."""
     began = time.perf_counter()
-    for _ in range(contestant.calls):
+    for _ in range(calls):
         made = contestant.run(setting)
-    return (time.perf_counter() - began) / contestant.calls, made
+    return (time.perf_counter() - began) / calls, made
 
 
-def hold(contest: Contest, repeats: int = 5) -> Outcome:
+def calls_for(seconds: float, reading: float) -> int:
+    """How many calls make a reading of the clock."""
+    return min(MOST_CALLS, max(1, math.ceil(reading / seconds)))
+
+
+def hold(contest: Contest, repeats: int = 5, reading: float = READING) -> Outcome:
     """Choose settings, time everybody in turn, compare."""
     entries = [Entry(contestant) for contestant in contest.contestants]
     choose(entries, contest.judge)
     leave_out_the_slow(entries)
+    limit_calls = {
+        name: calls_for(clock(limit, None)[0], reading) for name, limit in contest.limits.items()
+    }
     limit_seconds: dict[str, list[float]] = {name: [] for name in contest.limits}
     for _ in range(repeats):
         for entry in entries:
             if not entry.note:
-                seconds, _made = clock(entry.contestant, entry.setting)
-                entry.seconds.append(seconds)
+                calls = calls_for(entry.trial, reading)
+                entry.seconds.append(clock(entry.contestant, entry.setting, calls)[0])
         for name, limit in contest.limits.items():
-            limit_seconds[name].append(clock(limit, None)[0])
+            limit_seconds[name].append(clock(limit, None, limit_calls[name])[0])
     reached = {
         entry.name: Ratio.of(
             [contest.reads * each for each in limit_seconds[entry.name]], entry.seconds
@@ -187,6 +203,7 @@ def choose(entries: Sequence[Entry], judge: Judge) -> None:
 
     A better optimum may turn up on the way; then those who fell behind try on.
     """
+    judge.prepare()
     left = {entry.name: iter(entry.contestant.settings) for entry in entries}
     while behind := [
         entry
@@ -203,7 +220,8 @@ def choose(entries: Sequence[Entry], judge: Judge) -> None:
                     entry.trial = seconds
                 if judge.enough(entry.value):
                     break
-                if seconds > CAP:
+                entry.spent += seconds
+                if entry.spent > TRIALS:
                     left[entry.name] = iter(())
                     break
     for entry in entries:
@@ -215,7 +233,8 @@ def leave_out_the_slow(entries: Sequence[Entry]) -> None:
     good = [entry.trial for entry in entries if entry.enough and not entry.contestant.ours]
     for entry in entries:
         if not entry.enough and not entry.contestant.ours:
-            entry.note = "not ranked: no setting of its grid is good enough"
+            gave_up = "gave up after" if entry.spent > TRIALS else "no setting in"
+            entry.note = f"not ranked: {gave_up} {entry.spent:.1f} s of trials"
         elif entry.trial > CAP:
             entry.note = f"run once: longer than {CAP:.0f} s"
         elif entry.trial > max(PATIENCE, 3.0 * min(good, default=math.inf)):

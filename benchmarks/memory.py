@@ -18,13 +18,17 @@ STATUS, REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def extra_bytes(workload: str, size: str, contestant: str, setting: int) -> int | None:
-    """Of one contestant with one of its settings; None where it cannot be measured."""
+    """Of one contestant with one of its settings; None, and a line, if it cannot be measured."""
     if not REFS.exists():
+        print("memory is not measured: only Linux resets its peak")
         return None
     command = [sys.executable, "-m", __name__, workload, size, contestant, str(setting)]
     child = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    words = child.stdout.split()
-    return int(words[-1]) if child.returncode == 0 and words else None
+    if child.returncode != 0:
+        reason = (child.stderr.strip().splitlines() or ["no reason given"])[-1]
+        print(f"memory of {contestant} is not measured: {reason}")
+        return None
+    return int(child.stdout.split()[-1])
 
 
 def _kilobytes(field: str) -> int:

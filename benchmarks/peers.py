@@ -2,7 +2,7 @@
 
 An adapter is a generator over what the peer can do for a piece of work; it returns without a
 yield what the peer cannot do. Copies in the layout of the peer are made before the clock starts.
-A peer that cannot be imported is left out, and ``missing`` says so.
+A peer that cannot be imported is left out, and ``why_missing`` says so.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ Passer = Callable[[Any, Any, int], Iterator[Contestant]]
 MINIMISERS: dict[str, Minimiser] = {}
 PASSERS: dict[str, Passer] = {}
 MODULES: dict[str, str] = {}
-FEW, MANY = 10, 20_000  # rows to compile on; iterations that only a grid's tolerance should end
+FEW, MANY = 10, 2_000  # rows to compile on; iterations, which the tolerance should end
 GRID = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
 
@@ -52,15 +53,18 @@ def passer(peer: str, module: str) -> Callable[[Passer], Passer]:
 
 
 @cache
-def missing() -> dict[str, str]:
-    """Peers that cannot be imported, and what Python said."""
-    reasons = {}
-    for peer, module in MODULES.items():
-        try:
-            import_module(module)
-        except Exception as error:  # a broken install may raise anything
-            reasons[peer] = str(error)
-    return reasons
+def why_missing(peer: str) -> str | None:
+    """What Python said when the peer could not be imported; None if it can be."""
+    try:
+        import_module(MODULES[peer])
+    except Exception as error:  # a broken install may raise anything
+        return str(error)
+    return None
+
+
+def present(peer: str, only: tuple[str, ...]) -> bool:
+    """Whether a peer takes part; those not asked for are not even imported."""
+    return (not only or peer in (*only, OURS)) and why_missing(peer) is None
 
 
 def minimisers(problem: Problem, *only: str) -> list[Contestant]:
@@ -68,7 +72,7 @@ def minimisers(problem: Problem, *only: str) -> list[Contestant]:
     return [
         contestant
         for peer, adapter in MINIMISERS.items()
-        if peer not in missing() and (not only or peer in (*only, OURS))
+        if present(peer, only)
         for contestant in adapter(problem)
     ]
 
@@ -78,9 +82,15 @@ def passers(X: Any, y: Any, passes: int, *only: str) -> list[Contestant]:
     return [
         contestant
         for peer, adapter in PASSERS.items()
-        if peer not in missing() and (not only or peer in (*only, OURS))
+        if present(peer, only)
         for contestant in adapter(X, y, passes)
     ]
+
+
+def precisions(problem: Problem) -> dict[str, Any]:
+    """The rows as they are and, if that is float32, in float64: some solvers need it."""
+    wide = {} if problem.X.dtype == np.float64 else {" float64": problem.double}
+    return {"": problem.X, **wide}
 
 
 # ---- separatrix ------------------------------------------------------------------------------
@@ -95,8 +105,7 @@ def linear_classifier(problem: Problem, tol: float) -> Any:
 @minimiser(OURS, "separatrix")
 def our_minimisers(problem: Problem) -> Iterator[Contestant]:
     grid = (1e-6, *GRID)  # the default first: if it is good enough, it stays
-    rows = {"": problem.X} if problem.sparse else {"": problem.X, " float64": problem.double}
-    for suffix, X in rows.items():
+    for suffix, X in precisions(problem).items():
 
         def run(tol: float, X: Any = X) -> Any:
             return linear_classifier(problem, tol).fit(X, problem.y)
@@ -124,14 +133,13 @@ def scikit_learn(problem: Problem) -> Iterator[Contestant]:
     solvers = ["lbfgs", "newton-cg"]
     if not problem.sparse and problem.X.shape[1] * len(problem.classes) <= 5000:
         solvers.append("newton-cholesky")
-    for solver in solvers:
+    for (suffix, X), solver in product(precisions(problem).items(), solvers):
 
-        def run(tol: float, solver: str = solver) -> Any:
-            return models.LogisticRegression(solver=solver, tol=tol, **common).fit(
-                problem.X, problem.y
-            )
+        def run(tol: float, X: Any = X, solver: str = solver) -> Any:
+            model = models.LogisticRegression(solver=solver, tol=tol, **common)
+            return model.fit(X, problem.y)
 
-        yield Contestant(f"scikit-learn {solver}", run, GRID, Plane.of)
+        yield Contestant(f"scikit-learn {solver}{suffix}", run, GRID, Plane.of)
 
 
 def linear_svc(problem: Problem) -> Iterator[Contestant]:
