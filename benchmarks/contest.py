@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 OURS = "separatrix"
-TRIALS = 40.0  # seconds: who has tried for longer tries no further setting
+TRIALS = 30.0  # seconds: who has tried for longer tries no further setting
 CAP = 60.0  # seconds: a run that takes longer is not repeated
 READING = 0.05  # seconds: shorter calls are made several times per reading of the clock
 MOST_CALLS = 1000
-PATIENCE = 5.0  # nor one that takes longer than this and is three times slower than the best
+PATIENCE = 1.0  # nor one that takes longer than this and twice as long as the best peer
 
 
-def _itself(made: Any) -> Any:
+def itself(made: Any) -> Any:
     return made
 
 
@@ -34,7 +34,8 @@ class Contestant:
     name: str
     run: Callable[[Any], Any]  # a setting -> what it made; the clock is around this
     settings: Sequence[Any] = (None,)
-    read: Callable[[Any], Any] = _itself  # what the judge looks at; outside the clock
+    read: Callable[[Any], Any] = itself  # what the judge looks at; outside the clock
+    left_out: str = ""  # why it does not run here, though it could
 
     @property
     def ours(self) -> bool:
@@ -204,7 +205,10 @@ def choose(entries: Sequence[Entry], judge: Judge) -> None:
     A better optimum may turn up on the way; then those who fell behind try on.
     """
     judge.prepare()
-    left = {entry.name: iter(entry.contestant.settings) for entry in entries}
+    left = {
+        entry.name: iter(() if entry.contestant.left_out else entry.contestant.settings)
+        for entry in entries
+    }
     while behind := [
         entry
         for entry in entries
@@ -225,17 +229,19 @@ def choose(entries: Sequence[Entry], judge: Judge) -> None:
                     left[entry.name] = iter(())
                     break
     for entry in entries:
-        entry.enough = judge.enough(entry.value)
+        entry.enough = entry.tried and judge.enough(entry.value)
 
 
 def leave_out_the_slow(entries: Sequence[Entry]) -> None:
     """Say of whom it would be a waste of time to repeat the run, and why."""
     good = [entry.trial for entry in entries if entry.enough and not entry.contestant.ours]
     for entry in entries:
-        if not entry.enough and not entry.contestant.ours:
+        if entry.contestant.left_out:
+            entry.note = f"left out: {entry.contestant.left_out}"
+        elif not entry.enough and not entry.contestant.ours:
             gave_up = "gave up after" if entry.spent > TRIALS else "no setting in"
             entry.note = f"not ranked: {gave_up} {entry.spent:.1f} s of trials"
         elif entry.trial > CAP:
             entry.note = f"run once: longer than {CAP:.0f} s"
-        elif entry.trial > max(PATIENCE, 3.0 * min(good, default=math.inf)):
-            entry.note = f"run once: longer than {PATIENCE:.0f} s, and far behind"
+        elif entry.trial > max(PATIENCE, 2.0 * min(good, default=math.inf)):
+            entry.note = "run once: more than twice the best peer's time"

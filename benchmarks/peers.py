@@ -20,7 +20,7 @@ import numpy as np
 
 import separatrix
 
-from .contest import OURS, Contestant
+from .contest import OURS, Contestant, itself
 from .problem import Plane, Problem
 
 Minimiser = Callable[[Problem], Iterator[Contestant]]
@@ -29,6 +29,8 @@ MINIMISERS: dict[str, Minimiser] = {}
 PASSERS: dict[str, Passer] = {}
 MODULES: dict[str, str] = {}
 FEW, MANY = 10, 2_000  # rows to compile on; iterations, which the tolerance should end
+MOST_WEIGHTS = 5_000  # whose square matrix can be factored in reasonable time
+MOST_DENSE = 10_000_000  # numbers, of which LIBLINEAR keeps each with its index
 GRID = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
 
@@ -130,8 +132,10 @@ def scikit_learn(problem: Problem) -> Iterator[Contestant]:
             yield from linear_svc(problem)
         return
     common = {"C": problem.C, "fit_intercept": problem.intercept, "max_iter": MANY}
-    solvers = ["lbfgs", "newton-cg"]
-    if not problem.sparse and problem.X.shape[1] * len(problem.classes) <= 5000:
+    solvers = ["lbfgs"]
+    if problem.sparse:
+        solvers.append("newton-cg")
+    elif problem.X.shape[1] * len(problem.classes) <= MOST_WEIGHTS:
         solvers.append("newton-cholesky")
     for (suffix, X), solver in product(precisions(problem).items(), solvers):
 
@@ -168,6 +172,10 @@ def scikit_learn_passes(X: Any, y: Any, passes: int) -> Iterator[Contestant]:
 def liblinear(problem: Problem) -> Iterator[Contestant]:
     """The primal solver may leave the bias out of the penalty, the dual ones may not."""
     if not problem.binary:
+        return
+    if not problem.sparse and problem.X.size > MOST_DENSE:
+        reason = "it stores dense rows as sparse ones, and is far behind on smaller data already"
+        yield Contestant("liblinear primal", itself, left_out=reason)
         return
     tool = import_module("liblinear.liblinearutil")
     signs = np.where(problem.y == problem.classes[1], 1.0, -1.0)

@@ -108,6 +108,9 @@ def _growth_lines(told: Record) -> Iterator[str]:
 def _contest_lines(told: Record) -> Iterator[str]:
     yield f"  {'':<42}{'setting':>8}{'median':>13}{'x ours':>9}  {'spread':<18}{told['quality']}"
     for entry in told["contestants"]:
+        if math.isinf(entry["median_seconds"]):
+            yield f"  {entry['name']:<42}   {entry['note']}"
+            continue
         setting = "" if entry["setting"] is None else f"{entry['setting']:g}"
         yield (
             f"  {entry['name']:<42}{setting:>8}{_seconds(entry['median_seconds']):>13}"

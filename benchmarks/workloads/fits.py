@@ -57,7 +57,7 @@ def to_the_optimum(problem: Problem, *only: str) -> Contest:
 
 def second_opinion(problem: Problem) -> Contestant:
     """The peer that is asked for the optimum too."""
-    exact = ("newton-cholesky", "newton-cg", "LinearSVC")
+    exact = ("newton-cholesky", "newton-cg", "LinearSVC", "lbfgs")
     peers = {each.name: each for each in minimisers(problem, "scikit-learn") if not each.ours}
     return next(peers[name] for kind in exact for name in peers if kind in name)
 

@@ -18,7 +18,7 @@ def doubling(first: int, count: int) -> tuple[int, ...]:
 
 @series(
     "growth-rows", "rows",
-    tiny=(doubling(100, 3), 5), small=(doubling(4_000, 3), 30), full=(doubling(40_000, 4), 100),
+    tiny=(doubling(100, 3), 5), small=(doubling(4_000, 3), 30), full=(doubling(20_000, 4), 100),
 )  # fmt: skip
 def rows(n: int, d: int) -> Contest:
     return to_the_optimum(Problem(*data.clouds(n, d), "logistic", 1e-5), PEER)
@@ -26,7 +26,7 @@ def rows(n: int, d: int) -> Contest:
 
 @series(
     "growth-columns", "columns",
-    tiny=(doubling(5, 3), 300), small=(doubling(30, 3), 4_000), full=(doubling(100, 4), 20_000),
+    tiny=(doubling(5, 3), 300), small=(doubling(30, 3), 4_000), full=(doubling(50, 4), 20_000),
 )  # fmt: skip
 def columns(d: int, n: int) -> Contest:
     return to_the_optimum(Problem(*data.clouds(n, d), "logistic", 1e-5), PEER)
