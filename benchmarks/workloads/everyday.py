@@ -40,11 +40,11 @@ def cross_validation(n: int, d: int, count: int, within: float, processes: int) 
     def ours(tol: float) -> Any:
         return separatrix.LinearClassifierCV(l2s=l2s, cv=5, tol=tol).fit(X, y)
 
-    def theirs(tol: float, solver: str, processes: int) -> Any:
+    def theirs(tol: float, solver: str, processes: int, rows: int = n) -> Any:
         return LogisticRegressionCV(
             Cs=strengths, cv=5, solver=solver, tol=tol, max_iter=10_000, scoring="accuracy",
             n_jobs=processes, l1_ratios=(0.0,), use_legacy_attributes=False,
-        ).fit(X, y)  # fmt: skip
+        ).fit(X[:rows], y[:rows])  # fmt: skip
 
     @cache
     def exact() -> Any:
@@ -56,6 +56,7 @@ def cross_validation(n: int, d: int, count: int, within: float, processes: int) 
         apart = max(errors.values()) - min(errors.values())
         yield Check(f"errors on rows never seen differ by {apart:.5f}", apart <= 2.0 * within)
 
+    theirs(1e-2, "lbfgs", processes, rows=200)  # starts the processes, which then stay
     grid = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
     contestants = [Contestant(OURS, ours, grid)]
     for solver, number in product(("lbfgs", "newton-cholesky"), sorted({1, processes})):
