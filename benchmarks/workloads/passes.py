@@ -94,7 +94,7 @@ def passes_digits() -> Contest:
 
 @workload(
     "clean-pass",
-    tiny=(200, 5, 0.1), small=(20_000, 50, 0.05), full=(500_000, 100, 0.07), goal=10,
+    tiny=(200, 5, 0.1), small=(20_000, 50, 0.05), full=(500_000, 100, 0.06), goal=10,
 )  # fmt: skip
 def clean_pass(n: int, d: int, gap: float) -> Contest:
     """Rows in their order until none is a mistake; scikit-learn makes as many passes."""
