@@ -41,5 +41,5 @@ bench: .venv/installed-bench
 
 clean:
 	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
-	rm -f decision-boundary.png
+	rm -rf decision-boundary.png benchmarks/results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

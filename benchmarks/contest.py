@@ -14,6 +14,7 @@ from operator import length_hint
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 OURS = "separatrix"
 TRIALS = 30.0  # seconds: who has tried for longer tries no further setting
@@ -128,7 +129,7 @@ class Ratio:
     high: float
 
     @classmethod
-    def of(cls, above: Sequence[float], below: Sequence[float]) -> Ratio:
+    def of(cls, above: ArrayLike, below: ArrayLike) -> Ratio:
         ratios = np.divide(above, below)
         return cls(float(np.median(ratios)), float(ratios.min()), float(ratios.max()))
 
@@ -177,23 +178,18 @@ def hold(contest: Contest, repeats: int = 5, reading: float = READING) -> Outcom
     entries = [Entry(contestant) for contestant in contest.contestants]
     choose(entries, contest.judge)
     leave_out_the_slow(entries)
-    limit_calls = {
-        name: calls_for(clock(limit, None)[0], reading) for name, limit in contest.limits.items()
+    limits = {
+        name: Entry(limit, trial=clock(limit, None)[0]) for name, limit in contest.limits.items()
     }
-    limit_seconds: dict[str, list[float]] = {name: [] for name in contest.limits}
     for _ in range(repeats):
-        for entry in entries:
+        for entry in (*entries, *limits.values()):
             if not entry.note:
                 calls = calls_for(entry.trial, reading)
                 entry.seconds.append(clock(entry.contestant, entry.setting, calls)[0])
-        for name, limit in contest.limits.items():
-            limit_seconds[name].append(clock(limit, None, limit_calls[name])[0])
     reached = {
-        entry.name: Ratio.of(
-            [contest.reads * each for each in limit_seconds[entry.name]], entry.seconds
-        )
+        entry.name: Ratio.of(contest.reads * np.array(limits[entry.name].seconds), entry.seconds)
         for entry in entries
-        if entry.name in contest.limits and entry.seconds
+        if entry.name in limits and entry.seconds
     }
     made = {entry.name: entry.made for entry in entries if entry.enough}
     return Outcome(contest, entries, reached, list(contest.checks(made)))

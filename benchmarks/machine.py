@@ -32,9 +32,12 @@ def _blas() -> ThreadpoolController:
 
 
 def flat_parts(X: Any) -> list[Any]:
-    """The arrays that hold the data, as vectors."""
+    """The numbers as a vector and, for sparse rows, as many bytes as their indices have.
+
+    Not the indices themselves: small integers taken for floats are slow to multiply.
+    """
     if sp.issparse(X):
-        return [X.data, X.indices.view(np.float32)]
+        return [X.data, np.ones(X.indices.nbytes // 4, np.float32)]
     return [np.ravel(X, order="K")]
 
 

@@ -267,6 +267,7 @@ def snapml(problem: Problem) -> Iterator[Contestant]:
 
 @passer("river", "river.linear_model")
 def river(X: Any, y: Any, passes: int) -> Iterator[Contestant]:
+    """It shuffles nothing: rows come in their order."""
     models = import_module("river.linear_model")
     rows, labels = [dict(enumerate(row)) for row in X.tolist()], (y > 0).tolist()
 

@@ -93,7 +93,10 @@ def lines(told: Record) -> Iterator[str]:
     """A record as a table."""
     yield f"\n{told['name']}: {told['title']}"
     yield from _growth_lines(told) if "growth" in told else _contest_lines(told)
-    for check in told["agreement"]:
+    checks = told["agreement"]
+    if "growth" in told and all(check["holds"] for check in checks):
+        checks = [{"holds": True, "text": f"in all of {len(checks)} checks"}]
+    for check in checks:
         yield f"  {'agrees ' if check['holds'] else 'DIFFERS'} {check['text']}"
 
 
