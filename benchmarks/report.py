@@ -82,8 +82,9 @@ def slope(points: Sequence[tuple[float, float]]) -> float | None:
 
 
 def _median(outcome: Outcome, contestant: Contestant) -> float:
-    entry = next(each for each in outcome.entries if each.name == contestant.name)
-    return entry.median if entry.enough else math.nan
+    """NaN if it did not take part at this size, or not well enough."""
+    found = [entry for entry in outcome.entries if entry.name == contestant.name and entry.enough]
+    return found[0].median if found else math.nan
 
 
 # ---- to read ---------------------------------------------------------------------------------
