@@ -208,16 +208,13 @@ def plot(path: Path, run: Record) -> str:
     grown = [each for each in run["workloads"] if "growth" in each]
     if not contests and not grown:
         return "no plot: nothing to draw"
-    height = max(3.0, 0.32 * len(contests) + 1.0)
-    figure = matplotlib.figure.Figure(figsize=(9, height + 3.2 * math.ceil(len(grown) / 3)))
-    grid = figure.add_gridspec(
-        1 + math.ceil(len(grown) / 3), 3, height_ratios=[height, *[3.0] * math.ceil(len(grown) / 3)]
-    )
+    heights = [0.3 * len(contests) + 1.2, 3.0 * math.ceil(len(grown) / 3)]
+    figure = matplotlib.figure.Figure(figsize=(11, sum(heights)), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=[max(each, 0.01) for each in heights])
     if contests:
-        _draw_ratios(figure.add_subplot(grid[0, :]), contests)
+        _draw_ratios(above.add_subplot(), contests)
     for place, told in enumerate(grown):
-        _draw_growth(figure.add_subplot(grid[1 + place // 3, place % 3]), told)
-    figure.set_layout_engine("constrained")
+        _draw_growth(below.add_subplot(math.ceil(len(grown) / 3), 3, place + 1), told)
     figure.savefig(path, dpi=120)
     return f"plot: {path}"
 
@@ -242,6 +239,8 @@ def _draw_growth(axes: Any, told: Record) -> None:
     for line in told["growth"]:
         power = "" if line["slope"] is None else f" ^{line['slope']:.2f}"
         axes.loglog(told["values"], line["median_seconds"], "o-", label=line["name"] + power)
+    axes.set_xticks(told["values"], [f"{value:,}" for value in told["values"]])
+    axes.minorticks_off()
     axes.set_title(told["name"], fontsize="small")
     axes.set_xlabel(told["axis"])
     axes.set_ylabel("seconds")

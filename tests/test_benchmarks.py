@@ -253,6 +253,19 @@ def test_command_writes_json_and_says_who_is_skipped(tmp_path, capsys, monkeypat
     } <= (run["workloads"][0]["contestants"][0].keys())
 
 
+def test_plot_of_ratios_and_growth(tmp_path):
+    pytest.importorskip("matplotlib")
+    ratio = {"median": 2.0, "low": 1.5, "high": 3.0}
+    line = {"name": "separatrix", "median_seconds": [0.1, 0.2, math.nan], "slope": 1.0}
+    contest = {"name": "a", "best_peer": "b", "ratio": ratio, "goal": 3}
+    grown = {"name": "g", "axis": "rows", "values": [1, 2, 4], "growth": [line]}
+    for number, workloads in enumerate(([contest], [grown], [contest, grown])):
+        path = tmp_path / f"{number}.png"
+        assert report.plot(path, {"workloads": workloads}) == f"plot: {path}"
+        assert path.stat().st_size > 0
+    assert "nothing to draw" in report.plot(tmp_path / "none.png", {"workloads": []})
+
+
 def test_unknown_name_is_a_clear_error(capsys):
     assert main(["no-such-work"]) == 2
     said = capsys.readouterr().err
