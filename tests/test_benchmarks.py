@@ -116,6 +116,14 @@ def test_who_is_not_good_enough_is_not_ranked():
     assert "no peer is good enough" in text
 
 
+def test_who_is_left_out_is_named_and_never_run():
+    absent = Contestant("peer", lambda _: pytest.fail("it ran"), left_out="too large for it")
+    outcome = hold(contest(quality(0.0), absent), repeats=1, reading=0.0)
+    told = report.record(Workload("work", lambda: None, {}), outcome)
+    assert any("peer" in line and "too large for it" in line for line in report.lines(told))
+    json.dumps(report._plain(told), allow_nan=False)
+
+
 def test_slow_runs_are_not_repeated():
     slow, fast = Entry(quality(0.0, "slow")), Entry(quality(0.0, "fast"))
     for entry, seconds in ((slow, 100.0), (fast, 1.0)):
