@@ -209,7 +209,7 @@ def plot(path: Path, run: Record) -> str:
     if not contests and not grown:
         return "no plot: nothing to draw"
     heights = [0.3 * len(contests) + 1.2, 3.0 * math.ceil(len(grown) / 3)]
-    figure = matplotlib.figure.Figure(figsize=(11, sum(heights)), layout="constrained")
+    figure: Any = matplotlib.figure.Figure(figsize=(11, sum(heights)), layout="constrained")
     above, below = figure.subfigures(2, 1, height_ratios=[max(each, 0.01) for each in heights])
     if contests:
         _draw_ratios(above.add_subplot(), contests)
