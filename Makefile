@@ -1,13 +1,14 @@
 # Two commands do all the set-up: `make demo` and `make test` build their own environment.
 PYTHON ?= python3
 BIN := .venv/bin
+SIZE ?= full
 BUILT_FROM := pyproject.toml CMakeLists.txt $(wildcard cpp/*)
 
 .PHONY: help demo test bench clean
 help:
 	@echo "make demo    train on small data, print a report, draw decision-boundary.png"
 	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests"
-	@echo "make bench   time the loops and the fits against scikit-learn (ONLY=name for one)"
+	@echo "make bench   race the peers at equal quality (ONLY=name or ONLY=--list, SIZE=small)"
 	@echo "make clean   remove everything that these commands made"
 
 $(BIN)/python:
@@ -30,10 +31,15 @@ test: .venv/installed-test
 	$(BIN)/ctest --test-dir build/tests --output-on-failure
 	$(BIN)/python -m pytest
 
+.venv/installed-bench: $(BIN)/python $(BUILT_FROM)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m benchmarks.install
+	@touch $@
+
 bench: .venv/installed-bench
-	$(BIN)/python benchmarks/run.py $(ONLY)
+	$(BIN)/python -m benchmarks --size $(SIZE) $(ONLY)
 
 clean:
 	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
-	rm -f decision-boundary.png
+	rm -rf decision-boundary.png benchmarks/results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

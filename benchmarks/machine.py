@@ -1,0 +1,95 @@
+"""What the machine can do at most, measured in the same run: reading and arithmetic."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import ThreadpoolController
+
+from .contest import Contestant
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+SIZES = {"tiny": (1 << 20, 64), "small": (1 << 26, 512), "full": (1 << 30, 2048)}
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(CORES)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def flat_parts(X: Any) -> list[Any]:
+    """The numbers as a vector and, for sparse rows, as many bytes as their indices have.
+
+    Not the indices themselves: small integers taken for floats are slow to multiply.
+    """
+    if sp.issparse(X):
+        return [X.data, np.ones(X.indices.nbytes // 4, np.float32)]
+    return [np.ravel(X, order="K")]
+
+
+def read(parts: list[Any], cores: int) -> None:
+    """Read every byte once: the product of a vector with itself waits for nothing but memory."""
+    with _blas().limit(limits=1, user_api="blas"), np.errstate(all="ignore"):
+        for part in parts:
+            shares = np.array_split(part, cores)
+            if cores == 1:
+                np.dot(part, part)
+            else:
+                list(_pool().map(np.dot, shares, shares))
+
+
+def reader(X: Any, cores: int) -> Contestant:
+    """The limit that no method which reads all of X can pass."""
+    parts = flat_parts(X)
+    return Contestant(f"{cores} core{'s' * (cores > 1)}", lambda _: read(parts, cores))
+
+
+def best_time(work: Callable[[], Any], repeats: int = 5) -> float:
+    """The shortest of a few: a limit is what is possible."""
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def limits(size: str) -> dict[str, Any]:
+    """GB/s of reading and GFLOP/s of products of matrices, by one core and by all."""
+    n_bytes, side = SIZES[size]
+    memory = [np.ones(n_bytes // 8)]
+    found: dict[str, Any] = {"processor": processor(), "cores": CORES}
+    for cores in sorted({1, CORES}):
+        rate = n_bytes / best_time(lambda cores=cores: read(memory, cores))  # type: ignore[misc]
+        found[f"read_gb_per_second_{cores}"] = rate / 1e9
+        for dtype in (np.float32, np.float64):
+            square = np.ones((side, side), dtype)
+            with _blas().limit(limits=cores, user_api="blas"):
+                seconds = best_time(lambda square=square: square @ square)  # type: ignore[misc]
+            name = f"gflop_per_second_{np.dtype(dtype).name}_{cores}"
+            found[name] = 2.0 * side**3 / seconds / 1e9
+    return found
+
+
+def processor() -> str:
+    """Its name, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

@@ -1,0 +1,247 @@
+"""What a run tells: lines to read, JSON to keep, a plot to look at."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .contest import Contestant, Entry, Outcome, Ratio
+from .registry import Series, Workload
+
+Record = dict[str, Any]
+
+
+def record(workload: Workload, outcome: Outcome) -> Record:
+    """A contest as plain numbers and words."""
+    best, ours = outcome.best_peer, outcome.ours
+    ranked = best is not None and ours.enough
+    return {
+        "name": workload.name,
+        "title": outcome.contest.title,
+        **outcome.contest.facts,
+        "quality": outcome.contest.judge.name,
+        "optimum": outcome.contest.judge.best,
+        "reads": outcome.contest.reads,
+        "contestants": [_entry(outcome, entry) for entry in outcome.entries],
+        "best_peer": best.name if best else None,
+        "ratio": asdict(outcome.ratio(best)) if best and ranked else None,
+        "goal": workload.goal,
+        "limits": [
+            {"contestant": name, "limit": outcome.contest.limits[name].name, **asdict(ratio)}
+            for name, ratio in outcome.limits.items()
+        ],
+        "share": workload.share,
+        "agreement": [asdict(check) for check in outcome.checks],
+    }
+
+
+def _entry(outcome: Outcome, entry: Entry) -> Record:
+    return {
+        "name": entry.name,
+        "setting": entry.setting,
+        "seconds": entry.seconds,
+        "median_seconds": entry.median,
+        "ratio": asdict(outcome.ratio(entry)),
+        "quality": outcome.contest.judge.excess(entry.value),
+        "good_enough": entry.enough,
+        "note": entry.note,
+        "extra_bytes": entry.extra_bytes,
+    }
+
+
+def growth(series: Series, values: Sequence[int], outcomes: Sequence[Outcome]) -> Record:
+    """Medians along the axis, and the power of the value that fits them best."""
+    lines = []
+    for entry in outcomes[0].entries:
+        seconds = [_median(outcome, entry.contestant) for outcome in outcomes]
+        known = [(v, s) for v, s in zip(values, seconds, strict=True) if math.isfinite(s)]
+        lines.append({"name": entry.name, "median_seconds": seconds, "slope": slope(known)})
+    checks = [asdict(check) for outcome in outcomes for check in outcome.checks]
+    return {
+        "name": series.name,
+        "title": outcomes[-1].contest.title,
+        "axis": series.axis,
+        "values": list(values),
+        "growth": lines,
+        "agreement": checks,
+    }
+
+
+def slope(points: Sequence[tuple[float, float]]) -> float | None:
+    """Of the straight line nearest to the points in logarithms, if there are two."""
+    if len(points) < 2:
+        return None
+    x, y = np.log(np.array(points)).T
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def _median(outcome: Outcome, contestant: Contestant) -> float:
+    """NaN if it did not take part at this size, or not well enough."""
+    found = [entry for entry in outcome.entries if entry.name == contestant.name and entry.enough]
+    return found[0].median if found else math.nan
+
+
+# ---- to read ---------------------------------------------------------------------------------
+
+
+def lines(told: Record) -> Iterator[str]:
+    """A record as a table."""
+    yield f"\n{told['name']}: {told['title']}"
+    yield from _growth_lines(told) if "growth" in told else _contest_lines(told)
+    checks = told["agreement"]
+    if "growth" in told and all(check["holds"] for check in checks):
+        checks = [{"holds": True, "text": f"in all of {len(checks)} checks"}]
+    for check in checks:
+        yield f"  {'agrees ' if check['holds'] else 'DIFFERS'} {check['text']}"
+
+
+def _growth_lines(told: Record) -> Iterator[str]:
+    yield f"  {told['axis']:<42}" + "".join(f"{value:>12,}" for value in told["values"])
+    for line in told["growth"]:
+        seconds = "".join(f"{value:>10.4f} s" for value in line["median_seconds"])
+        power = "-" if line["slope"] is None else f"{line['slope']:.2f}"
+        yield f"  {line['name']:<42}{seconds}   grows as {told['axis']}^{power}"
+
+
+def _contest_lines(told: Record) -> Iterator[str]:
+    yield f"  {'':<42}{'setting':>8}{'median':>13}{'x ours':>9}  {'spread':<18}{told['quality']}"
+    for entry in told["contestants"]:
+        if math.isinf(entry["median_seconds"]):
+            yield f"  {entry['name']:<42}   {entry['note']}"
+            continue
+        setting = "" if entry["setting"] is None else f"{entry['setting']:g}"
+        yield (
+            f"  {entry['name']:<42}{setting:>8}{_seconds(entry['median_seconds']):>13}"
+            f"{entry['ratio']['median']:>9.2f}  {_spread(entry['ratio']):<18}"
+            f"{entry['quality']:.1e}" + (f"   {entry['note']}" if entry["note"] else "")
+        )
+    yield _verdict(told)
+    for limit in told["limits"]:
+        yield "  " + _limit(told, limit)
+    for entry in told["contestants"]:
+        if entry["extra_bytes"] is not None:
+            yield "  " + _memory(told, entry)
+
+
+def _verdict(told: Record) -> str:
+    ours = next(entry for entry in told["contestants"] if entry["name"].startswith("separatrix"))
+    if not ours["good_enough"]:
+        return "  separatrix is not good enough with any setting: no ratio"
+    if told["ratio"] is None:
+        return "  no peer is good enough: no ratio"
+    ratio = told["ratio"]
+    goal = ""
+    if told["goal"] is not None:
+        reached = "reached" if ratio["median"] >= told["goal"] else "MISSED"
+        goal = f"; goal {told['goal']:g} x {reached}"
+    best = f"best peer {told['best_peer']}"
+    return f"  {best}: {ratio['median']:.2f} x our time ({_spread(ratio)}){goal}"
+
+
+def _limit(told: Record, limit: Record) -> str:
+    """The fraction of the limit, and what it means in reads of the data."""
+    goal = ""
+    if told["share"] is not None:
+        reached = "reached" if limit["median"] >= told["share"] else "MISSED"
+        goal = f"; goal {told['share']:g} {reached}"
+    reads = told["reads"] / limit["median"]
+    share = f"{limit['contestant']}: {limit['median']:.3f} ({_spread(limit)}) of the limit"
+    return (
+        f"{share}; its time is that of {reads:.1f} reads by {limit['limit']}, where "
+        f"{told['reads']:g} must be{goal}"
+    )
+
+
+def _memory(told: Record, entry: Record) -> str:
+    """Beside what is asked of fits: a tenth of X and 40 bytes a row."""
+    extra, rows = entry["extra_bytes"], told["rows"]
+    allowed = 0.1 * told["bytes"] + 40 * rows
+    return (
+        f"extra memory of {entry['name']}: {extra / 1e6:,.1f} MB, {extra / told['bytes']:.3f} of "
+        f"X, {extra / rows:,.0f} bytes a row (0.1 X and 40 bytes a row are {allowed / 1e6:,.1f} "
+        f"MB; d^2 numbers {8e-6 * told['columns'] ** 2:,.1f} MB)"
+    )
+
+
+def _spread(ratio: Mapping[str, float] | Ratio) -> str:
+    found = asdict(ratio) if isinstance(ratio, Ratio) else ratio
+    return f"{found['low']:.2f} to {found['high']:.2f}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.4f} s" if value >= 1e-3 else f"{1e6 * value:.1f} us"
+
+
+# ---- to keep ---------------------------------------------------------------------------------
+
+
+def write_json(path: Path, run: Record) -> None:
+    """The whole run, after each workload, so that an interrupted one is not lost."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(_plain(run), indent=1) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """As JSON knows it: no NumPy numbers, and no infinities."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def plot(path: Path, run: Record) -> str:
+    """Ratios with their spread, and growth; the answer says where it is, or why it is not."""
+    try:
+        import matplotlib.figure
+    except ImportError as error:
+        return f"no plot: {error}"
+    contests = [each for each in run["workloads"] if each.get("ratio")]
+    grown = [each for each in run["workloads"] if "growth" in each]
+    if not contests and not grown:
+        return "no plot: nothing to draw"
+    heights = [0.3 * len(contests) + 1.2, 3.0 * math.ceil(len(grown) / 3)]
+    figure: Any = matplotlib.figure.Figure(figsize=(11, sum(heights)), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=[max(each, 0.01) for each in heights])
+    if contests:
+        _draw_ratios(above.add_subplot(), contests)
+    for place, told in enumerate(grown):
+        _draw_growth(below.add_subplot(math.ceil(len(grown) / 3), 3, place + 1), told)
+    figure.savefig(path, dpi=120)
+    return f"plot: {path}"
+
+
+def _draw_ratios(axes: Any, contests: Sequence[Record]) -> None:
+    ratios = [each["ratio"] for each in contests]
+    middle = np.array([ratio["median"] for ratio in ratios])
+    spread = [middle - [r["low"] for r in ratios], [r["high"] for r in ratios] - middle]
+    places = np.arange(len(contests))
+    axes.barh(places, middle, xerr=spread, color="#4878a8", ecolor="#303030", capsize=2)
+    goals = [(place, each["goal"]) for place, each in enumerate(contests) if each["goal"]]
+    if goals:
+        axes.plot(*np.array(goals).T[::-1], "|", color="#c03028", markersize=12, label="goal")
+        axes.legend()
+    axes.set_yticks(places, [f"{each['name']} ({each['best_peer']})" for each in contests])
+    axes.invert_yaxis()
+    axes.axvline(1.0, color="#303030", linewidth=0.8)
+    axes.set_xlabel("time of the best peer / time of separatrix")
+
+
+def _draw_growth(axes: Any, told: Record) -> None:
+    for line in told["growth"]:
+        power = "" if line["slope"] is None else f" ^{line['slope']:.2f}"
+        axes.loglog(told["values"], line["median_seconds"], "o-", label=line["name"] + power)
+    axes.set_xticks(told["values"], [f"{value:,}" for value in told["values"]])
+    axes.minorticks_off()
+    axes.set_title(told["name"], fontsize="small")
+    axes.set_xlabel(told["axis"])
+    axes.set_ylabel("seconds")
+    axes.legend(fontsize="xx-small")

@@ -1,0 +1,289 @@
+"""The benchmark suite: every workload runs, and the rules of a contest are kept. No timings."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+
+from benchmarks import data, machine, memory, peers, report
+from benchmarks.__main__ import main, run_one
+from benchmarks.contest import (
+    Check,
+    Contest,
+    Contestant,
+    Entry,
+    Judge,
+    Ratio,
+    choose,
+    hold,
+    leave_out_the_slow,
+)
+from benchmarks.problem import Plane, Problem
+from benchmarks.registry import Series, Workload, select
+from benchmarks.workloads import WORKLOADS
+
+ALWAYS = {"separatrix", "scikit-learn"}
+
+
+@pytest.fixture(autouse=True)
+def only_what_is_always_there(monkeypatch):
+    """As if no other peer were installed."""
+    monkeypatch.setattr(
+        peers, "why_missing", lambda peer: None if peer in ALWAYS else "not in the tests"
+    )
+
+
+def quality(value, name="separatrix", **more):
+    """A contestant that makes its setting, or a constant."""
+    return Contestant(name, lambda setting: value if setting is None else setting, **more)
+
+
+def contest(*contestants, judge=None, **more):
+    facts = {"rows": 1, "columns": 1, "nonzeros": 1, "bytes": 8}
+    return Contest("work", contestants, judge or Judge("error", float, within=0.1), facts, **more)
+
+
+# ---- every workload ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_workload_runs(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as the command does: peers that do not converge
+        told = run_one(name, "tiny", repeats=1, reading=0.0)
+    assert told["name"] == name
+    assert "\n".join(report.lines(told))
+    json.dumps(report._plain(told), allow_nan=False)
+    if "growth" in told:
+        assert len(told["values"]) >= 3
+        assert {"name", "median_seconds", "slope"} <= told["growth"][0].keys()
+        assert math.isfinite(told["growth"][0]["slope"])
+        return
+    names = [entry["name"] for entry in told["contestants"]]
+    assert names[0] == "separatrix"
+    assert len(names) >= 2
+    wanted = {"title", "rows", "columns", "nonzeros", "bytes", "quality", "ratio", "best_peer"}
+    assert wanted | {"agreement", "limits", "goal", "share", "optimum"} <= told.keys()
+    if name != "hinge-sparse":
+        assert told["contestants"][0]["good_enough"]
+        assert all(check["holds"] for check in told["agreement"]), told["agreement"]
+    assert told["best_peer"] is not None
+
+
+def test_promised_names_and_sizes():
+    assert {"full", "small", "tiny"} == set(WORKLOADS["softmax"].sizes)
+    assert WORKLOADS["passes-tall-32"].sizes["full"] == (500_000, 100, 32)
+    assert WORKLOADS["logistic-correlated-wide"].sizes["full"] == (20_000, 2_000)
+    grown = {each.axis for each in WORKLOADS.values() if isinstance(each, Series)}
+    assert grown == {"rows", "columns", "nonzeros", "classes"}
+
+
+# ---- the rules -----------------------------------------------------------------------------------
+
+
+def test_first_setting_that_is_good_enough_is_taken():
+    entry = Entry(quality(0.0, settings=(0.5, 0.09, 0.01)))
+    choose([entry], Judge("error", float, within=0.1))
+    assert (entry.setting, entry.enough) == (0.09, True)
+
+
+def test_a_lower_optimum_makes_others_try_on():
+    early = Entry(quality(0.0, "separatrix", settings=(1.0, 0.5)))
+    late = Entry(quality(0.0, "peer", settings=(0.5,)))
+    choose([early, late], Judge("objective", float, lambda: 1.0, within=0.1, relative=True))
+    assert early.setting == 0.5
+    assert early.enough
+    assert late.enough
+
+
+def test_who_is_not_good_enough_is_not_ranked():
+    outcome = hold(contest(quality(0.0), quality(0.5, "peer")), repeats=2, reading=0.0)
+    ours, peer = outcome.entries
+    assert outcome.best_peer is None
+    assert len(ours.seconds) == 2
+    assert not peer.seconds
+    told = report.record(Workload("work", lambda: None, {}, goal=2), outcome)
+    assert told["ratio"] is None
+    text = "\n".join(report.lines(told))
+    assert "not ranked" in text
+    assert "no peer is good enough" in text
+
+
+def test_who_is_left_out_is_named_and_never_run():
+    absent = Contestant("peer", lambda _: pytest.fail("it ran"), left_out="too large for it")
+    outcome = hold(contest(quality(0.0), absent), repeats=1, reading=0.0)
+    told = report.record(Workload("work", lambda: None, {}), outcome)
+    assert any("peer" in line and "too large for it" in line for line in report.lines(told))
+    json.dumps(report._plain(told), allow_nan=False)
+
+
+def test_slow_runs_are_not_repeated():
+    slow, fast = Entry(quality(0.0, "slow")), Entry(quality(0.0, "fast"))
+    for entry, seconds in ((slow, 100.0), (fast, 1.0)):
+        entry.trial, entry.enough = seconds, True
+    leave_out_the_slow([slow, fast])
+    assert "run once" in slow.note
+    assert not fast.note
+
+
+def test_rounds_are_interleaved():
+    order = []
+    one = Contestant("separatrix", lambda _: order.append("we") or 0.0)
+    two = Contestant("peer", lambda _: order.append("they") or 0.0)
+    outcome = hold(contest(one, two), repeats=3, reading=0.0)
+    assert order[2:] == ["we", "they"] * 3
+    assert outcome.best_peer.name == "peer"
+    assert outcome.ratio(outcome.best_peer).low <= outcome.ratio(outcome.best_peer).high
+
+
+def test_ratio_is_taken_within_rounds():
+    assert Ratio.of([2.0, 9.0, 8.0], [1.0, 3.0, 2.0]) == Ratio(3.0, 2.0, 4.0)
+
+
+def test_checks_that_fail_are_shouted():
+    held = contest(quality(0.0), quality(0.0, "peer"), checks=lambda made: [Check("bits", False)])
+    outcome = hold(held, repeats=1, reading=0.0)
+    text = "\n".join(report.lines(report.record(Workload("work", lambda: None, {}), outcome)))
+    assert "DIFFERS bits" in text
+
+
+def test_slope_of_a_power():
+    assert report.slope([(1, 2.0), (2, 16.0), (4, 128.0)]) == pytest.approx(3.0)
+    assert report.slope([(1, 2.0)]) is None
+
+
+# ---- the objective -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_objective_is_that_of_the_peer(classes, rng):
+    X = rng.standard_normal((60, 4)).astype(np.float32)
+    y = rng.integers(classes, size=60)
+    problem = Problem(X, y, "logistic", 0.01)
+    plane = Plane.of(LogisticRegression(C=problem.C, tol=1e-10).fit(problem.double, y))
+    scores = X.astype(float) @ plane.coef.T + plane.intercept
+    if classes == 2:
+        losses = np.log1p(np.exp(-np.where(y == 1, 1, -1) * scores[:, 0]))
+    else:
+        losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(60), y]
+    assert problem.value(plane) == pytest.approx(losses.mean() + 0.01 * np.sum(plane.coef**2))
+    for j in range(4):  # and it is least there
+        coef = plane.coef.copy()
+        coef[0, j] += 1e-2
+        assert problem.value(plane._replace(coef=coef)) > problem.value(plane)
+
+
+def test_hinge_objective():
+    problem = Problem(np.eye(2), np.array([-1, 1]), "hinge", 0.5, intercept=False)
+    assert problem.value(Plane(np.array([[1.0, 0.25]]), np.zeros(1))) == pytest.approx(
+        (2.0 + 0.75) / 2 + 0.5 * (1 + 0.0625)
+    )
+
+
+# ---- data, machine, memory -----------------------------------------------------------------------
+
+
+def test_data_is_the_same_every_time_and_has_its_shape():
+    for make in (
+        lambda: data.clouds(50, 3),
+        lambda: data.correlated(50, 3),
+        lambda: data.separable(50, 3, 0.1),
+        lambda: data.images(50, 30, 4),
+        lambda: data.rings(50, 4),
+    ):
+        (X, y), (again, labels) = make(), make()
+        assert X.dtype == np.float32
+        assert np.array_equal(X, again)
+        assert np.array_equal(y, labels)
+        assert len(np.unique(y)) >= 2
+
+
+def test_correlated_columns_have_the_condition_number():
+    X, _ = data.correlated(20_000, 5, condition=100.0)
+    assert np.linalg.cond(np.cov(X.T)) == pytest.approx(100.0, rel=0.1)
+
+
+def test_text_is_canonical_csr_of_unit_rows_with_common_and_rare_words():
+    X, _ = data.text(500, 400, 20)
+    assert sp.issparse(X)
+    assert X.format == "csr"
+    assert X.has_canonical_format
+    assert np.allclose(np.sqrt(X.multiply(X).sum(axis=1)), 1.0)
+    assert 10 <= X.nnz / 500 <= 25
+    counts = np.sort(np.bincount(X.indices, minlength=400))
+    assert counts[-1] > 10 * np.median(counts)
+
+
+def test_machine_limits():
+    found = machine.limits("tiny")
+    assert found["read_gb_per_second_1"] > 0
+    assert found[f"gflop_per_second_float32_{machine.CORES}"] > 0
+
+
+@pytest.mark.skipif(not memory.REFS.exists(), reason="only Linux tells")
+def test_memory_of_a_fit_is_measured_in_a_child():
+    extra = memory.extra_bytes("passes-tall-32", "tiny", "separatrix", 0)
+    assert extra is not None
+    assert 0 <= extra < 1 << 30
+
+
+# ---- the command ---------------------------------------------------------------------------------
+
+
+def test_command_writes_json_and_says_who_is_skipped(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # not needed, and said so
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with warnings.catch_warnings():
+        arguments = ["passes-iris", "--size", "tiny", "--repeats", "1", "--no-memory"]
+        assert main([*arguments, "--results", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "skipped river: it cannot be imported (not in the tests)" in said
+    assert "no plot: " in said
+    (path,) = tmp_path.glob("*.json")
+    run = json.loads(path.read_text())
+    assert {"size", "repeats", "versions", "skipped", "machine", "workloads"} == run.keys()
+    assert run["workloads"][0]["name"] == "passes-iris"
+    assert {
+        "seconds",
+        "median_seconds",
+        "ratio",
+        "quality",
+        "good_enough",
+        "note",
+        "extra_bytes",
+    } <= (run["workloads"][0]["contestants"][0].keys())
+
+
+def test_plot_of_ratios_and_growth(tmp_path):
+    pytest.importorskip("matplotlib")
+    ratio = {"median": 2.0, "low": 1.5, "high": 3.0}
+    line = {"name": "separatrix", "median_seconds": [0.1, 0.2, math.nan], "slope": 1.0}
+    contest = {"name": "a", "best_peer": "b", "ratio": ratio, "goal": 3}
+    grown = {"name": "g", "axis": "rows", "values": [1, 2, 4], "growth": [line]}
+    for number, workloads in enumerate(([contest], [grown], [contest, grown])):
+        path = tmp_path / f"{number}.png"
+        assert report.plot(path, {"workloads": workloads}) == f"plot: {path}"
+        assert path.stat().st_size > 0
+    assert "nothing to draw" in report.plot(tmp_path / "none.png", {"workloads": []})
+
+
+def test_unknown_name_is_a_clear_error(capsys):
+    assert main(["no-such-work"]) == 2
+    said = capsys.readouterr().err
+    assert "no workload 'no-such-work'; choose from" in said
+    assert "softmax" in said
+
+
+def test_names_are_listed_and_patterns_understood(capsys):
+    assert main(["--list"]) == 0
+    assert capsys.readouterr().out.split() == list(WORKLOADS)
+    assert select([]) == list(WORKLOADS)
+    assert all(name.startswith("growth-") for name in select(["growth-*"]))
+    assert select(["softmax"]) == ["softmax"]
