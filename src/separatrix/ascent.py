@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import layout, loops
 from .data import ArraySource, Block
+from .data.pool import ordered_sum
 from .direction import Bend
 from .losses import Loss, MarginLoss
 from .objective import Objective
@@ -33,6 +34,8 @@ SHARPEST = 1e4  # to begin with, in a bound at given weights
 MANY = 3  # free rows per feature, above which the kinks may be sharper
 SETTLED = 0.1  # share of the anchor's move to which the weights of a step are solved
 MOST_TRIALS = 60
+SOME_ROWS = 1 << 13  # at a time, where something is computed for each
+NOTHING = np.empty((0, 0))
 ROUNDING = 1e-15
 NEAR = 4096  # most rows near a kink in a bound at given weights
 ENOUGH = 1e-11  # of J: nearer than that a bound need not be
@@ -149,20 +152,26 @@ class Ascent:
     # ---- the length of a step
 
     def _descend(self, direction: Array, slope: float) -> None:
-        """The whole step, or the best length along it: scores are linear, no row is read."""
-        before = self.at
+        """The whole step, or the best length along it, for which scores are enough."""
+        # A search is rare: to read the scores once more for it costs less than to hold them.
+        before = self.at = self.at._replace(alpha=NOTHING, scores=NOTHING)
         there = self._point(before.W + direction)
-        change = there.scores - before.scores
         if abs(float(np.vdot(there.gradient, direction))) > 0.5 * abs(slope):
-            length = self._search(direction, change, slope)
+            change = there.scores
+            del there
+            scores = np.empty_like(change)
+            self.source.total(partial(_write_scores, W=before.W, scores=scores))
+            change -= scores
+            length = self._search(direction, scores, change, slope)
+            del change, scores
             there = self._point(before.W + length * direction)
         self.at = there
 
-    def _search(self, direction: Array, change: Array, slope: float) -> float:
+    def _search(self, direction: Array, scores: Array, change: Array, slope: float) -> float:
         """Where the slope along the step vanishes, nearly."""
         low, high, length = 0.0, np.inf, 1.0
         for _ in range(MOST_TRIALS):
-            steep = self._slope(direction, change, length)
+            steep = self._slope(direction, scores, change, length)
             if abs(steep) <= 0.1 * abs(slope):
                 break
             if steep < 0.0:
@@ -172,17 +181,20 @@ class Ascent:
             length = 2.0 * length if np.isinf(high) else 0.5 * (low + high)
         return length
 
-    def _slope(self, direction: Array, change: Array, length: float) -> float:
-        y, weight = self.source.y, self.source.weight
-        alpha = self.response.alpha(
-            y, self.at.scores + length * change, self.anchor, self.sharpness
-        )
-        pull = np.sum(self.response.pull(y, alpha) * change, axis=1)
-        steep = -float(pull.sum() if weight is None else weight @ pull) / self.weight_sum
+    def _slope(self, direction: Array, scores: Array, change: Array, length: float) -> float:
+        there = self.at.W + length * direction
+        steep = float(np.vdot(self.objective.penalty.gradient(there), direction))
         if self.fixed is not None:
             steep += float(np.vdot(self.response.gradient(self.fixed.sums), direction))
-        there = self.at.W + length * direction
-        return steep + float(np.vdot(self.objective.penalty.gradient(there), direction))
+        total = 0.0
+        for start in range(0, len(change), SOME_ROWS):
+            at = slice(start, start + SOME_ROWS)
+            y, weight = self.source.y[at], self.source.weight
+            moved = scores[at] + length * change[at]
+            alpha = self.response.alpha(y, moved, self.anchor[at], self.sharpness)
+            pull = np.sum(self.response.pull(y, alpha) * change[at], axis=1)
+            total += float(pull.sum() if weight is None else weight[at] @ pull)
+        return steep - total / self.weight_sum
 
     def _direction(self) -> tuple[Array, float]:
         """Newton's direction, and the slope along it."""
@@ -290,7 +302,23 @@ def _scores(block: Block, W: Array, out: Array) -> Array:
     return out
 
 
-def _respond(
+def _write_scores(block: Block, W: Array, scores: Array) -> tuple[()]:
+    _scores(block, W, scores[block.start : block.start + len(block.y)])
+    return ()
+
+
+def _respond(block: Block, **given: Any) -> tuple[Any, ...]:
+    """A few rows at a time: what is computed for them then stays small, and in cache."""
+    pieces = []
+    for start in range(0, len(block.y), SOME_ROWS):
+        at = slice(start, start + SOME_ROWS)
+        weight = None if block.weight is None else block.weight[at]
+        X = layout.part(block.X, start, min(start + SOME_ROWS, len(block.y)))
+        pieces.append(Block(X, block.y[at], weight, block.start + start))
+    return ordered_sum(partial(_respond_piece, **given), pieces, 1)
+
+
+def _respond_piece(
     block: Block,
     loss: Loss,
     response: Response,

@@ -49,14 +49,14 @@ class Bend:
         free = self.response.free(self.alpha)
         if self.source.weight is not None:
             free = free & (self.source.weight != 0.0)
-        rows = np.flatnonzero(free)
+        count = int(np.count_nonzero(free))
         k, d = self.gradient.shape
-        with one_blas_thread(max(len(rows), d) * d**2):
-            if k == 1 and 0 < len(rows) < min(d, DIRECT):
-                return self._by_rows(rows)
+        with one_blas_thread(max(count, d) * d**2):
+            if k == 1 and 0 < count < min(d, DIRECT):
+                return self._by_rows(np.flatnonzero(free))
             if k * d <= DIRECT:
                 return self._by_weights(free)
-            return self._by_products(rows)
+            return self._by_products(np.flatnonzero(free))
 
     def _by_weights(self, free: AnyArray) -> Array:
         """From the second derivative by the weights."""
