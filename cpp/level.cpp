@@ -4,6 +4,7 @@
 #include "batch.hpp"
 #include "dual.hpp"
 #include "joint.hpp"
+#include "kernel.hpp"
 #include "online.hpp"
 
 #define SEPARATRIX_NAME_OF(level) #level
@@ -25,6 +26,11 @@ const Table table = {SEPARATRIX_NAME(SEPARATRIX_LEVEL),
                      loops<CsrRows<float, int32_t>>(),
                      loops<CsrRows<double, int32_t>>(),
                      loops<CsrRows<float, int64_t>>(),
-                     loops<CsrRows<double, int64_t>>()};
+                     loops<CsrRows<double, int64_t>>(),
+                     kernel_pass,
+                     gaussian_rows,
+                     gaussian_sums,
+                     panel_squares,
+                     decay_all};
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

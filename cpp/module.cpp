@@ -245,6 +245,95 @@ std::tuple<double, int64_t, double> dual_pass(
   return {pass.gap, pass.kept, pass.slope};
 }
 
+// ---- kernels ---------------------------------------------------------------------------
+
+GaussianBlock gaussian_block(const Numbers& rows, const Numbers& panels, int64_t n,
+                             const Numbers& squares, Output& row_squares, double gamma) {
+  expect(rows.ndim() == 2 && panels.ndim() == 3 && panels.shape(2) == kPanel, "panels: shape");
+  expect(panels.shape(1) == rows.shape(1), "rows and panels: features differ");
+  expect(n <= int64_t(squares.size()) && squares.size() == panels.shape(0) * kPanel, "squares");
+  expect(row_squares.size() == rows.shape(0), "row_squares: size");
+  return {rows.data(),    int64_t(rows.shape(0)), int64_t(rows.shape(1)), panels.data(), n,
+          squares.data(), row_squares.data(),     gamma,                  should_stop};
+}
+
+void gaussian_rows(Numbers rows, Numbers panels, Numbers squares, Output row_squares,
+                   double gamma, Longs places, Output out) {
+  expect(out.ndim() == 2 && places.size() == rows.shape(0), "out or places: shape");
+  for (size_t i = 0; i < places.size(); ++i)
+    expect(places.data()[i] >= 0 && places.data()[i] < int64_t(out.shape(0)), "no such place");
+  const auto block =
+      gaussian_block(rows, panels, int64_t(out.shape(1)), squares, row_squares, gamma);
+  bool whole;
+  {
+    nb::gil_scoped_release free;
+    whole = active.load()->gaussian_rows(block, places.data(), out.data());
+  }
+  raise_if(!whole);
+}
+
+void gaussian_sums(Numbers rows, Numbers panels, Numbers squares, Output row_squares,
+                   double gamma, Numbers coefficients, Output sums) {
+  const auto width = int64_t(squares.size());
+  const auto block = gaussian_block(rows, panels, width, squares, row_squares, gamma);
+  expect(coefficients.ndim() == 2 && int64_t(coefficients.shape(1)) == width, "coefficients");
+  const auto k = int64_t(coefficients.shape(0));
+  expect(int64_t(sums.size()) == block.m * k * kPanel, "sums: size");
+  bool whole;
+  {
+    nb::gil_scoped_release free;
+    whole = active.load()->gaussian_sums(block, coefficients.data(), k, width, sums.data());
+  }
+  raise_if(!whole);
+}
+
+void panel_squares(Numbers panels, Output squares) {
+  expect(panels.ndim() == 3 && panels.shape(2) == kPanel, "panels: shape");
+  expect(squares.size() == panels.shape(0) * kPanel, "squares: size");
+  active.load()->panel_squares(panels.data(), int64_t(panels.shape(0)), int64_t(panels.shape(1)),
+                               squares.data());
+}
+
+void decay_all(Output values, double factor) {
+  nb::gil_scoped_release free;
+  active.load()->decay_all(values.data(), int64_t(values.size()), factor);
+}
+
+// Where the pass left, and how many updates it made.
+std::tuple<int64_t, int64_t> kernel_pass(AnyArray y, Numbers weight, Numbers factor, Longs order,
+                                         Numbers steps, Numbers kept, Longs place, LongOutput used,
+                                         Output scores, Output coefficients, Output late,
+                                         LongOutput counts, int64_t visits, int64_t position,
+                                         int64_t max_updates, Output totals, LongOutput log) {
+  const Labels labels(y);
+  const auto n = int64_t(weight.size()), k = int64_t(scores.size()) / n;
+  const auto count = int64_t(order.size());
+  expect(kept.ndim() == 2 && int64_t(kept.shape(1)) == n && used.size() == kept.shape(0), "kept");
+  expect(int64_t(y.size()) == n && int64_t(factor.size()) == n && int64_t(place.size()) == n,
+         "y, factor or place: size");
+  for (const size_t size : {scores.size(), coefficients.size(), late.size(), counts.size()})
+    expect(int64_t(size) == k * n, "scores, coefficients, late or counts: size");
+  expect(k >= 1 && (labels.numbers ? k >= 2 : k == 1), "scores: number of columns");
+  labels.expect_below(k, n);
+  expect(position >= 0 && totals.size() == 2, "position or totals: wrong");
+  expect(steps.size() == 1 || int64_t(steps.size()) >= count, "steps: too few");
+  expect(int64_t(log.size()) >= 3 * (count - position), "log: too small");
+  for (int64_t t = position; t < count; ++t) {
+    const int64_t i = order.data()[t];
+    expect(i >= 0 && i < n && place.data()[i] < int64_t(kept.shape(0)), "order or place: wrong");
+  }
+  KernelPass pass{labels.signs, labels.numbers, n, k, weight.data(), factor.data(), order.data(),
+                  count, steps.data(), steps.size() == 1, kept.data(), place.data(), used.data(),
+                  scores.data(), coefficients.data(), late.data(), counts.data(), visits,
+                  max_updates, should_stop, totals.data(), log.data(), position, 0, false};
+  {
+    nb::gil_scoped_release free;
+    active.load()->kernel_pass(pass);
+  }
+  raise_if(pass.stopped);
+  return {pass.position, pass.updates};
+}
+
 // ---- levels ----------------------------------------------------------------------------
 
 nb::list levels() {
@@ -282,6 +371,16 @@ NB_MODULE(_loops, m) {
         "squares"_a);
   m.def("dual_pass", &dual_pass, "rows"_a, "y"_a, "weight"_a.none(), "share"_a, "square"_a,
         "give"_a, "bias_give"_a, "order"_a, "alpha"_a, "w"_a, "safe"_a);
+  m.def("gaussian_rows", &gaussian_rows, "rows"_a, "panels"_a, "squares"_a, "row_squares"_a,
+        "gamma"_a, "places"_a, "out"_a.noconvert());
+  m.def("gaussian_sums", &gaussian_sums, "rows"_a, "panels"_a, "squares"_a, "row_squares"_a,
+        "gamma"_a, "coefficients"_a, "sums"_a);
+  m.def("panel_squares", &panel_squares, "panels"_a, "squares"_a);
+  m.def("decay_all", &decay_all, "values"_a.noconvert(), "factor"_a);
+  m.def("kernel_pass", &kernel_pass, "y"_a, "weight"_a, "factor"_a, "order"_a, "steps"_a,
+        "kept"_a, "place"_a, "used"_a, "scores"_a, "coefficients"_a, "late"_a, "counts"_a,
+        "visits"_a, "position"_a, "max_updates"_a, "totals"_a, "log"_a);
+  m.attr("panel") = kPanel;
   m.def("levels", &levels);
   m.def("level", [] { return active.load()->level; });
   m.def("use_level", &use_level, "name"_a);

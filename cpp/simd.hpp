@@ -91,7 +91,7 @@ inline Doubles fma(Doubles a, Doubles b, Doubles c) {
 // Functions written once for a number and for a vector of numbers.
 template <class T>
 inline T splat(double value) {
-  return T{} + value;
+  return value - T{};  // folded away, as adding 0 to -0.0 could not be
 }
 template <class Mask, class T>
 inline T select(Mask mask, T yes, T no) {

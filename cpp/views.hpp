@@ -105,6 +105,49 @@ struct DualPass {
   bool stopped;
 };
 
+// Rows against a reference that is stored in panels of kPanel rows, (panels, d, kPanel), zeros
+// at the end.
+constexpr int kPanel = 8;
+struct GaussianBlock {
+  const double* rows;     // (m, d)
+  int64_t m, d;
+  const double* panels;
+  int64_t n;              // reference rows
+  const double* squares;  // |z|^2 of every row of the panels
+  double* row_squares;    // (m), written
+  double gamma;
+  ShouldStop should_stop;
+};
+
+// One pass of the perceptron in the dual, or a piece of it.
+struct KernelPass {
+  const double* y;        // -1 or +1; for more than two classes null
+  const int64_t* label;   // number of the class, or null
+  int64_t n, k;           // rows, and columns of coefficients
+  const double* weight;   // (n)
+  const double* factor;   // (n): a row's step is step * factor
+  const int64_t* order;
+  int64_t count;
+  const double* steps;    // one per visit, or a single one
+  bool constant_step;
+  const double* kept;     // (any, n): rows of the kernel matrix
+  const int64_t* place;   // (n): where a row's stands there, or -1
+  int64_t* used;          // the visit that last used each of them
+  double* scores;         // (k, n), and so on
+  double* coefficients;
+  double* late;           // every change times the visits before it
+  int64_t* counts;
+  int64_t visits;         // before this pass
+  int64_t max_updates;
+  ShouldStop should_stop;
+  double* totals;         // weighted loss and mistakes, each row scored before its update
+  int64_t* log;           // position, row and rival of every update
+  // Results.
+  int64_t position;       // of the row at which the loop left; set to where it begins
+  int64_t updates;
+  bool stopped;
+};
+
 template <class Rows>
 struct LoopsFor {
   void (*online)(const Rows&, OnlinePass&);
@@ -133,6 +176,15 @@ struct Table {
   LoopsFor<CsrRows<double, int32_t>> csr_double_int;
   LoopsFor<CsrRows<float, int64_t>> csr_float_long;
   LoopsFor<CsrRows<double, int64_t>> csr_double_long;
+  void (*kernel_pass)(KernelPass&);
+  // out row places[i] = kernel values of row i
+  bool (*gaussian_rows)(const GaussianBlock&, const int64_t* places, double* out);
+  // sums (m, k, kPanel) += coefficients (k, width) times kernel values, in kPanel lanes
+  bool (*gaussian_sums)(const GaussianBlock&, const double* coefficients, int64_t k,
+                        int64_t width, double* sums);
+  void (*panel_squares)(const double* panels, int64_t count, int64_t d, double* squares);
+  // values <- e^(factor * max(values, 0))
+  void (*decay_all)(double* values, int64_t count, double factor);
 };
 
 }  // namespace separatrix

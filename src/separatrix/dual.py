@@ -3,26 +3,26 @@
 The weights of column c are ``sum_i a[c, i] * phi(x_i)`` with the features phi of the kernel
 (K + 1: with a constant feature, the bias). One column for two classes, k for k > 2. Beside the
 coefficients ``a`` a run keeps the score of every training row, so that an update costs one row
-of the kernel matrix, whatever the number of supports; and since a score changes only by
-updates, the rows up to the next mistake are looked at in one go.
+of the kernel matrix, whatever the number of supports. A compiled loop goes from mistake to
+mistake and comes back for the rows of the kernel matrix that are not at hand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from . import loops
+from .kernel_loops import DualState, kernel_pass
 from .kernels import KernelRows
 from .loop import Geometry
 from .schedules import Constant, Schedule, step_sizes
 from .solvers import Step
-from .typing import Array, Ints
+from .typing import AnyArray, Array, Ints
 
-FIRST_LOOK = 32  # rows looked at for the next mistake; then twice as many, and so on
 TINY = 1e-300  # keeps a quotient finite where K(x, x) = 0
 LOOKAHEAD = 64  # rows looked at per kernel row that a block has room for
 
@@ -31,12 +31,14 @@ class Rule(Protocol):
     """What is a mistake, and which columns then gain or lose the row."""
 
     columns: int
+    y: AnyArray
+    """Signs, or numbers of classes, as the compiled pass wants them."""
 
     def violations(self, scores: Array, rows: Ints) -> Array:
         """How wrong each row is, (m,), for scores (columns, m); a mistake unless below 0."""
 
-    def changes(self, scores: Array, row: int) -> tuple[tuple[int, int], ...]:
-        """Column and sign of each change by a mistaken row with these scores (columns,)."""
+    def changes(self, row: int, rival: int) -> tuple[tuple[int, int], ...]:
+        """Column and sign of each change by a mistaken row with this best rival."""
 
 
 class TwoClasses:
@@ -45,39 +47,36 @@ class TwoClasses:
     columns: int = 1
 
     def __init__(self, signs: Array) -> None:
-        self.signs = signs
+        self.y = signs
 
     def violations(self, scores: Array, rows: Ints) -> Array:
         """Minus the margin."""
-        violations: Array = -self.signs[rows] * scores[0]
+        violations: Array = -self.y[rows] * scores[0]
         return violations
 
-    def changes(self, scores: Array, row: int) -> tuple[tuple[int, int], ...]:
+    def changes(self, row: int, rival: int) -> tuple[tuple[int, int], ...]:
         """The label."""
-        return ((0, int(self.signs[row])),)
+        return ((0, int(self.y[row])),)
 
 
 class ManyClasses:
     """A rival that reaches the true class is a mistake: that one gains, the best rival loses."""
 
     def __init__(self, labels: Ints, columns: int) -> None:
-        self.labels, self.columns = labels, columns
+        self.y, self.columns = labels, columns
 
     def violations(self, scores: Array, rows: Ints) -> Array:
         """Score of the best rival minus that of the true class."""
-        true, each = self.labels[rows], np.arange(len(rows))
+        true, each = self.y[rows], np.arange(len(rows))
         of_true = scores[true, each]
         rivals = scores.copy()
         rivals[true, each] = -np.inf
         violations: Array = rivals.max(axis=0) - of_true
         return violations
 
-    def changes(self, scores: Array, row: int) -> tuple[tuple[int, int], ...]:
+    def changes(self, row: int, rival: int) -> tuple[tuple[int, int], ...]:
         """True class and best rival, of equal ones the first."""
-        true = int(self.labels[row])
-        rivals = scores.copy()
-        rivals[true] = -np.inf
-        return (true, 1), (int(rivals.argmax()), -1)
+        return (int(self.y[row]), 1), (rival, -1)
 
 
 class FeatureSpace(Geometry):
@@ -199,14 +198,12 @@ class DualRun:
         # A constant step only rescales: it is multiplied in at the end, away from rounding.
         constant = isinstance(self.schedule, Constant)
         self.unit = float(self.schedule(1)) if constant else 1.0
-        shape = self.rule.columns, len(self.weight)
-        self.scores, self.coefficients = np.zeros(shape), np.zeros(shape)
-        self.late = np.zeros(shape)  # what the sums lack, as every change came after the start
-        self.counts = np.zeros(shape, dtype=np.int64)
+        self.state = DualState.zero(self.rule.columns, len(self.weight))
+        self.scores, self.coefficients = self.state.scores, self.state.coefficients
         self.supports: dict[int, float] = {}  # in the order of their coming, with K(x, x)
         self.repeats = constant and not self.shuffle and self.budget is None
         self.fewest = np.inf
-        self.ended = Ended(self.coefficients, self.late, self.counts, self.coefficients)
+        self.ended = Ended(self.coefficients, self.state.late, self.state.counts, self.coefficients)
 
     def steps(self) -> Iterator[Step]:
         """One pass after another."""
@@ -219,49 +216,35 @@ class DualRun:
             order = np.random.default_rng((self.seed, self.passes)).permutation(order)
         visits = self.ended.visits
         steps = step_sizes(self.schedule, visits + 1, len(order)) / self.unit
-        loss_sum = mistakes = 0.0
-        updated: list[int] = []
-        position, violation = self._next_mistake(order, 0)
+        totals, log = np.zeros(2), np.empty((len(order), 3), dtype=np.int64)
+        position = updates = 0
         while position < len(order):
-            if loops.stop_requested():
-                raise loops.Interrupted("the pass was asked to stop before its end")
-            row = int(order[position])
-            loss_sum += self.weight[row] * violation
-            mistakes += self.weight[row]
-            size = float(steps[position % len(steps)] * self.factors[row])
-            self._update(visits + position + 1, row, size, order, position)
-            updated.append(row)
-            position, violation = self._next_mistake(order, position + 1)
-        self.passes += 1
-        return self._step(visits + len(order), loss_sum, mistakes, updated)
-
-    def _next_mistake(self, order: Ints, position: int) -> tuple[int, float]:
-        """Position of the first mistake from here on, and how wrong it is."""
-        width = FIRST_LOOK
-        while position < len(order):
-            rows = order[position : position + width]
-            violations = self.rule.violations(self.scores[:, rows], rows)
-            wrong = np.logical_not(violations < 0.0)
-            first = int(wrong.argmax())
-            if wrong[first]:
-                return position + first, float(violations[first])
-            position, width = position + width, 2 * width
-        return len(order), 0.0
-
-    def _update(self, visit: int, row: int, size: float, order: Ints, position: int) -> None:
-        changes = self.rule.changes(self.scores[:, row], row)
-        kernel = self.rows.row(row, lambda: self._likely(order, position))
-        for column, sign in changes:
-            add(self.scores[column], sign * size, kernel)
-            self.coefficients[column, row] += sign * size
-            self.late[column, row] += (visit - 1) * sign * size
-            self.counts[column, row] += sign
+            position, more = kernel_pass(
+                self.rule.y, self.state, self.rows.kept, order, position, weight=self.weight,
+                factor=self.factors, steps=steps, visits=visits, totals=totals,
+                log=log[updates:], max_updates=len(order) if self.budget is None else 1,
+            )  # fmt: skip
+            updates += more
+            if more and self.budget is not None:
+                self._support(int(log[updates - 1, 1]))
+            elif position < len(order):
+                self.rows.row(int(order[position]), partial(self._likely, order, position))
         if self.logs:
-            self.log.append(Update(visit, row, size, changes))
-        if self.budget is not None:
-            self.supports.setdefault(row, float(kernel[row]))
-            if len(self.supports) > self.budget:
-                self._hand_on_one_but(row)
+            self._note(log[:updates], steps, visits)
+        self.passes += 1
+        return self._step(visits + len(order), *totals.tolist(), log[:updates, 1].copy())
+
+    def _note(self, log: Ints, steps: Array, visits: int) -> None:
+        for position, row, rival in log.tolist():
+            size = float(steps[position % len(steps)] * self.factors[row])
+            changes = self.rule.changes(row, rival)
+            self.log.append(Update(visits + position + 1, row, size, changes))
+
+    def _support(self, row: int) -> None:
+        """A row that was just a mistake is a support; if one too many, another one leaves."""
+        self.supports.setdefault(row, float(self.rows.row(row, _nothing_likely)[row]))
+        if len(self.supports) > (self.budget or 0):
+            self._hand_on_one_but(row)
 
     def _likely(self, order: Ints, position: int) -> Ints:
         """Rows that will be mistakes soon if nothing changes, in the order of the pass."""
@@ -293,11 +276,11 @@ class DualRun:
         for column in columns:
             add(self.scores[column], share * part[column], kernel)
 
-    def _step(self, visits: int, loss_sum: float, mistakes: float, updated: list[int]) -> Step:
+    def _step(self, visits: int, loss_sum: float, mistakes: float, updated: Ints) -> Step:
         """The end of a pass, and what an interrupted pass after it falls back to."""
         coefficients = self.coefficients.copy()
         self.ended = Ended(
-            coefficients, visits * coefficients - self.late, self.counts.copy(),
+            coefficients, visits * coefficients - self.state.late, self.state.counts.copy(),
             self._best(coefficients), visits, self.ended.updates + len(updated),
         )  # fmt: skip
         return Step(
@@ -305,7 +288,7 @@ class DualRun:
             {"scores": self.unit * self.scores},
             self.unit * loss_sum / self.weight_sum,
             mistakes,
-            np.array(updated, dtype=np.int64),
+            updated,
             len(updated),
             average=self.unit * self.ended.sums / visits if self.averages else None,
         )

@@ -16,7 +16,8 @@ the kernel matrix, and any callable ``f(A, B) -> (len(A), len(B))``.
 
 A kernel is computed in two steps: ``begin``, which compares rows with rows and is left to BLAS,
 and ``finish``, a function of each number by itself. So whoever prefetches rows that may never
-be used (:class:`KernelRows`) pays for their exponentials only when they are.
+be used (:class:`KernelRows`) pays for their powers only when they are. The Gaussian of dense
+rows has a compiled loop that does both at once.
 
 >>> import numpy as np
 >>> X = np.array([[0.0, 1.0], [2.0, 1.0]])
@@ -28,15 +29,16 @@ array([[ 4.,  4.],
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from . import kernel_loops
 from .data.pool import one_blas_thread
+from .kernel_loops import KeptRows, Panels
 from .typing import Array, Ints
 
 Matrix = Any  # a float64 array, or scipy CSR: scipy carries no types
@@ -45,6 +47,7 @@ KernelFunction = Callable[[Matrix, Matrix], Any]
 NAMES = ("rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed")
 SMALL = 2 << 20  # bytes of rows that stay in a processor's cache: no need to read them for many
 MOST_AT_ONCE = 64 << 20  # bytes of a block of kernel rows
+WORTH_A_CALL = 16_000  # kernel values that cost as much as the call that computes them
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,16 @@ class Reference:
     """|x|^2 of each row, if the kernel asks for it."""
     shift: Array | None = None
     """What was taken from each row."""
+    panels: Panels | None = None
+    """The rows for the compiled loop, if the kernel has one."""
 
 
 @dataclass(frozen=True)
 class Kernel:
     """Something that can stand for an inner product."""
+
+    two_steps: ClassVar[bool] = False
+    """Whether ``finish`` has anything to do."""
 
     def prepare(self, rows: Matrix) -> Reference:
         """Rows to compare others with."""
@@ -79,6 +87,15 @@ class Kernel:
         """Block of the kernel matrix, (rows, reference rows)."""
         return self.finish(self.begin(rows, reference))
 
+    def fill(self, rows: Matrix, reference: Reference, out: Array, places: Ints) -> None:
+        """``out[places]`` becomes what ``begin`` gives for the first of the rows."""
+        out[places] = self.begin(rows, reference)[: len(places)]
+
+    def sums(self, rows: Matrix, reference: Reference, coefficients: Array) -> Array:
+        """Sums (rows, k) over the reference of coefficients (k, reference) times the kernel."""
+        values: Array = self.between(rows, reference) @ coefficients.T
+        return values
+
 
 @dataclass(frozen=True)
 class Linear(Kernel):
@@ -89,6 +106,7 @@ class Linear(Kernel):
 class Polynomial(Kernel):
     """All monomials up to a degree (of exactly that degree if coef0 = 0)."""
 
+    two_steps = True
     gamma: float = 1.0
     degree: int = 3
     coef0: float = 1.0
@@ -110,37 +128,54 @@ class Gaussian(Kernel):
     gamma: float = 1.0
 
     def prepare(self, rows: Matrix) -> Reference:
-        """Dense rows are moved near the origin, for the sake of the cancellation in ``begin``.
+        """Dense rows are moved near the origin, for the sake of the cancellation in |x - z|^2.
 
         By whole numbers, so that integer rows stay integer, and dense and sparse the same.
         """
         if sp.issparse(rows):
             return Reference(rows, rows.T.tocsr(), squares(rows))
         shift = np.rint(rows.mean(axis=0))
-        rows = rows - shift
-        return Reference(rows, rows.T, squares(rows), shift)
+        return Reference(rows, None, shift=shift, panels=Panels.of(rows - shift))
 
     def begin(self, rows: Matrix, reference: Reference) -> Array:
-        """|x - z|^2 as |x|^2 + |z|^2 - 2 x.z."""
-        if reference.shift is not None:
-            rows = (rows.toarray() if sp.issparse(rows) else rows) - reference.shift
+        """exp(-gamma |x - z|^2), with |x - z|^2 as |x|^2 + |z|^2 - 2 x.z; below 0 is rounding."""
+        if reference.panels is not None:
+            values = np.empty((rows.shape[0], reference.panels.count))
+            self.fill(rows, reference, values, np.arange(len(values)))
+            return values
         values = products(rows, reference)
         values *= -2.0
         values += squares(rows)[:, None]
         values += reference.squares
-        return values
+        return kernel_loops.decay(values, self.gamma)
 
-    def finish(self, values: Array) -> Array:
-        """exp(-gamma |x - z|^2); what is below 0 is rounding."""
-        np.maximum(values, 0.0, out=values)
-        values *= -self.gamma
-        return np.exp(values, out=values)
+    def fill(self, rows: Matrix, reference: Reference, out: Array, places: Ints) -> None:
+        """The same, without a copy of dense rows."""
+        if reference.panels is None:
+            super().fill(rows, reference, out, places)
+        else:
+            moved = _moved(rows, reference)
+            kernel_loops.gaussian_rows(moved, reference.panels, self.gamma, places, out)
+
+    def sums(self, rows: Matrix, reference: Reference, coefficients: Array) -> Array:
+        """The same sums, in dense rows without writing the kernel down."""
+        if reference.panels is None:
+            return super().sums(rows, reference, coefficients)
+        moved = _moved(rows, reference)
+        return kernel_loops.gaussian_sums(moved, reference.panels, self.gamma, coefficients)
+
+
+def _moved(rows: Matrix, reference: Reference) -> Array:
+    """Dense rows, moved as those of the reference."""
+    moved: Array = (rows.toarray() if sp.issparse(rows) else rows) - reference.shift
+    return np.ascontiguousarray(moved)
 
 
 @dataclass(frozen=True)
 class Laplacian(Kernel):
     """As the Gaussian with the sum of absolute differences; no product, so without BLAS."""
 
+    two_steps = True
     gamma: float = 1.0
 
     def begin(self, rows: Matrix, reference: Reference) -> Array:
@@ -152,14 +187,14 @@ class Laplacian(Kernel):
 
     def finish(self, values: Array) -> Array:
         """exp(-gamma distance)."""
-        values *= -self.gamma
-        return np.exp(values, out=values)
+        return kernel_loops.decay(values, self.gamma)
 
 
 @dataclass(frozen=True)
 class Sigmoid(Kernel):
     """tanh(gamma x.z + coef0)."""
 
+    two_steps = True
     gamma: float = 1.0
     coef0: float = 1.0
 
@@ -210,7 +245,7 @@ def products(rows: Matrix, reference: Reference) -> Array:
     multiplications = rows.shape[0] * rows.shape[1] * reference.transposed.shape[1]
     with one_blas_thread(multiplications):
         result = rows @ reference.transposed
-    values: Array = result.toarray() if sp.issparse(result) else result
+    values: Array = np.ascontiguousarray(result.toarray() if sp.issparse(result) else result)
     return values
 
 
@@ -273,19 +308,27 @@ class KernelRows:
     """Rows of the training kernel matrix, the lately used ones kept.
 
     They are computed in blocks, of the row that is needed and of those that may be needed soon.
-    A block always has the same number of rows, filled up if need be: with one shape BLAS gives
-    a row the same bits in whatever company, so that a result does not depend on the cache.
+    For BLAS a block always has the same number of rows, filled up if need be: with one shape it
+    gives a row the same bits in whatever company, so that a result does not depend on the cache.
     """
 
     def __init__(self, kernel: Kernel, rows: Matrix, bias: float, cache_bytes: float) -> None:
         n = rows.shape[0]
         self.kernel, self.rows, self.bias = kernel, rows, bias
         self.reference = kernel.prepare(rows)
-        self.block = 8 if rows.size * 8 <= SMALL or 32 * 8 * n > MOST_AT_ONCE else 32
+        if self.reference.panels is not None:
+            self.block = int(np.clip(WORTH_A_CALL // n, 4, 32))
+        else:
+            self.block = 8 if rows.size * 8 <= SMALL or 32 * 8 * n > MOST_AT_ONCE else 32
         self.capacity = max(1, min(n, int(cache_bytes // (8 * n))))
-        self._kept = np.empty((self.capacity, n))  # pages that are never used cost nothing
-        self._places: OrderedDict[int, int] = OrderedDict()
-        self._unfinished: set[int] = set()
+        self.kept = KeptRows(
+            np.empty((self.capacity, n)),  # pages that are never used cost nothing
+            np.full(n, -1),
+            np.zeros(self.capacity, dtype=np.int64),
+        )
+        self._holders = np.full(self.capacity, -1)  # the row at each place
+        self._filled = 0
+        self._begun: dict[int, int] = {}  # places of rows that are not finished
         self.computed = 0
         """Rows computed so far, some of them twice if the cache was too small."""
 
@@ -294,34 +337,50 @@ class KernelRows:
 
         ``likely`` is asked, if the row is not at hand, which others may be needed soon.
         """
-        if number in self._places:
-            self._places.move_to_end(number)
-        else:
+        if self.kept.place[number] < 0 and number not in self._begun:
             self._compute(number, likely())
-        row: Array = self._kept[self._places[number]]
-        if number in self._unfinished:
-            self._unfinished.remove(number)
-            self.kernel.finish(row)
-            if self.bias:
-                row += self.bias
+        if number in self._begun:
+            place = self._begun.pop(number)
+            self.kernel.finish(self.kept.values[place])
+            self._ready(number, place)
+        place = int(self.kept.place[number])
+        self.kept.used[place] = self.kept.used.max() + 1
+        row: Array = self.kept.values[place]
         return row
 
+    def _ready(self, number: int, place: int) -> None:
+        if self.bias:
+            self.kept.values[place] += self.bias
+        self.kept.place[number] = place
+
     def _compute(self, number: int, likely: Ints) -> None:
-        others = [j for j in likely.tolist() if j not in self._places and j != number]
+        absent = likely[(self.kept.place[likely] < 0) & (likely != number)].tolist()
+        others = [j for j in dict.fromkeys(absent) if j not in self._begun]
         wanted = [number, *others[: min(self.block, self.capacity) - 1]]
-        filled = np.full(self.block, number)
-        filled[: len(wanted)] = wanted
-        values = self.kernel.begin(self.rows[filled], self.reference)
-        for position in reversed(range(len(wanted))):  # the one needed now becomes the latest
-            place = self._free_place()
-            self._kept[place] = values[position]
-            self._places[wanted[position]] = place
-            self._unfinished.add(wanted[position])
+        filled = np.array(wanted)
+        if self.reference.panels is None:
+            filled = np.concatenate([filled, np.full(self.block - len(wanted), number)])
+        places = self._free_places(len(wanted))
+        self.kernel.fill(self.rows[filled], self.reference, self.kept.values, places)
+        self._holders[places] = wanted
+        self.kept.used[places] = self.kept.used.max() + 1
+        for row, place in zip(wanted, places.tolist(), strict=True):
+            if self.kernel.two_steps:
+                self._begun[row] = place
+            else:
+                self._ready(row, place)
         self.computed += len(wanted)
 
-    def _free_place(self) -> int:
-        if len(self._places) < self.capacity:
-            return len(self._places)
-        oldest, place = self._places.popitem(last=False)
-        self._unfinished.discard(oldest)
-        return place
+    def _free_places(self, count: int) -> Ints:
+        """Places never used, then those of the rows used longest ago, which leave."""
+        free = np.arange(self._filled, min(self._filled + count, self.capacity))
+        self._filled += len(free)
+        if len(free) < count:
+            used = self.kept.used.copy()
+            used[free] = np.iinfo(np.int64).max
+            oldest = np.argsort(used, kind="stable")[: count - len(free)]
+            for row in self._holders[oldest].tolist():
+                self._begun.pop(row, None)
+            self.kept.place[self._holders[oldest]] = -1
+            free = np.concatenate([free, oldest])
+        return free
