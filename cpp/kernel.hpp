@@ -144,11 +144,11 @@ inline bool gaussian_sums(const GaussianBlock& block, const double* coefficients
 }
 
 // The largest score among the rivals of a class, of equal ones the first; a NaN beats all.
-inline int64_t best_rival(const KernelPass& pass, int64_t i, int64_t of) {
+inline int64_t best_rival(const double* scores, int64_t stride, int64_t k, int64_t of) {
   int64_t best = -1;
   double largest = 0;
-  for (int64_t c = 0; c < pass.k; ++c) {
-    const double score = pass.scores[c * pass.n + i];
+  for (int64_t c = 0; c < k; ++c) {
+    const double score = scores[c * stride];
     if (c == of || (best >= 0 && !(score > largest) && score == score)) continue;
     best = c;
     largest = score;
@@ -156,54 +156,133 @@ inline int64_t best_rival(const KernelPass& pass, int64_t i, int64_t of) {
   return best;
 }
 
-inline void change(KernelPass& pass, int64_t c, int64_t i, double sign, double size,
-                   const double* kernel) {
-  const double factor[1] = {sign * size};
-  const double* const row[1] = {kernel};
-  add_scaled(factor, row, pass.scores + c * pass.n, pass.n);
-  const int64_t at = c * pass.n + i;
-  pass.coefficients[at] += factor[0];
-  pass.late[at] += double(pass.visits + pass.position) * factor[0];
-  pass.counts[at] += sign > 0 ? 1 : -1;
+// How wrong row i is with these scores, and its best rival if there are more than two classes.
+struct Verdict {
+  double violation;
+  int64_t rival;
+};
+inline Verdict judge(const KernelPass& pass, const double* scores, int64_t stride, int64_t i) {
+  if (pass.y) return {-pass.y[i] * scores[0], -1};
+  const int64_t rival = best_rival(scores, stride, pass.k, pass.label[i]);
+  return {scores[rival * stride] - scores[pass.label[i] * stride], rival};
+}
+
+// Books a mistake at pass.position, and calls add(column, factor) for each column it changes.
+template <class Add>
+inline void update(KernelPass& pass, int64_t i, Verdict verdict, Add&& add) {
+  const double size = pass.steps[pass.constant_step ? 0 : pass.position] * pass.factor[i];
+  const auto change = [&](int64_t c, double sign) {
+    const int64_t at = c * pass.n + i;
+    pass.coefficients[at] += sign * size;
+    pass.late[at] += double(pass.visits + pass.position) * (sign * size);
+    pass.counts[at] += sign > 0 ? 1 : -1;
+    add(c, sign * size);
+  };
+  if (pass.y) {
+    change(0, pass.y[i]);
+  } else {
+    change(pass.label[i], 1.0);
+    change(verdict.rival, -1.0);
+  }
+  pass.totals[0] += pass.weight[i] * verdict.violation;
+  pass.totals[1] += pass.weight[i];
+  int64_t* const entry = pass.log + 3 * pass.updates++;
+  entry[0] = pass.position;
+  entry[1] = i;
+  entry[2] = verdict.rival;
 }
 
 // Goes on to the end, through the last allowed update, or to a mistake whose kernel row is not
 // at hand.
 inline void kernel_pass(KernelPass& pass) {
-  for (; pass.position < pass.count; ++pass.position) {
+  while (pass.position < pass.count && pass.updates < pass.max_updates) {
     const int64_t i = pass.order[pass.position];
-    int64_t rival = -1;
-    double violation;
-    if (pass.y) {
-      violation = -pass.y[i] * pass.scores[i];
-    } else {
-      rival = best_rival(pass, i, pass.label[i]);
-      violation = pass.scores[rival * pass.n + i] - pass.scores[pass.label[i] * pass.n + i];
+    const Verdict verdict = judge(pass, pass.scores + i, pass.n, i);
+    if (!(verdict.violation < 0)) {
+      if (pass.place[i] < 0 || (pass.stopped = pass.should_stop())) return;
+      const double* const row[1] = {pass.kept + pass.place[i] * pass.n};
+      pass.used[pass.place[i]] = pass.visits + pass.position + 1;
+      update(pass, i, verdict, [&](int64_t c, double factor) {
+        add_scaled({factor}, row, pass.scores + c * pass.n, pass.n);
+      });
     }
-    if (violation < 0) continue;
-    if (pass.place[i] < 0) return;
+    ++pass.position;
+  }
+}
+
+// Visits the rows of the block, which are the next ones in the order, against themselves. What
+// a mistake changes is added to `local`, the block's own scores (k, width), at once; to those
+// of all rows it is added later, by gaussian_update, in the same order and so with the same bits.
+inline void gaussian_scan(KernelPass& pass, const GaussianBlock& block, double bias, double* local,
+                          double* kernel, int64_t width) {
+  const int64_t first = pass.position;
+  for (int64_t t = 0; t < block.m; ++t) {
+    block.row_squares[t] = square(block.rows + t * block.d, block.d);
+    for (int64_t c = 0; c < pass.k; ++c)
+      local[c * width + t] = pass.scores[c * pass.n + pass.order[first + t]];
+  }
+  for (int64_t t = 0; t < block.m && pass.updates < pass.max_updates; ++t, ++pass.position) {
+    const int64_t i = pass.order[pass.position];
+    const Verdict verdict = judge(pass, local + t, width, i);
+    if (verdict.violation < 0) continue;
     if ((pass.stopped = pass.should_stop())) return;
-    const double step = pass.steps[pass.constant_step ? 0 : pass.position];
-    const double size = step * pass.factor[i];
-    const double* const kernel = pass.kept + pass.place[i] * pass.n;
-    pass.totals[0] += pass.weight[i] * violation;
-    pass.totals[1] += pass.weight[i];
-    if (pass.y) {
-      change(pass, 0, i, pass.y[i], size, kernel);
-    } else {
-      change(pass, pass.label[i], i, 1.0, size, kernel);
-      change(pass, rival, i, -1.0, size, kernel);
+    const int64_t start = t / kPanel * kPanel;
+    for (int64_t p = t / kPanel; p * kPanel < width; ++p) {
+      Doubles values[1][kPieces];
+      gaussian_tile(block, block.rows + t * block.d, block.row_squares + t, p, values);
+      for (int v = 0; v < kPieces; ++v)
+        store(kernel + p * kPanel + v * kWidth, values[0][v] + bias);
     }
-    pass.used[pass.place[i]] = pass.visits + pass.position + 1;
-    int64_t* const entry = pass.log + 3 * pass.updates++;
-    entry[0] = pass.position;
-    entry[1] = i;
-    entry[2] = rival;
-    if (pass.updates >= pass.max_updates) {
-      ++pass.position;
-      return;
+    const double* const row[1] = {kernel + start};
+    update(pass, i, verdict, [&](int64_t c, double factor) {
+      add_scaled({factor}, row, local + c * width + start, width - start);
+    });
+  }
+}
+
+// Adds what the mistakes changed, one after another, to the scores of the rows of some panels.
+// The kernel rows of the mistakes stand in `kept`, or are computed from the block's rows, in
+// this order, and those that have a place are stored there.
+inline bool gaussian_update(const GaussianBlock& block, const KernelUpdates& updates) {
+  int64_t since = 0;
+  for (int64_t p = updates.first_panel; p < updates.last_panel; ++p) {
+    double fresh[kMostUpdates][kPanel];
+    const auto take = [&](int64_t first, const auto& values) {
+      for (size_t r = 0; r < sizeof values / sizeof values[0]; ++r)
+        for (int v = 0; v < kPieces; ++v)
+          store(fresh[first + r] + v * kWidth, values[r][v] + updates.bias);
+    };
+    int64_t i = 0;
+    for (; i + kTileRows <= block.m; i += kTileRows) {
+      Doubles values[kTileRows][kPieces];
+      gaussian_tile(block, block.rows + i * block.d, block.row_squares + i, p, values);
+      take(i, values);
+    }
+    for (; i < block.m; ++i) {
+      Doubles values[1][kPieces];
+      gaussian_tile(block, block.rows + i * block.d, block.row_squares + i, p, values);
+      take(i, values);
+    }
+    const int64_t at = p * kPanel, left = block.n - at < kPanel ? block.n - at : kPanel;
+    int64_t next = 0;
+    for (int64_t u = 0; u < updates.count; ++u) {
+      const bool kept = updates.ready[u];
+      double* const place = updates.kept + updates.place[u] * block.n + at;
+      const double* const row[1] = {kept ? place : fresh[next++]};
+      if (!kept && updates.place[u] >= 0)
+        for (int64_t c = 0; c < left; ++c) place[c] = row[0][c];
+      for (int64_t e = 2 * u; e < 2 * u + 2; ++e)
+        if (updates.column[e] >= 0)
+          add_scaled({updates.factor[e]}, row, updates.scores + updates.column[e] * block.n + at,
+                     left);
+    }
+    since += (block.m + 1) * kPanel;
+    if (since >= kBetweenLooks) {
+      since = 0;
+      if (block.should_stop()) return false;
     }
   }
+  return true;
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

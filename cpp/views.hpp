@@ -114,7 +114,7 @@ struct GaussianBlock {
   const double* panels;
   int64_t n;              // reference rows
   const double* squares;  // |z|^2 of every row of the panels
-  double* row_squares;    // (m), written
+  double* row_squares;    // (m): |x|^2
   double gamma;
   ShouldStop should_stop;
 };
@@ -148,6 +148,20 @@ struct KernelPass {
   bool stopped;
 };
 
+// What some mistakes change in the scores of all rows.
+constexpr int kMostUpdates = 64;
+struct KernelUpdates {
+  int64_t count;
+  const int64_t* column;  // (count, 2), or -1
+  const double* factor;   // (count, 2)
+  const int64_t* place;   // (count): of its kernel row in kept, or -1
+  const int64_t* ready;   // (count): whether the row stands there already
+  double* kept;           // (any, n)
+  double* scores;         // (k, n)
+  double bias;
+  int64_t first_panel, last_panel;
+};
+
 template <class Rows>
 struct LoopsFor {
   void (*online)(const Rows&, OnlinePass&);
@@ -177,6 +191,10 @@ struct Table {
   LoopsFor<CsrRows<float, int64_t>> csr_float_long;
   LoopsFor<CsrRows<double, int64_t>> csr_double_long;
   void (*kernel_pass)(KernelPass&);
+  // local (k, width) and kernel (width) are room to work in
+  void (*gaussian_scan)(KernelPass&, const GaussianBlock&, double bias, double* local,
+                        double* kernel, int64_t width);
+  bool (*gaussian_update)(const GaussianBlock&, const KernelUpdates&);
   // out row places[i] = kernel values of row i
   bool (*gaussian_rows)(const GaussianBlock&, const int64_t* places, double* out);
   // sums (m, k, kPanel) += coefficients (k, width) times kernel values, in kPanel lanes

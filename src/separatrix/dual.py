@@ -16,8 +16,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .kernel_loops import DualState, kernel_pass
-from .kernels import KernelRows
+from .gaussian_pass import GaussianPasses
+from .kernel_loops import DualPass, DualState, kernel_pass
+from .kernels import Gaussian, KernelRows
 from .loop import Geometry
 from .schedules import Constant, Schedule, step_sizes
 from .solvers import Step
@@ -200,6 +201,10 @@ class DualRun:
         self.unit = float(self.schedule(1)) if constant else 1.0
         self.state = DualState.zero(self.rule.columns, len(self.weight))
         self.scores, self.coefficients = self.state.scores, self.state.coefficients
+        self.blocks: GaussianPasses | None = None
+        kernel, panels = self.rows.kernel, self.rows.reference.panels
+        if isinstance(kernel, Gaussian) and panels is not None and self.budget is None:
+            self.blocks = GaussianPasses(self.rows, panels, kernel.gamma)
         self.supports: dict[int, float] = {}  # in the order of their coming, with K(x, x)
         self.repeats = constant and not self.shuffle and self.budget is None
         self.fewest = np.inf
@@ -216,29 +221,34 @@ class DualRun:
             order = np.random.default_rng((self.seed, self.passes)).permutation(order)
         visits = self.ended.visits
         steps = step_sizes(self.schedule, visits + 1, len(order)) / self.unit
-        totals, log = np.zeros(2), np.empty((len(order), 3), dtype=np.int64)
-        position = updates = 0
-        while position < len(order):
-            position, more = kernel_pass(
-                self.rule.y, self.state, self.rows.kept, order, position, weight=self.weight,
-                factor=self.factors, steps=steps, visits=visits, totals=totals,
-                log=log[updates:], max_updates=len(order) if self.budget is None else 1,
-            )  # fmt: skip
-            updates += more
-            if more and self.budget is not None:
-                self._support(int(log[updates - 1, 1]))
-            elif position < len(order):
-                self.rows.row(int(order[position]), partial(self._likely, order, position))
+        run = DualPass(
+            self.rule.y, self.weight, self.factors, order, steps, visits, self.state
+        )  # fmt: skip
+        if self.blocks is not None:
+            self.blocks.visit(run)
+        else:
+            self._visit(run)
+        log = run.log[: run.updates]
         if self.logs:
-            self._note(log[:updates], steps, visits)
+            self._note(run, log)
         self.passes += 1
-        return self._step(visits + len(order), *totals.tolist(), log[:updates, 1].copy())
+        return self._step(visits + len(order), *run.totals.tolist(), log[:, 1].copy())
 
-    def _note(self, log: Ints, steps: Array, visits: int) -> None:
-        for position, row, rival in log.tolist():
-            size = float(steps[position % len(steps)] * self.factors[row])
+    def _visit(self, run: DualPass) -> None:
+        """All rows, with the rows of the kernel matrix as they are needed."""
+        most = len(run.order) if self.budget is None else 1
+        while not run.ended:
+            log = kernel_pass(run, self.rows.kept, most)
+            if len(log) and self.budget is not None:
+                self._support(int(log[0, 1]))
+            elif not run.ended:
+                likely = partial(self._likely, run.order, run.position)
+                self.rows.row(int(run.order[run.position]), likely)
+
+    def _note(self, run: DualPass, log: Ints) -> None:
+        for (position, row, rival), size in zip(log.tolist(), run.sizes(log), strict=True):
             changes = self.rule.changes(row, rival)
-            self.log.append(Update(visits + position + 1, row, size, changes))
+            self.log.append(Update(run.visits + position + 1, row, float(size), changes))
 
     def _support(self, row: int) -> None:
         """A row that was just a mistake is a support; if one too many, another one leaves."""

@@ -10,6 +10,7 @@ from .compiled import _loops
 from .typing import AnyArray, Array, Ints
 
 PANEL = _loops.panel
+MOST_UPDATES = _loops.most_updates
 
 
 # ---- Gaussian kernel ---------------------------------------------------------------------
@@ -35,8 +36,13 @@ class Panels:
         _loops.panel_squares(values, squares)
         return cls(values, squares, n)
 
+    def take(self, rows: Ints) -> Array:
+        """Some of the rows, one after another."""
+        taken: Array = self.values[rows // PANEL, :, rows % PANEL]
+        return taken
+
     def rows(self) -> Array:
-        """The rows again."""
+        """All of the rows again."""
         rows: Array = self.values.transpose(0, 2, 1).reshape(-1, self.values.shape[1])
         return rows[: self.count]
 
@@ -123,78 +129,174 @@ class KeptRows:
     """(capacity,): the visit that last used it."""
 
 
-def kernel_pass(
-    y: AnyArray,
-    state: DualState,
-    kept: KeptRows,
-    order: Ints,
-    position: int,
-    *,
-    weight: Array,
-    factor: Array,
-    steps: Array,
-    visits: int,
-    max_updates: int,
-    totals: Array,
-    log: Ints,
-) -> tuple[int, int]:
-    """Visit rows from a position of the order on, and update at every mistake.
+@dataclass
+class DualPass:
+    """One pass: how the rows are to be visited, and what was met so far."""
 
-    ``y`` has signs, or numbers of more than two classes. A row's step is one of ``steps`` (one
-    per position, or a single one) times its factor. Loss and mistakes are added to ``totals``,
-    position, row and rival (or -1) of every update written to ``log``. It ends after
-    ``max_updates``, or at a mistake whose kernel row is not at hand.
+    y: AnyArray
+    """Signs, or numbers of more than two classes."""
+    weight: Array
+    factor: Array
+    """A row's step is one of the steps times its factor."""
+    order: Ints
+    steps: Array
+    """One per position in the order, or a single one."""
+    visits: int
+    """Before this pass."""
+    state: DualState
 
-    Returns the position of the next row to visit, and the number of updates.
+    def __post_init__(self) -> None:
+        self.totals = np.zeros(2)  # weighted loss and mistakes, each row before its update
+        self.log = np.empty((len(self.order), 3), dtype=np.int64)
+        self.position = self.updates = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether all rows were visited."""
+        return self.position >= len(self.order)
+
+    def sizes(self, log: Ints) -> Array:
+        """Step of each update."""
+        steps: Array = self.steps[log[:, 0] % len(self.steps)]
+        return steps * self.factor[log[:, 1]]
+
+    def arrays(self) -> tuple[AnyArray, ...]:
+        """In the order that the loops want."""
+        state = self.state
+        return (
+            self.y, self.weight, self.factor, self.order, self.steps, state.scores,
+            state.coefficients, state.late, state.counts, self.totals, self.log[self.updates :],
+        )  # fmt: skip
+
+    def advance(self, position: int, updates: int) -> Ints:
+        """Go on to a position; returns position, row and rival (or -1) of the new updates."""
+        before = self.updates
+        self.position, self.updates = position, before + updates
+        new: Ints = self.log[before : self.updates]
+        return new
+
+
+def kernel_pass(run: DualPass, kept: KeptRows, max_updates: int) -> Ints:
+    """Visit rows and update at every mistake; returns the new updates.
+
+    It ends after ``max_updates``, or before a mistake whose kernel row is not at hand.
     """
-    return _loops.kernel_pass(
-        y, weight, factor, order, steps, kept.values, kept.place, kept.used, state.scores,
-        state.coefficients, state.late, state.counts, visits, position, max_updates, totals, log,
+    return run.advance(
+        *_loops.kernel_pass(
+            run.arrays(), kept.values, kept.place, kept.used, run.visits, run.position,
+            len(run.order), max_updates,
+        )
     )  # fmt: skip
 
 
-def kernel_pass_twin(
-    y: AnyArray,
-    state: DualState,
-    kept: KeptRows,
-    order: Ints,
-    position: int,
-    *,
-    weight: Array,
-    factor: Array,
-    steps: Array,
-    visits: int,
-    max_updates: int,
-    totals: Array,
-    log: Ints,
-) -> tuple[int, int]:
+def kernel_pass_twin(run: DualPass, kept: KeptRows, max_updates: int) -> Ints:
     """``kernel_pass`` in Python."""
-    updates = 0
-    while position < len(order) and updates < max_updates:
-        i = int(order[position])
-        rival = -1
-        changes: tuple[tuple[int, int], ...]
-        if y.dtype == np.float64:
-            violation = -y[i] * state.scores[0, i]
-            changes = ((0, int(y[i])),)
-        else:
-            rivals = state.scores[:, i].copy()
-            rivals[y[i]] = -np.inf
-            rival = int(rivals.argmax())
-            violation = rivals[rival] - state.scores[y[i], i]
-            changes = (int(y[i]), 1), (rival, -1)
+    position, before = run.position, run.updates
+    scores = run.state.scores
+    while position < len(run.order) and run.updates - before < max_updates:
+        i = int(run.order[position])
+        violation, rival = _judged(run, scores[:, i], i)
         if not violation < 0.0:
             if kept.place[i] < 0:
-                return position, updates
-            totals += weight[i] * violation, weight[i]
-            size = steps[0 if len(steps) == 1 else position] * factor[i]
-            for column, sign in changes:
-                state.scores[column] += sign * size * kept.values[kept.place[i]]
-                state.coefficients[column, i] += sign * size
-                state.late[column, i] += (visits + position) * sign * size
-                state.counts[column, i] += sign
-            kept.used[kept.place[i]] = visits + position + 1
-            log[updates] = position, i, rival
-            updates += 1
+                break
+            for column, change in _booked(run, position, i, violation, rival):
+                scores[column] += change * kept.values[kept.place[i]]
+            kept.used[kept.place[i]] = run.visits + position + 1
         position += 1
-    return position, updates
+    run.position = position
+    new: Ints = run.log[before : run.updates]
+    return new
+
+
+def _judged(run: DualPass, scores: Array, i: int) -> tuple[float, int]:
+    """How wrong row i is, and its best rival."""
+    if run.y.dtype == np.float64:
+        return float(-run.y[i] * scores[0]), -1
+    rivals = scores.copy()
+    rivals[run.y[i]] = -np.inf
+    rival = int(rivals.argmax())
+    return float(rivals[rival] - scores[run.y[i]]), rival
+
+
+def _booked(
+    run: DualPass, position: int, i: int, violation: float, rival: int
+) -> list[tuple[int, float]]:
+    """Columns and changes of an update that is now in the books, except for the scores."""
+    run.totals += run.weight[i] * violation, run.weight[i]
+    run.log[run.updates] = position, i, rival
+    size = float(run.sizes(run.log[run.updates : run.updates + 1])[0])
+    run.updates += 1
+    signs = [(0, int(run.y[i]))] if rival < 0 else [(int(run.y[i]), 1), (rival, -1)]
+    for column, sign in signs:
+        run.state.coefficients[column, i] += sign * size
+        run.state.late[column, i] += (run.visits + position) * sign * size
+        run.state.counts[column, i] += sign
+    return [(column, sign * size) for column, sign in signs]
+
+
+def gaussian_scan(run: DualPass, panels: Panels, gamma: float, bias: float, width: int) -> Ints:
+    """Visit up to ``width`` rows, as ``kernel_pass``, but leave the scores to the update.
+
+    For the rows visited a mistake counts at once, so that nothing is missed. It ends after
+    ``MOST_UPDATES``.
+    """
+    rows = panels.take(run.order[run.position : run.position + width])
+    block = Panels.of(rows)
+    room = np.empty((len(run.state.scores) + 1) * len(block.squares) + len(rows))
+    room[: -len(rows)] = 0.0
+    return run.advance(
+        *_loops.gaussian_scan(
+            run.arrays(), rows, block.values, block.squares, gamma, bias, room, run.visits,
+            run.position, MOST_UPDATES,
+        )
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What some mistakes change in the scores of all rows."""
+
+    rows: Ints
+    """(m,)."""
+    columns: Ints
+    """(m, 2), -1 for none."""
+    factors: Array
+    """(m, 2)."""
+    places: Ints
+    """(m,): where the kernel row is kept, or -1."""
+    ready: Ints
+    """(m,): 1 if it stands there already, 0 if it is to be computed."""
+
+
+def gaussian_update(
+    panels: Panels, gamma: float, bias: float, changes: Changes, kept: Array, scores: Array,
+    part: slice,
+) -> None:  # fmt: skip
+    """Add the changes to the scores (k, n) of the rows in some panels, one after another.
+
+    A kernel row that has a place in ``kept`` is taken from there if ready, else left there.
+    """
+    fresh = changes.rows[changes.ready == 0]
+    _loops.gaussian_update(
+        panels.take(fresh), panels.squares[fresh], panels.values, panels.squares, gamma, bias,
+        changes.columns, changes.factors, changes.places, changes.ready, kept, scores,
+        part.start, part.stop,
+    )  # fmt: skip
+
+
+def gaussian_update_twin(
+    panels: Panels, gamma: float, bias: float, changes: Changes, kept: Array, scores: Array,
+    part: slice,
+) -> None:  # fmt: skip
+    """``gaussian_update`` in NumPy."""
+    at = slice(part.start * PANEL, min(part.stop * PANEL, panels.count))
+    values = np.empty((len(changes.rows), panels.count))
+    rows = panels.take(changes.rows)
+    gaussian_rows_twin(rows, panels, gamma, np.arange(len(rows)), values)
+    for u, place in enumerate(changes.places):
+        row = kept[place, at] if changes.ready[u] else values[u, at] + bias
+        if place >= 0:
+            kept[place, at] = row
+        for column, factor in zip(changes.columns[u], changes.factors[u], strict=True):
+            if column >= 0:
+                scores[column, at] += factor * row

@@ -360,9 +360,8 @@ class KernelRows:
         filled = np.array(wanted)
         if self.reference.panels is None:
             filled = np.concatenate([filled, np.full(self.block - len(wanted), number)])
-        places = self._free_places(len(wanted))
+        places = self.free_places(filled[: len(wanted)])
         self.kernel.fill(self.rows[filled], self.reference, self.kept.values, places)
-        self._holders[places] = wanted
         self.kept.used[places] = self.kept.used.max() + 1
         for row, place in zip(wanted, places.tolist(), strict=True):
             if self.kernel.two_steps:
@@ -371,16 +370,17 @@ class KernelRows:
                 self._ready(row, place)
         self.computed += len(wanted)
 
-    def _free_places(self, count: int) -> Ints:
-        """Places never used, then those of the rows used longest ago, which leave."""
-        free = np.arange(self._filled, min(self._filled + count, self.capacity))
+    def free_places(self, rows: Ints) -> Ints:
+        """Places for so many rows: ones never used, then those used longest ago."""
+        free = np.arange(self._filled, min(self._filled + len(rows), self.capacity))
         self._filled += len(free)
-        if len(free) < count:
+        if len(free) < len(rows):
             used = self.kept.used.copy()
             used[free] = np.iinfo(np.int64).max
-            oldest = np.argsort(used, kind="stable")[: count - len(free)]
+            oldest = np.argsort(used, kind="stable")[: len(rows) - len(free)]
             for row in self._holders[oldest].tolist():
                 self._begun.pop(row, None)
             self.kept.place[self._holders[oldest]] = -1
             free = np.concatenate([free, oldest])
+        self._holders[free] = rows
         return free
