@@ -23,12 +23,11 @@ from .kernel_loops import (
     gaussian_scan,
     gaussian_update,
 )
-from .kernels import KernelRows
+from .kernels import WORTH_A_THREAD, KernelRows
 from .typing import Ints
 
-LEAST_ROWS, MOST_ROWS = 16, 256  # of a block
-SHARE = 32  # a block has so small a part of the rows: its own kernel hardly counts
-WORTH_A_THREAD = 200_000  # kernel values
+LEAST_ROWS, MOST_ROWS = 64, 256  # of a block
+SHARE = 16  # a block has so small a part of the rows: its own kernel hardly counts
 
 
 class GaussianPasses:
@@ -55,7 +54,8 @@ class GaussianPasses:
         kept = self.rows.kept
         update = partial(self._update_part, changes, run)
         values = PANEL * len(self.panels.values) * int(len(log) - changes.ready.sum())
-        ordered_sum(update, self._parts(), self.threads if values >= WORTH_A_THREAD else 1)
+        threads = self.threads if values >= WORTH_A_THREAD else 1
+        ordered_sum(update, self._parts(threads), threads)
         stored = changes.places >= 0
         kept.place[changes.rows[stored]] = changes.places[stored]
         self.seen[changes.rows] = True
@@ -65,8 +65,8 @@ class GaussianPasses:
         gaussian_update(self.panels, self.gamma, self.rows.bias, changes, values, scores, part)
         return ()
 
-    def _parts(self) -> list[slice]:
-        edges = np.linspace(0, len(self.panels.values), self.threads + 1).astype(int).tolist()
+    def _parts(self, count: int) -> list[slice]:
+        edges = [part * len(self.panels.values) // count for part in range(count + 1)]
         return [slice(*ends) for ends in zip(edges[:-1], edges[1:], strict=True)]
 
     def _changes(self, run: DualPass, log: Ints) -> Changes:

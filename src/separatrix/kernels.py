@@ -37,7 +37,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import kernel_loops
-from .data.pool import one_blas_thread
+from .data.pool import n_threads, one_blas_thread, ordered_sum
 from .kernel_loops import KeptRows, Panels
 from .typing import Array, Ints
 
@@ -47,6 +47,8 @@ KernelFunction = Callable[[Matrix, Matrix], Any]
 NAMES = ("rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed")
 SMALL = 2 << 20  # bytes of rows that stay in a processor's cache: no need to read them for many
 MOST_AT_ONCE = 64 << 20  # bytes of a block of kernel rows
+WORTH_A_THREAD = 200_000  # kernel values
+ROWS_AT_ONCE = 128  # which stay in a processor's cache, with their sums, beside the reference
 WORTH_A_CALL = 16_000  # kernel values that cost as much as the call that computes them
 
 
@@ -159,10 +161,21 @@ class Gaussian(Kernel):
 
     def sums(self, rows: Matrix, reference: Reference, coefficients: Array) -> Array:
         """The same sums, in dense rows without writing the kernel down."""
-        if reference.panels is None:
+        panels = reference.panels
+        if panels is None:
             return super().sums(rows, reference, coefficients)
-        moved = _moved(rows, reference)
-        return kernel_loops.gaussian_sums(moved, reference.panels, self.gamma, coefficients)
+        sums = np.empty((rows.shape[0], len(coefficients)))
+
+        def some(start: int) -> tuple[()]:
+            at = slice(start, start + ROWS_AT_ONCE)
+            moved = _moved(rows[at], reference)
+            sums[at] = kernel_loops.gaussian_sums(moved, panels, self.gamma, coefficients)
+            return ()
+
+        starts = list(range(0, len(sums), ROWS_AT_ONCE))
+        threads = n_threads(None) if sums.shape[0] * panels.count >= WORTH_A_THREAD else 1
+        ordered_sum(some, starts, threads)
+        return sums
 
 
 def _moved(rows: Matrix, reference: Reference) -> Array:

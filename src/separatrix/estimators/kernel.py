@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.intake import check_labels, class_weights
 from ..dual import DualRun, FeatureSpace, ManyClasses, TwoClasses, Votes
-from ..kernels import NAMES, Kernel, KernelRows, Linear, Matrix, Precomputed, get_kernel
+from ..kernels import NAMES, Kernel, KernelRows, Linear, Matrix, Precomputed, Reference, get_kernel
 from ..loop import Callback, Loop, Rules, Stop
 from ..progress import progress_line
 from ..schedules import LearningRate, as_schedule
@@ -305,34 +305,35 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, order="C")
         scores = np.empty((rows.shape[0], len(self.dual_coef_)))
-        start = 0
-        for kernel in self._against_supports(rows):
-            stop = start + len(kernel)
-            if self._votes is None:
-                scores[start:stop] = kernel @ self.dual_coef_.T + self.intercept_
-            else:
-                by_support = np.ascontiguousarray(kernel.T) + self._bias
-                places = {row: place for place, row in enumerate(self.support_.tolist())}
-                scores[start:stop] = self._votes.count(by_support, places).T
-            start = stop
+        size = int(np.clip(BLOCK_BYTES // (8 * max(len(self.support_), 1)), 1, MOST_ROWS))
+        reference = self._reference()
+        for start in range(0, rows.shape[0], size):
+            at = slice(start, start + size)
+            scores[at] = self._block_scores(rows[at], reference)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def _against_supports(self, rows: Matrix) -> Iterator[Array]:
-        """Kernel between some rows at a time and all supports, in bounded memory."""
-        n_support = len(self.support_)
-        size = int(np.clip(BLOCK_BYTES // (8 * max(n_support, 1)), 1, MOST_ROWS))
-        precomputed = isinstance(self._kernel, Precomputed)
-        if n_support and not precomputed:
-            reference = self._kernel.prepare(self.support_vectors_)
-        for start in range(0, rows.shape[0], size):
-            block = rows[start : start + size]
-            if precomputed:
-                block = block[:, self.support_]
-                yield block.toarray() if sp.issparse(block) else block
-            elif n_support:
-                yield self._kernel.between(block, reference)
-            else:  # step sizes of 0 have learned nothing
-                yield np.empty((block.shape[0], 0))
+    def _reference(self) -> Reference | None:
+        """The supports; None where nothing is to be compared with them."""
+        # Step sizes of 0 have learned nothing.
+        if isinstance(self._kernel, Precomputed) or not len(self.support_):
+            return None
+        return self._kernel.prepare(self.support_vectors_)
+
+    def _block_scores(self, block: Matrix, reference: Reference | None) -> Array:
+        """Scores, or votes, of some rows: the kernel with all supports stays bounded."""
+        if reference is None:
+            block = block[:, self.support_]
+            values: Array = block.toarray() if sp.issparse(block) else block
+        elif self._votes is None:
+            return self._kernel.sums(block, reference, self.dual_coef_) + self.intercept_
+        else:
+            values = self._kernel.between(block, reference)
+        if self._votes is None:
+            scores: Array = values @ self.dual_coef_.T + self.intercept_
+            return scores
+        by_support = np.ascontiguousarray(values.T) + self._bias
+        places = {row: place for place, row in enumerate(self.support_.tolist())}
+        return self._votes.count(by_support, places).T
 
     def predict(self, X: Any) -> AnyArray:
         """Class of each row; on a tie of two classes the larger, of more the first."""
