@@ -232,7 +232,8 @@ class DualRun:
         if self.logs:
             self._note(run, log)
         self.passes += 1
-        return self._step(visits + len(order), *run.totals.tolist(), log[:, 1].copy())
+        loss_sum, mistakes = run.totals.tolist()
+        return self._step(visits + len(order), loss_sum, mistakes, log[:, 1].copy())
 
     def _visit(self, run: DualPass) -> None:
         """All rows, with the rows of the kernel matrix as they are needed."""

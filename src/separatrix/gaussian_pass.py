@@ -11,6 +11,7 @@ the cache.
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class GaussianPasses:
 
     def _parts(self, count: int) -> list[slice]:
         edges = [part * len(self.panels.values) // count for part in range(count + 1)]
-        return [slice(*ends) for ends in zip(edges[:-1], edges[1:], strict=True)]
+        return [slice(*ends) for ends in pairwise(edges)]
 
     def _changes(self, run: DualPass, log: Ints) -> Changes:
         rows, sizes = log[:, 1].copy(), run.sizes(log)

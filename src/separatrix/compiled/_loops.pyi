@@ -54,9 +54,70 @@ def dual_pass(
     w: Array,
     safe: float,
 ) -> tuple[float, int, float]: ...
+def gaussian_rows(
+    rows: Array,
+    panels: Array,
+    squares: Array,
+    row_squares: Array,
+    gamma: float,
+    places: Ints,
+    out: Array,
+) -> None: ...
+def gaussian_sums(
+    rows: Array,
+    panels: Array,
+    squares: Array,
+    row_squares: Array,
+    gamma: float,
+    coefficients: Array,
+    sums: Array,
+) -> None: ...
+def panel_squares(panels: Array, squares: Array) -> None: ...
+def decay_all(values: Array, factor: float) -> None: ...
+def kernel_pass(
+    arrays: tuple[AnyArray, ...],
+    kept: Array,
+    place: Ints,
+    used: Ints,
+    visits: int,
+    position: int,
+    end: int,
+    max_updates: int,
+) -> tuple[int, int]: ...
+def gaussian_scan(
+    arrays: tuple[AnyArray, ...],
+    rows: Array,
+    panels: Array,
+    squares: Array,
+    gamma: float,
+    bias: float,
+    room: Array,
+    visits: int,
+    position: int,
+    max_updates: int,
+) -> tuple[int, int]: ...
+def gaussian_update(
+    rows: Array,
+    row_squares: Array,
+    panels: Array,
+    squares: Array,
+    gamma: float,
+    bias: float,
+    column: Ints,
+    factor: Array,
+    place: Ints,
+    ready: Ints,
+    kept: Array,
+    scores: Array,
+    first: int,
+    last: int,
+) -> None: ...
 def levels() -> list[str]: ...
 def level() -> str: ...
 def use_level(name: str) -> None: ...
 def request_stop() -> None: ...
 def clear_stop() -> None: ...
 def stop_requested() -> bool: ...
+
+panel: int
+most_updates: int
