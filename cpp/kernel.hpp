@@ -199,7 +199,8 @@ inline void kernel_pass(KernelPass& pass) {
     const int64_t i = pass.order[pass.position];
     const Verdict verdict = judge(pass, pass.scores + i, pass.n, i);
     if (!(verdict.violation < 0)) {
-      if (pass.place[i] < 0 || (pass.stopped = pass.should_stop())) return;
+      if (pass.place[i] < 0 || pass.place[i] >= pass.capacity) return;
+      if ((pass.stopped = pass.should_stop())) return;
       const double* const row[1] = {pass.kept + pass.place[i] * pass.n};
       pass.used[pass.place[i]] = pass.visits + pass.position + 1;
       update(pass, i, verdict, [&](int64_t c, double factor) {

@@ -317,14 +317,17 @@ KernelPass kernel_view(const nb::tuple& arrays, int64_t visits, int64_t position
   for (const size_t size : {scores.size(), coefficients.size(), late.size(), counts.size()})
     expect(int64_t(size) == k * n, "scores, coefficients, late or counts: size");
   expect(k >= 1 && (labels.numbers ? k >= 2 : k == 1), "scores: number of columns");
-  labels.expect_below(k, n);
   expect(position >= 0 && end <= int64_t(order.size()) && totals.size() == 2, "position");
   expect(steps.size() == 1 || int64_t(steps.size()) >= end, "steps: too few");
   expect(int64_t(log.size()) >= 3 * (end - position), "log: too small");
-  for (int64_t t = position; t < end; ++t)
-    expect(order.data()[t] >= 0 && order.data()[t] < n, "order: no such row");
+  // Once a pass, not at each of its many pieces.
+  if (position == 0) {
+    labels.expect_below(k, n);
+    for (size_t t = 0; t < order.size(); ++t)
+      expect(order.data()[t] >= 0 && order.data()[t] < n, "order: no such row");
+  }
   return {labels.signs, labels.numbers, n, k, weight.data(), factor.data(), order.data(), end,
-          steps.data(), steps.size() == 1, nullptr, nullptr, nullptr, scores.data(),
+          steps.data(), steps.size() == 1, 0, nullptr, nullptr, nullptr, scores.data(),
           coefficients.data(), late.data(), counts.data(), visits, max_updates, should_stop,
           totals.data(), log.data(), position, 0, false};
 }
@@ -337,8 +340,7 @@ std::tuple<int64_t, int64_t> kernel_pass(nb::tuple arrays, Numbers kept, Longs p
   expect(kept.ndim() == 2 && int64_t(kept.shape(1)) == pass.n && used.size() == kept.shape(0) &&
              int64_t(place.size()) == pass.n,
          "kept, place or used: size");
-  for (int64_t i = 0; i < pass.n; ++i)
-    expect(place.data()[i] < int64_t(kept.shape(0)), "place: no such row");
+  pass.capacity = int64_t(kept.shape(0));
   pass.kept = kept.data();
   pass.place = place.data();
   pass.used = used.data();

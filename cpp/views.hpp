@@ -130,7 +130,8 @@ struct KernelPass {
   int64_t count;
   const double* steps;    // one per visit, or a single one
   bool constant_step;
-  const double* kept;     // (any, n): rows of the kernel matrix
+  int64_t capacity;
+  const double* kept;     // (capacity, n): rows of the kernel matrix
   const int64_t* place;   // (n): where a row's stands there, or -1
   int64_t* used;          // the visit that last used each of them
   double* scores;         // (k, n), and so on
