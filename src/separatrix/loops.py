@@ -1,8 +1,8 @@
-"""The one door to the compiled module, each loop beside its plain-Python twin.
+"""The door to the compiled module, each loop beside its plain-Python twin.
 
 A twin (``..._twin``) says in NumPy what its loop computes. It is the oracle of the tests, and
 what a user's own loss runs on: in batch sums only the loss itself is then called per block,
-online every row.
+online every row. The loops of kernels have a door of their own, ``kernel_loops``.
 """
 
 from __future__ import annotations

@@ -68,8 +68,9 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         "voted", which would still need every row that they ever held; "auto" is then the last
         weights after a pass without mistakes, else those of the pass end with the fewest.
     cache_mb : float
-        Memory for rows of the kernel matrix, in megabytes, of which the lately used are kept;
-        at least one row. It changes the time, not the result.
+        Memory for rows of the kernel matrix, in megabytes, of which the lately used are kept
+        (rbf, dense: of rows that were mistakes twice); at least one row. It changes the time,
+        not the result.
     patience, max_norm, tol, class_weight, random_state, callbacks, verbose
         As in :class:`Perceptron`, with norms in feature space. In callbacks ``step.weights`` are
         the coefficients of all rows, (1, n) or (k, n), and ``step.state["scores"]`` their scores.
