@@ -6,9 +6,9 @@ kinks rounded off, shifted by the anchor. So Newton's method finds the weights, 
 and as free as in J, and every row's response to them is its alpha. Only the rows near a kink bend:
 the second derivative is a sum over few of them.
 
-This was chosen over steps in single alphas or pairs of them. Those need a pass for every digit or
-so, many on badly scaled features or with a weak penalty, and a free bias ties all alphas together.
-Here 20 to 40 reads of the data reach the rounding of J on any scale, and threads share each read.
+This was chosen over steps in single alphas or pairs of them. With a weak penalty those took
+hundreds of passes, badly scaled features make it worse, and a free bias ties all alphas together.
+Here some dozens of steps close the gap to 1e-9 of J whatever the scales, and threads share reads.
 """
 
 from __future__ import annotations
