@@ -100,7 +100,7 @@ class Prover:
             self.bound = max(self.bound, bound_at(objective, W) - ROUNDING * self.value)
             return
         self.bound = max(self.bound, smooth_bound(objective, W, at))
-        for _ in range(MOST_POLISHES):
+        for _ in range(MOST_POLISHES if objective.intercept else 0):
             # The bound loses in proportion to the gradient by the biases, but only to the square
             # of that by w: if nothing else is in the way, take the biases to their best place.
             rest = _without_bias(objective, at.gradient) / (4.0 * objective.penalty.strength)

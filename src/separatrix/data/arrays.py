@@ -57,7 +57,8 @@ class ArraySource(Source):
         """Mean of a few rows from all over the data, if it is dense."""
         if isinstance(self.X, CsrRows):
             return None
-        rows = self.X[:: max(1, len(self.y) // 64)]
+        apart = max(1, self.n_rows // 64)
+        rows = self.X[::apart] if self.present is None else self.X[self.present[::apart]]
         mean: Array = rows.mean(axis=0, dtype=np.float64)
         return mean
 

@@ -86,7 +86,7 @@ class LBFGS(Solver):
         if not objective.loss.smooth:
             raise ValueError(
                 f"LBFGS needs a loss without kinks, and {objective.loss.name!r} has one; use "
-                "GradientDescent(), or loss='squared_hinge' or 'logistic'"
+                "DualAscent() for the hinge, GradientDescent(), or loss='squared_hinge'"
             )
 
     def _coordinates(self, objective: Objective, W: Array) -> Frame | Factored:
