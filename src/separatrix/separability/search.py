@@ -1,0 +1,413 @@
+"""The verdict, by linear programs over working sets of signed rows.
+
+A program over a few rows proposes; all rows, or whole numbers, dispose:
+
+- a direction counts as a separator when a pass over all rows finds every margin above its own
+  rounding error; rows within it are decided in whole numbers;
+- weights count as a witness when the square system of their rows has a solution that stays
+  positive under any error of rounding; otherwise that system is solved in whole numbers;
+- where neither succeeds the simplex method in whole numbers decides on the few rows at stake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..typing import Array, Ints
+from . import exact
+from .exact import Fractions
+from .program import Coordinates, smallest, unit
+from .rows import EPSILON, Matrix, SignedRows, exact_total
+from .simplex import combination_or_direction
+
+TIE = 1e-7  # a value of a program, its rows of length 1, that may as well be 0
+ACTIVE = 1e-8  # a margin in a program that is taken for 0
+MOST_ROUNDS = 200
+EXACT_ENTRIES = 2e7  # boundary rows times width up to which their margins are computed exactly
+
+
+class Weights(NamedTuple):
+    """Positive weights of a few signed rows: floats, and as fractions where these were solved."""
+
+    ids: Ints
+    floats: Array
+    fractions: Fractions | None
+
+
+@dataclass
+class Decision:
+    """A verdict and what proves it."""
+
+    verdict: str
+    direction: Array | None = None
+    exact_direction: Fractions | None = None
+    witness: Weights | None = None
+    interior: Weights | None = None
+    boundary: Ints | None = None
+    exact: bool = False
+    rounds: int = 0
+
+
+@dataclass
+class Search:
+    """A working set of signed rows and the questions put to it."""
+
+    rows: SignedRows
+    exact: bool = False
+    rounds: int = 0
+    ids: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def __post_init__(self) -> None:
+        D = self.rows.dimension
+        self.step = max(100, 3 * D) if D <= 1000 else D
+        self.add(self.rows.sample(max(500, 16 * D) if D <= 100 else max(1600, 4 * D)))
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Fitted to the first rows of the working set, and kept."""
+        if not hasattr(self, "_coordinates"):
+            self._coordinates = Coordinates.of(self.Z, self.rows.width)
+        return self._coordinates
+
+    def add(self, ids: Ints) -> bool:
+        """Put rows into the working set; whether any of them is new."""
+        new = np.setdiff1d(ids, self.ids)
+        if len(new) == 0:
+            return False
+        Z = self.rows.gather(new)
+        first = len(self.ids) == 0
+        self.ids = np.append(self.ids, new)
+        self.Z: Matrix = Z if first else _stacked(self.Z, Z)
+        scaled, norms = unit(self.coordinates.of_rows(Z))
+        self.scaled: Matrix = scaled if first else _stacked(self.scaled, scaled)
+        self.norms: Array = norms if first else np.append(self.norms, norms)
+        return True
+
+    # ---- is there a separator? -----------------------------------------------------------
+
+    def decide(self) -> Decision:
+        """The verdict with its certificate."""
+        found = self._separator()
+        if isinstance(found, Decision):
+            return found
+        return self._weak_separator(found)
+
+    def _separator(self) -> Decision | Weights:
+        for _ in range(MOST_ROUNDS):
+            self.rounds += 1
+            weights, direction, value = smallest(self.scaled)
+            if value <= TIE and (witness := self._witness(weights)) is not None:
+                return witness
+            W = self.coordinates.weights(direction)
+            bound = self.rows.rounding(W)
+            low = self.rows.low(W, bound, self.step)
+            if low.count == 0 or (low.count <= self.step and self._positive(W, low.ids)):
+                return self._separable(direction=W)
+            if not self.add(low.ids):
+                break
+        return self._exact_separator(direction)
+
+    def _separable(
+        self, direction: Array, exact_direction: Fractions | None = None
+    ) -> Decision:
+        return Decision(
+            "separable", direction, exact_direction, exact=True, rounds=self.rounds
+        )
+
+    def _positive(self, W: Array, ids: Ints) -> bool:
+        """Whether margins that rounding leaves open are positive."""
+        return bool(np.all(signs(self.rows, exact.common(W.ravel()), ids) > 0))
+
+    def _witness(self, weights: Array) -> Weights | None:
+        """Weights of rows whose combination vanishes, proven, or None."""
+        at = np.flatnonzero(weights > 1e-11 * weights.max())
+        if len(at) > self.rows.rank_at_most + 1:
+            return None
+        Z, scaled = self.Z[at], _dense(self.scaled[at])
+        square = np.vstack([scaled.T, np.ones(len(at))])
+        floats = weights[at] / self.norms[at]
+        if not self.exact and certain(square, np.append(np.zeros(len(square) - 1), 1.0)):
+            return Weights(self.ids[at], floats / floats.sum(), None)
+        return _solved(self.ids[at], _dense(Z), None, floats / floats.sum())
+
+    def _exact_separator(self, direction: Array) -> Decision | Weights:
+        """The same question in whole numbers, on the rows nearest to a tie."""
+        margins = self.scaled @ direction
+        D = self.rows.dimension
+        ids = self.ids[np.argsort(margins, kind="stable")[: max(100, 4 * D)]]
+        while True:
+            self.rounds += 1
+            numbers, exponents = exact.whole(_dense(self.rows.gather(ids)))
+            A = np.vstack([numbers.T, np.ones((1, len(ids)), np.int64).astype(object)])
+            b = np.zeros(D + 1, object)
+            b[-1] = 1
+            x, u = combination_or_direction(A, b)
+            if x is not None:
+                return _weights(ids, x)
+            w = exact.Fractions(exact.shifted(-u[:-1], -exponents), 1)
+            W, low = self._unsafe(w)
+            wrong = low[signs(self.rows, w, low) <= 0]
+            if len(wrong) == 0:
+                return self._separable(W, w)
+            ids = np.union1d(ids, wrong[: self.step])
+
+    def _unsafe(self, w: Fractions) -> tuple[Array, Ints]:
+        """The nearest floats, and the rows whose sign they do not settle."""
+        W = rounded(w, self.rows.shape)
+        return W, self.rows.low(W, 2.0 * self.rows.rounding(W)).ids
+
+    # ---- and if not, one that is never wrong? ---------------------------------------------
+
+    def _weak_separator(self, witness: Weights) -> Decision:
+        total = np.zeros(self.rows.shape)
+        tolerance = np.inf
+        objective, _ = self.rows.total()
+        while True:
+            among = (total, tolerance) if total.any() else None
+            found = self.improve(objective, partial(self._interior, among=among))
+            if found is None:
+                return self._exact_weak_separator(witness)
+            if isinstance(found, Weights):
+                break
+            total = total + found / np.abs(found @ self.rows.largest).max()
+            tolerance = 1e3 * self.rows.rounding(total)
+            objective, count = self.rows.total(total, tolerance)
+            if count == 0:  # the witness says that this cannot be
+                return self._exact_weak_separator(witness)
+        if not total.any():
+            return Decision(
+                "overlapping", witness=witness, interior=found,
+                exact=found.fractions is not None and witness.fractions is not None,
+                rounds=self.rounds,
+            )  # fmt: skip
+        boundary = np.sort(self.rows.low(total, tolerance).ids)
+        decision = self._quasi(witness, total, boundary, found)
+        return decision or self._exact_weak_separator(witness)
+
+    def improve(
+        self, objective: Array, prove: Callable[[Array, Array], Weights | None]
+    ) -> Array | Weights | None:
+        """W with every margin >= 0 and ``objective.W > 0``; or weights that prove there is none.
+
+        None where floating point cannot tell.
+        """
+        start = self.coordinates.of_rows(objective[None])[0]
+        size = float(np.sqrt(start @ start))
+        for _ in range(MOST_ROUNDS):
+            self.rounds += 1
+            weights, direction, value = smallest(self.scaled, start / (size or 1.0))
+            if value <= TIE:
+                proof = prove(weights * size, objective)
+                if proof is not None:
+                    return proof
+                if value <= ACTIVE:
+                    return None
+            W = self.coordinates.weights(self._polished(direction))
+            low = self.rows.low(W, -1e2 * self.rows.rounding(W), self.step)
+            if low.count == 0:
+                return W
+            if not self.add(low.ids):
+                return None
+        return None
+
+    def _polished(self, w: Array) -> Array:
+        """The direction without its small errors on the rows that it leaves at 0."""
+        margins = self.scaled @ w
+        active = self.scaled[np.abs(margins) <= ACTIVE]
+        if active.shape[0] == 0 or sp.issparse(active):
+            return w
+        error = np.linalg.lstsq(active, active @ w, rcond=1e-10)[0]
+        result: Array = w - error
+        return result
+
+    def _interior(
+        self, weights: Array, objective: Array, among: tuple[Array, float] | None
+    ) -> Weights | None:
+        """Weights that take the sum of all rows to 0, proven, or None.
+
+        Or the sum of those among whose margins a weak separator leaves at 0.
+        """
+        at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
+        boundary = None if among is None else self.rows.low(*among).ids
+        if boundary is not None:
+            at = at[np.isin(self.ids[at], boundary)]
+        if len(at) > self.rows.rank_at_most:
+            return None
+        floats = weights[at] / self.norms[at]
+        scaled = _dense(self.scaled[at]).T
+        start = self.coordinates.of_rows(objective[None])[0]
+        if not self.exact and among is None and certain(scaled, -start):
+            return Weights(self.ids[at], floats, None)
+        right = -exact_total(self.rows, boundary)
+        return _solved(self.ids[at], _dense(self.Z[at]), right, floats)
+
+    def _quasi(
+        self, witness: Weights, total: Array, boundary: Ints, proof: Weights
+    ) -> Decision | None:
+        """A weak separator whose boundary is exactly this, or None."""
+        basis = spanning(self.rows, boundary)
+        numbers, exponents = exact.whole(basis)
+        fraction, power = np.frexp(total.ravel())
+        hint = np.ldexp(np.round(np.ldexp(fraction, 24)), power - 24)  # shorter, so faster
+        for values in (hint, total.ravel()):
+            given = [exact.Fraction(float(v)) for v in values]
+            given = [v * exact.Fraction(2) ** int(e) for v, e in zip(given, exponents, strict=True)]
+            x = exact.solve(numbers, np.zeros(len(numbers), object), given)
+            if x is None:
+                return None
+            w = exact.Fractions(exact.shifted(x.numerators, -exponents), 1)
+            W, low = self._unsafe(w)
+            few = len(boundary) * self.rows.width <= EXACT_ENTRIES
+            if self.exact or few:
+                found = signs(self.rows, w, np.union1d(low, boundary))
+                exactly = np.union1d(low, boundary)[found == 0]
+                right = np.array_equal(exactly, boundary) and bool(np.all(found >= 0))
+            else:
+                right = np.array_equal(np.sort(low), boundary)
+            if right:
+                return Decision(
+                    "quasi-separable", W, w, witness, proof, boundary,
+                    self.exact or few, self.rounds,
+                )  # fmt: skip
+        return None
+
+    def _exact_weak_separator(self, witness: Weights) -> Decision:
+        """The same question in whole numbers."""
+        D = self.rows.dimension
+        total = np.zeros(D, object)
+        ids, boundary = self._nearest(), None
+        while True:
+            self.rounds += 1
+            right = -exact_total(self.rows, boundary)
+            A, b, powers = equations(_dense(self.rows.gather(ids)), right)
+            x, u = combination_or_direction(A, b)
+            if x is not None:
+                interior = _weights(ids, x)
+                break
+            w = exact.shifted(-u, powers)
+            _, low = self._unsafe(exact.Fractions(w, 1))
+            found = signs(self.rows, exact.Fractions(w, 1), low)
+            if np.any(found < 0):
+                ids = np.union1d(ids, low[found < 0][: self.step])
+                continue
+            total = total + w
+            _, low = self._unsafe(exact.Fractions(total, 1))
+            boundary = np.sort(low[signs(self.rows, exact.Fractions(total, 1), low) == 0])
+        if boundary is None:
+            return Decision("overlapping", witness=witness, interior=interior, exact=True,
+                            rounds=self.rounds)  # fmt: skip
+        w_total = exact.Fractions(total, 1)
+        return Decision("quasi-separable", rounded(w_total, self.rows.shape), w_total, witness,
+                        interior, boundary, True, self.rounds)  # fmt: skip
+
+    def _nearest(self) -> Ints:
+        """Rows of the working set to begin with in whole numbers."""
+        return self.ids[: max(100, 4 * self.rows.dimension)]
+
+
+def _stacked(a: Matrix, b: Matrix) -> Matrix:
+    return sp.vstack([a, b], format="csr") if sp.issparse(a) else np.vstack([a, b])
+
+
+def _dense(Z: Matrix) -> Array:
+    result: Array = Z.toarray() if sp.issparse(Z) else Z
+    return result
+
+
+def certain(A: Array, b: Array) -> bool:
+    """Whether a square system has a solution, and it is positive, whatever the rounding."""
+    if A.shape[0] != A.shape[1]:
+        return False
+    try:
+        inverse = np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        return False
+    n = len(A)
+    x = inverse @ b
+    # Entries of A and b were themselves rounded, by a few units each; then Rump's bound.
+    unsure = 16.0 * n * EPSILON
+    spread = np.abs(inverse @ A - np.eye(n)).sum(axis=1).max()
+    spread += (np.abs(inverse) @ (unsure * np.maximum(np.abs(A), 1.0))).sum(axis=1).max()
+    if not spread < 0.5:
+        return False
+    doubt = np.abs(inverse) @ (np.abs(A @ x - b) + unsure * (np.abs(A) @ np.abs(x) + np.abs(b)
+                                                             + np.abs(x).sum()))  # fmt: skip
+    return bool(np.all(x > 2.0 * doubt / (1.0 - spread)))
+
+
+def _solved(ids: Ints, Z: Array, right: exact.Exact | None, hint: Array) -> Weights | None:
+    """Weights with ``Z' weights = right`` exactly and none negative, or None.
+
+    Without a right-hand side the combination vanishes and the weights sum to 1. ``right`` is in
+    whole numbers of 2**-1074.
+    """
+    numbers, exponents = exact.whole(Z)
+    if right is None:
+        A = np.vstack([numbers.T, np.ones((1, len(ids)), np.int64).astype(object)])
+        b = np.zeros(len(A), object)
+        b[-1] = 1
+        x = exact.solve(A, b, hint)
+    else:
+        A, b, _ = equations(Z, right)
+        x = exact.solve(A, b, hint)
+    if x is None or np.any(x.numerators < 0):
+        return None
+    return _weights(ids, x)
+
+
+def equations(Z: Array, right: exact.Exact) -> tuple[exact.Exact, exact.Exact, Ints]:
+    """``Z' weights = right`` in small whole numbers, and the powers of two that they lack.
+
+    ``right`` is in whole numbers of 2**-1074.
+    """
+    numbers, exponents = exact.whole(Z)
+    lefts, rights = numbers.T, right.copy()
+    powers = np.zeros(len(right), np.int64)
+    for j, exponent in enumerate(exponents):
+        shift = int(exponent) + 1074
+        own = _trailing(rights[j])
+        powers[j] = shift if own is None else min(own, shift)
+        rights[j] >>= int(powers[j])
+        lefts[j] <<= shift - int(powers[j])
+    return lefts, rights, -powers
+
+
+def _trailing(number: int) -> int | None:
+    return None if number == 0 else int(number & -number).bit_length() - 1
+
+
+def _weights(ids: Ints, x: Fractions) -> Weights:
+    at = np.flatnonzero(x.numerators > 0)
+    x = exact.Fractions(x.numerators[at], x.denominator)
+    return Weights(ids[at], x.floats(), x)
+
+
+def rounded(w: Fractions, shape: tuple[int, int]) -> Array:
+    """The floats nearest to a direction, of which the largest is about 1."""
+    most = max(abs(v) for v in w.numerators) or 1
+    return np.array([float(exact.Fraction(int(v), int(most))) for v in w.numerators]).reshape(shape)
+
+
+def signs(rows: SignedRows, w: Fractions, ids: Ints) -> Ints:
+    """-1, 0 or 1: the signs of some margins, computed in whole numbers."""
+    found = []
+    for _, Z in rows.chunks(ids):
+        numbers, exponents = exact.whole(_dense(Z))
+        margins = numbers.dot(exact.shifted(w.numerators, exponents))
+        found.append((margins > 0).astype(np.int64) - (margins < 0))
+    return np.concatenate(found) if found else np.empty(0, np.int64)
+
+
+def spanning(rows: SignedRows, ids: Ints) -> Array:
+    """Some of the rows that span all of them."""
+    basis = np.empty((0, rows.dimension))
+    for _, Z in rows.chunks(ids):
+        basis = np.vstack([basis, _dense(Z)])
+        basis = basis[exact.independent(basis)]
+    return basis
