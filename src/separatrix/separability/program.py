@@ -13,13 +13,14 @@ from ..typing import Array
 from .rows import Matrix
 
 ROTATED = 300  # widths up to this are decorrelated, wider ones only scaled
+TURNS = 3  # large rows hide small ones until both have length 1, and then again
 FAINT = 1e-11  # directions of relatively less deviation are rounding, and not enlarged
 TOLERANCE = 1e-10  # HiGHS accepts no less
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """(x, 1) as ``T (x, 1)``: centred, decorrelated, of unit deviation on a sample.
+    """(x, 1) as ``T (x, 1)``: in them the rows of a sample, each of length 1, are decorrelated.
 
     A separator of features that nearly repeat each other has huge weights, and margins that a
     linear program takes for zero. The same separator in these coordinates has neither.
@@ -33,26 +34,20 @@ class Coordinates:
         if sp.issparse(Z):
             squares = np.asarray(Z.multiply(Z).mean(axis=0)).reshape(-1, width).mean(axis=0)
             return cls(1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)))
-        x = Z * Z[:, -1:] if Z.shape[1] == width else _own(Z, width)
-        scale = np.abs(x).max(axis=0)
-        scale = np.where(scale > 0.0, 2.0 ** np.round(np.log2(np.maximum(scale, 1e-300))), 1.0)
-        u = x[:, :-1] / scale[:-1]
-        mean = u.mean(axis=0)
-        u = (u - mean) / np.sqrt(len(u))
-        width = len(scale)
+        x = Z if Z.shape[1] == width else _own(Z, width)
+        largest = np.abs(x).max(axis=0)
+        scale = 1.0 / np.where(largest > 0.0, largest, 1.0)
+        x = x * scale
         if width > ROTATED:
-            deviation = np.sqrt(np.einsum("ij,ij->j", u, u))
-            return cls(1.0 / (scale * np.append(np.where(deviation > FAINT, deviation, 1.0), 1.0)))
-        u /= np.where((size := np.sqrt(np.einsum("ij,ij->j", u, u))) > FAINT, size, 1.0)
-        size = np.where(size > FAINT, size, 1.0)
-        _, deviation, axes = np.linalg.svd(u, full_matrices=True)
-        deviation = np.append(deviation, np.zeros(width - 1 - len(deviation)))
-        most = deviation.max(initial=0.0) or 1.0
-        gain = 1.0 / np.where(deviation > FAINT * most, deviation, most)
-        T = np.zeros((width, width))
-        T[:-1, :-1] = gain[:, None] * axes / (size * scale[:-1])
-        T[:-1, -1] = -(gain[:, None] * axes / size) @ mean
-        T[-1, -1] = 1.0
+            return cls(scale / np.where(largest > 0.0, np.sqrt((x**2).mean(axis=0)), 1.0))
+        T = np.diag(scale)
+        for _ in range(TURNS):
+            _, deviation, axes = np.linalg.svd(unit(x)[0], full_matrices=True)
+            deviation = np.append(deviation, np.zeros(width - len(deviation)))
+            most = deviation[0]
+            gain = most / np.where(deviation > FAINT * most, deviation, most)
+            turn = gain[:, None] * axes
+            x, T = x @ turn.T, turn @ T
         return cls(T)
 
     def of_rows(self, Z: Matrix) -> Matrix:

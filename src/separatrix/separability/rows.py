@@ -132,14 +132,25 @@ class SignedRows:
         """The largest |(x, 1)|."""
         return self._reach[2]
 
-    def rounding(self, W: Array) -> float:
-        """More than the rounding error of any margin of W, in whatever order it is summed."""
-        size = float(np.max(np.abs(W) @ self.largest))
-        return 1.1 * (self.width + 4) * EPSILON * size * (1 if self.kind.stacked == 1 else 2)
-
-    def low(self, W: Array, at_most: float, most: int | None = None) -> Low:
+    def below(self, W: Array, bound: float, most: int | None = None) -> Low:
         """Signed rows whose margin is not above a bound: the ``most`` lowest of them, or all."""
-        part = partial(_low, kind=self.kind, W=W, at_most=at_most, most=most)
+        return self._low(Choice(W, at_most=bound), most)
+
+    def doubtful(self, W: Array, units: float, most: int | None = None) -> Low:
+        """Signed rows whose margin is at most so many times its own largest rounding error.
+
+        One unit or less: every other row is certainly positive, in whatever order its margin was
+        summed. Less than 0: these rows are certainly negative.
+        """
+        return self._low(self._choice(W, units), most)
+
+    def _choice(self, W: Array, units: float) -> Choice:
+        least = 1.1 * (self.width + 4) * EPSILON
+        size = float(np.max(np.abs(W) @ self.largest)) * (1 if self.kind.stacked == 1 else 2)
+        return Choice(W, max(0.0, units * least * size), units * least)
+
+    def _low(self, choice: Choice, most: int | None) -> Low:
+        part = partial(_low, kind=self.kind, choice=choice, most=most)
         ids, margins, count = self.source.total(part)
         ids, margins = np.concatenate(ids), np.concatenate(margins)
         order = np.argsort(margins, kind="stable")[:most]
@@ -176,10 +187,10 @@ class SignedRows:
             some = ids[start : start + CHUNK]
             yield some, self.gather(some)
 
-    def total(self, W: Array | None = None, at_most: float = np.inf) -> tuple[Array, int]:
-        """Sum of the z whose margin is at most a bound, and their number."""
-        part = partial(_total, kind=self.kind, W=W, at_most=at_most)
-        total, count = self.source.total(part)
+    def total(self, W: Array | None = None, units: float = 0.0) -> tuple[Array, int]:
+        """Sum of all z, or of those that are doubtful, and their number."""
+        choice = None if W is None else self._choice(W, units)
+        total, count = self.source.total(partial(_total, kind=self.kind, choice=choice))
         return total.ravel(), count
 
 
@@ -211,15 +222,49 @@ def _sizes(block: Block, kind: Kind) -> tuple[list[Array], list[float], list[Arr
     return [largest], [float(norm)], [counts]
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Rows by their margin: at most a bound, and at most so much of the size of its terms."""
+
+    W: Array
+    at_most: float
+    of_terms: float | None = None
+
+    def among(self, block: Block, kind: Kind) -> tuple[Ints, Array]:
+        """Where in the margins of a block the chosen stand, and these margins."""
+        margins = kind.margins(block, self.W)
+        at = np.flatnonzero(~(margins > self.at_most))
+        if self.of_terms is None or len(at) == 0:
+            return at, margins[at]
+        size = np.abs(self.W)
+        bounds = np.empty(len(at))
+        for start in range(0, len(at), CHUNK):
+            some = at[start : start + CHUNK]
+            rows, rivals = np.divmod(some, kind.stacked)
+            picked = layout.pick(block.X, rows)
+            if isinstance(picked, CsrRows):
+                picked = picked._replace(data=np.abs(picked.data))
+            else:
+                picked = np.abs(picked)
+            terms = loops.scores(picked, size)
+            bound = terms[:, 0]
+            if kind.stacked > 1:
+                here = np.arange(len(some))
+                bound = terms[here, block.y[rows]] + terms[here, rivals]
+            bounds[start : start + CHUNK] = bound
+        at, bounds = at[keep := ~(margins[at] > self.of_terms * bounds)], bounds[keep]
+        return at, margins[at]
+
+
 def _low(
-    block: Block, kind: Kind, W: Array, at_most: float, most: int | None
+    block: Block, kind: Kind, choice: Choice, most: int | None
 ) -> tuple[list[Ints], list[Array], int]:
-    margins = kind.margins(block, W)
-    ids = np.flatnonzero(~(margins > at_most))
+    ids, margins = choice.among(block, kind)
     count = len(ids)
     if most is not None and count > most:
-        ids = ids[np.argpartition(margins[ids], most - 1)[:most]]
-    return [ids + block.start * kind.stacked], [margins[ids]], count
+        lowest = np.argpartition(margins, most - 1)[:most]
+        ids, margins = ids[lowest], margins[lowest]
+    return [ids + block.start * kind.stacked], [margins], count
 
 
 def _sample(block: Block, kind: Kind, share: Array) -> tuple[list[Ints]]:
@@ -241,19 +286,25 @@ def _gather(block: Block, kind: Kind, rows: Ints) -> tuple[list[Rows], list[Arra
     return [layout.pick(block.X, at)], [signs[at].astype(np.float64)]
 
 
-def _total(block: Block, kind: Kind, W: Array | None, at_most: float) -> tuple[Array, int]:
-    k, d = kind.stacked, layout.shape(block.X)[1]
-    if W is None:
-        W = np.zeros((k, d + 1))
-    chosen = (kind.margins(block, W) <= min(at_most, np.finfo(float).max)).reshape(-1, k)
-    if k == 1:
-        coefficients = chosen * kind.signs(block)[:, None]
+def _total(block: Block, kind: Kind, choice: Choice | None) -> tuple[Array, int]:
+    k, (n, d) = kind.stacked, layout.shape(block.X)
+    if choice is None:
+        chosen = np.isfinite(kind.margins(block, np.zeros((k, d + 1))))
     else:
-        coefficients = -chosen.astype(np.float64)
-        np.put_along_axis(coefficients, block.y[:, None], chosen.sum(axis=1)[:, None], axis=1)
+        chosen = np.zeros(n * k, bool)
+        chosen[choice.among(block, kind)[0]] = True
     total = np.zeros((k, d + 1))
-    loops.combine(block.X, np.ascontiguousarray(coefficients), total)
+    loops.combine(block.X, _coefficients(block, kind, chosen.reshape(n, k)), total)
     return total, int(chosen.sum())
+
+
+def _coefficients(block: Block, kind: Kind, chosen: AnyArray) -> Array:
+    """How often every (x, 1) counts for each class in the sum of some signed rows."""
+    if kind.stacked == 1:
+        return np.ascontiguousarray(chosen * kind.signs(block)[:, None])
+    coefficients = -chosen.astype(np.float64)
+    np.put_along_axis(coefficients, block.y[:, None], chosen.sum(axis=1)[:, None], axis=1)
+    return coefficients
 
 
 def _scipy(X: CsrRows) -> Any:
@@ -310,11 +361,7 @@ def _exact_total(block: Block, kind: Kind, chosen: Ints | None) -> tuple[AnyArra
         taken = np.zeros((n, k), bool)
         first, last = np.searchsorted(chosen, [block.start * k, (block.start + n) * k])
         taken.ravel()[chosen[first:last] - block.start * k] = True
-    if k == 1:
-        coefficients = taken * kind.signs(block)[:, None]
-    else:
-        coefficients = -taken.astype(np.float64)
-        np.put_along_axis(coefficients, block.y[:, None], taken.sum(axis=1)[:, None], axis=1)
+    coefficients = _coefficients(block, kind, taken)
     total = np.zeros((k, d + 1), object)
     total += 0
     for start in range(0, n, CHUNK):

@@ -28,6 +28,7 @@ from .simplex import combination_or_direction
 
 TIE = 1e-7  # a value of a program, its rows of length 1, that may as well be 0
 ACTIVE = 1e-8  # a margin in a program that is taken for 0
+ON_BOUNDARY, WRONG = 1e3, -1e2  # margins of a weak separator in units of their rounding error
 MOST_ROUNDS = 200
 EXACT_ENTRIES = 2e7  # boundary rows times width up to which their margins are computed exactly
 
@@ -105,8 +106,7 @@ class Search:
             if value <= TIE and (witness := self._witness(weights)) is not None:
                 return witness
             W = self.coordinates.weights(direction)
-            bound = self.rows.rounding(W)
-            low = self.rows.low(W, bound, self.step)
+            low = self.rows.doubtful(W, 1.0, self.step)
             if low.count == 0 or (low.count <= self.step and self._positive(W, low.ids)):
                 return self._separable(direction=W)
             if not self.add(low.ids):
@@ -160,24 +160,22 @@ class Search:
     def _unsafe(self, w: Fractions) -> tuple[Array, Ints]:
         """The nearest floats, and the rows whose sign they do not settle."""
         W = rounded(w, self.rows.shape)
-        return W, self.rows.low(W, 2.0 * self.rows.rounding(W)).ids
+        return W, self.rows.doubtful(W, 2.0).ids
 
     # ---- and if not, one that is never wrong? ---------------------------------------------
 
     def _weak_separator(self, witness: Weights) -> Decision:
         total = np.zeros(self.rows.shape)
-        tolerance = np.inf
         objective, _ = self.rows.total()
         while True:
-            among = (total, tolerance) if total.any() else None
+            among = total if total.any() else None
             found = self.improve(objective, partial(self._interior, among=among))
             if found is None:
                 return self._exact_weak_separator(witness)
             if isinstance(found, Weights):
                 break
-            total = total + found / np.abs(found @ self.rows.largest).max()
-            tolerance = 1e3 * self.rows.rounding(total)
-            objective, count = self.rows.total(total, tolerance)
+            total = total + found / (np.abs(found) @ self.rows.largest).max()
+            objective, count = self.rows.total(total, ON_BOUNDARY)
             if count == 0:  # the witness says that this cannot be
                 return self._exact_weak_separator(witness)
         if not total.any():
@@ -186,7 +184,7 @@ class Search:
                 exact=found.fractions is not None and witness.fractions is not None,
                 rounds=self.rounds,
             )  # fmt: skip
-        boundary = np.sort(self.rows.low(total, tolerance).ids)
+        boundary = np.sort(self.rows.doubtful(total, ON_BOUNDARY).ids)
         decision = self._quasi(witness, total, boundary, found)
         return decision or self._exact_weak_separator(witness)
 
@@ -209,7 +207,7 @@ class Search:
                 if value <= ACTIVE:
                     return None
             W = self.coordinates.weights(self._polished(direction))
-            low = self.rows.low(W, -1e2 * self.rows.rounding(W), self.step)
+            low = self.rows.doubtful(W, WRONG, self.step)
             if low.count == 0:
                 return W
             if not self.add(low.ids):
@@ -227,14 +225,14 @@ class Search:
         return result
 
     def _interior(
-        self, weights: Array, objective: Array, among: tuple[Array, float] | None
+        self, weights: Array, objective: Array, among: Array | None
     ) -> Weights | None:
         """Weights that take the sum of all rows to 0, proven, or None.
 
         Or the sum of those among whose margins a weak separator leaves at 0.
         """
         at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
-        boundary = None if among is None else self.rows.low(*among).ids
+        boundary = None if among is None else self.rows.doubtful(among, ON_BOUNDARY).ids
         if boundary is not None:
             at = at[np.isin(self.ids[at], boundary)]
         if len(at) > self.rows.rank_at_most:
