@@ -107,6 +107,11 @@ class SignedRows:
         """Length of z."""
         return self.kind.stacked * self.width
 
+    @cached_property
+    def count(self) -> int:
+        """How many signed rows there are."""
+        return int(self.class_sizes.sum()) * max(1, self.kind.stacked - 1)
+
     @property
     def rank_at_most(self) -> int:
         """Kesler's pairs do not see what all classes share."""

@@ -134,7 +134,7 @@ class Search:
         floats = weights[at] / self.norms[at]
         if not self.exact and certain(square, np.append(np.zeros(len(square) - 1), 1.0)):
             return Weights(self.ids[at], floats / floats.sum(), None)
-        return _solved(self.ids[at], _dense(Z), None, floats / floats.sum())
+        return solved_on(self.ids[at], _dense(Z), None, floats / floats.sum())
 
     def _exact_separator(self, direction: Array) -> Decision | Weights:
         """The same question in whole numbers, on the rows nearest to a tie."""
@@ -243,7 +243,7 @@ class Search:
         if not self.exact and among is None and certain(scaled, -start):
             return Weights(self.ids[at], floats, None)
         right = -exact_total(self.rows, boundary)
-        return _solved(self.ids[at], _dense(self.Z[at]), right, floats)
+        return solved_on(self.ids[at], _dense(self.Z[at]), right, floats)
 
     def _quasi(
         self, witness: Weights, total: Array, boundary: Ints, proof: Weights
@@ -339,7 +339,7 @@ def certain(A: Array, b: Array) -> bool:
     return bool(np.all(x > 2.0 * doubt / (1.0 - spread)))
 
 
-def _solved(ids: Ints, Z: Array, right: exact.Exact | None, hint: Array) -> Weights | None:
+def solved_on(ids: Ints, Z: Array, right: exact.Exact | None, hint: Array) -> Weights | None:
     """Weights with ``Z' weights = right`` exactly and none negative, or None.
 
     Without a right-hand side the combination vanishes and the weights sum to 1. ``right`` is in
@@ -384,6 +384,13 @@ def _weights(ids: Ints, x: Fractions) -> Weights:
     at = np.flatnonzero(x.numerators > 0)
     x = exact.Fractions(x.numerators[at], x.denominator)
     return Weights(ids[at], x.floats(), x)
+
+
+def solved(search: Search, weights: Array, right: exact.Exact) -> Weights | None:
+    """Weights of a working set that a program found, solved exactly for a right-hand side."""
+    at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
+    floats = weights[at] / search.norms[at]
+    return solved_on(search.ids[at], _dense(search.Z[at]), right, floats)
 
 
 def rounded(w: Fractions, shape: tuple[int, int]) -> Array:
