@@ -7,7 +7,7 @@ import numpy as np
 from ..typing import AnyArray, Array, Ints
 from . import exact
 from .rows import SignedRows
-from .search import Search, Weights, solved, spanning
+from .search import Found, Search, Weights, solved, spanning
 
 SMALL = 1e-9
 
@@ -65,4 +65,4 @@ def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: f
     def prove(weights: Array, _: Array) -> Weights | None:
         return solved(search, weights, right)
 
-    return isinstance(search.improve(objective, prove), np.ndarray)
+    return isinstance(search.improve(objective, prove), Found)

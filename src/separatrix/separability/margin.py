@@ -63,8 +63,8 @@ def _bounded(
     size = float(np.sqrt(w @ w))
     W = (w / size).reshape(rows.shape)
     upper = float(np.sqrt(point @ point)) * scale
-    low = rows.below(W, upper * (1.0 - RELATIVE), step)
-    lower = upper * (1.0 - RELATIVE) if low.count == 0 else float(low.margins[0])
+    low = rows.below(W, upper, step)
+    lower = upper if low.count == 0 else float(low.margins[0])
     support = share > 0.0
     return Margin(W, lower, upper, ids[support], share[support]), low.ids
 

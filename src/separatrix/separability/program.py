@@ -42,7 +42,7 @@ class Coordinates:
             return cls(scale / np.where(largest > 0.0, np.sqrt((x**2).mean(axis=0)), 1.0))
         T = np.diag(scale)
         for _ in range(TURNS):
-            _, deviation, axes = np.linalg.svd(unit(x)[0], full_matrices=True)
+            _, deviation, axes = np.linalg.svd(np.linalg.qr(unit(x)[0], mode="r"))
             deviation = np.append(deviation, np.zeros(width - len(deviation)))
             most = deviation[0]
             gain = most / np.where(deviation > FAINT * most, deviation, most)
@@ -63,6 +63,13 @@ class Coordinates:
         u = w.reshape(-1, len(self.T))
         result: Array = u @ self.T if self.T.ndim == 2 else u * self.T
         return result
+
+    def sizes(self, w: Array) -> Array:
+        """The sizes of the terms of which these weights are sums.
+
+        A program's errors are relative to the largest entry of w.
+        """
+        return Coordinates(np.abs(self.T)).weights(np.full_like(w, np.abs(w).max()))
 
 
 def _own(Z: Array, width: int) -> Array:

@@ -141,18 +141,21 @@ class SignedRows:
         """Signed rows whose margin is not above a bound: the ``most`` lowest of them, or all."""
         return self._low(Choice(W, at_most=bound), most)
 
-    def doubtful(self, W: Array, units: float, most: int | None = None) -> Low:
+    def doubtful(
+        self, W: Array, units: float, most: int | None = None, size: Array | None = None
+    ) -> Low:
         """Signed rows whose margin is at most so many times its own largest rounding error.
 
-        One unit or less: every other row is certainly positive, in whatever order its margin was
-        summed. Less than 0: these rows are certainly negative.
+        With one unit every other row is certainly positive, in whatever order its margin was
+        summed. If the weights are rounded sums themselves, ``size`` is that of their terms.
         """
-        return self._low(self._choice(W, units), most)
+        return self._low(self._choice(W, units, size), most)
 
-    def _choice(self, W: Array, units: float) -> Choice:
+    def _choice(self, W: Array, units: float, size: Array | None) -> Choice:
         least = 1.1 * (self.width + 4) * EPSILON
-        size = float(np.max(np.abs(W) @ self.largest)) * (1 if self.kind.stacked == 1 else 2)
-        return Choice(W, max(0.0, units * least * size), units * least)
+        size = np.abs(W) if size is None else size
+        most = float(np.max(size @ self.largest)) * (1 if self.kind.stacked == 1 else 2)
+        return Choice(W, max(0.0, units * least * most), units * least, size)
 
     def _low(self, choice: Choice, most: int | None) -> Low:
         part = partial(_low, kind=self.kind, choice=choice, most=most)
@@ -192,9 +195,11 @@ class SignedRows:
             some = ids[start : start + CHUNK]
             yield some, self.gather(some)
 
-    def total(self, W: Array | None = None, units: float = 0.0) -> tuple[Array, int]:
+    def total(
+        self, W: Array | None = None, units: float = 0.0, size: Array | None = None
+    ) -> tuple[Array, int]:
         """Sum of all z, or of those that are doubtful, and their number."""
-        choice = None if W is None else self._choice(W, units)
+        choice = None if W is None else self._choice(W, units, size)
         total, count = self.source.total(partial(_total, kind=self.kind, choice=choice))
         return total.ravel(), count
 
@@ -234,14 +239,14 @@ class Choice:
     W: Array
     at_most: float
     of_terms: float | None = None
+    size: Array | None = None
 
     def among(self, block: Block, kind: Kind) -> tuple[Ints, Array]:
         """Where in the margins of a block the chosen stand, and these margins."""
         margins = kind.margins(block, self.W)
         at = np.flatnonzero(~(margins > self.at_most))
-        if self.of_terms is None or len(at) == 0:
+        if self.of_terms is None or self.size is None or len(at) == 0:
             return at, margins[at]
-        size = np.abs(self.W)
         bounds = np.empty(len(at))
         for start in range(0, len(at), CHUNK):
             some = at[start : start + CHUNK]
@@ -251,7 +256,7 @@ class Choice:
                 picked = picked._replace(data=np.abs(picked.data))
             else:
                 picked = np.abs(picked)
-            terms = loops.scores(picked, size)
+            terms = loops.scores(picked, self.size)
             bound = terms[:, 0]
             if kind.stacked > 1:
                 here = np.arange(len(some))

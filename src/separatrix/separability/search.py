@@ -41,6 +41,13 @@ class Weights(NamedTuple):
     fractions: Fractions | None
 
 
+class Found(NamedTuple):
+    """Weights of a weak separator, and the sizes of the terms of which they are sums."""
+
+    weights: Array
+    sizes: Array
+
+
 @dataclass
 class Decision:
     """A verdict and what proves it."""
@@ -165,17 +172,18 @@ class Search:
     # ---- and if not, one that is never wrong? ---------------------------------------------
 
     def _weak_separator(self, witness: Weights) -> Decision:
-        total = np.zeros(self.rows.shape)
+        total, sizes = np.zeros(self.rows.shape), np.zeros(self.rows.shape)
         objective, _ = self.rows.total()
         while True:
-            among = total if total.any() else None
+            among = (total, sizes) if total.any() else None
             found = self.improve(objective, partial(self._interior, among=among))
             if found is None:
                 return self._exact_weak_separator(witness)
             if isinstance(found, Weights):
                 break
-            total = total + found / (np.abs(found) @ self.rows.largest).max()
-            objective, count = self.rows.total(total, ON_BOUNDARY)
+            length = (np.abs(found.weights) @ self.rows.largest).max()
+            total, sizes = total + found.weights / length, sizes + found.sizes / length
+            objective, count = self.rows.total(total, ON_BOUNDARY, sizes)
             if count == 0:  # the witness says that this cannot be
                 return self._exact_weak_separator(witness)
         if not total.any():
@@ -184,13 +192,13 @@ class Search:
                 exact=found.fractions is not None and witness.fractions is not None,
                 rounds=self.rounds,
             )  # fmt: skip
-        boundary = np.sort(self.rows.doubtful(total, ON_BOUNDARY).ids)
+        boundary = np.sort(self.rows.doubtful(total, ON_BOUNDARY, None, sizes).ids)
         decision = self._quasi(witness, total, boundary, found)
         return decision or self._exact_weak_separator(witness)
 
     def improve(
         self, objective: Array, prove: Callable[[Array, Array], Weights | None]
-    ) -> Array | Weights | None:
+    ) -> Found | Weights | None:
         """W with every margin >= 0 and ``objective.W > 0``; or weights that prove there is none.
 
         None where floating point cannot tell.
@@ -206,34 +214,37 @@ class Search:
                     return proof
                 if value <= ACTIVE:
                     return None
-            W = self.coordinates.weights(self._polished(direction))
-            low = self.rows.doubtful(W, WRONG, self.step)
+            W, sizes = self._polished(direction), self.coordinates.sizes(direction)
+            low = self.rows.doubtful(W, WRONG, self.step, sizes)
             if low.count == 0:
-                return W
+                return Found(W, sizes)
             if not self.add(low.ids):
                 return None
         return None
 
-    def _polished(self, w: Array) -> Array:
-        """The direction without its small errors on the rows that it leaves at 0."""
-        margins = self.scaled @ w
-        active = self.scaled[np.abs(margins) <= ACTIVE]
-        if active.shape[0] == 0 or sp.issparse(active):
-            return w
-        error = np.linalg.lstsq(active, active @ w, rcond=1e-10)[0]
-        result: Array = w - error
-        return result
+    def _polished(self, direction: Array) -> Array:
+        """Weights for a direction, without its small errors on the rows that it leaves at 0."""
+        W = self.coordinates.weights(direction)
+        at = np.flatnonzero(np.abs(self.scaled @ direction) <= ACTIVE)
+        if len(at) == 0 or sp.issparse(self.scaled):
+            return W
+        Z, scaled, norms = self.Z[at], self.scaled[at], self.norms[at]
+        for _ in range(3):  # each time as much more accurate as the first is accurate
+            error = np.linalg.lstsq(scaled, Z @ W.ravel() / norms, rcond=1e-10)[0]
+            W = W - self.coordinates.weights(error)
+        return W
 
     def _interior(
-        self, weights: Array, objective: Array, among: Array | None
+        self, weights: Array, objective: Array, among: tuple[Array, Array] | None
     ) -> Weights | None:
         """Weights that take the sum of all rows to 0, proven, or None.
 
         Or the sum of those among whose margins a weak separator leaves at 0.
         """
         at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
-        boundary = None if among is None else self.rows.doubtful(among, ON_BOUNDARY).ids
-        if boundary is not None:
+        boundary = None
+        if among is not None:
+            boundary = self.rows.doubtful(among[0], ON_BOUNDARY, None, among[1]).ids
             at = at[np.isin(self.ids[at], boundary)]
         if len(at) > self.rows.rank_at_most:
             return None
