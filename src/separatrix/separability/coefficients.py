@@ -21,7 +21,7 @@ def infinite_coefficients(
     more, so what keeps a coefficient finite are the rows on the boundary: exactly the weights
     that these rows span. Of the others the sign is asked of a linear program.
     """
-    identified = exact.axes_spanned(spanning(rows, everything(rows)))[:-1]
+    identified = exact.axes_spanned(spanning(rows, rows.all()))[:-1]
     if verdict == "overlapping":
         return ["finite" if known else "not identified" for known in identified]
     pinned = exact.axes_spanned(spanning(rows, np.asarray(boundary, np.int64)))[:-1] if (
@@ -37,11 +37,6 @@ def infinite_coefficients(
         else:
             words.append(_sign(search, rows, direction, j))
     return words
-
-
-def everything(rows: SignedRows) -> Ints:
-    """The numbers of all signed rows."""
-    return np.sort(rows.below(np.zeros(rows.shape), 0.0).ids)
 
 
 def _sign(search: Search, rows: SignedRows, direction: Array, j: int) -> str:

@@ -74,8 +74,10 @@ def _better(best: Margin | None, found: Margin) -> Margin:
         return found
     if best.upper < found.upper:
         found = found._replace(upper=best.upper, ids=best.ids, share=best.share)
-    return found if found.lower >= best.lower else found._replace(
-        lower=best.lower, weights=best.weights
+    return (
+        found
+        if found.lower >= best.lower
+        else found._replace(lower=best.lower, weights=best.weights)
     )
 
 
@@ -93,7 +95,9 @@ def shortest(Z: Array, active: list[int]) -> list[int]:
         multiplier = 0.0
         while True:
             z = Z[added]
-            Q, R = np.linalg.qr(Z[active].T) if active else (np.zeros((len(z), 0)), np.zeros((0, 0)))
+            Q, R = (
+                np.linalg.qr(Z[active].T) if active else (np.zeros((len(z), 0)), np.zeros((0, 0)))
+            )
             along = Q.T @ z
             away = z - Q @ along
             away -= Q @ (Q.T @ away)

@@ -164,6 +164,10 @@ class SignedRows:
         order = np.argsort(margins, kind="stable")[:most]
         return Low(ids[order], margins[order], count)
 
+    def all(self) -> Ints:
+        """The numbers of all signed rows."""
+        return np.sort(self.below(np.zeros(self.shape), 0.0).ids)
+
     def sample(self, most: int) -> Ints:
         """Signed rows from all over the data, as many of each class as there are."""
         rivals = max(1, self.kind.stacked - 1)
@@ -244,7 +248,7 @@ class Choice:
     def among(self, block: Block, kind: Kind) -> tuple[Ints, Array]:
         """Where in the margins of a block the chosen stand, and these margins."""
         margins = kind.margins(block, self.W)
-        at = np.flatnonzero(~(margins > self.at_most))
+        at = np.flatnonzero(~(margins > self.at_most) & (margins != np.inf))
         if self.of_terms is None or self.size is None or len(at) == 0:
             return at, margins[at]
         bounds = np.empty(len(at))
@@ -375,9 +379,11 @@ def _exact_total(block: Block, kind: Kind, chosen: Ints | None) -> tuple[AnyArra
     total = np.zeros((k, d + 1), object)
     total += 0
     for start in range(0, n, CHUNK):
-        x = _scipy(layout.part(block.X, start, start + CHUNK)) if isinstance(
-            block.X, CsrRows
-        ) else sp.csr_array(np.asarray(block.X[start : start + CHUNK], np.float64))
+        x = (
+            _scipy(layout.part(block.X, start, start + CHUNK))
+            if isinstance(block.X, CsrRows)
+            else sp.csr_array(np.asarray(block.X[start : start + CHUNK], np.float64))
+        )
         x = x.tocoo()
         entry, column = x.coords
         for c in range(k):

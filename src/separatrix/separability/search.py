@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import lsmr
 
 from ..typing import Array, Ints
 from . import exact
@@ -25,11 +26,13 @@ from .exact import Fractions
 from .program import Coordinates, smallest, unit
 from .rows import EPSILON, Matrix, SignedRows, exact_total
 from .simplex import combination_or_direction
+from .wide import fewer, least_squared_hinge
 
 TIE = 1e-7  # a value of a program, its rows of length 1, that may as well be 0
 ACTIVE = 1e-8  # a margin in a program that is taken for 0
 ON_BOUNDARY, WRONG = 1e3, -1e2  # margins of a weak separator in units of their rounding error
 MOST_ROUNDS = 200
+WIDE = 600  # signed rows longer than this are not left to linear programs
 EXACT_ENTRIES = 2e7  # boundary rows times width up to which their margins are computed exactly
 
 
@@ -73,8 +76,10 @@ class Search:
 
     def __post_init__(self) -> None:
         D = self.rows.dimension
-        self.step = max(100, 3 * D) if D <= 1000 else D
-        self.add(self.rows.sample(max(500, 16 * D) if D <= 100 else max(1600, 4 * D)))
+        self.step = max(100, 3 * D) if D <= WIDE else D
+        self.slopes: Array | None = None
+        size = max(500, 16 * D) if D <= 100 else max(1600, 4 * D) if D <= WIDE else 12 * D
+        self.add(self.rows.all() if self.rows.count <= size else self.rows.sample(size))
 
     @property
     def coordinates(self) -> Coordinates:
@@ -101,7 +106,8 @@ class Search:
 
     def decide(self) -> Decision:
         """The verdict with its certificate."""
-        found = self._separator()
+        wide = self.rows.dimension > WIDE
+        found = (self._wide_separator() if wide else None) or self._separator()
         if isinstance(found, Decision):
             return found
         return self._weak_separator(found)
@@ -120,12 +126,45 @@ class Search:
                 break
         return self._exact_separator(direction)
 
-    def _separable(
-        self, direction: Array, exact_direction: Fractions | None = None
-    ) -> Decision:
-        return Decision(
-            "separable", direction, exact_direction, exact=True, rounds=self.rounds
-        )
+    def _wide_separator(self) -> Decision | Weights | None:
+        """By Newton's method; None where it does not settle the question."""
+        w = np.zeros(self.rows.dimension)
+        for _ in range(MOST_ROUNDS):
+            self.rounds += 1
+            w, slopes = least_squared_hinge(self.scaled, w)
+            W = self.coordinates.weights(w)
+            low = self.rows.doubtful(W, 1.0, self.step)
+            if low.count == 0:
+                return self._separable(direction=W)
+            if not self.add(low.ids):
+                break
+        if not np.all(np.abs(slopes @ self.scaled) <= TIE * (slopes @ abs(self.scaled))):
+            return None
+        self.slopes = slopes
+        columns = _stacked(self.scaled.T, np.ones((1, len(slopes))))
+        at, values = fewer(columns, slopes / slopes.sum())
+        weights = np.zeros(len(slopes))
+        weights[at] = values
+        return self._witness(weights)
+
+    def _wide_interior(self, start: Array) -> Array | None:
+        """Weights >= 0 of few rows that take a sum to 0, from those with which rows cancel."""
+        slopes = self.slopes
+        if slopes is None or len(slopes) != len(self.ids):
+            return None
+        at = np.flatnonzero(slopes > 1e-9 * slopes.max())
+        columns = self.scaled[at].T
+        shift = lsmr(columns, -start, atol=1e-15, btol=1e-15, maxiter=4 * len(start) + 200)[0]
+        enough = max(0.0, float(np.max(-shift / slopes[at])))
+        kept, values = fewer(columns, shift + 1.5 * enough * slopes[at])
+        weights = np.zeros(len(slopes))
+        weights[at[kept]] = values
+        size = np.abs(start) + weights @ abs(self.scaled)
+        near = np.all(np.abs(start + weights @ self.scaled) <= TIE * size)
+        return weights if near else None
+
+    def _separable(self, direction: Array, exact_direction: Fractions | None = None) -> Decision:
+        return Decision("separable", direction, exact_direction, exact=True, rounds=self.rounds)
 
     def _positive(self, W: Array, ids: Ints) -> bool:
         """Whether margins that rounding leaves open are positive."""
@@ -139,7 +178,9 @@ class Search:
         Z, scaled = self.Z[at], _dense(self.scaled[at])
         square = np.vstack([scaled.T, np.ones(len(at))])
         floats = weights[at] / self.norms[at]
-        if not self.exact and certain(square, np.append(np.zeros(len(square) - 1), 1.0)):
+        right = np.append(np.zeros(len(square) - 1), 1.0)
+        if not self.exact and (sure := certain(square, right)) is not None:
+            floats = sure / self.norms[at]
             return Weights(self.ids[at], floats / floats.sum(), None)
         return solved_on(self.ids[at], _dense(Z), None, floats / floats.sum())
 
@@ -203,11 +244,14 @@ class Search:
 
         None where floating point cannot tell.
         """
-        start = self.coordinates.of_rows(objective[None])[0]
-        size = float(np.sqrt(start @ start))
+        start = self._scaled_sum(objective)
+        size = float(np.sqrt(start @ start)) or 1.0
+        quick = self._wide_interior(start / size)
+        if quick is not None and (proof := prove(quick * size, objective)) is not None:
+            return proof
         for _ in range(MOST_ROUNDS):
             self.rounds += 1
-            weights, direction, value = smallest(self.scaled, start / (size or 1.0))
+            weights, direction, value = smallest(self.scaled, start / size)
             if value <= TIE:
                 proof = prove(weights * size, objective)
                 if proof is not None:
@@ -221,6 +265,10 @@ class Search:
             if not self.add(low.ids):
                 return None
         return None
+
+    def _scaled_sum(self, total: Array) -> Array:
+        """A sum of signed rows in the coordinates of the programs."""
+        return _dense(self.coordinates.of_rows(total[None]))[0]
 
     def _polished(self, direction: Array) -> Array:
         """Weights for a direction, without its small errors on the rows that it leaves at 0."""
@@ -250,9 +298,9 @@ class Search:
             return None
         floats = weights[at] / self.norms[at]
         scaled = _dense(self.scaled[at]).T
-        start = self.coordinates.of_rows(objective[None])[0]
-        if not self.exact and among is None and certain(scaled, -start):
-            return Weights(self.ids[at], floats, None)
+        start = self._scaled_sum(objective)
+        if not self.exact and among is None and (sure := certain(scaled, -start)) is not None:
+            return Weights(self.ids[at], sure / self.norms[at], None)
         right = -exact_total(self.rows, boundary)
         return solved_on(self.ids[at], _dense(self.Z[at]), right, floats)
 
@@ -329,25 +377,27 @@ def _dense(Z: Matrix) -> Array:
     return result
 
 
-def certain(A: Array, b: Array) -> bool:
-    """Whether a square system has a solution, and it is positive, whatever the rounding."""
+def certain(A: Array, b: Array) -> Array | None:
+    """The solution of a square system if it is positive whatever the rounding, else None."""
+    n = len(A)
     if A.shape[0] != A.shape[1]:
-        return False
+        return None
     try:
         inverse = np.linalg.inv(A)
     except np.linalg.LinAlgError:
-        return False
-    n = len(A)
+        return None
     x = inverse @ b
-    # Entries of A and b were themselves rounded, by a few units each; then Rump's bound.
+    x = x - inverse @ (A @ x - b)
+    # Entries of A and b were themselves rounded; the bound is Rump's, by an approximate inverse.
     unsure = 16.0 * n * EPSILON
+    size = np.abs(inverse)
     spread = np.abs(inverse @ A - np.eye(n)).sum(axis=1).max()
-    spread += (np.abs(inverse) @ (unsure * np.maximum(np.abs(A), 1.0))).sum(axis=1).max()
+    spread += unsure * (size @ np.maximum(np.abs(A), 1.0)).sum(axis=1).max()
     if not spread < 0.5:
-        return False
-    doubt = np.abs(inverse) @ (np.abs(A @ x - b) + unsure * (np.abs(A) @ np.abs(x) + np.abs(b)
-                                                             + np.abs(x).sum()))  # fmt: skip
-    return bool(np.all(x > 2.0 * doubt / (1.0 - spread)))
+        return None
+    terms = np.abs(A) @ np.abs(x) + np.abs(x).sum() + np.abs(b)
+    doubt = size @ (np.abs(A @ x - b) + unsure * terms) / (1.0 - spread)
+    return x if np.all(x > 2.0 * doubt) else None
 
 
 def solved_on(ids: Ints, Z: Array, right: exact.Exact | None, hint: Array) -> Weights | None:

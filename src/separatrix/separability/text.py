@@ -78,7 +78,9 @@ def _quasi(found: Separability) -> list[str]:
     words = found.infinite_coefficients
     if words is not None:
         infinite = [f"{name} ({word})" for name, word in words.items() if "inf" in word[:4]]
-        parts.append(f"Its coefficients that run away: {_listed(infinite) or 'the intercept only'}.")
+        parts.append(
+            f"Its coefficients that run away: {_listed(infinite) or 'the intercept only'}."
+        )
     return parts
 
 

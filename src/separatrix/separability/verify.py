@@ -30,9 +30,7 @@ def verified(found: Separability, X: Any, y: Any, exactly: bool) -> bool:
     if not _cancels(found, rows, found.witness, None, exactly):
         return False
     if found.verdict == "overlapping":
-        return found.boundary is None and _cancels(
-            found, rows, found.interior, everything(rows), exactly
-        )
+        return found.boundary is None and _cancels(found, rows, found.interior, rows.all(), exactly)
     if found.verdict != "quasi-separable" or found.boundary is None:
         return False
     boundary = _flat(found, found.boundary)
@@ -46,11 +44,6 @@ def _other(found: Separability, X: Any, y: Any) -> SignedRows | None:
     if source.n_features != len(found.feature_names):
         return None
     return SignedRows(source)
-
-
-def everything(rows: SignedRows) -> Ints:
-    """The numbers of all signed rows."""
-    return np.sort(rows.below(np.zeros(rows.shape), 0.0).ids)
 
 
 def _flat(found: Separability, boundary: AnyArray) -> Ints:
@@ -81,7 +74,7 @@ def _separates(found: Separability, rows: SignedRows, exactly: bool, boundary: I
     for start in range(0, len(doubtful), 1024):
         some = slice(start, start + 1024)
         Z = _dense(rows.gather(doubtful[some]))
-        if exactly or found.boundary is None:
+        if exactly or boundary is None:
             if not _places(Z, fractions, on[some]):
                 return False
         else:
@@ -122,7 +115,7 @@ def _cancels(
         return False
     if not (np.all(np.isfinite(weights)) and np.all(weights > 0.0)):
         return False
-    if len(ids) and not np.all(np.isin(ids, everything(rows))):
+    if len(ids) and not np.all(np.isin(ids, rows.all())):
         return False
     if added is None and not abs(weights.sum() - 1.0) <= CLOSE:
         return False

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lu, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, lu, solve_triangular
+from scipy.sparse import issparse
 from scipy.sparse.linalg import lsmr
 
 from ..typing import Array, Ints
@@ -27,14 +28,13 @@ def least_squared_hinge(Z: Matrix, w: Array) -> tuple[Array, Array]:
     for _ in range(MOST_STEPS):
         active = margins < 1.0
         slopes = np.where(active, 1.0 - margins, 0.0)
-        if margins.min() > 0.5:
+        if margins.min() > 1e-3:
             break
         gradient = slopes @ Z
         size = slopes @ abs(Z)
         if np.all(np.abs(gradient) <= 1e-14 * size):
             break
-        step = lsmr(Z[active], slopes[active], atol=1e-14, btol=1e-14, conlim=1e12,
-                    maxiter=4 * min(Z.shape) + 200)[0]  # fmt: skip
+        step = _least_squares(Z[active], slopes[active])
         along = Z @ step
         length = _line(margins, along)
         moved = margins + length * along
@@ -44,6 +44,22 @@ def least_squared_hinge(Z: Matrix, w: Array) -> tuple[Array, Array]:
         w = w + length * step
         margins = Z @ w
     return w, np.maximum(0.0, 1.0 - margins)
+
+
+def _least_squares(A: Matrix, b: Array) -> Array:
+    """x, the shortest if there are many, for which |A x - b| is smallest."""
+    m, n = A.shape
+    if issparse(A):
+        x: Array = lsmr(A, b, atol=1e-14, btol=1e-14, conlim=1e12, maxiter=4 * min(m, n) + 200)[0]
+        return x
+    products = A.T @ A if m > n else A @ A.T
+    products[np.diag_indices(min(m, n))] += 1e-13 * np.trace(products)
+    factor = cho_factor(products)
+    x = np.zeros(n)
+    for _ in range(2):
+        rest = b - A @ x
+        x = x + (cho_solve(factor, A.T @ rest) if m > n else A.T @ cho_solve(factor, rest))
+    return x
 
 
 def _line(margins: Array, along: Array) -> float:
