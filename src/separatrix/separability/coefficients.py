@@ -6,8 +6,9 @@ import numpy as np
 
 from ..typing import AnyArray, Array, Ints
 from . import exact
+from .proof import Weights, spanning
 from .rows import SignedRows
-from .search import Found, Search, Weights, solved, spanning
+from .search import Found, Search
 
 SMALL = 1e-9
 
@@ -58,6 +59,6 @@ def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: f
     right[j] = int(-sign) << 1074
 
     def prove(weights: Array, _: Array) -> Weights | None:
-        return solved(search, weights, right)
+        return search.solved(weights, right)
 
     return isinstance(search.improve(objective, prove), Found)

@@ -93,11 +93,11 @@ def _with_free(
     n = A.shape[1]
     free = np.setdiff1d(np.arange(n), columns)
     given = common([0] * len(free) if hint is None else [hint[j] for j in free])
-    right = b[rows] * given.denominator - A[np.ix_(rows, free)].dot(given.numerators)
+    right = b[rows] * given.denominator - A[rows][:, free].dot(given.numerators)
     if len(rows) == 0:
         inner: Fractions | None = Fractions(np.zeros(0, object), 1)
     else:
-        inner = _lift(A[np.ix_(rows, columns)], right, prime)
+        inner = _lift(A[rows][:, columns], right, prime)
     if inner is None:
         return None
     numerators = np.zeros(n, object)
@@ -154,8 +154,8 @@ def _lift(B: Exact, b: Exact, prime: int) -> Fractions | None:
         digit = _product(inverse, (residual % prime).astype(np.int64), prime)
         solution = solution + digit.astype(object) * power
         taken = np.zeros(len(b), object)
-        for l, limb in enumerate(limbs):
-            taken = taken + ((limb @ digit).astype(object) << (LIMB * l))
+        for place, limb in enumerate(limbs):
+            taken = taken + ((limb @ digit).astype(object) << (LIMB * place))
         residual = (residual - taken) // prime
         power *= prime
         steps += 1
@@ -172,7 +172,8 @@ def _lift(B: Exact, b: Exact, prime: int) -> Fractions | None:
 def _limbs(B: Exact) -> list[Ints]:
     """B as a sum of int64 matrices times powers of 2**LIMB."""
     sign = np.where(B < 0, -1, 1).astype(np.int64)
-    size, limbs = abs(B), []
+    size: Exact = abs(B)
+    limbs = []
     while True:
         limbs.append((size % (1 << LIMB)).astype(np.int64) * sign)
         size = size >> LIMB

@@ -36,7 +36,7 @@ class Margin(NamedTuple):
 def largest_margin(rows: SignedRows, direction: Array) -> Margin:
     """From any separating direction (k, d + 1)."""
     step = max(100, 3 * min(rows.dimension, 500))
-    scale = 2.0 ** np.round(np.log2(rows.radius))
+    scale = float(2.0 ** np.round(np.log2(rows.radius)))
     ids = rows.below(direction, np.inf, step).ids
     Z = rows.gather(ids) / scale
     active: list[int] = []
@@ -64,7 +64,7 @@ def _bounded(
     W = (w / size).reshape(rows.shape)
     upper = float(np.sqrt(point @ point)) * scale
     low = rows.below(W, upper, step)
-    lower = upper if low.count == 0 else float(low.margins[0])
+    lower = upper if low.found == 0 else float(low.margins[0])
     support = share > 0.0
     return Margin(W, lower, upper, ids[support], share[support]), low.ids
 
@@ -143,11 +143,11 @@ def _accurate(Z: Matrix) -> tuple[Array, Array]:
 def _short(Z: Matrix) -> Array:
     """Rows with the same products in no more coordinates than there are rows."""
     m, D = Z.shape
-    if D <= m and not sp.issparse(Z):
+    if m >= D and not sp.issparse(Z):
         return np.asarray(Z)
-    if D <= m or m * D <= DENSE_ENTRIES:
+    if m >= D or m * D <= DENSE_ENTRIES:
         dense = Z.toarray() if sp.issparse(Z) else Z
-        return dense if D <= m else np.linalg.qr(dense.T, mode="r").T
+        return dense if m >= D else np.linalg.qr(dense.T, mode="r").T
     products = (Z @ Z.T).toarray() if sp.issparse(Z) else Z @ Z.T
     values, vectors = np.linalg.eigh(products)
     result: Array = vectors * np.sqrt(np.maximum(values, 0.0))

@@ -33,7 +33,7 @@ class Low(NamedTuple):
 
     ids: Ints
     margins: Array
-    count: int
+    found: int
 
 
 @dataclass(frozen=True)
@@ -213,12 +213,12 @@ class SignedRows:
 
 def _sizes(block: Block, kind: Kind) -> tuple[list[Array], list[float], list[Array]]:
     present = kind.signs(block) != 0.0 if kind.stacked == 1 else _present(block)
-    n, d = layout.shape(block.X)
+    d = layout.shape(block.X)[1]
     y = block.y if kind.pair or kind.stacked > 1 else (block.y > 0).astype(np.int64)
     counts = np.bincount(y[present], minlength=kind.n_classes).astype(np.float64)
     largest = np.ones(d + 1)
     if isinstance(block.X, CsrRows):
-        X = _scipy(block.X)
+        X = scipy_rows(block.X)
         if not present.all():
             X = X[np.flatnonzero(present)]
         largest[:-1] = abs(X).max(axis=0).toarray().ravel() if X.shape[0] else 0.0
@@ -308,11 +308,11 @@ def _total(block: Block, kind: Kind, choice: Choice | None) -> tuple[Array, int]
         chosen = np.zeros(n * k, bool)
         chosen[choice.among(block, kind)[0]] = True
     total = np.zeros((k, d + 1))
-    loops.combine(block.X, _coefficients(block, kind, chosen.reshape(n, k)), total)
+    loops.combine(block.X, coefficients_of(block, kind, chosen.reshape(n, k)), total)
     return total, int(chosen.sum())
 
 
-def _coefficients(block: Block, kind: Kind, chosen: AnyArray) -> Array:
+def coefficients_of(block: Block, kind: Kind, chosen: AnyArray) -> Array:
     """How often every (x, 1) counts for each class in the sum of some signed rows."""
     if kind.stacked == 1:
         return np.ascontiguousarray(chosen * kind.signs(block)[:, None])
@@ -321,8 +321,10 @@ def _coefficients(block: Block, kind: Kind, chosen: AnyArray) -> Array:
     return coefficients
 
 
-def _scipy(X: CsrRows) -> Any:
-    """A block of sparse rows for SciPy, whose first offset must be 0."""
+def scipy_rows(X: Rows) -> Any:
+    """Rows as a sparse matrix of SciPy, whose first offset must be 0."""
+    if not isinstance(X, CsrRows):
+        return sp.csr_array(X)
     at = slice(X.indptr[0], X.indptr[-1])
     return sp.csr_array(
         (X.data[at], X.indices[at], X.indptr - X.indptr[0]),
@@ -333,7 +335,7 @@ def _scipy(X: CsrRows) -> Any:
 def _stack(found: list[Rows], width: int, wide: bool) -> Matrix:
     """Some rows with a 1 appended, as one float64 matrix."""
     if wide:
-        parts = [_scipy(X) if isinstance(X, CsrRows) else sp.csr_array(X) for X in found]
+        parts = [scipy_rows(X) for X in found]
         x = sp.vstack(parts, format="csr").astype(np.float64)
         return sp.hstack([x, np.ones((x.shape[0], 1))], format="csr")
     x = np.ones((sum(layout.shape(X)[0] for X in found), width))
@@ -356,56 +358,3 @@ def _kesler(x: Matrix, own: Ints, rivals: Ints, k: int, wide: bool) -> Matrix:
     rows, columns = x.coords
     at = (np.r_[rows, rows], np.r_[own[rows] * width + columns, rivals[rows] * width + columns])
     return sp.csr_array((np.r_[x.data, -x.data], at), shape=(n, k * width))
-
-
-def exact_total(rows: SignedRows, ids: Ints | None = None) -> AnyArray:
-    """Sum of all signed rows, or of some, in whole numbers of ``2**-1074``: exact."""
-    chosen = None if ids is None else np.sort(ids)
-    (total,) = rows.source.total(partial(_exact_total, kind=rows.kind, chosen=chosen))
-    result: AnyArray = total
-    return result
-
-
-def _exact_total(block: Block, kind: Kind, chosen: Ints | None) -> tuple[AnyArray]:
-    k, (n, d) = kind.stacked, layout.shape(block.X)
-    margins = kind.margins(block, np.zeros((k, d + 1)))
-    if chosen is None:
-        taken = np.isfinite(margins).reshape(n, k)
-    else:
-        taken = np.zeros((n, k), bool)
-        first, last = np.searchsorted(chosen, [block.start * k, (block.start + n) * k])
-        taken.ravel()[chosen[first:last] - block.start * k] = True
-    coefficients = _coefficients(block, kind, taken)
-    total = np.zeros((k, d + 1), object)
-    total += 0
-    for start in range(0, n, CHUNK):
-        x = (
-            _scipy(layout.part(block.X, start, start + CHUNK))
-            if isinstance(block.X, CsrRows)
-            else sp.csr_array(np.asarray(block.X[start : start + CHUNK], np.float64))
-        )
-        x = x.tocoo()
-        entry, column = x.coords
-        for c in range(k):
-            sizes = coefficients[start : start + CHUNK, c]
-            _add_exactly(total[c], column, x.data.astype(np.float64), sizes[entry])
-            total[c, -1] += int(sizes.sum()) << 1074
-    return (total.ravel(),)
-
-
-def _add_exactly(total: AnyArray, column: AnyArray, values: Array, factor: Array) -> None:
-    """Add factor * value at the columns; exact, as few small whole numbers are summed at a time."""
-    fraction, power = np.frexp(values)
-    mantissa = np.ldexp(fraction, 53).astype(np.int64)
-    some = (mantissa != 0) & (factor != 0.0)
-    if not some.any():
-        return
-    mantissa, power, column, factor = mantissa[some], power[some], column[some], factor[some]
-    keys, place = np.unique(np.stack([column, power]), axis=1, return_inverse=True)
-    for half in (0, 27):
-        piece = (mantissa >> half) if half else (mantissa & ((1 << 27) - 1))
-        sums = np.bincount(place.ravel(), weights=piece * factor)
-        for at, exponent, value in zip(keys[0], keys[1], sums, strict=True):
-            shift = int(exponent) - 53 + half + 1074
-            whole = int(value)
-            total[at] += whole << shift if shift >= 0 else whole >> -shift

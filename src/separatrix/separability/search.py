@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
@@ -22,10 +23,23 @@ from scipy.sparse.linalg import lsmr
 
 from ..typing import Array, Ints
 from . import exact
-from .exact import Fractions
+from .exact import Exact, Fractions
 from .program import Coordinates, smallest, unit
-from .rows import EPSILON, Matrix, SignedRows, exact_total
+from .proof import (
+    Weights,
+    certain,
+    dense,
+    equations,
+    positive,
+    rounded,
+    signs,
+    solved_on,
+    spanning,
+    stacked,
+)
+from .rows import Matrix, SignedRows
 from .simplex import combination_or_direction
+from .totals import exact_total
 from .wide import fewer, least_squared_hinge
 
 TIE = 1e-7  # a value of a program, its rows of length 1, that may as well be 0
@@ -34,14 +48,6 @@ ON_BOUNDARY, WRONG = 1e3, -1e2  # margins of a weak separator in units of their 
 MOST_ROUNDS = 200
 WIDE = 600  # signed rows longer than this are not left to linear programs
 EXACT_ENTRIES = 2e7  # boundary rows times width up to which their margins are computed exactly
-
-
-class Weights(NamedTuple):
-    """Positive weights of a few signed rows: floats, and as fractions where these were solved."""
-
-    ids: Ints
-    floats: Array
-    fractions: Fractions | None
 
 
 class Found(NamedTuple):
@@ -96,9 +102,9 @@ class Search:
         Z = self.rows.gather(new)
         first = len(self.ids) == 0
         self.ids = np.append(self.ids, new)
-        self.Z: Matrix = Z if first else _stacked(self.Z, Z)
+        self.Z: Matrix = Z if first else stacked(self.Z, Z)
         scaled, norms = unit(self.coordinates.of_rows(Z))
-        self.scaled: Matrix = scaled if first else _stacked(self.scaled, scaled)
+        self.scaled: Matrix = scaled if first else stacked(self.scaled, scaled)
         self.norms: Array = norms if first else np.append(self.norms, norms)
         return True
 
@@ -120,7 +126,7 @@ class Search:
                 return witness
             W = self.coordinates.weights(direction)
             low = self.rows.doubtful(W, 1.0, self.step)
-            if low.count == 0 or (low.count <= self.step and self._positive(W, low.ids)):
+            if low.found == 0 or (low.found <= self.step and self._positive(W, low.ids)):
                 return self._separable(direction=W)
             if not self.add(low.ids):
                 break
@@ -134,14 +140,14 @@ class Search:
             w, slopes = least_squared_hinge(self.scaled, w)
             W = self.coordinates.weights(w)
             low = self.rows.doubtful(W, 1.0, self.step)
-            if low.count == 0:
+            if low.found == 0:
                 return self._separable(direction=W)
             if not self.add(low.ids):
                 break
         if not np.all(np.abs(slopes @ self.scaled) <= TIE * (slopes @ abs(self.scaled))):
             return None
         self.slopes = slopes
-        columns = _stacked(self.scaled.T, np.ones((1, len(slopes))))
+        columns = stacked(self.scaled.T, np.ones((1, len(slopes))))
         at, values = fewer(columns, slopes / slopes.sum())
         weights = np.zeros(len(slopes))
         weights[at] = values
@@ -175,14 +181,14 @@ class Search:
         at = np.flatnonzero(weights > 1e-11 * weights.max())
         if len(at) > self.rows.rank_at_most + 1:
             return None
-        Z, scaled = self.Z[at], _dense(self.scaled[at])
+        Z, scaled = self.Z[at], dense(self.scaled[at])
         square = np.vstack([scaled.T, np.ones(len(at))])
         floats = weights[at] / self.norms[at]
         right = np.append(np.zeros(len(square) - 1), 1.0)
         if not self.exact and (sure := certain(square, right)) is not None:
             floats = sure / self.norms[at]
             return Weights(self.ids[at], floats / floats.sum(), None)
-        return solved_on(self.ids[at], _dense(Z), None, floats / floats.sum())
+        return solved_on(self.ids[at], dense(Z), None, floats / floats.sum())
 
     def _exact_separator(self, direction: Array) -> Decision | Weights:
         """The same question in whole numbers, on the rows nearest to a tie."""
@@ -191,13 +197,13 @@ class Search:
         ids = self.ids[np.argsort(margins, kind="stable")[: max(100, 4 * D)]]
         while True:
             self.rounds += 1
-            numbers, exponents = exact.whole(_dense(self.rows.gather(ids)))
+            numbers, exponents = exact.whole(dense(self.rows.gather(ids)))
             A = np.vstack([numbers.T, np.ones((1, len(ids)), np.int64).astype(object)])
             b = np.zeros(D + 1, object)
             b[-1] = 1
             x, u = combination_or_direction(A, b)
             if x is not None:
-                return _weights(ids, x)
+                return positive(ids, x)
             w = exact.Fractions(exact.shifted(-u[:-1], -exponents), 1)
             W, low = self._unsafe(w)
             wrong = low[signs(self.rows, w, low) <= 0]
@@ -260,15 +266,22 @@ class Search:
                     return None
             W, sizes = self._polished(direction), self.coordinates.sizes(direction)
             low = self.rows.doubtful(W, WRONG, self.step, sizes)
-            if low.count == 0:
+            if low.found == 0:
                 return Found(W, sizes)
             if not self.add(low.ids):
                 return None
         return None
 
+    def solved(self, weights: Array, right: Exact) -> Weights | None:
+        """Weights of the working set that a program found, solved exactly for a right-hand side."""
+        at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
+        floats = weights[at] / self.norms[at]
+        return solved_on(self.ids[at], dense(self.Z[at]), right, floats)
+
     def _scaled_sum(self, total: Array) -> Array:
         """A sum of signed rows in the coordinates of the programs."""
-        return _dense(self.coordinates.of_rows(total[None]))[0]
+        scaled: Array = dense(self.coordinates.of_rows(total[None]))[0]
+        return scaled
 
     def _polished(self, direction: Array) -> Array:
         """Weights for a direction, without its small errors on the rows that it leaves at 0."""
@@ -297,12 +310,12 @@ class Search:
         if len(at) > self.rows.rank_at_most:
             return None
         floats = weights[at] / self.norms[at]
-        scaled = _dense(self.scaled[at]).T
+        scaled = dense(self.scaled[at]).T
         start = self._scaled_sum(objective)
         if not self.exact and among is None and (sure := certain(scaled, -start)) is not None:
             return Weights(self.ids[at], sure / self.norms[at], None)
         right = -exact_total(self.rows, boundary)
-        return solved_on(self.ids[at], _dense(self.Z[at]), right, floats)
+        return solved_on(self.ids[at], dense(self.Z[at]), right, floats)
 
     def _quasi(
         self, witness: Weights, total: Array, boundary: Ints, proof: Weights
@@ -313,8 +326,8 @@ class Search:
         fraction, power = np.frexp(total.ravel())
         hint = np.ldexp(np.round(np.ldexp(fraction, 24)), power - 24)  # shorter, so faster
         for values in (hint, total.ravel()):
-            given = [exact.Fraction(float(v)) for v in values]
-            given = [v * exact.Fraction(2) ** int(e) for v, e in zip(given, exponents, strict=True)]
+            given = [Fraction(float(v)) for v in values]
+            given = [v * Fraction(2) ** int(e) for v, e in zip(given, exponents, strict=True)]
             x = exact.solve(numbers, np.zeros(len(numbers), object), given)
             if x is None:
                 return None
@@ -342,10 +355,10 @@ class Search:
         while True:
             self.rounds += 1
             right = -exact_total(self.rows, boundary)
-            A, b, powers = equations(_dense(self.rows.gather(ids)), right)
+            A, b, powers = equations(dense(self.rows.gather(ids)), right)
             x, u = combination_or_direction(A, b)
             if x is not None:
-                interior = _weights(ids, x)
+                interior = positive(ids, x)
                 break
             w = exact.shifted(-u, powers)
             _, low = self._unsafe(exact.Fractions(w, 1))
@@ -366,114 +379,3 @@ class Search:
     def _nearest(self) -> Ints:
         """Rows of the working set to begin with in whole numbers."""
         return self.ids[: max(100, 4 * self.rows.dimension)]
-
-
-def _stacked(a: Matrix, b: Matrix) -> Matrix:
-    return sp.vstack([a, b], format="csr") if sp.issparse(a) else np.vstack([a, b])
-
-
-def _dense(Z: Matrix) -> Array:
-    result: Array = Z.toarray() if sp.issparse(Z) else Z
-    return result
-
-
-def certain(A: Array, b: Array) -> Array | None:
-    """The solution of a square system if it is positive whatever the rounding, else None."""
-    n = len(A)
-    if A.shape[0] != A.shape[1]:
-        return None
-    try:
-        inverse = np.linalg.inv(A)
-    except np.linalg.LinAlgError:
-        return None
-    x = inverse @ b
-    x = x - inverse @ (A @ x - b)
-    # Entries of A and b were themselves rounded; the bound is Rump's, by an approximate inverse.
-    unsure = 16.0 * n * EPSILON
-    size = np.abs(inverse)
-    spread = np.abs(inverse @ A - np.eye(n)).sum(axis=1).max()
-    spread += unsure * (size @ np.maximum(np.abs(A), 1.0)).sum(axis=1).max()
-    if not spread < 0.5:
-        return None
-    terms = np.abs(A) @ np.abs(x) + np.abs(x).sum() + np.abs(b)
-    doubt = size @ (np.abs(A @ x - b) + unsure * terms) / (1.0 - spread)
-    return x if np.all(x > 2.0 * doubt) else None
-
-
-def solved_on(ids: Ints, Z: Array, right: exact.Exact | None, hint: Array) -> Weights | None:
-    """Weights with ``Z' weights = right`` exactly and none negative, or None.
-
-    Without a right-hand side the combination vanishes and the weights sum to 1. ``right`` is in
-    whole numbers of 2**-1074.
-    """
-    numbers, exponents = exact.whole(Z)
-    if right is None:
-        A = np.vstack([numbers.T, np.ones((1, len(ids)), np.int64).astype(object)])
-        b = np.zeros(len(A), object)
-        b[-1] = 1
-        x = exact.solve(A, b, hint)
-    else:
-        A, b, _ = equations(Z, right)
-        x = exact.solve(A, b, hint)
-    if x is None or np.any(x.numerators < 0):
-        return None
-    return _weights(ids, x)
-
-
-def equations(Z: Array, right: exact.Exact) -> tuple[exact.Exact, exact.Exact, Ints]:
-    """``Z' weights = right`` in small whole numbers, and the powers of two that they lack.
-
-    ``right`` is in whole numbers of 2**-1074.
-    """
-    numbers, exponents = exact.whole(Z)
-    lefts, rights = numbers.T, right.copy()
-    powers = np.zeros(len(right), np.int64)
-    for j, exponent in enumerate(exponents):
-        shift = int(exponent) + 1074
-        own = _trailing(rights[j])
-        powers[j] = shift if own is None else min(own, shift)
-        rights[j] >>= int(powers[j])
-        lefts[j] <<= shift - int(powers[j])
-    return lefts, rights, -powers
-
-
-def _trailing(number: int) -> int | None:
-    return None if number == 0 else int(number & -number).bit_length() - 1
-
-
-def _weights(ids: Ints, x: Fractions) -> Weights:
-    at = np.flatnonzero(x.numerators > 0)
-    x = exact.Fractions(x.numerators[at], x.denominator)
-    return Weights(ids[at], x.floats(), x)
-
-
-def solved(search: Search, weights: Array, right: exact.Exact) -> Weights | None:
-    """Weights of a working set that a program found, solved exactly for a right-hand side."""
-    at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
-    floats = weights[at] / search.norms[at]
-    return solved_on(search.ids[at], _dense(search.Z[at]), right, floats)
-
-
-def rounded(w: Fractions, shape: tuple[int, int]) -> Array:
-    """The floats nearest to a direction, of which the largest is about 1."""
-    most = max(abs(v) for v in w.numerators) or 1
-    return np.array([float(exact.Fraction(int(v), int(most))) for v in w.numerators]).reshape(shape)
-
-
-def signs(rows: SignedRows, w: Fractions, ids: Ints) -> Ints:
-    """-1, 0 or 1: the signs of some margins, computed in whole numbers."""
-    found = []
-    for _, Z in rows.chunks(ids):
-        numbers, exponents = exact.whole(_dense(Z))
-        margins = numbers.dot(exact.shifted(w.numerators, exponents))
-        found.append((margins > 0).astype(np.int64) - (margins < 0))
-    return np.concatenate(found) if found else np.empty(0, np.int64)
-
-
-def spanning(rows: SignedRows, ids: Ints) -> Array:
-    """Some of the rows that span all of them."""
-    basis = np.empty((0, rows.dimension))
-    for _, Z in rows.chunks(ids):
-        basis = np.vstack([basis, _dense(Z)])
-        basis = basis[exact.independent(basis)]
-    return basis

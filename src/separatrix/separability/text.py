@@ -38,7 +38,8 @@ def _opening(found: Separability) -> str:
 
 
 def _separable(found: Separability) -> list[str]:
-    assert found.margin is not None and found.mistake_bound is not None
+    assert found.margin is not None
+    assert found.mistake_bound is not None
     assert found.support is not None
     what = "A plane has every row strictly on its side" if len(found.classes) == 2 else (
         "One score per class gives every row's own class strictly the highest")  # fmt: skip
@@ -114,7 +115,6 @@ def html(found: Separability) -> str:
 
 def as_dict(found: Separability) -> dict[str, Any]:
     """Plain lists, numbers and strings."""
-    pairs = found.pairs and {f"{a} | {b}": v for (a, b), v in found.pairs.items()}
     return {
         "verdict": found.verdict,
         "exact": found.exact,
@@ -135,7 +135,9 @@ def as_dict(found: Separability) -> dict[str, Any]:
         "infinite_coefficients": (
             found.infinite_coefficients if found.verdict == "quasi-separable" else None
         ),
-        "pairs": pairs,
+        "pairs": None
+        if found.pairs is None
+        else [[_plain(a), _plain(b), v] for (a, b), v in found.pairs.items()],
     }
 
 

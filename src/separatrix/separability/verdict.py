@@ -171,7 +171,8 @@ class Separability:
         return text.paragraph(self)
 
     def __repr__(self) -> str:
-        return f"<Separability: {self.verdict}, {self.n_rows} rows, {len(self.feature_names)} features>"
+        d = len(self.feature_names)
+        return f"<Separability: {self.verdict}, {self.n_rows} rows, {d} features>"
 
     def _repr_html_(self) -> str:
         return text.html(self)

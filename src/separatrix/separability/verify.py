@@ -10,7 +10,8 @@ import numpy as np
 from ..data.intake import check_rows, labelled_source
 from ..typing import AnyArray, Array, Ints
 from . import exact
-from .rows import EPSILON, SignedRows, exact_total
+from .rows import EPSILON, SignedRows
+from .totals import exact_total
 
 if TYPE_CHECKING:
     from .verdict import PairWitness, Separability, Witness

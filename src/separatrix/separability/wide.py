@@ -118,7 +118,8 @@ def _pushed(columns: Any, weights: Array, names: Ints) -> tuple[Ints, Array]:
     table = solve_triangular(L[:rank, :rank].T, L[rank:, :rank].T, unit_diagonal=True)
     for start in range(0, len(outer), PUSHES):
         some = range(start, min(start + PUSHES, len(outer)))
-        changes, rows = np.zeros((rank, len(some))), []
+        changes = np.zeros((rank, len(some)))
+        rows: list[int] = []
         for j in some:
             column = table[:, j].copy()
             for at, row in enumerate(rows):
