@@ -42,3 +42,11 @@ def test_the_lines_of_the_readme_work_when_pasted(capsys):
     out = capsys.readouterr().out
     for told in ("0.0953326", "tol Newton()", "[[3. 2.]] [-4.] 9 no mistakes", "'oscillating'"):
         assert told in out
+
+
+def test_the_page_on_separability(capsys):
+    page = (HERE.parent / "docs" / "separability.md").read_text()
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(code, names)
+    assert "at most 51 mistakes" in capsys.readouterr().out

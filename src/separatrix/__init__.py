@@ -16,6 +16,7 @@ from .minimize import Descent, Result, gradient_descent, minimize
 from .objective import Objective
 from .penalties import L2
 from .schedules import Constant, InverseScaling, Pegasos, StepDecay
+from .separability import Separability, separability
 from .solvers import (
     LBFGS,
     BatchPerceptron,
@@ -55,6 +56,7 @@ __all__ = [
     "Perceptron",
     "Result",
     "Rosenblatt",
+    "Separability",
     "Solver",
     "Source",
     "Step",
@@ -68,5 +70,6 @@ __all__ = [
     "losses",
     "minimize",
     "schedules",
+    "separability",
     "show_config",
 ]
