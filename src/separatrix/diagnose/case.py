@@ -27,7 +27,7 @@ from .held_out import SEED, HeldOut
 
 KNOWN = (Perceptron, LinearClassifier, LinearClassifierCV, KernelPerceptron)
 MOST_ROWS, LEAST_ROWS = 2000, 200
-SAMPLE_VALUES = 1_000_000
+SAMPLE_VALUES = 400_000  # products of a value and a weight in one read of a sample
 OF_EACH_CLASS = 10  # rows of a class that a sample has at least, if there are so many
 
 
@@ -77,6 +77,11 @@ class Case:
         return None if self.kernel else self.clf.trace_.solver
 
     @property
+    def streams(self) -> bool:
+        """Whether rows came by ``partial_fit``, whose every call is a pass of its own."""
+        return bool(getattr(getattr(self.clf, "_resume", None), "streams", False))
+
+    @property
     def gap(self) -> float | None:
         """Proven bound on what the objective is above its minimum, if there is one."""
         gap = getattr(self.clf, "gap_", None)
@@ -111,10 +116,16 @@ class Case:
         """Whether rows are sparse."""
         return isinstance(self.source.X, CsrRows)
 
-    @property
+    @cached_property
     def moments(self) -> Moments:
-        """Mean and deviation of every feature."""
-        return self.objective.moments
+        """Mean and deviation of every feature; of the sample if their squares overflow."""
+        try:
+            return self.objective.moments
+        except ValueError:
+            x = layout.dense(self.sample_source.X)
+            size = np.abs(x).max(axis=0)
+            x = x / np.where(size > 0.0, size, 1.0)
+            return Moments(size * x.mean(axis=0), size * x.std(axis=0))
 
     @cached_property
     def shares(self) -> Array:
@@ -127,7 +138,8 @@ class Case:
         """Some rows, the same each time, with a few of every class; all if they are few."""
         X = self.source.X
         width = len(X.data) / self.n if isinstance(X, CsrRows) else self.source.n_features
-        most = int(np.clip(SAMPLE_VALUES / max(width, 1.0), LEAST_ROWS, MOST_ROWS))
+        values = max(width, 1.0) * self.objective.shape[0]
+        most = int(np.clip(SAMPLE_VALUES / values, LEAST_ROWS, MOST_ROWS))
         if self.n <= most:
             return np.arange(self.n)
         order = np.random.default_rng(SEED).permutation(self.n)
@@ -214,8 +226,10 @@ class Case:
 
     @property
     def mistake_bound(self) -> float | None:
-        """The most mistakes that the online perceptron can make, where it is known."""
-        if self.kernel or not self.objective.intercept or self._certificate.verdict != "separable":
+        """The most mistakes that the online perceptron can make, where few rows tell it."""
+        if self.kernel or self.sampled or not self.objective.intercept:
+            return None
+        if self._certificate.verdict != "separable":
             return None
         bound = self._certificate.mistake_bound
         return None if bound is None else float(bound)

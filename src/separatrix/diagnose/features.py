@@ -97,7 +97,7 @@ def different_scales(case: Case) -> Finding | None:
 
 def _harm_of_scales(case: Case, evidence: dict[str, Any]) -> float | None:
     """What it costs: a run that did not end, or loss on rows left out; None for nothing."""
-    if case.clf.stop_ in ("max_iter", "no progress", "max_norm"):
+    if case.clf.stop_ in ("max_iter", "no progress", "max_norm") and not case.streams:
         evidence["effect"] = (
             f"steps that suit one are too long or too short for the other, and the run stopped "
             f"with {case.clf.stop_!r}"

@@ -12,7 +12,7 @@ from ..data import ArraySource
 from ..data.arrays import scores
 from ..layout import CsrRows, Rows
 from ..loop import Stop
-from ..losses import Logistic, Loss
+from ..losses import JointPerceptron, Logistic, Loss, PerceptronLoss
 from ..minimize import minimize
 from ..penalties import L2
 from ..solvers import choose
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 SEED = 0
 FOLDS = 3
-QUICK = Stop(max_iter=200, tol=1e-5)
+QUICK = Stop(max_iter=100, tol=1e-4)
+ROUGH = Stop(max_iter=30, tol=1e-3)  # for losses with a kink, which may go row by row
 CLEARLY = 0.1  # of its own loss that another fit must save to be called better
 WORTH = 0.03  # and of the loss of a model without features
 ERRORS = 2.0  # and in standard errors
@@ -39,7 +40,7 @@ class Gain:
     error: float
     """Standard error of the difference."""
     nothing: float
-    """Mean loss of the model without features."""
+    """Mean loss of the best model without features."""
 
     @property
     def share(self) -> float:
@@ -65,10 +66,16 @@ class HeldOut:
 
     @cached_property
     def possible(self) -> bool:
-        """Whether every class has rows for all folds, and the loss has one minimum."""
+        """Whether every class has rows for all folds, and the loss a minimum worth having."""
         counts = np.unique(self.case.labels[self.case.sample], return_counts=True)[1]
         enough = len(counts) == len(self.case.clf.classes_) and counts.min() >= 2 * FOLDS
-        return bool(enough) and self.case.minimises and self.case.loss.convex
+        loss = self.case.loss
+        perceptron = isinstance(loss, (PerceptronLoss, JointPerceptron))  # least at zero
+        return bool(enough) and self.case.minimises and loss.convex and not perceptron
+
+    @property
+    def _stop(self) -> Stop:
+        return QUICK if self.objective.loss.smooth else ROUGH
 
     @cached_property
     def folds(self) -> Ints:
@@ -80,10 +87,10 @@ class HeldOut:
         return folds
 
     def grid(self) -> Array:
-        """Penalties from where they outweigh the data down, a factor of 10 apart."""
+        """A few penalties, from where they outweigh the data down over seven decades."""
         bend = self.case.loss.max_curvature or 1.0
         largest = bend * float(np.sum(self.case.moments.deviation**2)) or 1.0
-        return largest * np.logspace(0.0, -7.0, 8)
+        return largest * np.logspace(0.0, -7.0, 6)
 
     def losses(self, l2s: Array) -> list[Array]:
         """Loss of each sampled row at each penalty; from large to small, each from the last."""
@@ -97,20 +104,24 @@ class HeldOut:
         """Loss of each sampled row at the same penalty, with features of deviation 1."""
         return self._along(self._scaled(self.case.sample_source.X), [self.case.l2])[0]
 
+    def worth(self, loss: float) -> bool:
+        """Whether so much loss is worth saving."""
+        return loss > WORTH * self.nothing
+
     def gain(self, own: Array, other: Array) -> Gain:
         """One beside the other, by weighted means over the rows."""
         difference = own - other
         error = float(np.std(difference)) / np.sqrt(len(difference))
         mean, mean_of_other = (float(np.average(e, weights=self.weight)) for e in (own, other))
-        return Gain(mean, mean_of_other, float(error), self._nothing)
+        return Gain(mean, mean_of_other, float(error), self.nothing)
 
     @cached_property
-    def _nothing(self) -> float:
+    def nothing(self) -> float:
         """Loss of the best model without features."""
         blank = np.zeros((len(self.y), 1))
         source = ArraySource(blank, self.y, self.objective.source.classes, self.weight)
         objective = replace(self.objective, source=source, penalty=L2(1.0))
-        W = minimize(objective, choose(objective), stop=QUICK).weights
+        W = minimize(objective, choose(objective), stop=self._stop).weights
         return objective.value(W)[0]
 
     def _along(self, rows: Rows, l2s: list[float]) -> list[Array]:
@@ -123,7 +134,7 @@ class HeldOut:
             W = np.zeros(self.objective.shape)
             for l2, found in zip(l2s, losses, strict=True):
                 here = replace(self.objective, source=source, penalty=L2(l2))
-                W = minimize(here, choose(here), stop=QUICK, start=W).weights
+                W = minimize(here, choose(here), stop=self._stop, start=W).weights
                 found[out] = here.loss.value(self.y, scores(rows, W))[out]
         return losses
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..estimators import LinearClassifier
-from ..losses import PerceptronLoss
 from .case import Case
 from .held_out import Gain
 from .report import Finding
 
 DOMINANT = 0.8  # share of the rows
 NO_BETTER = 0.25  # share of the other rows that may be right beside the dominant class
-SMALLER = np.logspace(-4.0, -1.0, 4)
+SMALLER = np.array([1e-1, 1e-2, 1e-4])  # shares of the penalty that are tried
 
 
 def dominant_class(case: Case) -> Finding | None:
@@ -43,13 +42,12 @@ def dominant_class(case: Case) -> Finding | None:
 
 def _can_judge(case: Case) -> bool:
     """Whether the penalty was given, and held-out rows can judge it."""
-    perceptron = isinstance(case.clf.trace_.loss, PerceptronLoss) if not case.kernel else True
-    return isinstance(case.clf, LinearClassifier) and not perceptron and case.held_out.possible
+    return isinstance(case.clf, LinearClassifier) and case.held_out.possible
 
 
 def penalty_too_large(case: Case) -> Finding | None:
     """The weights are shrunk until little is left of what the data says."""
-    if case.l2 == 0.0 or not _can_judge(case):
+    if case.l2 == 0.0 or not _can_judge(case) or not case.held_out.worth(case.clf.objective_):
         return None
     tried = case.l2 * SMALLER
     own, *others = case.held_out.losses(np.append(case.l2, tried))
@@ -72,9 +70,10 @@ def penalty_too_small(case: Case) -> Finding | None:
     l2 = case.l2 / share
     grid = case.held_out.grid()
     tried = grid[grid > 2.0 * l2]
-    if not len(tried):
+    (own,) = case.held_out.losses(np.array([l2]))
+    if not len(tried) or not case.held_out.worth(float(own.mean())):
         return None
-    own, *others = case.held_out.losses(np.append(l2, tried))
+    others = case.held_out.losses(tried)
     best = int(np.argmin([other.mean() for other in others]))
     gain = case.held_out.gain(own, others[best])
     if not gain.clear:

@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..losses import Columns, Logistic, PerceptronLoss, Softmax, TanhSquared
+from ..losses import (
+    Columns,
+    JointPerceptron,
+    Logistic,
+    PerceptronLoss,
+    Softmax,
+    TanhSquared,
+)
 from ..losses.joint import signs
 from ..schedules import Constant
 from ..solvers import GradientDescent, Rosenblatt
@@ -142,9 +149,9 @@ def sorted_rows(case: Case) -> Finding | None:
     if not fixed or case.n < 20 or changes > SORTED * expected or not _suspect(case):
         return None
     text = (
-        f"The rows are sorted by class and visited as they stand: the class changes "
-        f"{changes} times from one row to the next, where a random order has about "
-        f"{expected:.0f} changes, so that each pass ends biased to the classes that come last."
+        f"The rows are sorted by class and visited as they stand: from row to row there are "
+        f"{plural(changes, 'change')} of class, in a random order about {expected:.0f}, so that "
+        "each pass ends biased to the classes that come last."
     )
     evidence = {"changes": changes, "changes_in_random_order": expected, "shuffle": False,
                 "stop": case.clf.stop_, "accuracy": case.accuracy}  # fmt: skip
@@ -193,9 +200,9 @@ def tanh_stuck(case: Case) -> Finding | None:
 
 
 def _is_perceptron(case: Case) -> bool:
-    """A perceptron without penalty: it ends only when it separates."""
-    rule = not case.minimises or isinstance(case.clf.trace_.loss, PerceptronLoss)
-    return rule and case.l2 == 0.0
+    """A whole run of a perceptron without penalty: it ends only when it separates."""
+    rule = isinstance(case.loss, (PerceptronLoss, JointPerceptron))
+    return rule and case.l2 == 0.0 and not case.streams
 
 
 def not_separable(case: Case) -> Finding | None:
@@ -233,7 +240,7 @@ def stopped_early(case: Case) -> Finding | None:
         text = f"The run ended after {plural(case.clf.n_iter_, 'pass')} because {why}."
         evidence = {"stop": stop, "passes": int(case.clf.n_iter_)}
         return Finding("stopped early", text, evidence, remedy, UNFINISHED)
-    if stop not in ("max_iter", "no progress"):
+    if stop not in ("max_iter", "no progress") or case.streams:
         return None
     if _is_perceptron(case):
         return _perceptron_stopped(case)
@@ -248,13 +255,15 @@ def _unfinished(case: Case) -> Finding | None:
     fell = float(recent[0] - recent[-1]) / max(abs(float(recent[-1])), 1e-300)
     if (left if left is not None else abs(fell)) <= TINY:
         return None
-    known = "" if left is None else (
-        f"; {'at most' if case.gap is not None else 'at least'} {left:.2g} of it can still be saved"
-    )  # fmt: skip
+    way = f"still falling, by {fell:.2g} of itself" if fell > 0.0 else "going up and down"
     text = (
         f"The run stopped at max_iter={clf.max_iter} with the objective {clf.objective_:.4g} "
-        f"still falling, by {fell:.2g} of itself in the last {plural(len(recent), 'pass')}{known}."
+        f"{way} in the last {plural(len(recent), 'pass')}"
     )
+    if left is not None:
+        at = "at most" if case.gap is not None else "at least"
+        text += f"; {at} {left:.2g} of it can still be saved"
+    text += "."
     evidence = {
         "stop": clf.stop_, "passes": int(clf.n_iter_), "objective": float(clf.objective_),
         "fell_lately": fell, "gap": case.gap, "share_left": left,
@@ -270,9 +279,9 @@ def _unfinished(case: Case) -> Finding | None:
 def _perceptron_stopped(case: Case) -> Finding | None:
     """It may come to rest, but was not given the passes."""
     clf = case.clf
-    if case.verdict not in ("separable", None):
+    if not case.mistakes.any() or case.verdict not in ("separable", None):
         return None
-    bound = case.mistake_bound if case.mistakes.any() else None
+    bound = case.mistake_bound
     online = isinstance(case.solver, Rosenblatt)
     # A pass before the last has a mistake at least, so there are no more passes than mistakes.
     sure = bound is not None and online and bound < SURE
