@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 
@@ -42,3 +43,25 @@ def test_the_lines_of_the_readme_work_when_pasted(capsys):
     out = capsys.readouterr().out
     for told in ("0.0953326", "tol Newton()", "[[3. 2.]] [-4.] 9 no mistakes", "'oscillating'"):
         assert told in out
+
+
+DIAGNOSE = (HERE.parent / "docs" / "diagnose.md").read_text()
+
+
+def test_the_page_on_diagnose_runs():
+    names: dict[str, object] = {}
+    flags = doctest.ELLIPSIS
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", DIAGNOSE, re.S)):
+        test = doctest.DocTestParser().get_doctest(code, names, f"block {number}", None, None)
+        result = doctest.DocTestRunner(optionflags=flags).run(test, clear_globs=False)
+        names = test.globs
+        assert result.attempted
+        assert not result.failed
+
+
+def test_the_page_on_diagnose_has_every_cause_and_no_other():
+    from test_diagnose import FIRST
+
+    listed = re.findall(r"^\| `([\w/ ]+)` \|", DIAGNOSE, re.M)
+    assert set(listed) == {cause for cause, _ in FIRST}
+    assert len(listed) == len(separatrix.diagnose.__globals__["CAUSES"])

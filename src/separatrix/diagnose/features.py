@@ -155,7 +155,7 @@ def _dropping(case: Case, at: Ints) -> str:
 
 def duplicates(case: Case) -> Finding | None:
     """Features that are others again, up to scale and shift."""
-    if case.kernel or case.n < FEWEST_ROWS:
+    if case.kernel or case.n < FEWEST_ROWS or case.source.n_features < 2:
         return None
     allowed = EQUAL32 if _dtype(case) == np.float32 else EQUAL
     compared = [(a, b, _difference(case, a, b)) for a, b in _candidates(case)]
@@ -190,8 +190,9 @@ def _candidates(case: Case) -> list[tuple[int, int]]:
     total, squares = np.zeros(d), np.zeros(d)
     shift = None if isinstance(rows, CsrRows) else layout.dense(layout.part(rows, 0, 1))[0]
     loops.moments(rows, None, shift, total, squares)
-    variance = squares / n - (total / n) ** 2
-    varies = np.flatnonzero(variance > 1e-12 * squares / n)
+    with np.errstate(over="ignore", invalid="ignore"):  # squares of huge values: not compared
+        variance = squares / n - (total / n) ** 2
+    varies = np.flatnonzero(np.isfinite(variance) & (variance > 1e-12 * squares / n))
     products = np.zeros((2, d + 1))
     loops.combine(rows, draws, products)
     hashes = products[:, varies] / np.sqrt(n * variance[varies])

@@ -26,7 +26,7 @@ FOLDS = 3
 QUICK = Stop(max_iter=100, tol=1e-4)
 ROUGH = Stop(max_iter=30, tol=1e-3)  # for losses with a kink, which may go row by row
 CLEARLY = 0.1  # of its own loss that another fit must save to be called better
-WORTH = 0.03  # and of the loss of a model without features
+WORTH = 0.05  # and of the loss of a model without features
 ERRORS = 2.0  # and in standard errors
 
 
