@@ -477,6 +477,27 @@ def healthy():
     return LinearClassifier(l2=1e-2).fit(X, y), X, y
 
 
+def test_a_long_line_is_cut_where_it_is_shown():
+    X, y = overlapping(60, 3)
+    X = np.column_stack([X, np.zeros((60, 200))])
+    clf = LinearClassifier(l2=1e-2).fit(X, y)
+    diagnosis = diagnose(clf, X, y)
+    assert len(diagnosis.findings[0].remedy) > 900
+    assert " ... " in str(diagnosis)
+    assert len(str(diagnosis)) < 600
+    assert diagnose(*mended(diagnosis.findings[0].remedy, clf, X, y))
+
+
+def test_an_objective_that_overflowed():
+    X, y = overlapping(200, 3)
+    solver = GradientDescent(learning_rate=10.0)
+    clf = LinearClassifier("squared", solver=solver, max_iter=140, tol=None)
+    assert not np.isfinite(fitted(clf, X, y).objective_)
+    first = diagnose(clf, X, y).findings[0]
+    assert first.cause == "step above 2/L"
+    assert first.evidence["rises"] > 50
+
+
 def test_html_is_escaped():
     finding = separatrix.Finding("<b>", "a < b", {"<i>": "<u>"}, "X[X < 0]")
     html = Diagnosis((finding,), {})._repr_html_()

@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
+from test_diagnose import FIRST
 
 import separatrix
+from separatrix.diagnose import CAUSES
 
 HERE = Path(__file__).parent
 ROWS = [
@@ -49,19 +51,16 @@ DIAGNOSE = (HERE.parent / "docs" / "diagnose.md").read_text()
 
 
 def test_the_page_on_diagnose_runs():
-    names: dict[str, object] = {}
-    flags = doctest.ELLIPSIS
+    names = {}
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", DIAGNOSE, re.S)):
         test = doctest.DocTestParser().get_doctest(code, names, f"block {number}", None, None)
-        result = doctest.DocTestRunner(optionflags=flags).run(test, clear_globs=False)
+        result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, clear_globs=False)
         names = test.globs
         assert result.attempted
         assert not result.failed
 
 
 def test_the_page_on_diagnose_has_every_cause_and_no_other():
-    from test_diagnose import FIRST
-
     listed = re.findall(r"^\| `([\w/ ]+)` \|", DIAGNOSE, re.M)
     assert set(listed) == {cause for cause, _ in FIRST}
-    assert len(listed) == len(separatrix.diagnose.__globals__["CAUSES"])
+    assert len(listed) == len(CAUSES)

@@ -241,7 +241,7 @@ class Case:
         A function whose slope changes by L at most per unit length falls by ``|g|^2 / 2L`` or
         more along its gradient g.
         """
-        if not self.minimises or self.clf.objective_ <= 0.0:
+        if not self.minimises or not 0.0 < self.clf.objective_ < np.inf:
             return None
         if self.gap is not None:
             return self.gap / float(self.clf.objective_)
@@ -297,7 +297,7 @@ def open_case(estimator: Any, X: Any, y: Any) -> Case:
         )
     labels = check_labels(y)
     check_consistent_length(rows.indptr[1:] if isinstance(rows, CsrRows) else rows, labels)
-    if unknown := sorted(set(np.unique(labels).tolist()) - set(clf.classes_.tolist())):
+    if unknown := sorted(set(np.unique(labels).tolist()) - set(clf.classes_.tolist()), key=str):
         raise ValueError(
             f"y has the labels {unknown!r}, which the fit did not know; it knew "
             f"{clf.classes_.tolist()!r}: pass the data of the fit"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import layout, loops
 from ..layout import CsrRows
-from ..typing import AnyArray, Array, Ints
+from ..typing import Array, Ints
 from .case import Case, matrix
 from .held_out import SEED
 from .report import Finding, plural
@@ -19,6 +20,7 @@ UNFINISHED = 0.95  # worse than the early stop that it causes
 ROUGHLY = 1e-5  # how near the hashes of duplicates are
 EQUAL, EQUAL32 = 1e-8, 1e-4  # and the columns themselves, in deviations
 NAMED = 5  # features that a sentence names
+FEWEST_PAIRS, VALUES_COMPARED = 10, 50_000_000  # what a check of duplicates may cost
 FEWEST_ROWS = 5  # with fewer, columns are multiples of each other by accident
 
 
@@ -126,9 +128,9 @@ def constant(case: Case) -> Finding | None:
     at = np.flatnonzero(deviation == 0.0)
     if not case.objective.intercept:
         at = at[mean[at] == 0.0]  # another constant takes the place of the bias
-    if len(at) and not case.sparse:
-        columns = _columns(case, at)
-        at = at[np.all(columns == columns[0], axis=0)]
+    X = case.source.X
+    if not isinstance(X, CsrRows):
+        at = np.array([j for j in at if np.all(X[:, j] == X[0, j])], dtype=np.int64)
     if not len(at):
         return None
     text = (
@@ -158,7 +160,9 @@ def duplicates(case: Case) -> Finding | None:
     if case.kernel or case.n < FEWEST_ROWS or case.source.n_features < 2:
         return None
     allowed = EQUAL32 if _dtype(case) == np.float32 else EQUAL
-    compared = [(a, b, _difference(case, a, b)) for a, b in _candidates(case)]
+    most = max(FEWEST_PAIRS, VALUES_COMPARED // case.n)
+    columns = _columns(case)
+    compared = [(a, b, _difference(columns(a), columns(b))) for a, b in _candidates(case)[:most]]
     pairs = [(a, b) for a, b, difference in compared if difference <= allowed]
     if not pairs:
         return None
@@ -203,21 +207,18 @@ def _candidates(case: Case) -> list[tuple[int, int]]:
     return sorted((int(g.min()), int(j)) for g in groups for j in g if j != g.min())
 
 
-def _difference(case: Case, a: int, b: int) -> float:
-    """Largest difference of two features in all rows, both with mean 0 and deviation 1."""
-    columns = _columns(case, np.array([a, b])).astype(np.float64)
-    columns -= columns.mean(axis=0)
-    deviation = columns.std(axis=0)
-    if not np.all(deviation > 0.0):
+def _difference(one: Array, other: Array) -> float:
+    """Largest difference of two features in any row, both with mean 0 and deviation 1."""
+    if not (one.std() > 0.0 and other.std() > 0.0):
         return float("inf")
-    columns /= deviation
-    sign = np.sign(columns[:, 0] @ columns[:, 1])
-    return float(np.abs(columns[:, 0] - sign * columns[:, 1]).max())
+    one, other = ((x - x.mean()) / x.std() for x in (one, other))
+    return float(np.abs(one - np.sign(one @ other) * other).max())
 
 
-def _columns(case: Case, at: Ints) -> AnyArray:
-    """Some columns of all rows."""
-    if not isinstance(case.source.X, CsrRows):
-        return case.source.X[:, at]
-    found: Array = matrix(case.source.X)[:, at].toarray()
-    return found
+def _columns(case: Case) -> Callable[[int], Array]:
+    """A function that gives a column of all rows in float64."""
+    X = case.source.X
+    if not isinstance(X, CsrRows):
+        return lambda j: X[:, j].astype(np.float64)
+    by_column = matrix(X).tocsc()
+    return lambda j: by_column[:, [j]].toarray()[:, 0].astype(np.float64)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
+LONG = 300  # letters
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -50,7 +52,7 @@ class Diagnosis:
         if self.healthy:
             return f"Nothing wrong found: {self._ending()}."
         return "\n".join(
-            f"{number}. {finding.sentence}\n   {finding.remedy}"
+            f"{number}. {finding.sentence}\n   {_cut(finding.remedy)}"
             for number, finding in enumerate(self.findings, 1)
         )
 
@@ -68,7 +70,7 @@ class Diagnosis:
         if self.healthy:
             return f"<p>{escape(str(self))}</p>"
         items = "".join(
-            f"<li><p>{escape(finding.sentence)}</p><pre>{escape(finding.remedy)}</pre>"
+            f"<li><p>{escape(finding.sentence)}</p><pre>{escape(_cut(finding.remedy))}</pre>"
             f"<details><summary>{escape(finding.cause)}: evidence</summary>"
             f"{_table(finding.evidence)}</details></li>"
             for finding in self.findings
@@ -90,6 +92,11 @@ def _table(evidence: dict[str, Any]) -> str:
         for name, value in evidence.items()
     )
     return f"<table>{rows}</table>"
+
+
+def _cut(line: str) -> str:
+    """A line to look at: long lists of columns are left to ``remedy``."""
+    return line if len(line) <= LONG else f"{line[: LONG // 2]} ... {line[-LONG // 4 :]}"
 
 
 def _short(value: Any) -> str:

@@ -52,7 +52,7 @@ def step_too_long(case: Case) -> Finding | None:
     assert isinstance(solver, GradientDescent)
     limit = 2.0 / _curvature(case, bend, solver.batch_size)
     values: Array = case.clf.history_["objective"]
-    rises = int(np.sum(np.diff(values) > 0.0))
+    rises = int(np.sum(values[1:] > values[:-1]))
     shown = case.clf.stop_ == "cycle" or rises > RISES * len(values) or values[-1] > values[0]
     if step <= limit or not shown:
         return None
@@ -251,9 +251,10 @@ def _unfinished(case: Case) -> Finding | None:
     """The objective was still falling."""
     clf, left = case.clf, case.unfinished
     values: Array = clf.history_["objective"]
-    recent = values[-min(10, len(values)) :]
-    fell = float(recent[0] - recent[-1]) / max(abs(float(recent[-1])), 1e-300)
-    if (left if left is not None else abs(fell)) <= TINY:
+    recent = values[-10:].tolist()
+    fell = (recent[0] - recent[-1]) / max(abs(recent[-1]), 1e-300)
+    fell = fell if np.isfinite(fell) else 0.0
+    if np.isfinite(clf.objective_) and (abs(fell) if left is None else left) <= TINY:
         return None
     way = f"still falling, by {fell:.2g} of itself" if fell > 0.0 else "going up and down"
     text = (
