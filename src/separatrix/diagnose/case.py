@@ -99,8 +99,9 @@ class Case:
             return f"clf.set_params({self.model.steps[-1][0]}={classifier}).fit(X, y)"
         return f"clf = {classifier}.fit(X, y)"
 
-    def before(self, step: str) -> str:
-        """The line that puts another step right before the classifier."""
+    def scaling(self) -> str:
+        """The line that gives the features one scale, right before the classifier."""
+        step = "StandardScaler(with_mean=False)" if self.sparse else "StandardScaler()"
         inner = f"*clf[:-1], {step}, clf[-1]" if self.piped else f"{step}, clf"
         return f"clf = make_pipeline({inner}).fit(X, y)"
 

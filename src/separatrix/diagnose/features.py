@@ -93,8 +93,7 @@ def different_scales(case: Case) -> Finding | None:
         f"{size[large]:.2g} and {case.name(small)} varies by {deviation[small]:.2g}, a ratio of "
         f"{ratio:.2g}; {evidence['effect']}."
     )
-    step = "StandardScaler(with_mean=False)" if case.sparse else "StandardScaler()"
-    return Finding("different scales", text, evidence, case.before(step), harm)
+    return Finding("different scales", text, evidence, case.scaling(), harm)
 
 
 def _harm_of_scales(case: Case, evidence: dict[str, Any]) -> float | None:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 SEED = 0
 FOLDS = 3
-QUICK = Stop(max_iter=100, tol=1e-4)
-ROUGH = Stop(max_iter=30, tol=1e-3)  # for losses with a kink, which may go row by row
+QUICK = Stop(max_iter=100, tol=1e-4, prove=False)
+ROUGH = Stop(max_iter=30, tol=1e-3, prove=False)  # for losses with a kink, which may go row by row
 CLEARLY = 0.1  # of its own loss that another fit must save to be called better
 WORTH = 0.05  # and of the loss of a model without features
 ERRORS = 2.0  # and in standard errors

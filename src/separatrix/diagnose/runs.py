@@ -244,37 +244,47 @@ def stopped_early(case: Case) -> Finding | None:
         return None
     if _is_perceptron(case):
         return _perceptron_stopped(case)
-    return _unfinished(case) if case.minimises and stop == "max_iter" else None
+    return _unfinished(case) if case.minimises else None
 
 
 def _unfinished(case: Case) -> Finding | None:
-    """The objective was still falling."""
+    """The objective was still falling, or the solver could not bring it down."""
     clf, left = case.clf, case.unfinished
-    values: Array = clf.history_["objective"]
-    recent = values[-10:].tolist()
+    recent = clf.history_["objective"][-10:].tolist()
     fell = (recent[0] - recent[-1]) / max(abs(recent[-1]), 1e-300)
     fell = fell if np.isfinite(fell) else 0.0
     if np.isfinite(clf.objective_) and (abs(fell) if left is None else left) <= TINY:
         return None
     way = f"still falling, by {fell:.2g} of itself" if fell > 0.0 else "going up and down"
+    end = f"stopped at max_iter={clf.max_iter}"
+    if clf.stop_ == "no progress":
+        end = f"got no further with {type(case.solver).__name__}"
     text = (
-        f"The run stopped at max_iter={clf.max_iter} with the objective {clf.objective_:.4g} "
-        f"{way} in the last {plural(len(recent), 'pass')}"
+        f"The run {end}, with the objective {clf.objective_:.4g} {way} in the last "
+        f"{plural(len(recent), 'pass')}"
     )
     if left is not None:
         at = "at most" if case.gap is not None else "at least"
         text += f"; {at} {left:.2g} of it can still be saved"
-    text += "."
     evidence = {
         "stop": clf.stop_, "passes": int(clf.n_iter_), "objective": float(clf.objective_),
         "fell_lately": fell, "gap": case.gap, "share_left": left,
     }  # fmt: skip
-    # Plain descent is slow on smooth losses, where others are there in a few steps.
-    slow = isinstance(clf.solver, GradientDescent) and case.loss.smooth
-    more = max(1000, clf.max_iter) if slow else 10 * int(clf.max_iter)
-    remedy = case.setting(**({"solver": "auto"} if slow else {}), max_iter=more)
     harm = min(UNFINISHED, left if left is not None else max(abs(fell), TINY))
-    return Finding("stopped early", text, evidence, remedy, harm)
+    return Finding("stopped early", f"{text}.", evidence, _to_the_end(case), harm)
+
+
+def _to_the_end(case: Case) -> str:
+    """The line that lets the objective come down."""
+    clf = case.clf
+    # Plain descent is slow on smooth losses, where others are there in a few steps.
+    if isinstance(clf.solver, GradientDescent) and case.loss.smooth:
+        return case.setting(solver="auto", max_iter=max(1000, int(clf.max_iter)))
+    if clf.stop_ == "max_iter":
+        return case.setting(max_iter=10 * int(clf.max_iter))
+    if isinstance(clf.solver, str):
+        return case.scaling()
+    return case.setting(solver="auto")
 
 
 def _perceptron_stopped(case: Case) -> Finding | None:
