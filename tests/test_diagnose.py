@@ -24,6 +24,7 @@ from separatrix import (
     Perceptron,
     diagnose,
 )
+from separatrix.diagnose.case import open_case
 
 
 def clouds(n=200, d=3, seed=0, far=4.0, k=2):
@@ -400,6 +401,38 @@ def test_large_data_is_sampled_and_says_so():
     assert penalty.evidence["rows_in_sample"] == diagnosis.facts["rows_in_sample"]
     assert diagnose(clf, X, y).to_dict() == diagnosis.to_dict()  # the same rows each time
     assert diagnose(LinearClassifier(l2=1e-7).fit(X[:, :1], y), X[:, :1], y)
+
+
+def test_a_rare_feature_that_the_sample_misses_still_separates():
+    X, y = overlapping(4000, 2)
+    unseen = np.setdiff1d(np.arange(4000), open_case(*sampled(X, y)).sample)
+    rare = np.zeros(4000)
+    rare[unseen[y[unseen] > 0][:5]] = 1.0
+    X = np.column_stack([X, rare])
+    clf = fitted(LinearClassifier(l2=0.0), X, y)
+    first = diagnose(clf, X, y).findings[0]
+    assert first.cause == "separable without penalty"
+    assert first.evidence["verdict"] == "quasi-separable"
+    perceptron = Perceptron(5, random_state=0).fit(X, y)
+    first = diagnose(perceptron, X, y).findings[0]
+    assert first.cause == "not separable"
+    assert first.evidence["rows_looked_at"] < 4000
+    assert "A sample of" in first.sentence
+
+
+def sampled(X, y):
+    return LinearClassifier(l2=1e-2).fit(X, y), X, y
+
+
+def test_without_a_bias_separability_is_not_claimed():
+    X, y = clouds(200, 2)
+    X += 100.0  # far from 0, so that no plane through it separates
+    clf = fitted(LinearClassifier(l2=0.0, fit_intercept=False), X, y)
+    causes = [finding.cause for finding in diagnose(clf, X, y).findings]
+    assert "separable without penalty" not in causes
+    perceptron = Perceptron(fit_intercept=False, random_state=0).fit(X, y)
+    early = [f for f in diagnose(perceptron, X, y).findings if f.cause == "stopped early"]
+    assert all(finding.evidence["separable"] is None for finding in early)
 
 
 def test_one_row_of_a_class_one_feature_and_odd_arrays():

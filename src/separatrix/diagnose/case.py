@@ -204,35 +204,65 @@ class Case:
         return float(np.nansum(self.recalls * self.shares))
 
     @cached_property
-    def verdict(self) -> str | None:
-        """Whether the data is separable, as far as it can be told; None if it cannot.
+    def separable(self) -> bool | None:
+        """Whether some weights get every row strictly right; None if that cannot be told.
 
-        Rows without a mistake are separated by the fit itself, and rows overlap if some of them
-        do; only between the two must all be looked at.
+        The fit itself shows it if it makes no mistake, and some rows disprove it for all; only
+        between the two must all be looked at.
         """
         if not self.mistakes.any():
-            return "separable"
+            return True
         if self.kernel:
             return None
-        found = self._certificate.verdict
+        if self.sampled and self._of_sample.verdict != "separable":
+            return False
+        with_bias = self._of_all.verdict == "separable"
+        return with_bias if self.objective.intercept or not with_bias else None
+
+    @cached_property
+    def verdict(self) -> str | None:
+        """As ``separability`` puts it; None if it cannot be told."""
+        if self.separable or self.kernel:
+            return "separable" if self.separable else None
+        if self.sampled and self._of_sample.verdict == "overlapping" and self._sample_spans:
+            return "overlapping"
+        found = self._of_all.verdict
         # With a bias it can be separated; what holds without one is not known.
         return found if self.objective.intercept or found == "overlapping" else None
 
+    @property
+    def disproof(self) -> tuple[str, int]:
+        """What the rows that were looked at are, and how many they were, if not separable."""
+        if self._of_sample.verdict != "separable":
+            return self._of_sample.verdict, len(self.sample)
+        return self._of_all.verdict, self.n
+
     @cached_property
-    def _certificate(self) -> Separability:
-        of_some = separability(matrix(self.sample_source.X), self.labels[self.sample])
-        if of_some.verdict == "overlapping" or not self.sampled:
-            return of_some
-        return separability(matrix(self.source.X), self.labels)
+    def _of_sample(self) -> Separability:
+        return separability(matrix(self.sample_source.X), self.labels[self.sample])
+
+    @cached_property
+    def _of_all(self) -> Separability:
+        return separability(matrix(self.source.X), self.labels) if self.sampled else self._of_sample
+
+    @property
+    def _sample_spans(self) -> bool:
+        """Whether no weights but 0 are 0 on the whole sample, and so could separate the rest."""
+        rows = self.sample_source.X
+        n, d = layout.shape(rows)
+        if d >= n:
+            return False
+        x = np.ones((n, d + 1))
+        x[:, :-1] = layout.dense(rows)
+        size = np.abs(x).max(axis=0)
+        return bool(size.min() > 0.0 and np.linalg.matrix_rank(x / size) == d + 1)
 
     @property
     def mistake_bound(self) -> float | None:
         """The most mistakes that the online perceptron can make, where few rows tell it."""
-        if self.kernel or self.sampled or not self.objective.intercept:
+        if self.kernel or self.sampled or not self.objective.intercept or not self.separable:
             return None
-        if self._certificate.verdict != "separable":
-            return None
-        bound = self._certificate.mistake_bound
+        bound = self._of_all.mistake_bound
         return None if bound is None else float(bound)
 
     @cached_property

@@ -110,20 +110,20 @@ def cycling(case: Case) -> Finding | None:
     clf = case.clf
     if clf.stop_ != "cycle":
         return None
-    verdict = None if case.minimises else case.verdict
+    impossible = not case.minimises and case.separable is False
     if case.minimises:
         remedy = case.setting(solver="auto")
-    elif case.kernel or verdict == "separable":
-        remedy = case.setting(shuffle=True)
-    else:
+    elif impossible:
         remedy = case.replacing(_linear_classifier(case))
-    why = f", and the data is {verdict}" if verdict else ""
+    else:
+        remedy = case.setting(shuffle=True)
+    why = ", and the data is not separable" if impossible else ""
     text = (
         f"The run goes in circles: after {plural(clf.n_iter_, 'pass')} it was back at "
         f"{'scores' if case.kernel else 'weights'} it had before{why}; with this order and step "
         "it would go on so for ever."
     )
-    evidence = {"stop": "cycle", "passes": int(clf.n_iter_), "verdict": verdict,
+    evidence = {"stop": "cycle", "passes": int(clf.n_iter_), "separable": not impossible,
                 "mistakes": int(case.mistakes.sum())}  # fmt: skip
     return Finding("cycling", text, evidence, remedy)
 
@@ -210,18 +210,19 @@ def not_separable(case: Case) -> Finding | None:
     clf = case.clf
     if not _is_perceptron(case) or clf.stop_ in ("no mistakes", "cycle"):
         return None
-    if case.verdict not in ("overlapping", "quasi-separable"):
+    if case.separable is not False:
         return None
     wrong = int(case.mistakes.sum())
+    verdict, looked = case.disproof
+    who = "The data is" if looked == case.n else f"A sample of {looked} rows is already"
     text = (
-        f"The data is {case.verdict}: no weights get every row strictly right, so the perceptron "
-        f"never comes to rest; it stopped with {clf.stop_!r} after {plural(clf.n_iter_, 'pass')}, "
-        f"and {wrong} of {case.n} rows are wrong."
+        f"{who} {verdict}: no weights get every row strictly right, so the perceptron never comes "
+        f"to rest; it stopped with {clf.stop_!r} after {plural(clf.n_iter_, 'pass')}, and {wrong} "
+        f"of {case.n} rows are wrong."
     )
     evidence = {
-        "verdict": case.verdict, "stop": clf.stop_, "passes": int(clf.n_iter_),
-        "mistakes": wrong, "accuracy": case.accuracy,
-        "rows_looked_at": len(case.sample) if case.verdict == "overlapping" else case.n,
+        "verdict": verdict, "rows_looked_at": looked, "stop": clf.stop_,
+        "passes": int(clf.n_iter_), "mistakes": wrong, "accuracy": case.accuracy,
     }  # fmt: skip
     return Finding("not separable", text, evidence, case.replacing(_linear_classifier(case)))
 
@@ -290,7 +291,7 @@ def _to_the_end(case: Case) -> str:
 def _perceptron_stopped(case: Case) -> Finding | None:
     """It may come to rest, but was not given the passes."""
     clf = case.clf
-    if not case.mistakes.any() or case.verdict not in ("separable", None):
+    if not case.mistakes.any() or case.separable is False:
         return None
     bound = case.mistake_bound
     online = isinstance(case.solver, Rosenblatt)
@@ -298,7 +299,7 @@ def _perceptron_stopped(case: Case) -> Finding | None:
     sure = bound is not None and online and bound < SURE
     most = int(np.ceil(bound or 0.0)) + 1 if sure else 10 * int(clf.max_iter)
     rule = f"max_iter={clf.max_iter}" if clf.stop_ == "max_iter" else f"patience={clf.patience}"
-    can = "is separable" if case.verdict else "may be separable"
+    can = "is separable" if case.separable else "may be separable"
     promise = f"; it makes at most {bound:.4g} mistakes in all" if bound is not None else ""
     text = (
         f"The perceptron was stopped by {rule} after {plural(clf.n_iter_, 'pass')} with "
@@ -306,7 +307,7 @@ def _perceptron_stopped(case: Case) -> Finding | None:
     )
     evidence = {
         "stop": clf.stop_, "passes": int(clf.n_iter_), "mistakes": int(case.mistakes.sum()),
-        "verdict": case.verdict, "mistake_bound": bound, "accuracy": case.accuracy,
+        "separable": case.separable, "mistake_bound": bound, "accuracy": case.accuracy,
     }  # fmt: skip
     patient = {} if case.minimises else {"patience": None}
     remedy = case.setting(max_iter=max(most, int(clf.max_iter)), **patient)
