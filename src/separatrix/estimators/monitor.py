@@ -90,6 +90,11 @@ def watch(perceptron: Perceptron, objective: Objective, W: Array) -> Watch:
             f"monitor says that the data is {theory.verdict}: only on separable data are the "
             "mistakes bounded; set monitor=None"
         )
+    if not theory.margin:
+        raise ValueError(
+            "monitor knows no margin: it is too small for floating point, and so the bound too "
+            "large; set monitor=None, or scale the features first"
+        )
     batch = perceptron.update == "batch"
     _check_settings(perceptron, objective)
     step = _constant_step(perceptron)
