@@ -182,7 +182,7 @@ def _check_rows(theory: Separability, objective: Objective) -> None:
 
 def _weights(theory: Separability) -> Array:
     coef = np.atleast_2d(np.asarray(theory.coef, dtype=np.float64))
-    return np.column_stack([coef, np.ravel(theory.intercept)])
+    return np.column_stack([coef, np.asarray(theory.intercept, dtype=np.float64)])
 
 
 def _radius(source: ArraySource) -> float:
