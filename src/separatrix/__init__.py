@@ -9,6 +9,7 @@ from importlib.metadata import version as _version
 from . import datasets, features, losses, schedules
 from .config import show_config
 from .data import ArraySource, Block, Source
+from .diagnose import Diagnosis, Finding, diagnose
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from .loop import Info, Stop
 from .losses import Loss, MarginLoss, get_loss
@@ -40,7 +41,9 @@ __all__ = [
     "Block",
     "Constant",
     "Descent",
+    "Diagnosis",
     "DualAscent",
+    "Finding",
     "GradientDescent",
     "Info",
     "InverseScaling",
@@ -64,6 +67,7 @@ __all__ = [
     "Stop",
     "Trace",
     "datasets",
+    "diagnose",
     "features",
     "get_loss",
     "gradient_descent",

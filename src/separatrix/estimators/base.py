@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data import ArraySource
 from ..data.arrays import scores
 from ..data.intake import check_classes, check_labels, check_rows, labelled_source
-from ..loop import Stop
+from ..loop import Callback, Stop
 from ..losses import Loss
 from ..minimize import Result, minimize
 from ..objective import Objective
@@ -34,6 +34,8 @@ class Plan:
     l2: float
     stop: Stop
     keep: str
+    watchers: tuple[Callback, ...] = ()
+    """Called after every pass, before the user's own callbacks."""
 
     def kept_by(self, solver: Solver) -> Plan:
         """A solver that averages is asked for its average."""
@@ -240,8 +242,9 @@ class LinearModel(ClassifierMixin, BaseEstimator):
             source.classes, W, seed, n, source.weight_sum, state,
         )  # fmt: skip
         result = minimize(
-            objective, solver, stop=plan.stop, callbacks=self.callbacks, seed=seed, start=W,
-            state=state, keep=plan.keep, trace=self.trace_, progress=progress_line(self.verbose),
+            objective, solver, stop=plan.stop, callbacks=(*plan.watchers, *self.callbacks),
+            seed=seed, start=W, state=state, keep=plan.keep, trace=self.trace_,
+            progress=progress_line(self.verbose),
         )  # fmt: skip
         self.classes_ = source.classes
         self.coef_, self.intercept_ = result.weights[:, :-1].copy(), result.weights[:, -1].copy()
@@ -303,8 +306,8 @@ class LinearModel(ClassifierMixin, BaseEstimator):
 
 
 def _longer(before: dict[str, AnyArray], after: dict[str, AnyArray]) -> dict[str, AnyArray]:
-    """A history continued: passes and seconds count on."""
+    """A history continued: passes and seconds count on; a monitor's columns end with its fit."""
     shifted = dict(after)
     for name in ("pass", "seconds"):
         shifted[name] = after[name] + before[name][-1]
-    return {name: np.concatenate([before[name], shifted[name]]) for name in before}
+    return {name: np.concatenate([before[name], shifted[name]]) for name in after}
