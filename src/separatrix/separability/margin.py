@@ -10,10 +10,11 @@ the rows that are missing; the multipliers give the upper bound ``|sum lambda z|
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import qr, qr_delete, qr_insert, solve_triangular
 
 from ..typing import Array, Ints
 from .rows import Matrix, SignedRows
@@ -81,61 +82,101 @@ def _better(best: Margin | None, found: Margin) -> Margin:
     )
 
 
+class Pinned:
+    """Rows on which ``z.w = 1``, with the factors Q R of their columns, updated row by row."""
+
+    def __init__(self, Z: Array, active: list[int]) -> None:
+        self.Z = Z
+        self.active = list(active)
+        self.Q: Any = None
+        self.R: Any = None
+        self._factors()
+
+    def _factors(self) -> None:
+        self.Q, self.R = qr(self.Z[self.active].T) if self.active else (None, None)
+
+    def add(self, row: int) -> None:
+        """One more row."""
+        if self.active:
+            at = len(self.active)
+            self.Q, self.R = qr_insert(self.Q, self.R, self.Z[row], at, which="col")
+        self.active.append(row)
+        if len(self.active) == 1:
+            self._factors()
+
+    def drop(self, place: int) -> None:
+        """The row at a place no longer."""
+        self.active.pop(place)
+        if self.active:
+            self.Q, self.R = qr_delete(self.Q, self.R, place, which="col")
+
+    def solution(self) -> tuple[Array, Array]:
+        """The shortest w with ``z.w = 1`` on these rows, and its multipliers."""
+        s = len(self.active)
+        if s == 0:
+            return np.zeros(self.Z.shape[1]), np.zeros(0)
+        along = solve_triangular(self.R[:s], np.ones(s), trans="T")
+        return self.Q[:, :s] @ along, solve_triangular(self.R[:s], along)
+
+    def split(self, z: Array) -> tuple[Array, Array]:
+        """A row as a combination of these, and what is left of it."""
+        s = len(self.active)
+        if s == 0:
+            return np.zeros(0), z
+        parts = self.Q.T @ z
+        return solve_triangular(self.R[:s], parts[:s]), self.Q[:, s:] @ parts[s:]
+
+
 def shortest(Z: Array, active: list[int]) -> list[int]:
     """Rows that pin the shortest w with ``Z w >= 1``, from rows that pin it for some of them."""
-    w = np.zeros(Z.shape[1])
-    multipliers = np.zeros(0)
-    if active:
-        w, multipliers = _on(Z[active])
+    pinned = Pinned(Z, active)
+    w, multipliers = pinned.solution()
     for _ in range(20 * (len(Z) + 10)):
         margins = Z @ w
         added = int(np.argmin(margins))
-        if margins[added] >= 1.0 - RELATIVE / 4 or added in active:
+        if margins[added] >= 1.0 - RELATIVE / 4 or added in pinned.active:
             break
-        multiplier = 0.0
-        while True:
-            z = Z[added]
-            Q, R = (
-                np.linalg.qr(Z[active].T) if active else (np.zeros((len(z), 0)), np.zeros((0, 0)))
-            )
-            along = Q.T @ z
-            away = z - Q @ along
-            away -= Q @ (Q.T @ away)
-            shrink = np.linalg.solve(R, along) if active else along
-            square = float(away @ away)
-            full = (1.0 - z @ w) / square if square > (1e-14**2) * float(z @ z) else np.inf
-            falling = shrink > 0.0
-            part = np.min(multipliers[falling] / shrink[falling], initial=np.inf)
-            length = min(full, part)
-            if not np.isfinite(length):
-                return active  # no w has these margins: left to the caller's bounds
-            multipliers = multipliers - length * shrink
-            multiplier += length
-            if full <= part:
-                active = [*active, added]
-                w, multipliers = _on(Z[active])
-                break
-            w = w + length * away if np.isfinite(full) else w
-            gone = int(np.argmin(np.where(falling, multipliers, np.inf)))
-            active = active[:gone] + active[gone + 1 :]
-            multipliers = np.delete(multipliers, gone)
-        if multipliers.min(initial=0.0) < 0.0:  # rounding: begin again without these rows
-            active = [a for a, m in zip(active, multipliers, strict=True) if m > 0.0]
-            w, multipliers = _on(Z[active])
-    return active
+        if not _admit(pinned, added, w, multipliers):
+            break  # no w has these margins: left to the caller's bounds
+        w, multipliers = pinned.solution()
+        while multipliers.min(initial=1.0) <= 0.0:  # rounding
+            pinned.drop(int(np.argmin(multipliers)))
+            w, multipliers = pinned.solution()
+    return pinned.active
 
 
-def _on(Z: Array) -> tuple[Array, Array]:
-    """The shortest w with ``Z w = 1``, and its multipliers."""
-    Q, R = np.linalg.qr(Z.T)
-    w = Q @ np.linalg.solve(R.T, np.ones(len(Z)))
-    return w, np.linalg.solve(R, Q.T @ w)
+def _admit(pinned: Pinned, added: int, w: Array, multipliers: Array) -> bool:
+    """Move w until the added row has ``z.w = 1``, dropping rows whose multipliers reach 0."""
+    z = pinned.Z[added]
+    while True:
+        shrink, away = pinned.split(z)
+        square = float(away @ away)
+        full = (1.0 - z @ w) / square if square > 1e-28 * float(z @ z) else np.inf
+        falling = shrink > 0.0
+        part = float(np.min(multipliers[falling] / shrink[falling], initial=np.inf))
+        length = min(full, part)
+        if not np.isfinite(length):
+            return False
+        if full <= part:
+            pinned.add(added)
+            return True
+        multipliers = multipliers - length * shrink
+        w = w + length * away if np.isfinite(full) else w
+        gone = int(np.argmin(np.where(falling, multipliers, np.inf)))
+        pinned.drop(gone)
+        multipliers = np.delete(multipliers, gone)
 
 
 def _accurate(Z: Matrix) -> tuple[Array, Array]:
     """The shortest w with ``Z w = 1``, and shares whose combination is ``w / |w|^2``."""
-    S = Z.toarray() if sp.issparse(Z) else Z
-    w, multipliers = _on(S)
+    ones = np.ones(Z.shape[0])
+    if sp.issparse(Z):  # wide: the products of rows are all that fits
+        multipliers = np.linalg.lstsq((Z @ Z.T).toarray(), ones, rcond=None)[0]
+        w = Z.T @ multipliers
+    else:
+        Q, R = np.linalg.qr(Z.T)
+        along = solve_triangular(R, ones, trans="T")
+        w, multipliers = Q @ along, solve_triangular(R, along)
     shares = np.maximum(multipliers, 0.0)
     return w, shares / shares.sum()
 
@@ -147,7 +188,7 @@ def _short(Z: Matrix) -> Array:
         return np.asarray(Z)
     if m >= D or m * D <= DENSE_ENTRIES:
         dense = Z.toarray() if sp.issparse(Z) else Z
-        return dense if m >= D else np.linalg.qr(dense.T, mode="r").T
+        return np.asarray(dense if m >= D else qr(dense.T, mode="economic")[1].T)
     products = (Z @ Z.T).toarray() if sp.issparse(Z) else Z @ Z.T
     values, vectors = np.linalg.eigh(products)
     result: Array = vectors * np.sqrt(np.maximum(values, 0.0))
