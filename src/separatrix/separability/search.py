@@ -138,13 +138,16 @@ class Search:
         for _ in range(MOST_ROUNDS):
             self.rounds += 1
             w, slopes = least_squared_hinge(self.scaled, w)
+            if self._cancel(slopes):
+                slopes = self._from_fewer(w, slopes)
+                break
             W = self.coordinates.weights(w)
             low = self.rows.doubtful(W, 1.0, self.step)
             if low.found == 0:
                 return self._separable(direction=W)
             if not self.add(low.ids):
                 break
-        if not np.all(np.abs(slopes @ self.scaled) <= TIE * (slopes @ abs(self.scaled))):
+        if len(slopes) < len(self.ids) or not self._cancel(slopes):
             return None
         self.slopes = slopes
         columns = stacked(self.scaled.T, np.ones((1, len(slopes))))
@@ -152,6 +155,24 @@ class Search:
         weights = np.zeros(len(slopes))
         weights[at] = values
         return self._witness(weights)
+
+    def _cancel(self, slopes: Array) -> bool:
+        """Whether these weights take the rows of the working set to 0, not all of them 0."""
+        size = slopes @ abs(self.scaled)
+        return bool(slopes.any() and np.all(np.abs(slopes @ self.scaled) <= TIE * size))
+
+    def _from_fewer(self, w: Array, slopes: Array) -> Array:
+        """Weights with which fewer rows cancel, where a part of the working set is enough."""
+        order = np.random.default_rng(0).permutation(len(slopes))
+        for share in (4, 7):
+            some = np.sort(order[: share * self.rows.dimension])
+            if len(some) == len(slopes):
+                break
+            part = np.zeros(len(slopes))
+            part[some] = least_squared_hinge(self.scaled[some], w)[1]
+            if self._cancel(part):
+                return part
+        return slopes
 
     def _wide_interior(self, start: Array) -> Array | None:
         """Weights >= 0 of few rows that take a sum to 0, from those with which rows cancel."""
