@@ -99,7 +99,7 @@ inline void online_joint(const Rows& rows, OnlinePass& pass) {
     const double step = pass.steps[pass.constant_step ? 0 : t];
     for (int64_t b = 0; b < size; ++b) {
       const int64_t i = at(done + b);
-      if (done + b + kAhead < pass.count) prefetch_row(rows, at(done + b + kAhead));
+      prefetch_ahead(rows, done + b, pass.count, at);
       for (int64_t c = 0; c < k; ++c) {
         const double* v = pass.v + c * stride;
         scores[c] = *pass.scale * dot(rows, i, v) + v[d];

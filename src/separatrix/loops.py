@@ -66,6 +66,7 @@ compiler = _loops.compiler
 
 SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = 1e-9, 1e-3  # as in cpp/online.hpp
 EVERY_UPDATE = 2**62
+SPAN, UPKEEP = 3, 0.03
 
 if "SEPARATRIX_SIMD" in os.environ:
     if os.environ["SEPARATRIX_SIMD"] not in levels():
@@ -123,6 +124,26 @@ class PassResult(NamedTuple):
     position: int
 
 
+RowMemory = _loops.RowMemory
+
+
+def row_memory(rows: Rows, k: int) -> RowMemory:
+    """What online passes of the perceptron may remember of these rows, for k rows of weights.
+
+    Weights are kept at the begin of epochs, enough of them for the last SPAN passes; an epoch is
+    long enough that to compare them all costs little against reading its rows.
+    """
+    n, d = shape(rows)
+    size = k * (d + 1)
+    csr = isinstance(rows, CsrRows)
+    values = k * (len(rows.data) / max(n, 1) if csr else d) + 1
+    shortest = np.sqrt(SPAN * n * size / (UPKEEP * values))
+    epoch_rows = int(np.clip(shortest, 1, max(n, 1)))
+    of_x = rows.data.nbytes + rows.indices.nbytes if csr else rows.nbytes
+    most = (of_x // 20 + 16 * n) // (8 * size)
+    return RowMemory(n, size, max(4, min(SPAN * n // epoch_rows, most)), epoch_rows)
+
+
 def online_pass(
     rows: Rows,
     y: AnyArray,
@@ -138,11 +159,14 @@ def online_pass(
     intercept: bool = True,
     max_updates: int = EVERY_UPDATE,
     log: Ints | None = None,
+    memory: RowMemory | None = None,
 ) -> PassResult:
     """Visit rows in the given order and update the weights after every batch of them.
 
     ``steps`` has one step size per batch, or a single one. ``weight_scale`` is the number of
     rows over the sum of their weights. Updated rows are written to ``log``.
+    A ``memory`` of these rows, kept from pass to pass, lets the perceptron leave rows unread; it
+    changes no bit of a result.
     """
     number = compiled(loss)
     if number is None:
@@ -153,7 +177,7 @@ def online_pass(
     return PassResult(
         *_loops.online_pass(
             rows, number, y, weight, weight_scale, order, steps, l2, batch, intercept,
-            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log,
+            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log, memory,
         )
     )  # fmt: skip
 

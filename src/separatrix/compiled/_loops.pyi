@@ -8,6 +8,12 @@ compiler: str
 
 class Interrupted(KeyboardInterrupt): ...
 
+class RowMemory:
+    def __init__(self, n: int, size: int, room: int, epoch_rows: int) -> None: ...
+    skips: bool
+    skipped: int
+    always: bool
+
 def online_pass(
     rows: Rows,
     loss: int,
@@ -25,6 +31,7 @@ def online_pass(
     sum: Array | None,
     lag: Array | None,
     log: Ints | None,
+    memory: RowMemory | None,
 ) -> tuple[float, float, int, int]: ...
 def batch_pass(
     rows: Rows,

@@ -1,0 +1,183 @@
+// Rows that need not be read.
+//
+// A row that cleared the plane by the angle asin(m / (|W| |(x, 1)|)) when it was last read is
+// right as long as the weights have turned by less. For k classes, W are all weights in one
+// vector and the row's norm is sqrt(2) |(x, 1)|: the gap of two scores is its product with
+// (e_d - e_r) x (x, 1).
+//
+// The weights at the begin of each epoch are kept as a snapshot, and a row's note says by which
+// angle it cleared, as seen from the snapshot of the epoch in which it was read. All bounds are
+// rounded to the safe side, with room for the error of the score that the plain loop would
+// compute: no update is missed, and the weights have the bits of the plain loop.
+#pragma once
+#include "rows.hpp"
+
+namespace separatrix::SEPARATRIX_LEVEL {
+
+constexpr double kShortest = 1e-20, kLongest = 1e+20;  // lengths whose squares are harmless
+constexpr double kNever = 8;                           // an angle that nothing clears
+constexpr int64_t kSampled = 64;       // one row in so many is looked at to see what skipping saves
+constexpr double kValuesOfNote = 12;   // what a note costs, in values read
+constexpr double kRoundDown = 1 - 1e-6;
+
+// Relative to |w| |x|, twice a bound on the error of a product of d values.
+inline double rounding(int64_t d, double unit) { return 2 * unit * (double(d) + 16); }
+
+inline double product(const double* a, const double* b, int64_t size) {
+  Sum sum[1];
+  multiply_add<1, double>(sum, {a}, b, size);
+  return sum[0].total();
+}
+
+class Skipping {
+ public:
+  Skipping(RowMemory* memory, const double* w, double values, double norm_factor)
+      : memory_(memory), w_(w), norm_factor_(norm_factor), values_(values) {
+    if (!memory) return;
+    slack_ = 2 * rounding(memory->size, 0x1p-53);
+    measure();
+    if (memory->visits == 0) std::memcpy(memory->round_start, w, 8 * size_t(memory->size));
+    if (memory->skips) see();
+  }
+
+  bool on() const { return memory_ && memory_->skips; }
+
+  // Whether the row is right at the weights of now, from its note alone.
+  bool safe(int64_t i) const {
+    const RowNote& note = memory_->notes[i];
+    if (note.epoch == 0 || memory_->epoch - note.epoch >= memory_->room) return false;
+    return note.clearance > memory_->turned[note.epoch % memory_->room] + since_;
+  }
+
+  // After a safe row: its note must not outlive the snapshot it refers to.
+  void renew(int64_t i) const {
+    RowNote& note = memory_->notes[i];
+    if (memory_->epoch - note.epoch < memory_->room - memory_->room / 3 - 1) return;
+    note.clearance =
+        float((note.clearance - memory_->turned[note.epoch % memory_->room]) * kRoundDown - slack_);
+    note.epoch = uint32_t(memory_->epoch);
+  }
+
+  // 1 / |(x, 1)|, rounded down; 0 if it is not known.
+  float inverse_norm(int64_t i) const { return memory_ ? memory_->notes[i].inverse_norm : 0; }
+
+  template <class Rows>
+  void learn_norm(const Rows& rows, int64_t i) const {
+    const double norm = norm_factor_ * __builtin_sqrt(1 + squared_norm(rows, i));
+    memory_->notes[i].inverse_norm = float(kRoundDown / norm);
+  }
+
+  // A row that was read and found right, with its margin and the error of that relative to
+  // |W| |(x, 1)|.
+  void passed(int64_t i, double margin, double error) {
+    RowNote& note = memory_->notes[i];
+    const double angle = margin * double(note.inverse_norm) * inverse_length_ - error;
+    if (memory_->skips) {
+      const double seen = (angle - since_) * kRoundDown - slack_;
+      note.clearance = float(seen);
+      note.epoch = uint32_t(memory_->epoch);
+    } else if (++unsampled_ == kSampled) {
+      unsampled_ = 0;
+      ++memory_->sampled;
+      memory_->clear += angle > memory_->turn;
+    }
+  }
+
+  // The weights have changed.
+  void moved() {
+    if (!memory_) return;
+    changed_ = true;
+    measure();
+    if (memory_->skips) since_ = angle(newest(), memory_->lengths[slot()]);
+  }
+
+  // |W|, or infinity where its square is not to be trusted.
+  double length() const { return length_; }
+
+  // So many rows went by, of them so many unread.
+  void visited(int64_t count, int64_t skipped) {
+    if (!memory_) return;
+    memory_->visits += count;
+    memory_->skipped += skipped;
+    memory_->skipped_ever += skipped;
+    if (memory_->visits >= memory_->n) end_round();
+    memory_->epoch_visits += count;
+    if (memory_->skips && changed_ && memory_->epoch_visits >= memory_->epoch_rows) begin_epoch();
+  }
+
+ private:
+  int64_t slot() const { return memory_->epoch % memory_->room; }
+  double* newest() const { return memory_->snapshots + slot() * memory_->size; }
+
+  void measure() {
+    const double length = __builtin_sqrt(product(w_, w_, memory_->size));
+    length_ = length > kShortest && length < kLongest ? length : __builtin_inf();
+    inverse_length_ = kRoundDown / length_;  // 0 where there is no length: then nothing is clear
+  }
+
+  // Upper bound on the angle from a snapshot to the weights.
+  double angle(const double* from, double from_length) const {
+    const double cosine =
+        product(from, w_, memory_->size) / (from_length * length_) - slack_;
+    if (!(cosine > 0)) return kNever;
+    return cosine < 1 ? __builtin_acos(cosine) * (1 + 1e-9) + slack_ : slack_;
+  }
+
+  void see() { since_ = memory_->epoch ? angle(newest(), memory_->lengths[slot()]) : kNever; }
+
+  // A snapshot of now, and how far the others are from it.
+  void begin_epoch() {
+    memory_->epoch_visits = 0;
+    changed_ = false;
+    if (length_ > kLongest) return;
+    RowMemory& m = *memory_;
+    ++m.epoch;
+    std::memcpy(newest(), w_, 8 * size_t(m.size));
+    m.lengths[slot()] = length_;
+    const int64_t live = m.epoch < m.room ? m.epoch : m.room;
+    for (int64_t e = m.epoch - live + 1; e < m.epoch; ++e) {
+      const int64_t s = e % m.room;
+      m.turned[s] = angle(m.snapshots + s * m.size, m.lengths[s]);
+    }
+    m.turned[slot()] = 0;
+    since_ = slack_;
+  }
+
+  // Notes are taken while they save more reading than they cost, by what was measured.
+  void end_round() {
+    RowMemory& m = *memory_;
+    const double worth = kValuesOfNote / (values_ > 1 ? values_ : 1);
+    if (m.skips) {
+      if (m.settling > 0) --m.settling;
+      else if (!m.always && double(m.skipped) < worth * double(m.visits)) {
+        m.skips = false;
+        m.rest = m.next_rest;
+        m.next_rest *= 2;
+      }
+    } else if (m.rest > 0) {
+      --m.rest;
+    } else if (m.always || double(m.clear) > 1.5 * worth * double(m.sampled)) {
+      m.skips = true;
+      m.settling = 1;
+      for (int64_t i = 0; i < m.n; ++i) m.notes[i].epoch = 0;
+      m.epoch = 0;
+      begin_epoch();
+    }
+    if (!m.skips) {
+      const double length = __builtin_sqrt(product(m.round_start, m.round_start, m.size));
+      m.turn = length > kShortest ? angle(m.round_start, length) : kNever;
+    }
+    std::memcpy(m.round_start, w_, 8 * size_t(m.size));
+    m.visits = m.skipped = m.sampled = m.clear = 0;
+  }
+
+  RowMemory* memory_;
+  const double* w_;
+  double norm_factor_, values_;
+  double slack_ = 0, length_ = 0, inverse_length_ = 0;
+  double since_ = kNever;  // angle from the newest snapshot to the weights
+  int64_t unsampled_ = 0;
+  bool changed_ = true;
+};
+
+}  // namespace separatrix::SEPARATRIX_LEVEL
