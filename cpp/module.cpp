@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dispatch.hpp"
+#include "order.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -256,6 +257,14 @@ void moments(nb::handle rows, std::optional<Numbers> weight, std::optional<Numbe
   raise_if(!whole);
 }
 
+void random_order(LongOutput order, int64_t block_rows, int64_t blocks_per_group, uint64_t seed) {
+  const auto n = int64_t(order.size());
+  expect(block_rows >= 1 && blocks_per_group >= 1 && n < int64_t(1) << 32, "order: wrong sizes");
+  std::vector<int64_t> blocks((n + block_rows - 1) / block_rows);
+  nb::gil_scoped_release free;
+  draw_order(n, block_rows, blocks_per_group, seed, blocks.data(), order.data());
+}
+
 // ---- levels ----------------------------------------------------------------------------
 
 nb::list levels() {
@@ -299,6 +308,7 @@ NB_MODULE(_loops, m) {
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a);
   m.def("moments", &moments, "rows"_a, "weight"_a.none(), "shift"_a.none(), "sum"_a,
         "squares"_a);
+  m.def("draw_order", &random_order, "order"_a, "block_rows"_a, "blocks_per_group"_a, "seed"_a);
   m.def("levels", &levels);
   m.def("level", [] { return active.load()->level; });
   m.def("use_level", &use_level, "name"_a);

@@ -23,6 +23,7 @@ class TwoClasses {
   TwoClasses(const Rows& rows, OnlinePass& pass) : rows_(rows), pass_(pass) {}
 
   double values() const { return row_values(rows_); }
+  void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.y + i); }
 
   void read(const int64_t (&i)[kFlight], int held, double (&margin)[kFlight]) {
     if (held == 2) dot_pair(rows_, i, pass_.v, margin);
@@ -30,11 +31,13 @@ class TwoClasses {
     for (int b = 0; b < held; ++b) margin[b] = pass_.y[i[b]] * (margin[b] + pass_.v[rows_.d]);
   }
 
-  void update(int64_t i, double step, double weight) {
+  // Returns how many times the row was added.
+  double update(int64_t i, double step, double weight) {
     const double change = -step * pass_.weight_scale * (weight * -1.0 * pass_.y[i]);
     add(rows_, i, change, pass_.v);
     if (pass_.sum) add(rows_, i, *pass_.area * change, pass_.lag);
     if (pass_.intercept) pass_.v[rows_.d] += change;
+    return change;
   }
 
  private:
@@ -100,6 +103,10 @@ inline void perceptron(const Rows& rows, OnlinePass& pass, Problem problem) {
   auto unread = [&](int64_t i) { return skipping.on() && skipping.safe(i); };
   auto ahead = [&](int64_t t) {
     if (!pass.order && !skipping.on()) return;  // the hardware sees what comes
+    if (pass.order && t + 2 * kAhead < pass.count) {
+      problem.prefetch_label(at(t + 2 * kAhead));
+      skipping.prefetch_note(at(t + 2 * kAhead));
+    }
     if (t + kAhead < pass.count && !unread(at(t + kAhead))) prefetch_row<2>(rows, at(t + kAhead));
     if (t + kNear < pass.count && !unread(at(t + kNear))) prefetch_row<3>(rows, at(t + kNear));
   };
@@ -146,15 +153,14 @@ inline void perceptron(const Rows& rows, OnlinePass& pass, Problem problem) {
       const double weight = pass.weight ? pass.weight[i] : 1.0;
       const double step = pass.steps[pass.constant_step ? 0 : when[wrong]];
       pass.mistakes += weight;
+      if (pass.memory && skipping.inverse_norm(i) == 0) skipping.learn_norm(rows, i);
       if (weight != 0) {
         pass.loss_sum += weight * -margin[wrong];
-        problem.update(i, step, weight);
+        skipping.moved(i, problem.update(i, step, weight));
         if (pass.log) pass.log[pass.updates] = i;
         ++pass.updates;
-        skipping.moved();
         screen.moved();
       }
-      if (pass.memory && skipping.inverse_norm(i) == 0) skipping.learn_norm(rows, i);
       count_rows(pass, stride, 1);
     }
     const int64_t visited = right + (wrong < flight);

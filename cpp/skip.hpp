@@ -35,9 +35,9 @@ class Skipping {
       : memory_(memory), w_(w), norm_factor_(norm_factor), values_(values) {
     if (!memory) return;
     slack_ = 2 * rounding(memory->size, 0x1p-53);
+    fresh_ = int64_t(double(memory->size) / (values + 1)) + 1;
     measure();
     if (memory->visits == 0) std::memcpy(memory->round_start, w, 8 * size_t(memory->size));
-    if (memory->skips) see();
   }
 
   bool on() const { return memory_ && memory_->skips; }
@@ -61,6 +61,10 @@ class Skipping {
   // 1 / |(x, 1)|, rounded down; 0 if it is not known.
   float inverse_norm(int64_t i) const { return memory_ ? memory_->notes[i].inverse_norm : 0; }
 
+  void prefetch_note(int64_t i) const {
+    if (memory_) __builtin_prefetch(memory_->notes + i);
+  }
+
   template <class Rows>
   void learn_norm(const Rows& rows, int64_t i) const {
     const double norm = norm_factor_ * __builtin_sqrt(1 + squared_norm(rows, i));
@@ -83,16 +87,23 @@ class Skipping {
     }
   }
 
-  // The weights have changed.
-  void moved() {
+  // Row i was added to the weights, so many times. Lengths and angles are computed anew when
+  // that costs no more than the rows read meanwhile, and bounded by the way gone in between.
+  void moved(int64_t i, double times) {
     if (!memory_) return;
     changed_ = true;
-    measure();
-    if (memory_->skips) since_ = angle(newest(), memory_->lengths[slot()]);
+    const double way = (times < 0 ? -times : times) / double(memory_->notes[i].inverse_norm);
+    if (++moves_ >= (memory_->skips ? fresh_ : 32 * fresh_)) return measure();
+    const double turn = way / shortest_;
+    since_ = turn < 0.5 ? since_ + turn * (1 + turn * turn) : kNever;  // above the arc sine
+    shortest_ -= way;
+    longest_ += way;
+    if (!(shortest_ > kShortest && longest_ < kLongest)) return measure();
+    inverse_length_ = kRoundDown / longest_;
   }
 
-  // |W|, or infinity where its square is not to be trusted.
-  double length() const { return length_; }
+  // An upper bound on |W|; infinity where its square is not to be trusted.
+  double length() const { return longest_; }
 
   // So many rows went by, of them so many unread.
   void visited(int64_t count, int64_t skipped) {
@@ -110,30 +121,32 @@ class Skipping {
   double* newest() const { return memory_->snapshots + slot() * memory_->size; }
 
   void measure() {
+    moves_ = 0;
     const double length = __builtin_sqrt(product(w_, w_, memory_->size));
-    length_ = length > kShortest && length < kLongest ? length : __builtin_inf();
-    inverse_length_ = kRoundDown / length_;  // 0 where there is no length: then nothing is clear
+    const bool sound = length > kShortest && length < kLongest;
+    shortest_ = longest_ = sound ? length : __builtin_inf();
+    inverse_length_ = kRoundDown / longest_;  // 0 where there is no length: then nothing is clear
+    since_ = memory_->skips && memory_->epoch ? angle(newest(), memory_->lengths[slot()]) : kNever;
   }
 
-  // Upper bound on the angle from a snapshot to the weights.
+  // Upper bound on the angle from a snapshot to the weights, just measured.
   double angle(const double* from, double from_length) const {
     const double cosine =
-        product(from, w_, memory_->size) / (from_length * length_) - slack_;
+        product(from, w_, memory_->size) / (from_length * shortest_) - slack_;
     if (!(cosine > 0)) return kNever;
     return cosine < 1 ? __builtin_acos(cosine) * (1 + 1e-9) + slack_ : slack_;
   }
-
-  void see() { since_ = memory_->epoch ? angle(newest(), memory_->lengths[slot()]) : kNever; }
 
   // A snapshot of now, and how far the others are from it.
   void begin_epoch() {
     memory_->epoch_visits = 0;
     changed_ = false;
-    if (length_ > kLongest) return;
+    measure();
+    if (longest_ > kLongest) return;
     RowMemory& m = *memory_;
     ++m.epoch;
     std::memcpy(newest(), w_, 8 * size_t(m.size));
-    m.lengths[slot()] = length_;
+    m.lengths[slot()] = shortest_;
     const int64_t live = m.epoch < m.room ? m.epoch : m.room;
     for (int64_t e = m.epoch - live + 1; e < m.epoch; ++e) {
       const int64_t s = e % m.room;
@@ -164,6 +177,7 @@ class Skipping {
       begin_epoch();
     }
     if (!m.skips) {
+      measure();
       const double length = __builtin_sqrt(product(m.round_start, m.round_start, m.size));
       m.turn = length > kShortest ? angle(m.round_start, length) : kNever;
     }
@@ -174,8 +188,10 @@ class Skipping {
   RowMemory* memory_;
   const double* w_;
   double norm_factor_, values_;
-  double slack_ = 0, length_ = 0, inverse_length_ = 0;
+  double slack_ = 0;
+  double shortest_ = 0, longest_ = 0, inverse_length_ = 0;  // bounds on |W|
   double since_ = kNever;  // angle from the newest snapshot to the weights
+  int64_t moves_ = 0, fresh_ = 1;  // updates since the last measurement, and most of them
   int64_t unsampled_ = 0;
   bool changed_ = true;
 };

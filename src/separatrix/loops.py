@@ -124,6 +124,45 @@ class PassResult(NamedTuple):
     position: int
 
 
+def draw_order(n: int, block_rows: int, blocks_per_group: int, seed: int) -> Ints:
+    """A random order of n rows: groups of random blocks of neighbours, each group shuffled.
+
+    So the rows of a page of memory are read close together in time. Rows that fit into one
+    group get a uniform permutation.
+    """
+    order = np.empty(n, dtype=np.int64)
+    _loops.draw_order(order, block_rows, blocks_per_group, seed)
+    return order
+
+
+def draw_order_twin(n: int, block_rows: int, blocks_per_group: int, seed: int) -> Ints:
+    """``draw_order`` in Python."""
+    word, state = (1 << 64) - 1, seed
+
+    def below(most: int) -> int:
+        nonlocal state  # SplitMix64
+        state = z = (state + 0x9E3779B97F4A7C15) & word
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & word
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & word
+        return ((z ^ (z >> 31)) >> 32) * most >> 32
+
+    def shuffle(items: list[int]) -> None:
+        for i in range(len(items) - 1, 0, -1):
+            j = below(i + 1)
+            items[i], items[j] = items[j], items[i]
+
+    blocks = list(range(-(-n // block_rows)))
+    if len(blocks) > blocks_per_group:
+        shuffle(blocks)
+    order: list[int] = []
+    for first in range(0, len(blocks), blocks_per_group):
+        starts = [block_rows * b for b in blocks[first : first + blocks_per_group]]
+        group = [i for start in starts for i in range(start, min(n, start + block_rows))]
+        shuffle(group)
+        order += group
+    return np.array(order, dtype=np.int64)
+
+
 RowMemory = _loops.RowMemory
 
 
