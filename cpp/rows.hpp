@@ -47,6 +47,20 @@ inline void dot_pair(const DenseRows<Value>& rows, const int64_t (&i)[2], const 
   for (int r = 0; r < 2; ++r) out[r] = sums[r].total();
 }
 
+// Of one row with all k weight vectors: each piece of the row is loaded once for two of them.
+template <class Value>
+inline void dot_all(const DenseRows<Value>& rows, int64_t i, const double* w, int64_t k,
+                    double* out) {
+  const int64_t stride = rows.d + 1;
+  int64_t c = 0;
+  for (; c + 2 <= k; c += 2) {
+    Sum sums[2];
+    multiply_add<2, double>(sums, {w + c * stride, w + (c + 1) * stride}, row(rows, i), rows.d);
+    for (int r = 0; r < 2; ++r) out[c + r] = sums[r].total();
+  }
+  if (c < k) out[c] = dot(rows, i, w + c * stride);
+}
+
 template <class Value>
 inline double squared_norm(const DenseRows<Value>& rows, int64_t i) {
   Sum sum[1];
@@ -83,6 +97,12 @@ template <class Value, class Index>
 inline void dot_pair(const CsrRows<Value, Index>& rows, const int64_t (&i)[2], const double* w,
                      double (&out)[2]) {
   for (int r = 0; r < 2; ++r) out[r] = dot(rows, i[r], w);
+}
+
+template <class Value, class Index>
+inline void dot_all(const CsrRows<Value, Index>& rows, int64_t i, const double* w, int64_t k,
+                    double* out) {
+  for (int64_t c = 0; c < k; ++c) out[c] = dot(rows, i, w + c * (rows.d + 1));
 }
 
 template <class Value, class Index>
