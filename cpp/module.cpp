@@ -140,6 +140,7 @@ class OwnedMemory {
   OwnedMemory(int64_t n, int64_t size, int64_t room, int64_t epoch_rows)
       : notes_(n), snapshots_(room * size), lengths_(room), turned_(room), round_start_(size),
         single_(size) {
+    expect(room >= 4 && (room & (room - 1)) == 0, "room: must be a power of two, 4 or more");
     view = RowMemory{};
     view.notes = notes_.data();
     view.n = n;
@@ -151,6 +152,7 @@ class OwnedMemory {
     view.room = room;
     view.size = size;
     view.epoch_rows = epoch_rows;
+    view.renew_age = room - n / epoch_rows - 2;
     view.turn = 8;
     view.next_rest = 2;
   }

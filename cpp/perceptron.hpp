@@ -92,6 +92,25 @@ inline void count_rows(OnlinePass& pass, int64_t stride, int64_t count) {
   }
 }
 
+// The next rows to visit, those left out that are right at the weights of now.
+struct Window {
+  static constexpr int kRows = 64;
+  int64_t row[kRows], when[kRows];
+  int64_t count, end;
+
+  template <class At>
+  void fill(int64_t from, int64_t last, const Skipping& skipping, At&& at) {
+    end = last - from < kRows ? last : from + kRows;
+    count = 0;
+    for (int64_t t = from; t < end; ++t) {
+      const int64_t i = at(t);
+      row[count] = i;
+      when[count] = t;
+      count += !(skipping.on() && skipping.skip(i));
+    }
+  }
+};
+
 template <class Rows, class Problem>
 inline void perceptron(const Rows& rows, OnlinePass& pass, Problem problem) {
   constexpr int kFlight = Problem::kFlight;
@@ -100,76 +119,81 @@ inline void perceptron(const Rows& rows, OnlinePass& pass, Problem problem) {
   Screen<Rows, Problem> screen(rows, pass);
   const double error = rounding(rows.d, 0x1p-53);
   auto at = [&](int64_t t) { return pass.order ? pass.order[t] : t; };
-  auto unread = [&](int64_t i) { return skipping.on() && skipping.safe(i); };
-  auto ahead = [&](int64_t t) {
-    if (!pass.order && !skipping.on()) return;  // the hardware sees what comes
-    if (pass.order && t + 2 * kAhead < pass.count) {
-      problem.prefetch_label(at(t + 2 * kAhead));
-      skipping.prefetch_note(at(t + 2 * kAhead));
-    }
-    if (t + kAhead < pass.count && !unread(at(t + kAhead))) prefetch_row<2>(rows, at(t + kAhead));
-    if (t + kNear < pass.count && !unread(at(t + kNear))) prefetch_row<3>(rows, at(t + kNear));
-  };
   int64_t watched = 0;
   int64_t& done = pass.position;
-  while (done < pass.count && pass.updates < pass.max_updates) {
-    // The next rows that must be read exactly.
-    int64_t held[kFlight], when[kFlight], skipped = 0, t = done;
-    int flight = 0;
-    const int64_t last = pass.count - done < kPatience ? pass.count : done + kPatience;
-    for (; t < last && flight < kFlight; ++t) {
-      const int64_t i = at(t);
-      ahead(t);
-      if (unread(i)) {
-        skipping.renew(i);
-        ++skipped;
-        continue;
-      }
-      held[flight] = i;
-      when[flight++] = t;
-      if (!screen.kUsed || skipping.inverse_norm(i) == 0) continue;
-      --flight;
-      const double margin = screen.margin(i);
-      if (screen.certain(margin, skipping.inverse_norm(i), skipping.length())) {
-        skipping.passed(i, margin, screen.error);
-      } else {  // a mistake, most likely: what comes after it would be read in vain
-        ++flight;
-        ++t;
-        break;
-      }
+  Window window;
+  auto ahead = [&](int64_t q) {
+    const int64_t t = window.when[q];
+    if (skipping.on()) {
+      if (q + kNear < window.count) prefetch_row<3>(rows, window.row[q + kNear]);
+    } else if (pass.order) {  // else the hardware sees what comes
+      prefetch_ahead(rows, t, pass.count, at);
     }
-    double margin[kFlight];
-    if (flight) problem.read(held, flight, margin);
-    int wrong = 0;
-    for (; wrong < flight && margin[wrong] > 0; ++wrong) {
-      if (!pass.memory) continue;
-      if (skipping.inverse_norm(held[wrong]) == 0) skipping.learn_norm(rows, held[wrong]);
-      skipping.passed(held[wrong], margin[wrong], error);
+    if (pass.order && t + Window::kRows < pass.count) {
+      problem.prefetch_label(at(t + Window::kRows));
+      skipping.prefetch_note(at(t + Window::kRows));
     }
-    const int64_t right = (wrong < flight ? when[wrong] : t) - done;
-    count_rows(pass, stride, right);
-    if (wrong < flight) {
-      const int64_t i = held[wrong];
-      const double weight = pass.weight ? pass.weight[i] : 1.0;
-      const double step = pass.steps[pass.constant_step ? 0 : when[wrong]];
-      pass.mistakes += weight;
-      if (pass.memory && skipping.inverse_norm(i) == 0) skipping.learn_norm(rows, i);
-      if (weight != 0) {
-        pass.loss_sum += weight * -margin[wrong];
-        skipping.moved(i, problem.update(i, step, weight));
+  };
+  while (done < pass.count && pass.updates < pass.max_updates && !pass.stopped) {
+    window.fill(done, pass.count, skipping, at);
+    const int64_t begin = done;
+    int64_t q = 0, asked = 0;
+    if (skipping.on()) {  // ask for what will be read in the window after this one
+      const int64_t left = pass.count - window.end, far = left < Window::kRows ? left : Window::kRows;
+      for (int64_t t = window.end; t < window.end + far; ++t)
+        if (!skipping.skip(at(t))) prefetch_row<2>(rows, at(t));
+    }
+    bool stale = false;  // the weights moved, and rows left out may no longer be right
+    while (q < window.count && !stale && pass.updates < pass.max_updates) {
+      // A few rows at the same weights; in float32 where that is enough.
+      int64_t held[kFlight];
+      int flight = 0;
+      for (; q + flight < window.count && flight < kFlight; ++flight) {
+        if (q + flight == asked) ahead(asked++);
+        held[flight] = window.row[q + flight];
+      }
+      if (screen.kUsed && skipping.inverse_norm(held[0]) != 0) {
+        const double margin = screen.margin(held[0]);
+        if (screen.certain(margin, skipping.inverse_norm(held[0]), skipping.length())) {
+          skipping.passed(held[0], margin, screen.error);
+          ++q;
+          continue;
+        }
+        flight = 1;  // a mistake, most likely: what comes after it would be read in vain
+      }
+      double margin[kFlight];
+      problem.read(held, flight, margin);
+      for (int b = 0; b < flight; ++b, ++q) {
+        const int64_t i = held[b];
+        if (pass.memory && skipping.inverse_norm(i) == 0) skipping.learn_norm(rows, i);
+        if (margin[b] > 0) {
+          if (pass.memory) skipping.passed(i, margin[b], error);
+          continue;
+        }
+        const double weight = pass.weight ? pass.weight[i] : 1.0;
+        pass.mistakes += weight;
+        if (weight == 0) continue;
+        count_rows(pass, stride, window.when[q] - done);
+        done = window.when[q];
+        pass.loss_sum += weight * -margin[b];
+        skipping.moved(i, problem.update(i, pass.steps[pass.constant_step ? 0 : done], weight));
+        screen.moved();
         if (pass.log) pass.log[pass.updates] = i;
         ++pass.updates;
-        screen.moved();
+        ++q;
+        stale = skipping.on();
+        break;  // the rows after it are read again
       }
-      count_rows(pass, stride, 1);
     }
-    const int64_t visited = right + (wrong < flight);
-    done += visited;
-    skipping.visited(visited, skipped);
-    watched += visited;
+    const bool whole = q == window.count && !stale && pass.updates < pass.max_updates;
+    const int64_t end = whole ? window.end : window.when[q - 1] + 1;
+    count_rows(pass, stride, end - done);
+    done = end;
+    skipping.visited(end - begin, end - begin - q);
+    watched += end - begin;
     if (watched >= kPatience) {
       watched = 0;
-      if ((pass.stopped = pass.should_stop())) break;
+      pass.stopped = pass.should_stop();
     }
   }
 }

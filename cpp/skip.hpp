@@ -43,19 +43,17 @@ class Skipping {
   bool on() const { return memory_ && memory_->skips; }
 
   // Whether the row is right at the weights of now, from its note alone.
-  bool safe(int64_t i) const {
-    const RowNote& note = memory_->notes[i];
-    if (note.epoch == 0 || memory_->epoch - note.epoch >= memory_->room) return false;
-    return note.clearance > memory_->turned[note.epoch % memory_->room] + since_;
-  }
-
-  // After a safe row: its note must not outlive the snapshot it refers to.
-  void renew(int64_t i) const {
+  bool skip(int64_t i) const {
     RowNote& note = memory_->notes[i];
-    if (memory_->epoch - note.epoch < memory_->room - memory_->room / 3 - 1) return;
-    note.clearance =
-        float((note.clearance - memory_->turned[note.epoch % memory_->room]) * kRoundDown - slack_);
-    note.epoch = uint32_t(memory_->epoch);
+    const int64_t age = memory_->epoch - int64_t(note.epoch);
+    if (note.epoch == 0 || age >= memory_->room) return false;
+    const double turned = memory_->turned[note.epoch & (memory_->room - 1)];
+    if (!(note.clearance > turned + since_)) return false;
+    if (age >= memory_->renew_age) {  // it must not outlive its snapshot
+      note.clearance = float((note.clearance - turned) * kRoundDown - slack_);
+      note.epoch = uint32_t(memory_->epoch);
+    }
+    return true;
   }
 
   // 1 / |(x, 1)|, rounded down; 0 if it is not known.
@@ -117,7 +115,7 @@ class Skipping {
   }
 
  private:
-  int64_t slot() const { return memory_->epoch % memory_->room; }
+  int64_t slot() const { return memory_->epoch & (memory_->room - 1); }
   double* newest() const { return memory_->snapshots + slot() * memory_->size; }
 
   void measure() {
@@ -149,7 +147,7 @@ class Skipping {
     m.lengths[slot()] = shortest_;
     const int64_t live = m.epoch < m.room ? m.epoch : m.room;
     for (int64_t e = m.epoch - live + 1; e < m.epoch; ++e) {
-      const int64_t s = e % m.room;
+      const int64_t s = e & (m.room - 1);
       m.turned[s] = angle(m.snapshots + s * m.size, m.lengths[s]);
     }
     m.turned[slot()] = 0;

@@ -49,10 +49,11 @@ struct RowMemory {
   double* turned;         // (room): angle from each to the newest
   double* round_start;    // (size): weights when the round began
   float* single;          // (size): the weights in float32
-  int64_t room, size;
+  int64_t room, size;     // room: a power of two
   int64_t epoch_rows;     // rows in an epoch, at least
   int64_t epoch_visits;   // rows in this one so far
   int64_t epoch;          // number of the newest snapshot
+  int64_t renew_age;      // epochs after which a note is written anew, lest its snapshot go
   bool skips;             // notes are taken and used
   bool always;            // and will be, whatever they save: for tests
   int64_t skipped_ever;   // rows not read so far

@@ -66,7 +66,7 @@ compiler = _loops.compiler
 
 SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = 1e-9, 1e-3  # as in cpp/online.hpp
 EVERY_UPDATE = 2**62
-SPAN, UPKEEP = 3, 0.03
+SPAN, UPKEEP = 4, 0.03
 
 if "SEPARATRIX_SIMD" in os.environ:
     if os.environ["SEPARATRIX_SIMD"] not in levels():
@@ -180,7 +180,8 @@ def row_memory(rows: Rows, k: int) -> RowMemory:
     epoch_rows = int(np.clip(shortest, 1, max(n, 1)))
     of_x = rows.data.nbytes + rows.indices.nbytes if csr else rows.nbytes
     most = (of_x // 20 + 16 * n) // (8 * size)
-    return RowMemory(n, size, max(4, min(SPAN * n // epoch_rows, most)), epoch_rows)
+    room = max(4, min(SPAN * n // epoch_rows, most))
+    return RowMemory(n, size, 1 << int(np.log2(room)), epoch_rows)
 
 
 def online_pass(
