@@ -97,6 +97,7 @@ class ManyClasses {
       : rows_(rows), pass_(pass), scores_(scores) {}
 
   double values() const { return row_values(rows_) * double(pass_.k); }
+  double worth() const { return 0.05 + kValuesOfNote / (values() + 1); }
   void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.label + i); }
 
   void read(const int64_t (&i)[1], int, double (&margin)[1]) {

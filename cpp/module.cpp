@@ -138,8 +138,7 @@ void with_rows(nb::handle rows, F&& f) {
 class OwnedMemory {
  public:
   OwnedMemory(int64_t n, int64_t size, int64_t room, int64_t epoch_rows)
-      : notes_(n), snapshots_(room * size), lengths_(room), turned_(room), round_start_(size),
-        single_(size) {
+      : notes_(n), snapshots_(room * size), lengths_(room), turned_(room), round_start_(size) {
     expect(room >= 4 && (room & (room - 1)) == 0, "room: must be a power of two, 4 or more");
     view = RowMemory{};
     view.notes = notes_.data();
@@ -148,7 +147,6 @@ class OwnedMemory {
     view.lengths = lengths_.data();
     view.turned = turned_.data();
     view.round_start = round_start_.data();
-    view.single = single_.data();
     view.room = room;
     view.size = size;
     view.epoch_rows = epoch_rows;
@@ -161,7 +159,6 @@ class OwnedMemory {
  private:
   std::vector<RowNote> notes_;
   std::vector<double> snapshots_, lengths_, turned_, round_start_;
-  std::vector<float> single_;
 };
 
 // ---- the loops -------------------------------------------------------------------------

@@ -26,7 +26,6 @@ constexpr int kLanes = 16;
 constexpr int kPacks = kLanes / kWidth;
 
 typedef double Doubles __attribute__((vector_size(kBytes)));
-typedef float Floats __attribute__((vector_size(kBytes)));
 typedef uint64_t Words __attribute__((vector_size(kBytes)));
 
 inline Doubles load(const double* from) {
@@ -89,18 +88,6 @@ inline Doubles fma(Doubles a, Doubles b, Doubles c) {
 #endif
 }
 
-inline Floats fma(Floats a, Floats b, Floats c) {
-#if defined(__AVX512F__)
-  return _mm512_fmadd_ps(a, b, c);
-#elif defined(__FMA__) && defined(__AVX2__)
-  return _mm256_fmadd_ps(a, b, c);
-#elif defined(__aarch64__)
-  return vfmaq_f32(c, a, b);
-#else
-  return a * b + c;
-#endif
-}
-
 // Functions written once for a number and for a vector of numbers.
 template <class T>
 inline T splat(double value) {
@@ -153,28 +140,6 @@ inline void multiply_add(Sum (&sums)[kRows], const Value* const (&x)[kRows], con
       sums[r].part[p] = fma(values, piece, sums[r].part[p]);
     }
   }
-}
-
-// x . w in float32, in any order: for where a bound on its error is enough.
-inline double dot_single(const float* x, const float* w, int64_t d) {
-  constexpr int kFloats = kBytes / 4;
-  Floats sums[4] = {};
-  int64_t j = 0;
-  auto step = [&](Floats& sum) {
-    Floats a, b;
-    std::memcpy(&a, x + j, sizeof a);
-    std::memcpy(&b, w + j, sizeof b);
-    sum = fma(a, b, sum);
-    j += kFloats;
-  };
-  while (j + 4 * kFloats <= d)
-    for (Floats& sum : sums) step(sum);
-  for (int p = 0; j + kFloats <= d; ++p) step(sums[p]);
-  const Floats sum = (sums[0] + sums[2]) + (sums[1] + sums[3]);
-  double total = 0;
-  for (int l = 0; l < kFloats; ++l) total += double(sum[l]);
-  for (; j < d; ++j) total += double(x[j]) * double(w[j]);
-  return total;
 }
 
 // w += a[0] * x[0] + ... for kRows rows at once, in that order for every weight.

@@ -17,7 +17,6 @@ namespace separatrix::SEPARATRIX_LEVEL {
 constexpr double kShortest = 1e-20, kLongest = 1e+20;  // lengths whose squares are harmless
 constexpr double kNever = 8;                           // an angle that nothing clears
 constexpr int64_t kSampled = 64;       // one row in so many is looked at to see what skipping saves
-constexpr double kValuesOfNote = 12;   // what a note costs, in values read
 constexpr double kRoundDown = 1 - 1e-6;
 
 // Relative to |w| |x|, twice a bound on the error of a product of d values.
@@ -31,8 +30,9 @@ inline double product(const double* a, const double* b, int64_t size) {
 
 class Skipping {
  public:
-  Skipping(RowMemory* memory, const double* w, double values, double norm_factor)
-      : memory_(memory), w_(w), norm_factor_(norm_factor), values_(values) {
+  // worth: the share of rows that must be skipped for the notes to pay.
+  Skipping(RowMemory* memory, const double* w, double values, double norm_factor, double worth)
+      : memory_(memory), w_(w), norm_factor_(norm_factor), worth_(worth) {
     if (!memory) return;
     slack_ = 2 * rounding(memory->size, 0x1p-53);
     fresh_ = int64_t(double(memory->size) / (values + 1)) + 1;
@@ -56,30 +56,21 @@ class Skipping {
     return true;
   }
 
-  // 1 / |(x, 1)|, rounded down; 0 if it is not known.
-  float inverse_norm(int64_t i) const { return memory_ ? memory_->notes[i].inverse_norm : 0; }
-
   void prefetch_note(int64_t i) const {
-    if (memory_) __builtin_prefetch(memory_->notes + i);
+    __builtin_prefetch(memory_->notes + i);
   }
 
+  // A row that was read and found right.
   template <class Rows>
-  void learn_norm(const Rows& rows, int64_t i) const {
-    const double norm = norm_factor_ * __builtin_sqrt(1 + squared_norm(rows, i));
-    memory_->notes[i].inverse_norm = float(kRoundDown / norm);
-  }
-
-  // A row that was read and found right, with its margin and the error of that relative to
-  // |W| |(x, 1)|.
-  void passed(int64_t i, double margin, double error) {
-    RowNote& note = memory_->notes[i];
-    const double angle = margin * double(note.inverse_norm) * inverse_length_ - error;
+  void passed(const Rows& rows, int64_t i, double margin) {
+    if (!memory_->skips && --until_sample_ > 0) return;
+    if (lost_) measure();
+    const double angle = margin * double(inverse_norm(rows, i)) * inverse_length_ - slack_;
     if (memory_->skips) {
-      const double seen = (angle - since_) * kRoundDown - slack_;
-      note.clearance = float(seen);
-      note.epoch = uint32_t(memory_->epoch);
-    } else if (++unsampled_ == kSampled) {
-      unsampled_ = 0;
+      memory_->notes[i].clearance = float((angle - since_) * kRoundDown - slack_);
+      memory_->notes[i].epoch = uint32_t(memory_->epoch);
+    } else {
+      until_sample_ = kSampled * fresh_;
       ++memory_->sampled;
       memory_->clear += angle > memory_->turn;
     }
@@ -87,21 +78,21 @@ class Skipping {
 
   // Row i was added to the weights, so many times. Lengths and angles are computed anew when
   // that costs no more than the rows read meanwhile, and bounded by the way gone in between.
-  void moved(int64_t i, double times) {
+  template <class Rows>
+  void moved(const Rows& rows, int64_t i, double times) {
     if (!memory_) return;
     changed_ = true;
-    const double way = (times < 0 ? -times : times) / double(memory_->notes[i].inverse_norm);
-    if (++moves_ >= (memory_->skips ? fresh_ : 32 * fresh_)) return measure();
-    const double turn = way / shortest_;
+    lost_ = !memory_->skips;  // then nobody asks for lengths but the sampled rows
+    if (lost_) return;
+    if (++moves_ >= fresh_) return measure();
+    const double norm = (1 + 1e-5) / double(inverse_norm(rows, i));
+    const double way = (times < 0 ? -times : times) * norm, turn = way / shortest_;
     since_ = turn < 0.5 ? since_ + turn * (1 + turn * turn) : kNever;  // above the arc sine
     shortest_ -= way;
     longest_ += way;
     if (!(shortest_ > kShortest && longest_ < kLongest)) return measure();
     inverse_length_ = kRoundDown / longest_;
   }
-
-  // An upper bound on |W|; infinity where its square is not to be trusted.
-  double length() const { return longest_; }
 
   // So many rows went by, of them so many unread.
   void visited(int64_t count, int64_t skipped) {
@@ -115,11 +106,21 @@ class Skipping {
   }
 
  private:
+  // 1 / norm rounded down, noted once it is known.
+  template <class Rows>
+  float inverse_norm(const Rows& rows, int64_t i) const {
+    float& noted = memory_->notes[i].inverse_norm;
+    if (noted == 0)
+      noted = float(kRoundDown / (norm_factor_ * __builtin_sqrt(1 + squared_norm(rows, i))));
+    return noted;
+  }
+
   int64_t slot() const { return memory_->epoch & (memory_->room - 1); }
   double* newest() const { return memory_->snapshots + slot() * memory_->size; }
 
   void measure() {
     moves_ = 0;
+    lost_ = false;
     const double length = __builtin_sqrt(product(w_, w_, memory_->size));
     const bool sound = length > kShortest && length < kLongest;
     shortest_ = longest_ = sound ? length : __builtin_inf();
@@ -157,17 +158,16 @@ class Skipping {
   // Notes are taken while they save more reading than they cost, by what was measured.
   void end_round() {
     RowMemory& m = *memory_;
-    const double worth = kValuesOfNote / (values_ > 1 ? values_ : 1);
     if (m.skips) {
       if (m.settling > 0) --m.settling;
-      else if (!m.always && double(m.skipped) < worth * double(m.visits)) {
+      else if (!m.always && double(m.skipped) < worth_ * double(m.visits)) {
         m.skips = false;
         m.rest = m.next_rest;
         m.next_rest *= 2;
       }
     } else if (m.rest > 0) {
       --m.rest;
-    } else if (m.always || double(m.clear) > 1.5 * worth * double(m.sampled)) {
+    } else if (m.always || double(m.clear) > 1.25 * worth_ * double(m.sampled)) {
       m.skips = true;
       m.settling = 1;
       for (int64_t i = 0; i < m.n; ++i) m.notes[i].epoch = 0;
@@ -185,13 +185,13 @@ class Skipping {
 
   RowMemory* memory_;
   const double* w_;
-  double norm_factor_, values_;
+  double norm_factor_, worth_;
   double slack_ = 0;
   double shortest_ = 0, longest_ = 0, inverse_length_ = 0;  // bounds on |W|
   double since_ = kNever;  // angle from the newest snapshot to the weights
   int64_t moves_ = 0, fresh_ = 1;  // updates since the last measurement, and most of them
-  int64_t unsampled_ = 0;
-  bool changed_ = true;
+  int64_t until_sample_ = 1;
+  bool changed_ = true, lost_ = false;
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

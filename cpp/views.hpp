@@ -48,7 +48,6 @@ struct RowMemory {
   double* lengths;        // (room): their norms
   double* turned;         // (room): angle from each to the newest
   double* round_start;    // (size): weights when the round began
-  float* single;          // (size): the weights in float32
   int64_t room, size;     // room: a power of two
   int64_t epoch_rows;     // rows in an epoch, at least
   int64_t epoch_visits;   // rows in this one so far
