@@ -156,6 +156,11 @@ class OwnedMemory {
   }
   RowMemory view;
 
+  size_t bytes() const {
+    return notes_.size() * sizeof(RowNote) +
+           8 * (snapshots_.size() + lengths_.size() + turned_.size() + round_start_.size());
+  }
+
  private:
   std::vector<RowNote> notes_;
   std::vector<double> snapshots_, lengths_, turned_, round_start_;
@@ -292,6 +297,7 @@ NB_MODULE(_loops, m) {
   nb::class_<OwnedMemory>(m, "RowMemory")
       .def(nb::init<int64_t, int64_t, int64_t, int64_t>(), "n"_a, "size"_a, "room"_a,
            "epoch_rows"_a)
+      .def_prop_ro("nbytes", &OwnedMemory::bytes)
       .def_prop_ro("skips", [](const OwnedMemory& memory) { return memory.view.skips; })
       .def_prop_ro("skipped", [](const OwnedMemory& memory) { return memory.view.skipped_ever; })
       .def_prop_rw("always", [](const OwnedMemory& memory) { return memory.view.always; },

@@ -66,7 +66,7 @@ compiler = _loops.compiler
 
 SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = 1e-9, 1e-3  # as in cpp/online.hpp
 EVERY_UPDATE = 2**62
-SPAN, UPKEEP = 4, 0.03
+SPAN, UPKEEP, LEAST_ROOM = 4, 0.03, 4
 
 if "SEPARATRIX_SIMD" in os.environ:
     if os.environ["SEPARATRIX_SIMD"] not in levels():
@@ -166,21 +166,25 @@ def draw_order_twin(n: int, block_rows: int, blocks_per_group: int, seed: int) -
 RowMemory = _loops.RowMemory
 
 
-def row_memory(rows: Rows, k: int) -> RowMemory:
+def row_memory(rows: Rows, k: int) -> RowMemory | None:
     """What online passes of the perceptron may remember of these rows, for k rows of weights.
 
     Weights are kept at the begin of epochs, enough of them for the last SPAN passes; an epoch is
-    long enough that to compare them all costs little against reading its rows.
+    long enough that to compare them all costs little against reading its rows. None where even
+    a few of them take too much memory.
     """
     n, d = shape(rows)
     size = k * (d + 1)
-    csr = isinstance(rows, CsrRows)
-    values = k * (len(rows.data) / max(n, 1) if csr else d) + 1
-    shortest = np.sqrt(SPAN * n * size / (UPKEEP * values))
+    if isinstance(rows, CsrRows):
+        values, of_rows = len(rows.data), rows.data.nbytes + rows.indices.nbytes
+    else:
+        values, of_rows = rows.size, rows.nbytes
+    shortest = np.sqrt(SPAN * n * size / (UPKEEP * (k * values / max(n, 1) + 1)))
     epoch_rows = int(np.clip(shortest, 1, max(n, 1)))
-    of_x = rows.data.nbytes + rows.indices.nbytes if csr else rows.nbytes
-    most = (of_x // 20 + 16 * n) // (8 * size)
-    room = max(4, min(SPAN * n // epoch_rows, most))
+    most = (of_rows // 20 + 16 * n) // (8 * (size + 2)) - 1
+    if most < LEAST_ROOM:
+        return None
+    room = max(LEAST_ROOM, min(SPAN * n // epoch_rows, most))
     return RowMemory(n, size, 1 << int(np.log2(room)), epoch_rows)
 
 

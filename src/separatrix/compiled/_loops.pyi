@@ -10,6 +10,7 @@ class Interrupted(KeyboardInterrupt): ...
 
 class RowMemory:
     def __init__(self, n: int, size: int, room: int, epoch_rows: int) -> None: ...
+    nbytes: int
     skips: bool
     skipped: int
     always: bool

@@ -21,6 +21,13 @@ MOST_BLOCKS = 64
 NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
 
 
+def random_order(n: int, rng: np.random.Generator, row_bytes: float = 0.0) -> Ints:
+    """A random order of n rows; of large ones so that pages of memory are read once."""
+    neighbours = max(1, int(NEIGHBOURS_BYTES / row_bytes) if row_bytes else n)
+    seed = int(rng.integers(2**64, dtype=np.uint64))
+    return loops.draw_order(n, neighbours, GROUP, seed)
+
+
 class ArraySource(Source):
     """Rows, labels and weights in arrays, never copied.
 
@@ -68,9 +75,7 @@ class ArraySource(Source):
         """All rows as one block, as they stand or in a random order."""
         order = self.present
         if rng is not None:
-            neighbours = max(1, int(NEIGHBOURS_BYTES / max(self._row_bytes, 1)))
-            seed = int(rng.integers(2**64, dtype=np.uint64))
-            drawn = loops.draw_order(self.n_rows, neighbours, GROUP, seed)
+            drawn = random_order(self.n_rows, rng, self._row_bytes)
             order = drawn if order is None else order[drawn]
         yield Block(self.X, self.y, self.weight, 0, order)
 

@@ -65,7 +65,7 @@ class OnlineRun:
     adapts: bool = False
     pace: float = 1.0
     least: float = np.inf
-    known: tuple[Rows, loops.RowMemory] | None = None
+    known: tuple[Rows, loops.RowMemory | None] | None = None
     """Rows, and what is remembered of them from pass to pass."""
 
     @classmethod
