@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from . import loops
+from .data.arrays import random_order
 from .kernels import KernelRows
 from .loop import Geometry
 from .schedules import Constant, Schedule, step_sizes
@@ -216,7 +217,8 @@ class DualRun:
     def _one_pass(self) -> Step:
         order = self.present
         if self.shuffle:
-            order = np.random.default_rng((self.seed, self.passes)).permutation(order)
+            rng = np.random.default_rng((self.seed, self.passes))
+            order = order[random_order(len(order), rng)]
         visits = self.ended.visits
         steps = step_sizes(self.schedule, visits + 1, len(order)) / self.unit
         loss_sum = mistakes = 0.0

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource
 from ..data.arrays import scores
-from ..data.intake import check_classes, check_labels, check_rows, labelled_source
+from ..data.intake import check_classes, check_labels, check_rows, labelled_source, plain_rows
 from ..loop import Callback, Stop
 from ..losses import Loss
 from ..minimize import Result, minimize
@@ -273,8 +273,12 @@ class LinearModel(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k)."""
         check_is_fitted(self)
-        rows = check_rows(X, owner=self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        named = hasattr(self, "feature_names_in_")
+        if not named and plain_rows(X) and X.shape[1] == self.n_features_in_:
+            rows = X
+        else:
+            rows = check_rows(X, owner=self)
+            validate_data(self, X, reset=False, skip_check_array=True)
         result = scores(rows, self._weights(), getattr(self, "n_jobs", None))
         return result[:, 0] if len(self.classes_) == 2 else result
 
