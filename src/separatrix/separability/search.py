@@ -45,6 +45,7 @@ from .wide import fewer, least_squared_hinge
 TIE = 1e-7  # a value of a program, its rows of length 1, that may as well be 0
 ACTIVE = 1e-8  # a margin in a program that is taken for 0
 ON_BOUNDARY, WRONG = 1e3, -1e2  # margins of a weak separator in units of their rounding error
+KEPT = 4  # rows per dimension that stay in a working set that has grown
 MOST_ROUNDS = 200
 WIDE = 600  # signed rows longer than this are not left to linear programs
 EXACT_ENTRIES = 2e7  # boundary rows times width up to which their margins are computed exactly
@@ -128,9 +129,24 @@ class Search:
             low = self.rows.doubtful(W, 1.0, self.step)
             if low.found == 0 or (low.found <= self.step and self._positive(W, low.ids)):
                 return self._separable(direction=W)
+            if value > TIE:
+                self._forget(direction)
             if not self.add(low.ids):
                 break
         return self._exact_separator(direction)
+
+    def _forget(self, direction: Array) -> None:
+        """Let go of the rows that are furthest on the right side; should they matter, they return.
+
+        The optimum does not depend on them, and falls with every row that is added: no round
+        repeats an earlier one.
+        """
+        few = KEPT * self.rows.dimension
+        if len(self.ids) == self.rows.count or len(self.ids) <= 2 * few:
+            return
+        near = np.sort(np.argsort(self.scaled @ direction, kind="stable")[:few])
+        self.ids, self.norms = self.ids[near], self.norms[near]
+        self.Z, self.scaled = self.Z[near], self.scaled[near]
 
     def _wide_separator(self) -> Decision | Weights | None:
         """By Newton's method; None where it does not settle the question."""
