@@ -122,3 +122,13 @@ def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
 
     ArraySource(X, out, np.empty(0), n_jobs=n_jobs).total(part)
     return out
+
+
+def all_finite(X: Rows) -> bool:
+    """Whether no value is NaN or infinite: 0 times any other is 0, so scores by 0 tell."""
+    zeros = np.zeros((1, layout.shape(X)[1] + 1))
+
+    def part(block: Block) -> tuple[int]:
+        return (int(np.count_nonzero(loops.scores(block.X, zeros))),)  # NaN is not zero
+
+    return ArraySource(X, np.empty(layout.shape(X)[0]), np.empty(0)).total(part) == (0,)

@@ -273,20 +273,22 @@ class LinearModel(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k)."""
         check_is_fitted(self)
+        W, n_jobs = self._weights(), getattr(self, "n_jobs", None)
         named = hasattr(self, "feature_names_in_")
-        if not named and plain_rows(X) and X.shape[1] == self.n_features_in_:
-            rows = X
-        else:
+        plain = not named and plain_rows(X) and X.shape[1] == self.n_features_in_
+        result = scores(X, W, n_jobs) if plain else np.array(np.nan)
+        # A value that is not finite leaves no finite score behind: only then look for one.
+        if not np.all(np.isfinite(result)):
             rows = check_rows(X, owner=self)
             validate_data(self, X, reset=False, skip_check_array=True)
-        result = scores(rows, self._weights(), getattr(self, "n_jobs", None))
+            result = scores(rows, W, n_jobs)
         return result[:, 0] if len(self.classes_) == 2 else result
 
     def predict(self, X: Any) -> AnyArray:
         """Class of each row; on a tie of two classes the larger, of more the first."""
         scores = self.decision_function(X)
         if len(self.classes_) == 2:
-            return self.classes_[(scores >= 0.0).astype(np.intp)]
+            return self.classes_[(scores >= 0.0).view(np.int8)]
         predicted: AnyArray = self.classes_[scores.argmax(axis=1)]
         return predicted
 
