@@ -106,7 +106,7 @@ def linear_classifier(problem: Problem, tol: float) -> Any:
 
 @minimiser(OURS, "separatrix")
 def our_minimisers(problem: Problem) -> Iterator[Contestant]:
-    grid = (1e-6, *GRID)  # the default first: if it is good enough, it stays
+    grid = GRID
     for suffix, X in precisions(problem).items():
 
         def run(tol: float, X: Any = X) -> Any:

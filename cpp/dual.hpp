@@ -18,7 +18,7 @@ void dual_pass(const Rows& rows, DualPass& pass) {
   double* const w = pass.w;
   for (int64_t t = 0; t < pass.count; ++t) {
     const int64_t i = pass.order[t];
-    if (t + kAhead < pass.count) prefetch_row(rows, pass.order[t + kAhead]);
+    prefetch_ahead(rows, t, pass.count, [&](int64_t u) { return pass.order[u]; });
     const double p = pass.weight ? pass.weight[i] * pass.share : pass.share;
     const double before = pass.alpha[i], y = pass.y[i];
     const double lack = 1 - y * (dot(rows, i, w) + w[d]);  // the slope of the dual, over p

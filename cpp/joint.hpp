@@ -86,6 +86,50 @@ inline void with_joint_loss(int id, F&& f) {
   }
 }
 
+// The perceptron of many classes, for the loop in perceptron.hpp: its margin is the score of the
+// true class over the best of the others.
+template <class Rows>
+class ManyClasses {
+ public:
+  static constexpr int kFlight = 1;
+  static constexpr double kNormFactor = 0x1.6a09e667f3bcdp0;  // sqrt(2)
+  ManyClasses(const Rows& rows, OnlinePass& pass, double* scores)
+      : rows_(rows), pass_(pass), scores_(scores) {}
+
+  double values() const { return row_values(rows_) * double(pass_.k); }
+  double worth() const { return 0.05 + kValuesOfNote / (values() + 1); }
+  void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.label + i); }
+
+  void read(const int64_t (&i)[1], int, double (&margin)[1]) {
+    const int64_t stride = rows_.d + 1;
+    dot_all(rows_, i[0], pass_.v, pass_.k, scores_);
+    for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += pass_.v[c * stride + rows_.d];
+    const int64_t label = pass_.label[i[0]];
+    rival_ = best_rival(scores_, pass_.k, label);
+    margin[0] = scores_[label] - scores_[rival_];
+  }
+
+  double update(int64_t i, double step, double weight) {
+    const double change = -step * pass_.weight_scale * (weight * -1.0);
+    move(i, pass_.label[i], change);
+    move(i, rival_, -change);
+    return change;
+  }
+
+ private:
+  void move(int64_t i, int64_t c, double change) {
+    double* const v = pass_.v + c * (rows_.d + 1);
+    add(rows_, i, change, v);
+    if (pass_.sum) add(rows_, i, *pass_.area * change, pass_.lag + c * (rows_.d + 1));
+    if (pass_.intercept) v[rows_.d] += change;
+  }
+
+  const Rows& rows_;
+  OnlinePass& pass_;
+  double* scores_;
+  int64_t rival_ = 0;
+};
+
 template <class Loss, class Rows>
 inline void online_joint(const Rows& rows, OnlinePass& pass) {
   const int64_t d = rows.d, k = pass.k, stride = d + 1;
@@ -99,7 +143,7 @@ inline void online_joint(const Rows& rows, OnlinePass& pass) {
     const double step = pass.steps[pass.constant_step ? 0 : t];
     for (int64_t b = 0; b < size; ++b) {
       const int64_t i = at(done + b);
-      if (done + b + kAhead < pass.count) prefetch_row(rows, at(done + b + kAhead));
+      prefetch_ahead(rows, done + b, pass.count, at);
       for (int64_t c = 0; c < k; ++c) {
         const double* v = pass.v + c * stride;
         scores[c] = *pass.scale * dot(rows, i, v) + v[d];
@@ -145,6 +189,12 @@ inline void online_joint(const Rows& rows, OnlinePass& pass) {
 
 template <class Rows>
 void online_joint_pass(const Rows& rows, OnlinePass& pass) {
+  if (JointId(pass.loss) == JointId::perceptron && plain_steps(pass)) {
+    double* const scores = new double[pass.k];
+    perceptron(rows, pass, ManyClasses<Rows>(rows, pass, scores));
+    delete[] scores;
+    return;
+  }
   with_joint_loss(pass.loss, [&](auto loss) { online_joint<decltype(loss)>(rows, pass); });
 }
 

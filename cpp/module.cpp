@@ -12,8 +12,10 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "dispatch.hpp"
+#include "order.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -132,13 +134,45 @@ void with_rows(nb::handle rows, F&& f) {
   else with_csr<double>(data, indices, indptr, d, table.csr_double_long, f);
 }
 
+// Owns what RowMemory points to.
+class OwnedMemory {
+ public:
+  OwnedMemory(int64_t n, int64_t size, int64_t room, int64_t epoch_rows)
+      : notes_(n), snapshots_(room * size), lengths_(room), turned_(room), round_start_(size) {
+    expect(room >= 4 && (room & (room - 1)) == 0, "room: must be a power of two, 4 or more");
+    view = RowMemory{};
+    view.notes = notes_.data();
+    view.n = n;
+    view.snapshots = snapshots_.data();
+    view.lengths = lengths_.data();
+    view.turned = turned_.data();
+    view.round_start = round_start_.data();
+    view.room = room;
+    view.size = size;
+    view.epoch_rows = epoch_rows;
+    view.renew_age = room - n / epoch_rows - 2;
+    view.turn = 8;
+    view.next_rest = 2;
+  }
+  RowMemory view;
+
+  size_t bytes() const {
+    return notes_.size() * sizeof(RowNote) +
+           8 * (snapshots_.size() + lengths_.size() + turned_.size() + round_start_.size());
+  }
+
+ private:
+  std::vector<RowNote> notes_;
+  std::vector<double> snapshots_, lengths_, turned_, round_start_;
+};
+
 // ---- the loops -------------------------------------------------------------------------
 
 std::tuple<double, double, int64_t, int64_t> online_pass(
     nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, double weight_scale,
     std::optional<Longs> order, Numbers steps, double l2, int64_t batch, bool intercept,
     int64_t max_updates, Output v, Output scalars, std::optional<Output> sum,
-    std::optional<Output> lag, std::optional<LongOutput> log) {
+    std::optional<Output> lag, std::optional<LongOutput> log, OwnedMemory* memory) {
   OnlinePass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t count = order ? int64_t(order->size()) : view.n;
@@ -147,12 +181,15 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
     expect(int64_t(y.size()) == view.n && int64_t(v.size()) == k * (view.d + 1), "y or v: size");
     labels.expect_below(k, view.n);
     expect(batch >= 1 && scalars.size() == 2, "batch or scalars: wrong");
+    expect(!memory || (memory->view.n == view.n && memory->view.size == int64_t(v.size())),
+           "memory: of other rows or weights");
     expect(steps.size() == 1 || int64_t(steps.size()) * batch >= count, "steps: too few");
     pass = OnlinePass{loss, labels.signs, labels.numbers, k, pointer(weight), weight_scale,
                       pointer(order),
                       count, steps.data(), steps.size() == 1, l2, batch, intercept, max_updates,
                       v.data(), scalars.data(), pointer(sum), pointer(lag), scalars.data() + 1,
-                      pointer(log), should_stop, 0, 0, 0, 0, false};
+                      pointer(log), memory ? &memory->view : nullptr, should_stop, 0, 0, 0, 0,
+                      false};
     nb::gil_scoped_release free;
     (labels.numbers ? loops.online_joint : loops.online)(view, pass);
   });
@@ -243,6 +280,14 @@ std::tuple<double, int64_t, double> dual_pass(
   });
   raise_if(pass.stopped);
   return {pass.gap, pass.kept, pass.slope};
+}
+
+void random_order(LongOutput order, int64_t block_rows, int64_t blocks_per_group, uint64_t seed) {
+  const auto n = int64_t(order.size());
+  expect(block_rows >= 1 && blocks_per_group >= 1 && n < int64_t(1) << 32, "order: wrong sizes");
+  std::vector<int64_t> blocks((n + block_rows - 1) / block_rows);
+  nb::gil_scoped_release free;
+  draw_order(n, block_rows, blocks_per_group, seed, blocks.data(), order.data());
 }
 
 // ---- kernels ---------------------------------------------------------------------------
@@ -435,9 +480,18 @@ NB_MODULE(_loops, m) {
       nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   nb::exception<Interrupted>(m, "Interrupted", PyExc_KeyboardInterrupt);
 
+  nb::class_<OwnedMemory>(m, "RowMemory")
+      .def(nb::init<int64_t, int64_t, int64_t, int64_t>(), "n"_a, "size"_a, "room"_a,
+           "epoch_rows"_a)
+      .def_prop_ro("nbytes", &OwnedMemory::bytes)
+      .def_prop_ro("skips", [](const OwnedMemory& memory) { return memory.view.skips; })
+      .def_prop_ro("skipped", [](const OwnedMemory& memory) { return memory.view.skipped_ever; })
+      .def_prop_rw("always", [](const OwnedMemory& memory) { return memory.view.always; },
+                   [](OwnedMemory& memory, bool always) { memory.view.always = always; });
   m.def("online_pass", &online_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "weight_scale"_a, "order"_a.none(), "steps"_a, "l2"_a, "batch"_a, "intercept"_a,
-        "max_updates"_a, "v"_a, "scalars"_a, "sum"_a.none(), "lag"_a.none(), "log"_a.none());
+        "max_updates"_a, "v"_a, "scalars"_a, "sum"_a.none(), "lag"_a.none(), "log"_a.none(),
+        "memory"_a.none());
   m.def("batch_pass", &batch_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
         "gradient"_a.none(), "curvature"_a.none());
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a);
@@ -462,6 +516,7 @@ NB_MODULE(_loops, m) {
         "scores"_a.noconvert(), "first"_a, "last"_a);
   m.attr("most_updates") = kMostUpdates;
   m.attr("panel") = kPanel;
+  m.def("draw_order", &random_order, "order"_a, "block_rows"_a, "blocks_per_group"_a, "seed"_a);
   m.def("levels", &levels);
   m.def("level", [] { return active.load()->level; });
   m.def("use_level", &use_level, "name"_a);

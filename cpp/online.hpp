@@ -8,6 +8,7 @@
 // row costs only its nonzeros.
 #pragma once
 #include "losses.hpp"
+#include "perceptron.hpp"
 #include "rows.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
@@ -15,8 +16,6 @@ namespace separatrix::SEPARATRIX_LEVEL {
 // v = w / scale stays far from overflow; and the sum A * v - lag, a difference of numbers that
 // grow with 1 / scale, loses no more than three digits.
 constexpr double kSmallestScale = 1e-9, kSmallestScaleOfSum = 1e-3;
-constexpr int64_t kAhead = 6;            // rows between a prefetch and its use
-constexpr int64_t kPatience = 512;       // rows between two looks at should_stop
 
 // scale and the running sum's area and lag go into v and sum; the state is plain again.
 inline void fold(OnlinePass& pass, int64_t d) {
@@ -52,7 +51,7 @@ inline void online(const Rows& rows, OnlinePass& pass) {
     bool moves = false;
     for (int64_t b = 0; b < size; ++b) {
       const int64_t i = at(done + b);
-      if (done + b + kAhead < pass.count) prefetch_row(rows, at(done + b + kAhead));
+      prefetch_ahead(rows, done + b, pass.count, at);
       const double m = pass.y[i] * (*pass.scale * dot(rows, i, v) + v[d]);
       const double weight = pass.weight ? pass.weight[i] : 1.0;
       const Point<double> point = Loss::at(m);
@@ -88,6 +87,8 @@ inline void online(const Rows& rows, OnlinePass& pass) {
 
 template <class Rows>
 void online_pass(const Rows& rows, OnlinePass& pass) {
+  if (LossId(pass.loss) == LossId::perceptron && plain_steps(pass))
+    return perceptron(rows, pass, TwoClasses<Rows>(rows, pass));
   with_loss(pass.loss, [&](auto loss) { online<decltype(loss)>(rows, pass); });
 }
 

@@ -7,13 +7,18 @@ namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr int64_t kLine = 64;         // bytes in a cache line
 constexpr int64_t kPrefetched = 16;   // lines of a row asked for early; hardware follows on
+constexpr int64_t kAhead = 8, kNear = 2;  // rows between a prefetch and its use: far, near cache
 constexpr int64_t kTileBytes = 64 << 10;
 constexpr int64_t kTile = 256;        // most rows in a tile
 
+// kNearness as in __builtin_prefetch: 3 for the nearest cache, 2 for the one behind it. The far
+// one has room for more requests at a time.
+template <int kNearness>
 inline void prefetch(const void* from, int64_t bytes) {
-  const int64_t lines = (bytes + kLine - 1) / kLine;
-  const char* at = static_cast<const char*>(from);
-  for (int64_t l = 0; l < lines && l < kPrefetched; ++l) __builtin_prefetch(at + l * kLine);
+  const char *at = static_cast<const char*>(from), *end = at + bytes;
+  if (bytes > kPrefetched * kLine) end = at + kPrefetched * kLine;
+  for (; at < end; at += kLine) __builtin_prefetch(at, 0, kNearness);
+  if (bytes > 0) __builtin_prefetch(end - 1, 0, kNearness);
 }
 
 template <class Value>
@@ -33,9 +38,39 @@ inline void add(const DenseRows<Value>& rows, int64_t i, double a, double* w) {
   add_scaled<1, Value>({a}, {row(rows, i)}, w, rows.d);
 }
 
+// Of two rows at once: each piece of w is loaded once for both.
 template <class Value>
+inline void dot_pair(const DenseRows<Value>& rows, const int64_t (&i)[2], const double* w,
+                     double (&out)[2]) {
+  Sum sums[2];
+  multiply_add<2, Value>(sums, {row(rows, i[0]), row(rows, i[1])}, w, rows.d);
+  for (int r = 0; r < 2; ++r) out[r] = sums[r].total();
+}
+
+// Of one row with all k weight vectors: each piece of the row is loaded once for two of them.
+template <class Value>
+inline void dot_all(const DenseRows<Value>& rows, int64_t i, const double* w, int64_t k,
+                    double* out) {
+  const int64_t stride = rows.d + 1;
+  int64_t c = 0;
+  for (; c + 2 <= k; c += 2) {
+    Sum sums[2];
+    multiply_add<2, double>(sums, {w + c * stride, w + (c + 1) * stride}, row(rows, i), rows.d);
+    for (int r = 0; r < 2; ++r) out[c + r] = sums[r].total();
+  }
+  if (c < k) out[c] = dot(rows, i, w + c * stride);
+}
+
+template <class Value>
+inline double squared_norm(const DenseRows<Value>& rows, int64_t i) {
+  Sum sum[1];
+  multiply_add<1, Value>(sum, {row(rows, i)}, row(rows, i), rows.d);
+  return sum[0].total();
+}
+
+template <int kNearness, class Value>
 inline void prefetch_row(const DenseRows<Value>& rows, int64_t i) {
-  prefetch(row(rows, i), rows.d * int64_t(sizeof(Value)));
+  prefetch<kNearness>(row(rows, i), rows.d * int64_t(sizeof(Value)));
 }
 
 template <class Value, class Index>
@@ -59,10 +94,48 @@ inline void add(const CsrRows<Value, Index>& rows, int64_t i, double a, double* 
 }
 
 template <class Value, class Index>
+inline void dot_pair(const CsrRows<Value, Index>& rows, const int64_t (&i)[2], const double* w,
+                     double (&out)[2]) {
+  for (int r = 0; r < 2; ++r) out[r] = dot(rows, i[r], w);
+}
+
+template <class Value, class Index>
+inline void dot_all(const CsrRows<Value, Index>& rows, int64_t i, const double* w, int64_t k,
+                    double* out) {
+  for (int64_t c = 0; c < k; ++c) out[c] = dot(rows, i, w + c * (rows.d + 1));
+}
+
+template <class Value, class Index>
+inline double squared_norm(const CsrRows<Value, Index>& rows, int64_t i) {
+  double sum = 0;
+  for (Index j = rows.indptr[i]; j < rows.indptr[i + 1]; ++j)
+    sum = fma(double(rows.data[j]), double(rows.data[j]), sum);
+  return sum;
+}
+
+template <int kNearness, class Value, class Index>
 inline void prefetch_row(const CsrRows<Value, Index>& rows, int64_t i) {
   const Index from = rows.indptr[i], count = rows.indptr[i + 1] - from;
-  prefetch(rows.data + from, int64_t(count) * int64_t(sizeof(Value)));
-  prefetch(rows.indices + from, int64_t(count) * int64_t(sizeof(Index)));
+  prefetch<kNearness>(rows.data + from, int64_t(count) * int64_t(sizeof(Value)));
+  prefetch<kNearness>(rows.indices + from, int64_t(count) * int64_t(sizeof(Index)));
+}
+
+// Values read for a row, on average.
+template <class Value>
+inline double row_values(const DenseRows<Value>& rows) {
+  return double(rows.d);
+}
+
+template <class Value, class Index>
+inline double row_values(const CsrRows<Value, Index>& rows) {
+  return double(rows.indptr[rows.n] - rows.indptr[0]) / double(rows.n > 0 ? rows.n : 1);
+}
+
+// The rows that a loop will visit soon: one far ahead, one next to come.
+template <class Rows, class At>
+inline void prefetch_ahead(const Rows& rows, int64_t t, int64_t count, At&& at) {
+  if (t + kAhead < count) prefetch_row<2>(rows, at(t + kAhead));
+  if (t + kNear < count) prefetch_row<3>(rows, at(t + kNear));
 }
 
 // Rows per tile, so that a tile read for its scores is still in cache for its gradient.

@@ -120,8 +120,8 @@ struct Sum {
 };
 
 // sums[r] += x[r] . w for kRows rows at once: each piece of w is loaded once for all.
-template <int kRows, class Value>
-inline void multiply_add(Sum (&sums)[kRows], const Value* const (&x)[kRows], const double* w,
+template <int kRows, class Value, class Weight>
+inline void multiply_add(Sum (&sums)[kRows], const Value* const (&x)[kRows], const Weight* w,
                          int64_t d) {
   int64_t j = 0;
   for (; j + kLanes <= d; j += kLanes) {

@@ -33,6 +33,36 @@ enum class JointId : int { softmax, perceptron, crammer_singer, columns };
 // Asked every few thousand values; true means: leave the loop as soon as possible.
 using ShouldStop = bool (*)();
 
+// What is known of a row from the last time it was read; see skip.hpp.
+struct RowNote {
+  float inverse_norm;     // 1 / |(x, 1)|, rounded down; 0: not known
+  float clearance;        // angle by which it cleared the plane, as seen from a snapshot
+  uint32_t epoch;         // number of that snapshot; 0: none
+};
+
+// Notes of all rows, and the weights they refer to. It changes what is read, never a result.
+struct RowMemory {
+  RowNote* notes;         // (n)
+  int64_t n;
+  double* snapshots;      // (room, size): weights at the begin of the last epochs, in a ring
+  double* lengths;        // (room): their norms
+  double* turned;         // (room): angle from each to the newest
+  double* round_start;    // (size): weights when the round began
+  int64_t room, size;     // room: a power of two
+  int64_t epoch_rows;     // rows in an epoch, at least
+  int64_t epoch_visits;   // rows in this one so far
+  int64_t epoch;          // number of the newest snapshot
+  int64_t renew_age;      // epochs after which a note is written anew, lest its snapshot go
+  bool skips;             // notes are taken and used
+  bool always;            // and will be, whatever they save: for tests
+  int64_t skipped_ever;   // rows not read so far
+  // Measured in this round of n visits, to decide what the next one does.
+  int64_t visits, skipped, sampled, clear;
+  double turn;            // angle by which the weights turned in the round before
+  int64_t settling;       // rounds until the share of skipped rows is looked at
+  int64_t rest, next_rest;  // rounds without notes
+};
+
 // One online pass. Weights are scale * v (bias apart), so that an L2 decay of all of them
 // is one multiplication. For k > 2 classes v, sum and lag have k rows of d + 1.
 struct OnlinePass {
@@ -59,6 +89,7 @@ struct OnlinePass {
   double* lag;            // (d + 1); the last entry is unused
   double* area;
   int64_t* log;           // updated rows in order, or null; room for `count`
+  RowMemory* memory;      // or null
   ShouldStop should_stop;
   // Results.
   double loss_sum;        // weighted, each row scored before its update

@@ -72,8 +72,8 @@ def main(picture: str = "decision-boundary.png") -> None:
             draw(ax, model, X, y, f"{data}, {name}: {wrong} wrong, {model.stop_}")
     print(
         "\n'no mistakes' is a proof that a line separates the data; 'cycle' that this run would "
-        "go on\nfor ever; 'tol' that the objective has settled. Mistakes are of the kept weights, "
-        "the\nobjective is the last pass's."
+        "go on\nfor ever; 'optimal' that no line has an objective lower by a millionth. Mistakes "
+        "are of the kept\nweights, the objective is the last pass's."
     )
     figure.savefig(picture, dpi=110)
     print(f"\nThe boundaries are in {picture}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 
 import pytest
+from test_diagnose import FIRST
 
 import separatrix
+from separatrix.diagnose import CAUSES
 
 HERE = Path(__file__).parent
 ROWS = [
@@ -40,5 +43,33 @@ def test_the_lines_of_the_readme_work_when_pasted(capsys):
     assert len([line for line in code.splitlines() if line]) == 10
     exec(code, {})
     out = capsys.readouterr().out
-    for told in ("0.0953326", "tol Newton()", "[[3. 2.]] [-4.] 9 no mistakes", "'oscillating'"):
+    for told in ("0.0953326", "optimal Newton()", "are separable", "StandardScaler()",
+                 "[[3. 2.]] [-4.] 9 no mistakes"):  # fmt: skip
         assert told in out
+
+
+def test_the_page_on_separability(capsys):
+    page = (HERE.parent / "docs" / "separability.md").read_text()
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.S):
+        exec(code, names)
+    assert "at most 51 mistakes" in capsys.readouterr().out
+
+
+DIAGNOSE = (HERE.parent / "docs" / "diagnose.md").read_text()
+
+
+def test_the_page_on_diagnose_runs():
+    names = {}
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", DIAGNOSE, re.S)):
+        test = doctest.DocTestParser().get_doctest(code, names, f"block {number}", None, None)
+        result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, clear_globs=False)
+        names = test.globs
+        assert result.attempted
+        assert not result.failed
+
+
+def test_the_page_on_diagnose_has_every_cause_and_no_other():
+    listed = re.findall(r"^\| `([\w/ ]+)` \|", DIAGNOSE, re.M)
+    assert set(listed) == {cause for cause, _ in FIRST}
+    assert len(listed) == len(CAUSES)

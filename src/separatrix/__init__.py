@@ -9,6 +9,7 @@ from importlib.metadata import version as _version
 from . import datasets, features, losses, schedules
 from .config import show_config
 from .data import ArraySource, Block, Source
+from .diagnose import Diagnosis, Finding, diagnose
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from .loop import Info, Stop
 from .losses import Loss, MarginLoss, get_loss
@@ -16,6 +17,7 @@ from .minimize import Descent, Result, gradient_descent, minimize
 from .objective import Objective
 from .penalties import L2
 from .schedules import Constant, InverseScaling, Pegasos, StepDecay
+from .separability import Separability, separability
 from .solvers import (
     LBFGS,
     BatchPerceptron,
@@ -39,7 +41,9 @@ __all__ = [
     "Block",
     "Constant",
     "Descent",
+    "Diagnosis",
     "DualAscent",
+    "Finding",
     "GradientDescent",
     "Info",
     "InverseScaling",
@@ -55,6 +59,7 @@ __all__ = [
     "Perceptron",
     "Result",
     "Rosenblatt",
+    "Separability",
     "Solver",
     "Source",
     "Step",
@@ -62,11 +67,13 @@ __all__ = [
     "Stop",
     "Trace",
     "datasets",
+    "diagnose",
     "features",
     "get_loss",
     "gradient_descent",
     "losses",
     "minimize",
     "schedules",
+    "separability",
     "show_config",
 ]

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from .data.arrays import random_order
 from .gaussian_pass import GaussianPasses
 from .kernel_loops import DualPass, DualState, kernel_pass
 from .kernels import Gaussian, KernelRows
@@ -218,7 +219,8 @@ class DualRun:
     def _one_pass(self) -> Step:
         order = self.present
         if self.shuffle:
-            order = np.random.default_rng((self.seed, self.passes)).permutation(order)
+            rng = np.random.default_rng((self.seed, self.passes))
+            order = order[random_order(len(order), rng)]
         visits = self.ended.visits
         steps = step_sizes(self.schedule, visits + 1, len(order)) / self.unit
         run = DualPass(

@@ -79,8 +79,8 @@ class Prover:
         Free where the step tells a bound or the gradient; else a read of the data when due.
         """
         if kept is step.weights and step.objective is not None and step.bound is not None:
-            self.bound = max(self.bound, step.bound)
             self.weights, self.value = kept, step.objective
+            self.bound = max(self.bound, step.bound - ROUNDING * self.value)
         elif kept is step.weights and step.objective is not None and step.gradient is not None:
             self.prove(kept, Evaluation(step.objective, step.gradient, 0.0))
         elif due or step.solved:
@@ -97,10 +97,10 @@ class Prover:
         at = objective.value_and_gradient(W) if at is None else at
         self.weights, self.value = W, at.value
         if not objective.loss.smooth:
-            self.bound = max(self.bound, bound_at(objective, W))
+            self.bound = max(self.bound, bound_at(objective, W) - ROUNDING * self.value)
             return
         self.bound = max(self.bound, smooth_bound(objective, W, at))
-        for _ in range(MOST_POLISHES):
+        for _ in range(MOST_POLISHES if objective.intercept else 0):
             # The bound loses in proportion to the gradient by the biases, but only to the square
             # of that by w: if nothing else is in the way, take the biases to their best place.
             rest = _without_bias(objective, at.gradient) / (4.0 * objective.penalty.strength)

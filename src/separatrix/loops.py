@@ -66,6 +66,7 @@ compiler = _loops.compiler
 
 SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = 1e-9, 1e-3  # as in cpp/online.hpp
 EVERY_UPDATE = 2**62
+SPAN, UPKEEP, LEAST_ROOM = 4, 0.03, 4
 
 if "SEPARATRIX_SIMD" in os.environ:
     if os.environ["SEPARATRIX_SIMD"] not in levels():
@@ -123,6 +124,70 @@ class PassResult(NamedTuple):
     position: int
 
 
+def draw_order(n: int, block_rows: int, blocks_per_group: int, seed: int) -> Ints:
+    """A random order of n rows: groups of random blocks of neighbours, each group shuffled.
+
+    So the rows of a page of memory are read close together in time. Rows that fit into one
+    group get a uniform permutation.
+    """
+    order = np.empty(n, dtype=np.int64)
+    _loops.draw_order(order, block_rows, blocks_per_group, seed)
+    return order
+
+
+def draw_order_twin(n: int, block_rows: int, blocks_per_group: int, seed: int) -> Ints:
+    """``draw_order`` in Python."""
+    word, state = (1 << 64) - 1, seed
+
+    def below(most: int) -> int:
+        nonlocal state  # SplitMix64
+        state = z = (state + 0x9E3779B97F4A7C15) & word
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & word
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & word
+        return ((z ^ (z >> 31)) >> 32) * most >> 32
+
+    def shuffle(items: list[int]) -> None:
+        for i in range(len(items) - 1, 0, -1):
+            j = below(i + 1)
+            items[i], items[j] = items[j], items[i]
+
+    blocks = list(range(-(-n // block_rows)))
+    if len(blocks) > blocks_per_group:
+        shuffle(blocks)
+    order: list[int] = []
+    for first in range(0, len(blocks), blocks_per_group):
+        starts = [block_rows * b for b in blocks[first : first + blocks_per_group]]
+        group = [i for start in starts for i in range(start, min(n, start + block_rows))]
+        shuffle(group)
+        order += group
+    return np.array(order, dtype=np.int64)
+
+
+RowMemory = _loops.RowMemory
+
+
+def row_memory(rows: Rows, k: int) -> RowMemory | None:
+    """What online passes of the perceptron may remember of these rows, for k rows of weights.
+
+    Weights are kept at the begin of epochs, enough of them for the last SPAN passes; an epoch is
+    long enough that to compare them all costs little against reading its rows. None where even
+    a few of them take too much memory.
+    """
+    n, d = shape(rows)
+    size = k * (d + 1)
+    if isinstance(rows, CsrRows):
+        values, of_rows = len(rows.data), rows.data.nbytes + rows.indices.nbytes
+    else:
+        values, of_rows = rows.size, rows.nbytes
+    shortest = np.sqrt(SPAN * n * size / (UPKEEP * (k * values / max(n, 1) + 1)))
+    epoch_rows = int(np.clip(shortest, 1, max(n, 1)))
+    most = (of_rows // 20 + 16 * n) // (8 * (size + 2)) - 1
+    if most < LEAST_ROOM:
+        return None
+    room = max(LEAST_ROOM, min(SPAN * n // epoch_rows, most))
+    return RowMemory(n, size, 1 << int(np.log2(room)), epoch_rows)
+
+
 def online_pass(
     rows: Rows,
     y: AnyArray,
@@ -138,11 +203,14 @@ def online_pass(
     intercept: bool = True,
     max_updates: int = EVERY_UPDATE,
     log: Ints | None = None,
+    memory: RowMemory | None = None,
 ) -> PassResult:
     """Visit rows in the given order and update the weights after every batch of them.
 
     ``steps`` has one step size per batch, or a single one. ``weight_scale`` is the number of
     rows over the sum of their weights. Updated rows are written to ``log``.
+    A ``memory`` of these rows, kept from pass to pass, lets the perceptron leave rows unread; it
+    changes no bit of a result.
     """
     number = compiled(loss)
     if number is None:
@@ -153,7 +221,7 @@ def online_pass(
     return PassResult(
         *_loops.online_pass(
             rows, number, y, weight, weight_scale, order, steps, l2, batch, intercept,
-            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log,
+            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log, memory,
         )
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -50,6 +50,13 @@ class Objective:
         """Shape of the weights: one row for two classes, else one per class."""
         k = len(self.source.classes)
         return 1 if k == 2 else k, self.source.n_features + 1
+
+    def penalised(self, l2: float) -> Objective:
+        """The same with another penalty; what is remembered of the data goes along."""
+        other = replace(self, penalty=L2(l2))
+        known = ("moments", "class_sums")
+        vars(other).update({name: vars(self)[name] for name in known if name in vars(self)})
+        return other
 
     def mean(self, loss_sum: float, W: Array) -> float:
         """J at W, given the weighted sum of the losses."""

@@ -225,13 +225,15 @@ void test_online(const Problem& p, int loss, int batch, double decay, int code, 
   test(what, p, near, [&](auto& loops, auto& rows) {
     Numbers v = p.w, sum(p.d + 1, kFiller), lag(p.d + 1);
     std::vector<int64_t> log(count);
-    double scale = 0.5, area = 0;  // half of the weights' size is in the scale from the start
-    for (int64_t j = 0; j < p.d; ++j) v[j] *= 2;
+    // Half of the weights' size is in the scale from the start; or none, where there is no decay
+    // and the perceptron has a loop of its own.
+    double scale = decay == 0 ? 1 : 0.5, area = 0;
+    for (int64_t j = 0; j < p.d; ++j) v[j] /= scale;
     OnlinePass pass{loss, p.y.data(), {}, 1, flag(1) ? p.weight.data() : nullptr,
                     flag(1) ? 0.5 : 1.0, flag(0) ? order.data() : nullptr, count, steps.data(),
                     flag(2), decay / (2 * step), batch, flag(3), flag(4) ? p.n / 2 : 1 << 30,
                     v.data(), &scale, flag(5) ? sum.data() : nullptr, lag.data(), &area,
-                    flag(6) ? log.data() : nullptr, never, 0, 0, 0, 0, false};
+                    flag(6) ? log.data() : nullptr, nullptr, never, 0, 0, 0, 0, false};
     loops.online(rows, pass);
     for (int64_t j = 0; j < p.d; ++j) sum[j] += area * v[j] - lag[j], v[j] *= scale;
     return join({pass.loss_sum, pass.mistakes, double(pass.updates), double(pass.position)}, v,

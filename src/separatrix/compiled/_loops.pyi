@@ -8,6 +8,13 @@ compiler: str
 
 class Interrupted(KeyboardInterrupt): ...
 
+class RowMemory:
+    def __init__(self, n: int, size: int, room: int, epoch_rows: int) -> None: ...
+    nbytes: int
+    skips: bool
+    skipped: int
+    always: bool
+
 def online_pass(
     rows: Rows,
     loss: int,
@@ -25,6 +32,7 @@ def online_pass(
     sum: Array | None,
     lag: Array | None,
     log: Ints | None,
+    memory: RowMemory | None,
 ) -> tuple[float, float, int, int]: ...
 def batch_pass(
     rows: Rows,
@@ -112,6 +120,7 @@ def gaussian_update(
     first: int,
     last: int,
 ) -> None: ...
+def draw_order(order: Ints, block_rows: int, blocks_per_group: int, seed: int) -> None: ...
 def levels() -> list[str]: ...
 def level() -> str: ...
 def use_level(name: str) -> None: ...

@@ -16,6 +16,16 @@ from .source import Block, Source
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
 MOST_BLOCKS = 64
+# In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
+# by class is mixed to within a few per cent in every group.
+NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
+
+
+def random_order(n: int, rng: np.random.Generator, row_bytes: float = 0.0) -> Ints:
+    """A random order of n rows; of large ones so that pages of memory are read once."""
+    neighbours = max(1, int(NEIGHBOURS_BYTES / row_bytes) if row_bytes else n)
+    seed = int(rng.integers(2**64, dtype=np.uint64))
+    return loops.draw_order(n, neighbours, GROUP, seed)
 
 
 class ArraySource(Source):
@@ -57,7 +67,8 @@ class ArraySource(Source):
         """Mean of a few rows from all over the data, if it is dense."""
         if isinstance(self.X, CsrRows):
             return None
-        rows = self.X[:: max(1, len(self.y) // 64)]
+        apart = max(1, self.n_rows // 64)
+        rows = self.X[::apart] if self.present is None else self.X[self.present[::apart]]
         mean: Array = rows.mean(axis=0, dtype=np.float64)
         return mean
 
@@ -65,18 +76,21 @@ class ArraySource(Source):
         """All rows as one block, as they stand or in a random order."""
         order = self.present
         if rng is not None:
-            order = rng.permutation(len(self.y) if order is None else order)
+            drawn = random_order(self.n_rows, rng, self._row_bytes)
+            order = drawn if order is None else order[drawn]
         yield Block(self.X, self.y, self.weight, 0, order)
+
+    @cached_property
+    def _row_bytes(self) -> float:
+        if isinstance(self.X, CsrRows):
+            each = self.X.data.itemsize + self.X.indices.itemsize
+            return each * len(self.X.data) / max(len(self.y), 1)
+        return self.X.itemsize * self.n_features
 
     @cached_property
     def _parts(self) -> list[Block]:
         n = len(self.y)
-        if isinstance(self.X, CsrRows):
-            each = self.X.data.itemsize + self.X.indices.itemsize
-            row_bytes = each * len(self.X.data) / max(n, 1)
-        else:
-            row_bytes = self.X.itemsize * self.n_features
-        size = max(1, int(BLOCK_BYTES / max(row_bytes, 1)), -(-n // MOST_BLOCKS))
+        size = max(1, int(BLOCK_BYTES / max(self._row_bytes, 1)), -(-n // MOST_BLOCKS))
         return [
             Block(
                 layout.part(self.X, start, start + size),
@@ -108,3 +122,13 @@ def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
 
     ArraySource(X, out, np.empty(0), n_jobs=n_jobs).total(part)
     return out
+
+
+def all_finite(X: Rows) -> bool:
+    """Whether no value is NaN or infinite: 0 times any other is 0, so scores by 0 tell."""
+    zeros = np.zeros((1, layout.shape(X)[1] + 1))
+
+    def part(block: Block) -> tuple[int]:
+        return (int(np.count_nonzero(loops.scores(block.X, zeros))),)  # NaN is not zero
+
+    return ArraySource(X, np.empty(layout.shape(X)[0]), np.empty(0)).total(part) == (0,)

@@ -13,13 +13,24 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..layout import CsrRows, Rows
 from ..typing import AnyArray, Array, Ints
-from .arrays import ArraySource
+from .arrays import ArraySource, all_finite
+
+MOST_COUNTED = 1 << 16
 
 ClassWeight = Mapping[Any, float] | str | None
 
 
+def plain_rows(X: Any) -> bool:
+    """Whether X is a plain array of rows, right as it is if all its numbers are finite."""
+    if type(X) is not np.ndarray or X.ndim != 2 or not X.flags.c_contiguous or not X.size:
+        return False
+    return X.dtype in (np.float32, np.float64)
+
+
 def check_rows(X: Any, owner: Any = None) -> Rows:
     """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if it must be."""
+    if plain_rows(X) and all_finite(X):
+        return np.asarray(X)
     X = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", estimator=owner,
         input_name="X",
@@ -40,8 +51,24 @@ def check_labels(y: Any) -> AnyArray:
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
     y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
+    if small_whole_numbers(y) is None:
+        check_classification_targets(y)
     return np.asarray(y)
+
+
+def small_whole_numbers(y: AnyArray) -> AnyArray | None:
+    """The distinct values of whole numbers that lie close together; None for all else.
+
+    Found by counting: much faster than by hashing or sorting. They are classes beyond doubt
+    if there are far fewer of them than rows.
+    """
+    if y.dtype.kind not in "biu" or not y.size:
+        return None
+    least, most = int(y.min()), int(y.max())
+    if least < 0 or most > min(MOST_COUNTED, len(y) // 2 - 1):
+        return None
+    found: AnyArray = np.flatnonzero(np.bincount(y.astype(np.intp, copy=False))).astype(y.dtype)
+    return found
 
 
 def check_classes(classes: AnyArray) -> AnyArray:
@@ -92,8 +119,9 @@ def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:
 
 def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
     """Classes that have a row of positive weight, sorted."""
-    classes: AnyArray = np.unique(y if weight is None else y[weight != 0.0])
-    return classes
+    present = y if weight is None else y[weight != 0.0]
+    classes = small_whole_numbers(present)
+    return np.unique(present) if classes is None else classes
 
 
 def labelled_source(

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource
 from ..data.arrays import scores
-from ..data.intake import check_classes, check_labels, check_rows, labelled_source
-from ..loop import Stop
+from ..data.intake import check_classes, check_labels, check_rows, labelled_source, plain_rows
+from ..loop import Callback, Stop
 from ..losses import Loss
 from ..minimize import Result, minimize
 from ..objective import Objective
@@ -34,6 +34,8 @@ class Plan:
     l2: float
     stop: Stop
     keep: str
+    watchers: tuple[Callback, ...] = ()
+    """Called after every pass, before the user's own callbacks."""
 
     def kept_by(self, solver: Solver) -> Plan:
         """A solver that averages is asked for its average."""
@@ -240,8 +242,9 @@ class LinearModel(ClassifierMixin, BaseEstimator):
             source.classes, W, seed, n, source.weight_sum, state,
         )  # fmt: skip
         result = minimize(
-            objective, solver, stop=plan.stop, callbacks=self.callbacks, seed=seed, start=W,
-            state=state, keep=plan.keep, trace=self.trace_, progress=progress_line(self.verbose),
+            objective, solver, stop=plan.stop, callbacks=(*plan.watchers, *self.callbacks),
+            seed=seed, start=W, state=state, keep=plan.keep, trace=self.trace_,
+            progress=progress_line(self.verbose),
         )  # fmt: skip
         self.classes_ = source.classes
         self.coef_, self.intercept_ = result.weights[:, :-1].copy(), result.weights[:, -1].copy()
@@ -270,16 +273,22 @@ class LinearModel(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k)."""
         check_is_fitted(self)
-        rows = check_rows(X, owner=self)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        result = scores(rows, self._weights(), getattr(self, "n_jobs", None))
+        W, n_jobs = self._weights(), getattr(self, "n_jobs", None)
+        named = hasattr(self, "feature_names_in_")
+        plain = not named and plain_rows(X) and X.shape[1] == self.n_features_in_
+        result = scores(X, W, n_jobs) if plain else np.array(np.nan)
+        # A value that is not finite leaves no finite score behind: only then look for one.
+        if not np.all(np.isfinite(result)):
+            rows = check_rows(X, owner=self)
+            validate_data(self, X, reset=False, skip_check_array=True)
+            result = scores(rows, W, n_jobs)
         return result[:, 0] if len(self.classes_) == 2 else result
 
     def predict(self, X: Any) -> AnyArray:
         """Class of each row; on a tie of two classes the larger, of more the first."""
         scores = self.decision_function(X)
         if len(self.classes_) == 2:
-            return self.classes_[(scores >= 0.0).astype(np.intp)]
+            return self.classes_[(scores >= 0.0).view(np.int8)]
         predicted: AnyArray = self.classes_[scores.argmax(axis=1)]
         return predicted
 
@@ -303,8 +312,8 @@ class LinearModel(ClassifierMixin, BaseEstimator):
 
 
 def _longer(before: dict[str, AnyArray], after: dict[str, AnyArray]) -> dict[str, AnyArray]:
-    """A history continued: passes and seconds count on."""
+    """A history continued: passes and seconds count on; a monitor's columns end with its fit."""
     shifted = dict(after)
     for name in ("pass", "seconds"):
         shifted[name] = after[name] + before[name][-1]
-    return {name: np.concatenate([before[name], shifted[name]]) for name in before}
+    return {name: np.concatenate([before[name], shifted[name]]) for name in after}

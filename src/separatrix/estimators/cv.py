@@ -17,7 +17,6 @@ from ..loop import Callback
 from ..losses import Loss
 from ..minimize import minimize
 from ..objective import Objective
-from ..penalties import L2
 from ..solvers import Solver
 from ..solvers.direct import is_squared
 from ..typing import AnyArray, Array
@@ -134,7 +133,7 @@ verbose
                 splits = np.array(list(self._folds(plan, objective, X, np.asarray(y))))
             self.cv_results_ = results(self.l2_path_, splits)
             self.l2_ = chosen(self.cv_results_, rule)
-            objective = replace(objective, penalty=L2(self.l2_))
+            objective = objective.penalised(self.l2_)
             solver = self._solver(objective, partial=False)
             W, seed = np.zeros(objective.shape), parameters.seed(self.random_state)
             result = self._train(replace(plan, l2=self.l2_), objective, solver, seed, W)
@@ -211,10 +210,10 @@ verbose
         seed = parameters.seed(self.random_state)
         stop = replace(plan.stop, prove=False)  # scores need no more than fits that have settled
         for l2 in l2s.tolist():
-            here = replace(objective, penalty=L2(l2))
-            solver = self._solver(here, partial=False)
+            objective = objective.penalised(l2)
+            solver = self._solver(objective, partial=False)
             keep = plan.kept_by(solver).keep
-            result = minimize(here, solver, stop=stop, seed=seed, start=W, keep=keep)
+            result = minimize(objective, solver, stop=stop, seed=seed, start=W, keep=keep)
             self._unfinished += result.stop == "max_iter"
             W = result.weights
             yield W
@@ -274,7 +273,7 @@ verbose
         # All rows, at the penalty that the sum over n - 1 of them would have.
         fits = list(self._along(strict, objective, path * (n - 1) / n))
         all_scores = [
-            leave_one_out.logistic_scores(replace(objective, penalty=L2(l2 * (n - 1) / n)), W)
+            leave_one_out.logistic_scores(objective.penalised(l2 * (n - 1) / n), W)
             for l2, W in zip(path.tolist(), fits, strict=True)
         ]
         source = objective.source
@@ -307,7 +306,7 @@ verbose
             kept = np.ones(len(source.y))
             kept[i] = 0.0
             fold = ArraySource(source.X, source.y, source.classes, kept, self.n_jobs)
-            without = replace(objective, source=fold, penalty=L2(float(l2)))
+            without = replace(objective, source=fold).penalised(float(l2))
             solver = self._solver(without, partial=False)
             fit = minimize(without, solver, stop=replace(plan.stop, prove=False), start=W).weights
             exact[j] = scores(source.X, fit, self.n_jobs)[i, 0]
@@ -326,7 +325,7 @@ def mean_score(scoring: Any, loss: Loss, y: AnyArray, s: Array, weight: Array) -
     """Weighted accuracy, or minus the weighted mean loss; NaN if nothing has a weight."""
     if not weight.any():
         return float("nan")
-    return float(weight @ row_scores(scoring, loss, y, s) / weight.sum())
+    return float(np.sum(weight * row_scores(scoring, loss, y, s)) / weight.sum())
 
 
 def results(l2s: Array, splits: Array) -> dict[str, AnyArray]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 from ..loop import Callback, Stop
 from ..losses import Loss, PerceptronLoss
+from ..minimize import Result
 from ..objective import Objective
 from ..schedules import LearningRate, as_schedule
+from ..separability import Separability
 from ..solvers import BatchPerceptron, Rosenblatt, Solver
+from ..typing import Array
 from . import parameters
 from .base import LinearModel, Plan
 from .loss import LossModel
+from .monitor import watch
 
 
 class Perceptron(LinearModel):
@@ -67,6 +72,13 @@ class Perceptron(LinearModel):
         ``iteration``, ``objective``, ``mistakes``, ``norm`` and ``seconds``.
     verbose : bool
         A live line on stderr.
+    monitor : Separability or None
+        What :func:`separatrix.separability` says of this data. ``history_`` then holds every
+        pass against the theory: ``mistakes_so_far`` beside ``mistake_bound``; for
+        ``update="batch"`` ``passes_with_mistakes`` beside ``pass_bound``, the most that the
+        longest step so far allows. Refused where the theory does not apply: it presumes
+        separable rows of weight 1, a bias, no penalty, a constant step, and zeros to start from
+        (or, for "batch" with step 1, "sum").
 
     Attributes
     ----------
@@ -86,6 +98,7 @@ class Perceptron(LinearModel):
     history_ : dict of arrays
         ``pass``, ``objective``, ``mistakes``, ``norm``, ``seconds``: one entry per pass.
         Objective and mistakes are those met during the pass, each row before its update.
+        With a ``monitor`` two more.
     trace_ : Trace
         ``for step in clf.trace_.replay(X, y)`` gives every intermediate weight vector.
     n_features_in_ : int
@@ -120,6 +133,7 @@ class Perceptron(LinearModel):
         random_state: Any = None,
         callbacks: Sequence[Callback] = (),
         verbose: bool = False,
+        monitor: Separability | None = None,
     ) -> None:
         self.max_iter = max_iter
         self.update = update
@@ -137,6 +151,7 @@ class Perceptron(LinearModel):
         self.random_state = random_state
         self.callbacks = callbacks
         self.verbose = verbose
+        self.monitor = monitor
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on all rows until a rule stops it."""
@@ -146,9 +161,26 @@ class Perceptron(LinearModel):
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """One pass over these rows, going on from the calls before."""
+        if self.monitor is not None:
+            raise ValueError(
+                "monitor watches a whole fit from its start, and partial_fit goes on from where "
+                "it stands; set monitor=None, or call fit"
+            )
         with self._all_or_nothing():
             self._partial_fit(X, y, classes, sample_weight)
         return self
+
+    def _train(
+        self, plan: Plan, objective: Objective, solver: Solver, seed: int, W: Array
+    ) -> Result:
+        """As ever; with a monitor, each pass beside what it may come to."""
+        if self.monitor is None:
+            return super()._train(plan, objective, solver, seed, W)
+        solver.check(objective)  # before the data is read for the monitor
+        theory = watch(self, objective, W)
+        result = super()._train(replace(plan, watchers=(theory,)), objective, solver, seed, W)
+        self.history_ |= theory.columns()
+        return result
 
     def _plan(self) -> Plan:
         l2 = parameters.number("l2", self.l2) or 0.0

@@ -57,10 +57,12 @@ class Factored:
         return self.frame.direction(self._solve(direction))
 
     def _solve(self, right: Array, trans: int = 0) -> Array:
-        solution: Array = scipy.linalg.solve_triangular(
-            self.R, right.T, trans=trans, check_finite=False
-        )
-        return np.ascontiguousarray(solution.T)
+        # One class after another: BLAS wakes its threads for several right sides at once, which
+        # costs small problems more than the solution does.
+        return np.array([
+            scipy.linalg.solve_triangular(self.R, each, trans=trans, check_finite=False)
+            for each in right
+        ])  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,7 +88,7 @@ class LBFGS(Solver):
         if not objective.loss.smooth:
             raise ValueError(
                 f"LBFGS needs a loss without kinks, and {objective.loss.name!r} has one; use "
-                "GradientDescent(), or loss='squared_hinge' or 'logistic'"
+                "DualAscent() for the hinge, GradientDescent(), or loss='squared_hinge'"
             )
 
     def _coordinates(self, objective: Objective, W: Array) -> Frame | Factored:

@@ -34,7 +34,7 @@ class Newton(Solver):
         loss = objective.loss
         if not loss.has_curvature or not loss.convex:
             why = "is not convex" if not loss.convex else "defines no curvature"
-            remedy = "LBFGS()" if loss.smooth else "GradientDescent()"
+            remedy = "LBFGS()" if loss.smooth else "GradientDescent(), or DualAscent()"
             raise ValueError(f"Newton cannot minimise {loss.name!r}, which {why}; use {remedy}")
 
     def steps(

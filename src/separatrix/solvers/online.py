@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import loops
 from ..data import Block
+from ..layout import Rows
 from ..losses import JointPerceptron, PerceptronLoss
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
@@ -64,6 +65,8 @@ class OnlineRun:
     adapts: bool = False
     pace: float = 1.0
     least: float = np.inf
+    known: tuple[Rows, loops.RowMemory | None] | None = None
+    """Rows, and what is remembered of them from pass to pass."""
 
     @classmethod
     def start(
@@ -154,6 +157,7 @@ class OnlineRun:
         if not self.objective.loss.smooth or max_updates < loops.EVERY_UPDATE:
             max_updates = min(max_updates, LOG_ROOM)  # a long pass goes in pieces: a short log
             log = np.empty(min(count, max_updates + self.batch), dtype=np.int64)
+        memory = self._memory(block.X) if max_updates > 1 else None
         steps = self.pace * step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
         position = 0
         while position < count:
@@ -175,10 +179,19 @@ class OnlineRun:
                 intercept=self.objective.intercept,
                 max_updates=max_updates,
                 log=log,
+                memory=memory,
             )
             position += result.position
             self.batches += -(-result.position // self.batch)
             yield result, None if log is None else log[: result.updates] + block.start
+
+    def _memory(self, rows: Rows) -> loops.RowMemory | None:
+        """Only the perceptron leaves rows alone whose margin is large enough."""
+        if type(self.objective.loss) not in (PerceptronLoss, JointPerceptron):
+            return None
+        if self.known is None or self.known[0] is not rows:
+            self.known = rows, loops.row_memory(rows, len(self.weights.v))
+        return self.known[1]
 
     def _plain(self) -> Array:
         W: Array = self.unit * self.weights.weights

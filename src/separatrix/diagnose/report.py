@@ -1,0 +1,109 @@
+"""What a diagnosis says: findings, the worst first, each with its evidence and its remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+LONG = 300  # letters
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with a fit."""
+
+    cause: str
+    """A name for it, e.g. "separable without penalty"."""
+    sentence: str
+    evidence: dict[str, Any] = field(repr=False)
+    """The numbers on which it rests."""
+    remedy: str
+    """A line of Python, for names ``clf``, ``X`` and ``y``, that mends it."""
+    harm: float = field(default=1.0, repr=False)
+    """1 if no fit worth having comes of it; else the share of the loss that mending should
+    save, as far as it can be estimated; 0 for what only gets in the way."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "cause": self.cause, "sentence": self.sentence, "evidence": dict(self.evidence),
+            "remedy": self.remedy, "harm": self.harm,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Why a fit is slow, stopped early or does badly; true if it is none of it."""
+
+    findings: tuple[Finding, ...]
+    facts: dict[str, Any] = field(repr=False)
+    """How the fit ended, whatever was found."""
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing wrong was found."""
+        return not self.findings
+
+    def __bool__(self) -> bool:
+        return self.healthy
+
+    def __str__(self) -> str:
+        if self.healthy:
+            return f"Nothing wrong found: {self._ending()}."
+        return "\n".join(
+            f"{number}. {finding.sentence}\n   {_cut(finding.remedy)}"
+            for number, finding in enumerate(self.findings, 1)
+        )
+
+    def _ending(self) -> str:
+        facts = self.facts
+        text = f"the fit stopped with {facts['stop']!r} after {plural(facts['passes'], 'pass')}"
+        if facts.get("gap") is not None:
+            text += f", at most {facts['gap']:.2g} above the least objective"
+        return text + (
+            f", and {facts['accuracy']:.1%} of the rows are right "
+            f"({facts['balanced_accuracy']:.1%} on average over the classes)"
+        )
+
+    def _repr_html_(self) -> str:
+        if self.healthy:
+            return f"<p>{escape(str(self))}</p>"
+        items = "".join(
+            f"<li><p>{escape(finding.sentence)}</p><pre>{escape(_cut(finding.remedy))}</pre>"
+            f"<details><summary>{escape(finding.cause)}: evidence</summary>"
+            f"{_table(finding.evidence)}</details></li>"
+            for finding in self.findings
+        )
+        return f"<ol>{items}</ol>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "healthy": self.healthy,
+            "findings": [finding.to_dict() for finding in self.findings],
+            "facts": dict(self.facts),
+        }
+
+
+def _table(evidence: dict[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><td>{escape(name.replace('_', ' '))}</td><td>{escape(_short(value))}</td></tr>"
+        for name, value in evidence.items()
+    )
+    return f"<table>{rows}</table>"
+
+
+def _cut(line: str) -> str:
+    """A line to look at: long lists of columns are left to ``remedy``."""
+    return line if len(line) <= LONG else f"{line[: LONG // 2]} ... {line[-LONG // 4 :]}"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def plural(count: int, word: str) -> str:
+    """``1 pass``, ``2 passes``, ``1 row``, ``3 rows``."""
+    many = f"{word}es" if word.endswith("s") else f"{word}s"
+    return f"{count} {word if count == 1 else many}"

@@ -1,0 +1,121 @@
+"""Is it separable? The verdict, and certificates that anyone can check again."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ..data import Source
+from ..data.intake import check_rows, labelled_source
+from .rows import SignedRows
+from .search import Decision, Search
+from .verdict import PairWitness, Separability, Witness, named
+
+__all__ = ["PairWitness", "Separability", "Witness", "separability"]
+
+
+def separability(
+    X: Any, y: Any = None, *, exact: bool = False, feature_names: Any = None
+) -> Separability:
+    """Whether a hyperplane separates the classes, with a proof of the answer.
+
+    Two classes, every row's margin being ``y * (w.x + b)``: ``"separable"`` if some (w, b) has
+    every margin > 0; ``"quasi-separable"`` if not, but some has every margin >= 0 and at least
+    one > 0; else ``"overlapping"``. Exactly in the last case a logistic fit without penalty
+    exists. More classes: the same for the joint problem, one score per class and the row's own
+    to be the highest, and for every two classes.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n, d), or a Source
+        The rows. A source brings its labels with it.
+    y : labels (n,)
+        Two classes or more; to be omitted with a source.
+    exact : bool
+        Settle the verdict in exact arithmetic, and give weights as fractions. Otherwise that is
+        done only where floating point is within its own error of a tie.
+    feature_names : list of str, optional
+        Otherwise the columns of a data frame, or x0, x1, ...
+
+    Examples
+    --------
+    >>> found = separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])
+    >>> found.verdict, round(found.margin, 6), round(found.mistake_bound)
+    ('separable', 0.242536, 51)
+    >>> xor = separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0], exact=True)
+    >>> xor.verdict, xor.witness.rows, xor.witness.weights[0], xor.verify(exact=True)
+    ('overlapping', array([0, 1, 2, 3]), Fraction(1, 4), True)
+    """
+    source = _source(X, y)
+    names = _names(feature_names, X, source.n_features)
+    rows = SignedRows(source)
+    decision = Search(rows, exact).decide()
+    return Separability(
+        verdict=decision.verdict,
+        classes=source.classes,
+        feature_names=names,
+        n_rows=source.n_rows,
+        exact=decision.exact,
+        rounds=decision.rounds,
+        pairs=_pairs(source, decision.verdict),
+        signed=rows,
+        **_certificate(rows, decision, exact),
+    )
+
+
+def _source(X: Any, y: Any) -> Source:
+    if isinstance(X, Source):
+        if y is not None:
+            raise ValueError("a source brings its own labels: pass separability(source) without y.")
+        return X
+    if y is None:
+        raise ValueError("y is missing: pass separability(X, y), or a Source, which has labels.")
+    return labelled_source(check_rows(X), y)
+
+
+def _names(given: Any, X: Any, d: int) -> list[str]:
+    if given is None:
+        given = getattr(X, "columns", None)
+    names = [f"x{j}" for j in range(d)] if given is None else [str(name) for name in given]
+    if len(names) != d:
+        raise ValueError(f"feature_names has {len(names)} names for {d} features: give one each.")
+    if len(set(names)) != d:
+        raise ValueError("feature_names has a name twice: give every feature a name of its own.")
+    return names
+
+
+def _certificate(rows: SignedRows, decision: Decision, exact: bool) -> dict[str, Any]:
+    def of(weights: Any) -> Any:
+        if weights is None:
+            return None
+        values = weights.floats
+        if exact and weights.fractions is not None:
+            values = weights.fractions.each()
+        return named(rows, rows.source.classes, weights.ids, values)
+
+    boundary, k = decision.boundary, rows.kind.stacked
+    if boundary is not None and k > 1:
+        boundary = np.stack(np.divmod(boundary, k), axis=1)
+    fractions = decision.exact_direction
+    return {
+        "direction": decision.direction,
+        "exact_direction": None if fractions is None else fractions.each(),
+        "witness": of(decision.witness),
+        "interior": of(decision.interior),
+        "boundary": boundary,
+    }
+
+
+def _pairs(source: Source, verdict: str) -> dict[tuple[Any, Any], str] | None:
+    """Jointly separable implies every two classes separable; otherwise each is asked."""
+    labels = source.classes.tolist()
+    if len(labels) == 2:
+        return None
+    return {
+        (labels[a], labels[b]): verdict
+        if verdict == "separable"
+        else Search(SignedRows(source, (a, b))).decide().verdict
+        for a, b in combinations(range(len(labels)), 2)
+    }

@@ -1,0 +1,131 @@
+"""Linear programs over the few signed rows of a working set, in well-scaled coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+
+from ..typing import Array
+from .rows import Matrix
+
+ROTATED = 300  # widths up to this are decorrelated, wider ones only scaled
+TURNS = 3  # large rows hide small ones until both have length 1, and then again
+FAINT = 1e-11  # directions of relatively less deviation are rounding, and not enlarged
+TOLERANCE = 1e-10  # HiGHS accepts no less
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """(x, 1) as ``T (x, 1)``: in them the rows of a sample, each of length 1, are decorrelated.
+
+    A separator of features that nearly repeat each other has huge weights, and margins that a
+    linear program takes for zero. The same separator in these coordinates has neither.
+    """
+
+    T: Array  # (width, width), or (width,) for a diagonal
+
+    @classmethod
+    def of(cls, Z: Matrix, width: int) -> Coordinates:
+        """Fitted to the (x, 1) of some signed rows."""
+        if sp.issparse(Z):
+            squares = np.asarray(Z.multiply(Z).mean(axis=0)).reshape(-1, width).mean(axis=0)
+            return cls(1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)))
+        x = Z if Z.shape[1] == width else _own(Z, width)
+        largest = np.abs(x).max(axis=0)
+        scale = 1.0 / np.where(largest > 0.0, largest, 1.0)
+        x = x * scale
+        if width > ROTATED:
+            return cls(scale / np.where(largest > 0.0, np.sqrt((x**2).mean(axis=0)), 1.0))
+        T = np.diag(scale)
+        for _ in range(TURNS):
+            _, deviation, axes = np.linalg.svd(np.linalg.qr(unit(x)[0], mode="r"))
+            deviation = np.append(deviation, np.zeros(width - len(deviation)))
+            most = deviation[0]
+            gain = most / np.where(deviation > FAINT * most, deviation, most)
+            turn = gain[:, None] * axes
+            x, T = x @ turn.T, turn @ T
+        return cls(T)
+
+    def of_rows(self, Z: Matrix) -> Matrix:
+        """Signed rows in these coordinates."""
+        if self.T.ndim == 2:
+            width = len(self.T)
+            return (Z.reshape(-1, width) @ self.T.T).reshape(len(Z), -1)
+        scale = np.tile(self.T, Z.shape[1] // len(self.T))
+        return Z.multiply(scale).tocsr() if sp.issparse(Z) else Z * scale
+
+    def weights(self, w: Array) -> Array:
+        """A direction of these coordinates as weights (k, d + 1) of the features."""
+        u = w.reshape(-1, len(self.T))
+        result: Array = u @ self.T if self.T.ndim == 2 else u * self.T
+        return result
+
+    def sizes(self, w: Array) -> Array:
+        """The sizes of the terms of which these weights are sums.
+
+        A program's errors are relative to the largest entry of w.
+        """
+        return Coordinates(np.abs(self.T)).weights(np.full_like(w, np.abs(w).max()))
+
+
+def _own(Z: Array, width: int) -> Array:
+    """The (x, 1) of Kesler's pairs."""
+    blocks = Z.reshape(len(Z), -1, width)
+    own: Array = blocks[blocks[:, :, -1] > 0.0]
+    return own
+
+
+def unit(Z: Matrix) -> tuple[Matrix, Array]:
+    """Rows of length 1, and the lengths they had."""
+    if sp.issparse(Z):
+        norms = np.sqrt(np.asarray(Z.multiply(Z).sum(axis=1)).ravel())
+        return sp.diags_array(1.0 / norms) @ Z, norms
+    norms = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+    return Z / norms[:, None], norms
+
+
+class Combination(NamedTuple):
+    """The smallest combination of rows that a program found, and what proves it smallest."""
+
+    weights: Array
+    direction: Array
+    value: float
+
+
+def smallest(Z: Matrix, start: Array | None = None) -> Combination:
+    """Weights >= 0 for which ``|start + sum of weights * rows|``, in the 1-norm, is smallest.
+
+    Without a start the weights sum to 1. The direction w, ``|w_j| <= 1``, solves the dual
+    program: it maximises t subject to ``z.w >= t`` for all rows; with a start, ``start.w``
+    subject to ``z.w >= 0``. Either maximum is the value. A program over m rows of length D has a
+    basis of D or D + 1 of them: that many weights are not zero.
+    """
+    m, D = Z.shape
+    one = sp.eye_array(D, format="csc")
+    columns = sp.hstack([sp.csc_array(Z.T), -one, one], format="csc")
+    right = np.zeros(D) if start is None else -start
+    if start is None:
+        ones = np.append(np.ones(m), np.zeros(2 * D))
+        columns = sp.vstack([columns, sp.csc_array(ones[None])], format="csc")
+        right = np.append(right, 1.0)
+    costs = np.append(np.zeros(m), np.ones(2 * D))
+    result = _solved(costs, columns, right)
+    direction: Array = -np.asarray(result.eqlin.marginals)[:D]
+    return Combination(np.asarray(result.x)[:m], direction, float(result.fun))
+
+
+def _solved(costs: Array, columns: Any, right: Array) -> Any:
+    for method, tolerance in (("highs-ds", TOLERANCE), ("highs-ds", 1e-8), ("highs-ipm", 1e-8)):
+        result = linprog(
+            costs, A_eq=columns, b_eq=right, method=method,
+            options={
+                "primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance
+            },
+        )  # fmt: skip
+        if result.status == 0:
+            return result
+    raise RuntimeError(f"the linear program of a working set was not solved: {result.message}")

@@ -1,0 +1,360 @@
+"""The signed rows of a classification, read from any source one block at a time.
+
+Two classes: ``z_i = y_i * (x_i, 1)``. Many classes: Kesler's pairs, for row i and a rival c the
+vector with ``(x_i, 1)`` at the place of the row's own class and ``-(x_i, 1)`` at that of c. Either
+way weights W, (k, d + 1) stacked, classify without a mistake where every ``z.W > 0``.
+A signed row is known by a number: the row's, or ``row * k + rival``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import layout, loops
+from ..data import Block, Source
+from ..layout import CsrRows, Rows
+from ..typing import AnyArray, Array, Ints
+
+EPSILON = float(np.finfo(float).eps)
+DENSE_WIDTH = 1500  # signed rows of at most this dimension are gathered as dense arrays
+CHUNK = 2048
+
+Matrix = Any  # a float64 array or scipy.sparse.csr_array, one signed row per row
+
+
+class Low(NamedTuple):
+    """Signed rows of small margin, smallest first, and how many there were."""
+
+    ids: Ints
+    margins: Array
+    found: int
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Which signed rows the rows of a block stand for."""
+
+    n_classes: int
+    pair: tuple[int, int] | None = None  # only these two classes of many, the second as +1
+
+    @property
+    def stacked(self) -> int:
+        """How many weight vectors are stacked: k, or 1 for two classes."""
+        return 1 if self.pair or self.n_classes == 2 else self.n_classes
+
+    def signs(self, block: Block) -> Array:
+        """Two classes: -1 or +1 for each row, 0 for an absent one."""
+        if self.pair is None:
+            signs = block.y.astype(np.float64)
+        else:
+            signs = (block.y == self.pair[1]) * 1.0 - (block.y == self.pair[0])
+        return np.where(_present(block), signs, 0.0)
+
+    def margins(self, block: Block, W: Array) -> Array:
+        """``z.W`` of every signed row of a block, infinity where there is none."""
+        scores = loops.scores(block.X, W)
+        if self.stacked == 1:
+            signs = self.signs(block)
+            with np.errstate(invalid="ignore"):
+                return np.where(signs == 0.0, np.inf, scores[:, 0] * signs)
+        own = np.take_along_axis(scores, block.y[:, None], axis=1)
+        margins: Array = own - scores
+        np.put_along_axis(margins, block.y[:, None], np.inf, axis=1)
+        margins[~_present(block)] = np.inf
+        return margins.ravel()
+
+
+def _present(block: Block) -> AnyArray:
+    """Which rows of a block count: a row of weight 0 is as if absent."""
+    present = np.ones(len(block.y), bool) if block.weight is None else block.weight != 0.0
+    if block.order is not None:
+        visited = np.zeros(len(present), bool)
+        visited[block.order] = True
+        present = present & visited
+    return present
+
+
+@dataclass(frozen=True)
+class SignedRows:
+    """All z of a source, or those of two of its classes."""
+
+    source: Source
+    pair: tuple[int, int] | None = None
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What a row stands for."""
+        return Kind(len(self.source.classes), self.pair)
+
+    @property
+    def width(self) -> int:
+        """Length of (x, 1)."""
+        return self.source.n_features + 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the weights."""
+        return self.kind.stacked, self.width
+
+    @property
+    def dimension(self) -> int:
+        """Length of z."""
+        return self.kind.stacked * self.width
+
+    @cached_property
+    def count(self) -> int:
+        """How many signed rows there are."""
+        return int(self.class_sizes.sum()) * max(1, self.kind.stacked - 1)
+
+    @property
+    def rank_at_most(self) -> int:
+        """Kesler's pairs do not see what all classes share."""
+        return self.width * max(1, self.kind.stacked - 1)
+
+    @cached_property
+    def _reach(self) -> tuple[Array, Array, float]:
+        pieces, norms, counts = self.source.total(partial(_sizes, kind=self.kind))
+        return np.max(pieces, axis=0), np.sum(counts, axis=0), float(max(norms))
+
+    @property
+    def largest(self) -> Array:
+        """Largest absolute value of every entry of (x, 1)."""
+        return self._reach[0]
+
+    @property
+    def class_sizes(self) -> Array:
+        """How many rows each class has."""
+        return self._reach[1]
+
+    @property
+    def radius(self) -> float:
+        """The largest |(x, 1)|."""
+        return self._reach[2]
+
+    def below(self, W: Array, bound: float, most: int | None = None) -> Low:
+        """Signed rows whose margin is not above a bound: the ``most`` lowest of them, or all."""
+        return self._low(Choice(W, at_most=bound), most)
+
+    def doubtful(
+        self, W: Array, units: float, most: int | None = None, size: Array | None = None
+    ) -> Low:
+        """Signed rows whose margin is at most so many times its own largest rounding error.
+
+        With one unit every other row is certainly positive, in whatever order its margin was
+        summed. If the weights are rounded sums themselves, ``size`` is that of their terms.
+        """
+        return self._low(self._choice(W, units, size), most)
+
+    def _choice(self, W: Array, units: float, size: Array | None) -> Choice:
+        least = 1.1 * (self.width + 4) * EPSILON
+        size = np.abs(W) if size is None else size
+        most = float(np.max(size @ self.largest)) * (1 if self.kind.stacked == 1 else 2)
+        return Choice(W, max(0.0, units * least * most), units * least, size)
+
+    def _low(self, choice: Choice, most: int | None) -> Low:
+        part = partial(_low, kind=self.kind, choice=choice, most=most)
+        ids, margins, count = self.source.total(part)
+        ids, margins = np.concatenate(ids), np.concatenate(margins)
+        order = np.argsort(margins, kind="stable")[:most]
+        return Low(ids[order], margins[order], count)
+
+    def all(self) -> Ints:
+        """The numbers of all signed rows."""
+        return np.sort(self.below(np.zeros(self.shape), 0.0).ids)
+
+    def sample(self, most: int) -> Ints:
+        """Signed rows from all over the data, as many of each class as there are."""
+        rivals = max(1, self.kind.stacked - 1)
+        present = self.class_sizes > 0
+        share = most / rivals / present.sum() / np.maximum(self.class_sizes, 1)
+        (ids,) = self.source.total(partial(_sample, kind=self.kind, share=share))
+        return np.concatenate(ids)
+
+    def gather(self, ids: Ints) -> Matrix:
+        """The signed rows themselves, in the order of their numbers given."""
+        k = self.kind.stacked
+        order = np.argsort(ids, kind="stable")
+        rows = ids[order] // k
+        found, signs = self.source.total(partial(_gather, kind=self.kind, rows=rows))
+        wide = self.dimension > DENSE_WIDTH
+        x = _stack(found, self.width, wide)
+        sign = np.concatenate(signs)
+        if k == 1:
+            z = x.multiply(sign[:, None]).tocsr() if wide else x * sign[:, None]
+        else:
+            z = _kesler(x, sign.astype(np.int64), ids[order] % k, k, wide)
+        back = np.empty(len(ids), np.int64)
+        back[order] = np.arange(len(ids))
+        return z[back]
+
+    def chunks(self, ids: Ints) -> Iterator[tuple[Ints, Matrix]]:
+        """Signed rows a few at a time, when there may be many."""
+        for start in range(0, len(ids), CHUNK):
+            some = ids[start : start + CHUNK]
+            yield some, self.gather(some)
+
+    def total(
+        self, W: Array | None = None, units: float = 0.0, size: Array | None = None
+    ) -> tuple[Array, int]:
+        """Sum of all z, or of those that are doubtful, and their number."""
+        choice = None if W is None else self._choice(W, units, size)
+        total, count = self.source.total(partial(_total, kind=self.kind, choice=choice))
+        return total.ravel(), count
+
+
+# Parts of a sum, one block each: module-level functions, so that they can be sent to a worker.
+
+
+def _sizes(block: Block, kind: Kind) -> tuple[list[Array], list[float], list[Array]]:
+    present = kind.signs(block) != 0.0 if kind.stacked == 1 else _present(block)
+    d = layout.shape(block.X)[1]
+    y = block.y if kind.pair or kind.stacked > 1 else (block.y > 0).astype(np.int64)
+    counts = np.bincount(y[present], minlength=kind.n_classes).astype(np.float64)
+    largest = np.ones(d + 1)
+    if isinstance(block.X, CsrRows):
+        X = scipy_rows(block.X)
+        if not present.all():
+            X = X[np.flatnonzero(present)]
+        largest[:-1] = abs(X).max(axis=0).toarray().ravel() if X.shape[0] else 0.0
+        scale = float(largest.max())
+        squares = (X / scale).power(2).sum(axis=1) if X.nnz else np.zeros(1)
+    else:
+        X = block.X if present.all() else block.X[present]
+        largest[:-1] = np.maximum(X.max(axis=0), -X.min(axis=0)) if len(X) else 0.0
+        scale = float(largest.max())
+        squares = np.zeros(1)
+        for start in range(0, len(X), CHUNK):
+            some = X[start : start + CHUNK] / scale
+            squares = max(squares, np.einsum("ij,ij->i", some, some).max(keepdims=True))
+    norm = scale * np.sqrt(float(np.max(squares)) + scale**-2) if present.any() else 0.0
+    return [largest], [float(norm)], [counts]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Rows by their margin: at most a bound, and at most so much of the size of its terms."""
+
+    W: Array
+    at_most: float
+    of_terms: float | None = None
+    size: Array | None = None
+
+    def among(self, block: Block, kind: Kind) -> tuple[Ints, Array]:
+        """Where in the margins of a block the chosen stand, and these margins."""
+        margins = kind.margins(block, self.W)
+        at = np.flatnonzero(~(margins > self.at_most) & (margins != np.inf))
+        if self.of_terms is None or self.size is None or len(at) == 0:
+            return at, margins[at]
+        bounds = np.empty(len(at))
+        for start in range(0, len(at), CHUNK):
+            some = at[start : start + CHUNK]
+            rows, rivals = np.divmod(some, kind.stacked)
+            picked = layout.pick(block.X, rows)
+            if isinstance(picked, CsrRows):
+                picked = picked._replace(data=np.abs(picked.data))
+            else:
+                picked = np.abs(picked)
+            terms = loops.scores(picked, self.size)
+            bound = terms[:, 0]
+            if kind.stacked > 1:
+                here = np.arange(len(some))
+                bound = terms[here, block.y[rows]] + terms[here, rivals]
+            bounds[start : start + CHUNK] = bound
+        at, bounds = at[keep := ~(margins[at] > self.of_terms * bounds)], bounds[keep]
+        return at, margins[at]
+
+
+def _low(
+    block: Block, kind: Kind, choice: Choice, most: int | None
+) -> tuple[list[Ints], list[Array], int]:
+    ids, margins = choice.among(block, kind)
+    count = len(ids)
+    if most is not None and count > most:
+        lowest = np.argpartition(margins, most - 1)[:most]
+        ids, margins = ids[lowest], margins[lowest]
+    return [ids + block.start * kind.stacked], [margins], count
+
+
+def _sample(block: Block, kind: Kind, share: Array) -> tuple[list[Ints]]:
+    rng = np.random.default_rng(block.start)
+    present = kind.signs(block) != 0.0 if kind.stacked == 1 else _present(block)
+    y = block.y if kind.pair or kind.stacked > 1 else (block.y > 0).astype(np.int64)
+    rows = np.flatnonzero(present & (rng.random(len(y)) < share[y])) + block.start
+    k = kind.stacked
+    if k == 1:
+        return ([rows],)
+    rivals = (y[rows - block.start][:, None] + np.arange(1, k)) % k
+    return ([(rows[:, None] * k + rivals).ravel()],)
+
+
+def _gather(block: Block, kind: Kind, rows: Ints) -> tuple[list[Rows], list[Array]]:
+    first, last = np.searchsorted(rows, [block.start, block.start + len(block.y)])
+    at = rows[first:last] - block.start
+    signs = kind.signs(block) if kind.stacked == 1 else block.y
+    return [layout.pick(block.X, at)], [signs[at].astype(np.float64)]
+
+
+def _total(block: Block, kind: Kind, choice: Choice | None) -> tuple[Array, int]:
+    k, (n, d) = kind.stacked, layout.shape(block.X)
+    if choice is None:
+        chosen = np.isfinite(kind.margins(block, np.zeros((k, d + 1))))
+    else:
+        chosen = np.zeros(n * k, bool)
+        chosen[choice.among(block, kind)[0]] = True
+    total = np.zeros((k, d + 1))
+    loops.combine(block.X, coefficients_of(block, kind, chosen.reshape(n, k)), total)
+    return total, int(chosen.sum())
+
+
+def coefficients_of(block: Block, kind: Kind, chosen: AnyArray) -> Array:
+    """How often every (x, 1) counts for each class in the sum of some signed rows."""
+    if kind.stacked == 1:
+        return np.ascontiguousarray(chosen * kind.signs(block)[:, None])
+    coefficients = -chosen.astype(np.float64)
+    np.put_along_axis(coefficients, block.y[:, None], chosen.sum(axis=1)[:, None], axis=1)
+    return coefficients
+
+
+def scipy_rows(X: Rows) -> Any:
+    """Rows as a sparse matrix of SciPy, whose first offset must be 0."""
+    if not isinstance(X, CsrRows):
+        return sp.csr_array(X)
+    at = slice(X.indptr[0], X.indptr[-1])
+    return sp.csr_array(
+        (X.data[at], X.indices[at], X.indptr - X.indptr[0]),
+        shape=(len(X.indptr) - 1, X.n_features),
+    )
+
+
+def _stack(found: list[Rows], width: int, wide: bool) -> Matrix:
+    """Some rows with a 1 appended, as one float64 matrix."""
+    if wide:
+        parts = [scipy_rows(X) for X in found]
+        x = sp.vstack(parts, format="csr").astype(np.float64)
+        return sp.hstack([x, np.ones((x.shape[0], 1))], format="csr")
+    x = np.ones((sum(layout.shape(X)[0] for X in found), width))
+    start = 0
+    for X in found:
+        stop = start + layout.shape(X)[0]
+        x[start:stop, :-1] = layout.dense(X)
+        start = stop
+    return x
+
+
+def _kesler(x: Matrix, own: Ints, rivals: Ints, k: int, wide: bool) -> Matrix:
+    n, width = x.shape
+    if not wide:
+        z = np.zeros((n, k, width))
+        z[np.arange(n), own] = x
+        z[np.arange(n), rivals] = -x
+        return z.reshape(n, k * width)
+    x = x.tocoo()
+    rows, columns = x.coords
+    at = (np.r_[rows, rows], np.r_[own[rows] * width + columns, rivals[rows] * width + columns])
+    return sp.csr_array((np.r_[x.data, -x.data], at), shape=(n, k * width))

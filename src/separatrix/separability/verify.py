@@ -1,0 +1,165 @@
+"""Certificates checked again, from the data alone, by other means than found them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..data.intake import check_rows, labelled_source
+from ..typing import AnyArray, Array, Ints
+from . import exact
+from .rows import EPSILON, SignedRows
+from .totals import exact_total
+
+if TYPE_CHECKING:
+    from .verdict import PairWitness, Separability, Witness
+
+CLOSE = 1e-9  # what cancels in floating point, relative to the size of what is summed
+
+
+def verified(found: Separability, X: Any, y: Any, exactly: bool) -> bool:
+    """Whether the certificate proves the verdict on these data."""
+    rows = found.signed if X is None and y is None else _other(found, X, y)
+    if rows is None:
+        return False
+    if found.verdict == "separable":
+        return _separates(found, rows, exactly, None)
+    if found.witness is None or found.interior is None:
+        return False
+    if not _cancels(found, rows, found.witness, None, exactly):
+        return False
+    if found.verdict == "overlapping":
+        return found.boundary is None and _cancels(found, rows, found.interior, rows.all(), exactly)
+    if found.verdict != "quasi-separable" or found.boundary is None:
+        return False
+    boundary = _flat(found, found.boundary)
+    return _separates(found, rows, exactly, boundary) and _cancels(
+        found, rows, found.interior, boundary, exactly
+    )
+
+
+def _other(found: Separability, X: Any, y: Any) -> SignedRows | None:
+    source = labelled_source(check_rows(X), y, classes=found.classes)
+    if source.n_features != len(found.feature_names):
+        return None
+    return SignedRows(source)
+
+
+def _flat(found: Separability, boundary: AnyArray) -> Ints:
+    """Rows, or pairs of a row and a class number, as the numbers of signed rows."""
+    flat = np.asarray(boundary, np.int64)
+    return np.sort(flat[:, 0] * len(found.classes) + flat[:, 1] if flat.ndim == 2 else flat)
+
+
+def _separates(found: Separability, rows: SignedRows, exactly: bool, boundary: Ints | None) -> bool:
+    """Whether every margin is > 0, but exactly those of the boundary 0."""
+    W = found.direction
+    if W is None or W.shape != rows.shape or not np.all(np.isfinite(W)):
+        return False
+    if boundary is not None and not len(boundary) < rows.count:
+        return False
+    fractions = found.exact_direction
+    if fractions is not None:
+        size = max(map(abs, fractions)) or 1
+        if not np.allclose(W.ravel(), [float(f / size) for f in fractions], rtol=1e-12, atol=0.0):
+            return False
+    # Rows that floating point cannot place; the others are positive beyond any rounding.
+    doubtful = rows.doubtful(W, 4.0).ids
+    if boundary is not None:
+        doubtful = np.union1d(doubtful, boundary)
+    if fractions is None:
+        fractions = tuple(Fraction(float(v)) for v in W.ravel())
+    on = np.zeros(len(doubtful), bool) if boundary is None else np.isin(doubtful, boundary)
+    for start in range(0, len(doubtful), 1024):
+        some = slice(start, start + 1024)
+        Z = _dense(rows.gather(doubtful[some]))
+        if exactly or boundary is None:
+            if not _places(Z, fractions, on[some]):
+                return False
+        else:
+            margins = Z @ W.ravel()
+            error = 4.0 * (Z.shape[1] + 4) * EPSILON * (np.abs(Z) @ np.abs(W.ravel()))
+            if np.any(np.abs(margins[on[some]]) > 1e3 * error[on[some]]):
+                return False
+            if np.any(margins[~on[some]] < -error[~on[some]]):
+                return False
+    return True
+
+
+def _places(Z: Array, w: tuple[Fraction, ...], on: AnyArray) -> bool:
+    """Whether margins are exactly 0 on the boundary and exactly positive off it."""
+    numerators, _ = exact.common(w)
+    numbers, exponents = exact.whole(Z)
+    lowest = int(exponents.min(initial=0))
+    weights = [int(v) << (int(e) - lowest) for v, e in zip(numerators, exponents, strict=True)]
+    for row, zero in zip(numbers.tolist(), on.tolist(), strict=True):
+        margin = sum(a * b for a, b in zip(row, weights, strict=True) if a)
+        if (margin != 0) if zero else (margin <= 0):
+            return False
+    return True
+
+
+def _cancels(
+    found: Separability, rows: SignedRows, given: Witness | PairWitness, added: Ints | None,
+    exactly: bool,
+) -> bool:  # fmt: skip
+    """Whether weighted rows, with all of some others added once, sum to 0.
+
+    Nothing is added to a witness, whose weights sum to 1.
+    """
+    ids = found._numbers(given)
+    weights = np.array([float(v) for v in given.weights])
+    most = rows.rank_at_most + (1 if added is None else 0)
+    if len(ids) != len(weights) or len(np.unique(ids)) != len(ids) or len(ids) > most:
+        return False
+    if not (np.all(np.isfinite(weights)) and np.all(weights > 0.0)):
+        return False
+    if len(ids) and not np.all(np.isin(ids, rows.all())):
+        return False
+    if added is None and not abs(weights.sum() - 1.0) <= CLOSE:
+        return False
+    Z = _dense(rows.gather(ids)) if len(ids) else np.zeros((0, rows.dimension))
+    total, size = weights @ Z, np.abs(weights) @ np.abs(Z)
+    if added is not None:
+        for _, some in rows.chunks(added):
+            total, size = total + some.sum(axis=0), size + abs(some).sum(axis=0)
+    if np.any(np.abs(total) > CLOSE * np.where(size > 0.0, size, 1.0)):
+        return False
+    return not exactly or _cancels_exactly(rows, Z, given.weights, added)
+
+
+def _cancels_exactly(rows: SignedRows, Z: Array, weights: Any, added: Ints | None) -> bool:
+    """The same in whole numbers: of fractions as they stand, of floats solved again on the rows."""
+    lattice = np.array([[int(v) for v in row] for row in _lattice(Z)], object).reshape(Z.shape)
+    right = np.zeros(Z.shape[1], object)
+    if added is not None:
+        right = -exact_total(rows, added)
+    if all(isinstance(w, Fraction) for w in weights):
+        numerators, denominator = exact.common(weights)
+        if added is None and sum(numerators) != denominator:
+            return False
+        return np.array_equal(numerators.dot(lattice), right * denominator) if len(Z) else (
+            not right.any())  # fmt: skip
+    A = lattice.T
+    if added is None:
+        one = 1 << 1074
+        A = np.vstack([A, np.full((1, len(Z)), one, object)])
+        right = np.append(right, one)
+    divisors = [int(v & -v) for v in (*A.ravel(), *right) if v]
+    A, right = A // min(divisors, default=1), right // min(divisors, default=1)
+    x = exact.solve(A, right, weights)
+    return x is not None and all(v > 0 for v in x.numerators)
+
+
+def _lattice(Z: Array) -> AnyArray:
+    """Floats in whole numbers of 2**-1074, of which every float is a multiple."""
+    numbers, exponents = exact.whole(Z)
+    result: AnyArray = numbers << (exponents + 1074).astype(object)
+    return result
+
+
+def _dense(Z: Any) -> Array:
+    result: Array = Z.toarray() if hasattr(Z, "toarray") else Z
+    return result
