@@ -181,7 +181,7 @@ def row_memory(rows: Rows, k: int) -> RowMemory | None:
         values, of_rows = rows.size, rows.nbytes
     shortest = np.sqrt(SPAN * n * size / (UPKEEP * (k * values / max(n, 1) + 1)))
     epoch_rows = int(np.clip(shortest, 1, max(n, 1)))
-    most = (of_rows // 20 + 16 * n) // (8 * (size + 2)) - 1
+    most = (of_rows // 20 + 4 * n) // (8 * (size + 2)) - 1
     if most < LEAST_ROOM:
         return None
     room = max(LEAST_ROOM, min(SPAN * n // epoch_rows, most))

@@ -15,7 +15,7 @@ from .penalties import L2
 from .solvers import Solver, State, Step
 from .typing import AnyArray, Array, Ints
 
-MOST_BYTES = 16 << 20
+MOST_BYTES = 8 << 20
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Trace:
     state: State | None = None
     """Where the run went on from, if it did not begin at ``start``."""
     n_iter: int = 0
-    rows: list[Ints] | None = field(default_factory=list)
+    rows: list[AnyArray] | None = field(default_factory=list)
     """Updated rows of every pass, in order; None if there were too many to keep."""
     updates_per_pass: list[int] = field(default_factory=list)
     strengths: AnyArray | None = None
@@ -57,11 +57,12 @@ class Trace:
         if self.strengths is None:
             self.strengths = np.zeros(self.n_rows, dtype=np.int32)
         self.strengths[step.rows] += 1  # a row comes at most once in a pass
-        self._bytes += step.rows.nbytes
+        rows = step.rows if self.n_rows > 2**31 else step.rows.astype(np.int32)
+        self._bytes += rows.nbytes
         if self._bytes > MOST_BYTES:
             self.rows = None
         if self.rows is not None:
-            self.rows.append(step.rows)
+            self.rows.append(rows)
 
     @property
     def n_updates(self) -> int:
