@@ -460,3 +460,18 @@ def test_words_html_and_plain_data():
     assert plain["boundary"] == [0, 1, 2, 3]
     assert plain["infinite_coefficients"] == {"a<b": "+inf", "x": "finite"}
     assert repr(found) == "<Separability: quasi-separable, 6 rows, 2 features>"
+
+
+def test_a_sum_that_vanishes_but_for_rounding_ends_the_search():
+    X = np.full((32, 1), 7e-7)  # 16 times 7e-7 less 16 times 7e-7 is not 0 in floats
+    found = separability(X, np.arange(32) % 2)
+    assert found.verdict == "overlapping"
+    assert found.verify(exact=True)
+
+
+def test_every_row_in_both_classes_is_proven_exactly():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = X[:, 0] > 0
+    found = separability(np.vstack([X, X]), np.append(y, ~y))
+    assert found.verdict == "overlapping"
+    assert found.verify(exact=True)
