@@ -475,3 +475,13 @@ def test_every_row_in_both_classes_is_proven_exactly():
     found = separability(np.vstack([X, X]), np.append(y, ~y))
     assert found.verdict == "overlapping"
     assert found.verify(exact=True)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e-17])
+def test_a_separator_of_a_margin_beyond_rounding_still_has_margins_above_zero(scale):
+    X = np.random.default_rng(0).normal(size=(30, 3)) * scale
+    found = separability(X, X[:, 0] > 0)
+    assert found.verdict == "separable"
+    lower, upper = found.margin_bounds
+    assert 0.0 < lower <= upper
+    assert np.min(signed(X, X[:, 0] > 0) @ np.append(found.coef[0], found.intercept)) > 0.0

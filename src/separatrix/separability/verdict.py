@@ -116,8 +116,10 @@ class Separability:
     @property
     def mistake_bound(self) -> float | None:
         """Separable: no perceptron from zero makes more mistakes; infinity if it overflows."""
-        if not self.margin:
+        if self.margin is None:
             return None
+        if self.margin <= 0.0:  # too small for floating point
+            return np.inf
         with np.errstate(over="ignore"):
             ratio = np.float64(self.radius) / self.margin
             return float(ratio**2 * (1 if len(self.classes) == 2 else 2))
