@@ -485,3 +485,12 @@ def test_a_separator_of_a_margin_beyond_rounding_still_has_margins_above_zero(sc
     lower, upper = found.margin_bounds
     assert 0.0 < lower <= upper
     assert np.min(signed(X, X[:, 0] > 0) @ np.append(found.coef[0], found.intercept)) > 0.0
+
+
+def test_verify_takes_a_source_and_knows_other_labels():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    found = separability(X, y)
+    assert found.verify(ArraySource(X, 2.0 * y - 1.0, np.array([0, 1])))
+    assert not found.verify(X, y + 1)
+    with pytest.raises(ValueError, match="y is missing"):
+        found.verify(X)
