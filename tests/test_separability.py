@@ -494,3 +494,16 @@ def test_verify_takes_a_source_and_knows_other_labels():
     assert not found.verify(X, y + 1)
     with pytest.raises(ValueError, match="y is missing"):
         found.verify(X)
+
+
+def test_a_residual_whose_square_overflows():
+    X = np.random.default_rng(0).normal(size=(30, 3)) * 1e300
+    found = separability(X, np.arange(30) % 2)
+    assert 0.0 <= found.residual <= 1e-12 * found.radius
+    assert "overlapping" in str(found)
+
+
+def test_subnormal_features_are_scaled_without_overflow():
+    X = np.random.default_rng(0).normal(size=(30, 3)) * 1e-320
+    assert separability(X, X[:, 0] > 0).verdict == "separable"
+    assert separability(X, np.arange(30) % 2).verdict == "overlapping"

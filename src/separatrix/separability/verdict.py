@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,7 +145,7 @@ class Separability:
             return None
         weights = np.array([float(w) for w in self.witness.weights])
         combined = weights @ self.signed.gather(self._numbers(self.witness))
-        return float(np.linalg.norm(combined))
+        return hypot(*combined)  # without squares, which may overflow
 
     def _named(self, ids: Ints, weights: Any) -> Witness | PairWitness:
         return named(self.signed, self.classes, ids, weights)
