@@ -460,3 +460,50 @@ def test_words_html_and_plain_data():
     assert plain["boundary"] == [0, 1, 2, 3]
     assert plain["infinite_coefficients"] == {"a<b": "+inf", "x": "finite"}
     assert repr(found) == "<Separability: quasi-separable, 6 rows, 2 features>"
+
+
+def test_a_sum_that_vanishes_but_for_rounding_ends_the_search():
+    X = np.full((32, 1), 7e-7)  # 16 times 7e-7 less 16 times 7e-7 is not 0 in floats
+    found = separability(X, np.arange(32) % 2)
+    assert found.verdict == "overlapping"
+    assert found.verify(exact=True)
+
+
+def test_every_row_in_both_classes_is_proven_exactly():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = X[:, 0] > 0
+    found = separability(np.vstack([X, X]), np.append(y, ~y))
+    assert found.verdict == "overlapping"
+    assert found.verify(exact=True)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e-17])
+def test_a_separator_of_a_margin_beyond_rounding_still_has_margins_above_zero(scale):
+    X = np.random.default_rng(0).normal(size=(30, 3)) * scale
+    found = separability(X, X[:, 0] > 0)
+    assert found.verdict == "separable"
+    lower, upper = found.margin_bounds
+    assert 0.0 < lower <= upper
+    assert np.min(signed(X, X[:, 0] > 0) @ np.append(found.coef[0], found.intercept)) > 0.0
+
+
+def test_verify_takes_a_source_and_knows_other_labels():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    found = separability(X, y)
+    assert found.verify(ArraySource(X, 2.0 * y - 1.0, np.array([0, 1])))
+    assert not found.verify(X, y + 1)
+    with pytest.raises(ValueError, match="y is missing"):
+        found.verify(X)
+
+
+def test_a_residual_whose_square_overflows():
+    X = np.random.default_rng(0).normal(size=(30, 3)) * 1e300
+    found = separability(X, np.arange(30) % 2)
+    assert 0.0 <= found.residual <= 1e-12 * found.radius
+    assert "overlapping" in str(found)
+
+
+def test_subnormal_features_are_scaled_without_overflow():
+    X = np.random.default_rng(0).normal(size=(30, 3)) * 1e-320
+    assert separability(X, X[:, 0] > 0).verdict == "separable"
+    assert separability(X, np.arange(30) % 2).verdict == "overlapping"

@@ -234,7 +234,8 @@ class LinearClassifier(LossModel):
         Most passes or iterations.
     tol : float or None
         Stop when the objective is proven to be within ``tol * objective_`` of its minimum
-        (``gap_``). Where there is no such proof (``l2=0``, a loss that is not convex or of your
+        (``gap_``); below 1e-14 it counts as that, the rounding of the objective itself. Where
+        there is no such proof (``l2=0``, a loss that is not convex or of your
         own): when the objective changes by no more than ``tol`` of itself, and the weights
         barely move or the solver expects little more.
     fit_intercept, class_weight, warm_start, random_state, callbacks, verbose

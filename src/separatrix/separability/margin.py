@@ -41,7 +41,7 @@ def largest_margin(rows: SignedRows, direction: Array) -> Margin:
     ids = rows.below(direction, np.inf, step).ids
     Z = rows.gather(ids) / scale
     active: list[int] = []
-    best: Margin | None = None
+    best = _of_direction(rows, direction)  # however hard the rest is, this one has margins > 0
     for _ in range(MOST_ROUNDS):
         active = shortest(_short(Z), active)
         w, share = _accurate(Z[active])
@@ -54,8 +54,14 @@ def largest_margin(rows: SignedRows, direction: Array) -> Margin:
             break
         ids = np.append(ids, new)
         Z = _stacked(Z, rows.gather(new) / scale)
-    assert best is not None
     return best
+
+
+def _of_direction(rows: SignedRows, direction: Array) -> Margin:
+    W = direction / np.abs(direction).max()  # its squares must not overflow
+    W = W / np.linalg.norm(W)
+    lower = float(rows.below(W, np.inf, 1).margins[0])
+    return Margin(W, lower, np.inf, np.empty(0, np.int64), np.empty(0))
 
 
 def _bounded(
@@ -70,9 +76,7 @@ def _bounded(
     return Margin(W, lower, upper, ids[support], share[support]), low.ids
 
 
-def _better(best: Margin | None, found: Margin) -> Margin:
-    if best is None:
-        return found
+def _better(best: Margin, found: Margin) -> Margin:
     if best.upper < found.upper:
         found = found._replace(upper=best.upper, ids=best.ids, share=best.share)
     return (

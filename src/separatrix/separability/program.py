@@ -36,7 +36,7 @@ class Coordinates:
             return cls(1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)))
         x = Z if Z.shape[1] == width else _own(Z, width)
         largest = np.abs(x).max(axis=0)
-        scale = 1.0 / np.where(largest > 0.0, largest, 1.0)
+        scale = 1.0 / np.where(largest > 0.0, np.maximum(largest, np.finfo(float).tiny), 1.0)
         x = x * scale
         if width > ROTATED:
             return cls(scale / np.where(largest > 0.0, np.sqrt((x**2).mean(axis=0)), 1.0))

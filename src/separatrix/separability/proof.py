@@ -33,8 +33,11 @@ def dense(Z: Matrix) -> Array:
     return result
 
 
-def certain(A: Array, b: Array) -> Array | None:
-    """The solution of a square system if it is positive whatever the rounding, else None."""
+def certain(A: Array, b: Array, error: Array | float = 0.0) -> Array | None:
+    """The solution of a square system if it is positive whatever the rounding, else None.
+
+    ``error`` is that of b beyond the rounding of its entries, where b is a sum of many rows.
+    """
     n = len(A)
     if A.shape[0] != A.shape[1]:
         return None
@@ -52,7 +55,7 @@ def certain(A: Array, b: Array) -> Array | None:
     if not spread < 0.5:
         return None
     terms = np.abs(A) @ np.abs(x) + np.abs(x).sum() + np.abs(b)
-    doubt = size @ (np.abs(A @ x - b) + unsure * terms) / (1.0 - spread)
+    doubt = size @ (np.abs(A @ x - b) + unsure * terms + error) / (1.0 - spread)
     return x if np.all(x > 2.0 * doubt) else None
 
 

@@ -37,7 +37,7 @@ from .proof import (
     spanning,
     stacked,
 )
-from .rows import Matrix, SignedRows
+from .rows import EPSILON, Matrix, SignedRows
 from .simplex import combination_or_direction
 from .totals import exact_total
 from .wide import fewer, least_squared_hinge
@@ -257,7 +257,7 @@ class Search:
 
     def _weak_separator(self, witness: Weights) -> Decision:
         total, sizes = np.zeros(self.rows.shape), np.zeros(self.rows.shape)
-        objective, _ = self.rows.total()
+        objective, left = self.rows.total()
         while True:
             among = (total, sizes) if total.any() else None
             found = self.improve(objective, partial(self._interior, among=among))
@@ -268,8 +268,11 @@ class Search:
             length = (np.abs(found.weights) @ self.rows.largest).max()
             total, sizes = total + found.weights / length, sizes + found.sizes / length
             objective, count = self.rows.total(total, ON_BOUNDARY, sizes)
-            if count == 0:  # the witness says that this cannot be
+            # The witness says that none cannot be left; and if no fewer are, the objective was
+            # the rounding of a sum that vanishes.
+            if not 0 < count < left:
                 return self._exact_weak_separator(witness)
+            left = count
         if not total.any():
             return Decision(
                 "overlapping", witness=witness, interior=found,
@@ -320,6 +323,14 @@ class Search:
         scaled: Array = dense(self.coordinates.of_rows(total[None]))[0]
         return scaled
 
+    def _sum_error(self) -> Array:
+        """What rounding can have done to the sum of all rows, in these coordinates."""
+        count = float(self.rows.count)
+        most = np.tile(self.rows.largest, (self.rows.kind.stacked, 1)) * count
+        of_terms = Coordinates(np.abs(self.coordinates.T))
+        error: Array = dense(of_terms.of_rows(count * EPSILON * most.reshape(1, -1)))[0]
+        return error
+
     def _polished(self, direction: Array) -> Array:
         """Weights for a direction, without its small errors on the rows that it leaves at 0."""
         W = self.coordinates.weights(direction)
@@ -348,8 +359,9 @@ class Search:
             return None
         floats = weights[at] / self.norms[at]
         scaled = dense(self.scaled[at]).T
-        start = self._scaled_sum(objective)
-        if not self.exact and among is None and (sure := certain(scaled, -start)) is not None:
+        start, error = self._scaled_sum(objective), self._sum_error()
+        sure = certain(scaled, -start, error) if not self.exact and among is None else None
+        if sure is not None:
             return Weights(self.ids[at], sure / self.norms[at], None)
         right = -exact_total(self.rows, boundary)
         return solved_on(self.ids[at], dense(self.Z[at]), right, floats)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,8 +117,10 @@ class Separability:
     @property
     def mistake_bound(self) -> float | None:
         """Separable: no perceptron from zero makes more mistakes; infinity if it overflows."""
-        if not self.margin:
+        if self.margin is None:
             return None
+        if self.margin <= 0.0:  # too small for floating point
+            return np.inf
         with np.errstate(over="ignore"):
             ratio = np.float64(self.radius) / self.margin
             return float(ratio**2 * (1 if len(self.classes) == 2 else 2))
@@ -142,7 +145,7 @@ class Separability:
             return None
         weights = np.array([float(w) for w in self.witness.weights])
         combined = weights @ self.signed.gather(self._numbers(self.witness))
-        return float(np.linalg.norm(combined))
+        return hypot(*combined)  # without squares, which may overflow
 
     def _named(self, ids: Ints, weights: Any) -> Witness | PairWitness:
         return named(self.signed, self.classes, ids, weights)

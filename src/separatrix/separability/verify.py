@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..data import Source
 from ..data.intake import check_rows, labelled_source
 from ..typing import AnyArray, Array, Ints
 from . import exact
@@ -41,7 +42,16 @@ def verified(found: Separability, X: Any, y: Any, exactly: bool) -> bool:
 
 
 def _other(found: Separability, X: Any, y: Any) -> SignedRows | None:
-    source = labelled_source(check_rows(X), y, classes=found.classes)
+    if isinstance(X, Source) and y is None:
+        source = X
+    elif y is None:
+        raise ValueError("y is missing: pass verify(X, y), a Source, or nothing.")
+    else:
+        if not np.all(np.isin(np.asarray(y), found.classes)):
+            return None  # another classification
+        source = labelled_source(check_rows(X), y, classes=found.classes)
+    if not np.array_equal(source.classes, found.classes):
+        return None
     if source.n_features != len(found.feature_names):
         return None
     return SignedRows(source)
