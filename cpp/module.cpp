@@ -12,6 +12,9 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <vector>
 
 #include "dispatch.hpp"
@@ -138,10 +141,12 @@ void with_rows(nb::handle rows, F&& f) {
 class OwnedMemory {
  public:
   OwnedMemory(int64_t n, int64_t size, int64_t room, int64_t epoch_rows)
-      : notes_(n), snapshots_(room * size), lengths_(room), turned_(room), round_start_(size) {
+      : notes_(static_cast<RowNote*>(std::calloc(size_t(n) + 1, sizeof(RowNote))), &std::free),
+        snapshots_(room * size), lengths_(room), turned_(room), round_start_(size) {
+    if (!notes_) throw std::bad_alloc();
     expect(room >= 4 && (room & (room - 1)) == 0, "room: must be a power of two, 4 or more");
     view = RowMemory{};
-    view.notes = notes_.data();
+    view.notes = notes_.get();
     view.n = n;
     view.snapshots = snapshots_.data();
     view.lengths = lengths_.data();
@@ -157,12 +162,13 @@ class OwnedMemory {
   RowMemory view;
 
   size_t bytes() const {
-    return notes_.size() * sizeof(RowNote) +
+    return size_t(view.n) * sizeof(RowNote) +
            8 * (snapshots_.size() + lengths_.size() + turned_.size() + round_start_.size());
   }
 
  private:
-  std::vector<RowNote> notes_;
+  // Pages that nobody writes to take no memory: where no row is skipped, no notes are taken.
+  std::unique_ptr<RowNote[], void (*)(void*)> notes_;
   std::vector<double> snapshots_, lengths_, turned_, round_start_;
 };
 

@@ -109,10 +109,12 @@ class Skipping {
   // 1 / norm rounded down, noted once it is known.
   template <class Rows>
   float inverse_norm(const Rows& rows, int64_t i) const {
-    float& noted = memory_->notes[i].inverse_norm;
-    if (noted == 0)
-      noted = float(kRoundDown / (norm_factor_ * __builtin_sqrt(1 + squared_norm(rows, i))));
-    return noted;
+    const float noted = memory_->notes[i].inverse_norm;
+    if (noted != 0) return noted;
+    const auto found =
+        float(kRoundDown / (norm_factor_ * __builtin_sqrt(1 + squared_norm(rows, i))));
+    if (memory_->skips) memory_->notes[i].inverse_norm = found;  // a sample leaves no trace
+    return found;
   }
 
   int64_t slot() const { return memory_->epoch & (memory_->room - 1); }

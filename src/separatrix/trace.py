@@ -23,7 +23,7 @@ class Trace:
     """The recipe of a run, and which rows were updated when.
 
     The recipe (solver, loss, penalty, start, seed, number of passes) is enough to run it again
-    with the same bits. The updated rows are kept up to 16 MB; beyond, ``rows`` is None and
+    with the same bits. The updated rows are kept up to 8 MB; beyond, ``rows`` is None and
     only the counts stay.
     """
 
@@ -40,7 +40,7 @@ class Trace:
     state: State | None = None
     """Where the run went on from, if it did not begin at ``start``."""
     n_iter: int = 0
-    rows: list[AnyArray] | None = field(default_factory=list)
+    rows: list[Ints] | None = field(default_factory=list)
     """Updated rows of every pass, in order; None if there were too many to keep."""
     updates_per_pass: list[int] = field(default_factory=list)
     strengths: AnyArray | None = None
@@ -57,12 +57,11 @@ class Trace:
         if self.strengths is None:
             self.strengths = np.zeros(self.n_rows, dtype=np.int32)
         self.strengths[step.rows] += 1  # a row comes at most once in a pass
-        rows = step.rows if self.n_rows > 2**31 else step.rows.astype(np.int32)
-        self._bytes += rows.nbytes
+        self._bytes += step.rows.nbytes
         if self._bytes > MOST_BYTES:
             self.rows = None
         if self.rows is not None:
-            self.rows.append(rows)
+            self.rows.append(step.rows)
 
     @property
     def n_updates(self) -> int:

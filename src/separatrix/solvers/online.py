@@ -183,7 +183,12 @@ class OnlineRun:
             )
             position += result.position
             self.batches += -(-result.position // self.batch)
-            yield result, None if log is None else log[: result.updates] + block.start
+            yield result, None if log is None else self._numbers(log[: result.updates], block)
+
+    def _numbers(self, log: Ints, block: Block) -> Ints:
+        """Numbers of rows in the whole, in half the room where that is enough."""
+        last = block.start + len(block.y)
+        return (log + block.start).astype(np.int32 if last <= 2**31 else np.int64)
 
     def _memory(self, rows: Rows) -> loops.RowMemory | None:
         """Only the perceptron leaves rows alone whose margin is large enough."""
