@@ -8,7 +8,7 @@ namespace separatrix::SEPARATRIX_LEVEL {
 constexpr int64_t kLine = 64;         // bytes in a cache line
 constexpr int64_t kPrefetched = 16;   // lines of a row asked for early; hardware follows on
 constexpr int64_t kAhead = 8, kNear = 2;  // rows between a prefetch and its use: far, near cache
-constexpr int64_t kTileBytes = 64 << 10;
+constexpr int64_t kTileBytes = 24 << 10;
 constexpr int64_t kTile = 256;        // most rows in a tile
 
 // kNearness as in __builtin_prefetch: 3 for the nearest cache, 2 for the one behind it. The far
@@ -143,7 +143,7 @@ template <class Value>
 inline int64_t tile_rows(const DenseRows<Value>& rows) {
   const int64_t bytes = rows.d * int64_t(sizeof(Value));
   const int64_t fit = bytes > 0 ? kTileBytes / bytes : kTile;
-  return fit < 4 ? 4 : fit > kTile ? kTile : fit;
+  return fit < 4 ? 4 : fit > kTile ? kTile : fit / 4 * 4;  // rows are added four at a time
 }
 
 template <class Value, class Index>
@@ -158,10 +158,12 @@ inline int64_t tile_rows(const CsrRows<Value, Index>& rows) {
 template <class Value>
 inline void dot_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, const double* w,
                      double* scores) {
+  const int64_t ahead = count * rows.d * int64_t(sizeof(Value));
   int64_t i = 0;
   for (; i + 2 <= count; i += 2) {
     Sum sums[2];
-    multiply_add<2, Value>(sums, {row(rows, first + i), row(rows, first + i + 1)}, w, rows.d);
+    multiply_add<2, Value, true>(sums, {row(rows, first + i), row(rows, first + i + 1)}, w,
+                                 rows.d, ahead);
     scores[i] = sums[0].total();
     scores[i + 1] = sums[1].total();
   }
@@ -178,15 +180,16 @@ inline void dot_tile(const CsrRows<Value, Index>& rows, int64_t first, int64_t c
 template <class Value>
 inline void add_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, const double* a,
                      double* w) {
+  const int64_t ahead = count * rows.d * int64_t(sizeof(Value));
   int64_t picked[4], waiting = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (a[i] == 0) continue;
     picked[waiting++] = i;
     if (waiting < 4) continue;
-    add_scaled<4, Value>({a[picked[0]], a[picked[1]], a[picked[2]], a[picked[3]]},
-                         {row(rows, first + picked[0]), row(rows, first + picked[1]),
-                          row(rows, first + picked[2]), row(rows, first + picked[3])},
-                         w, rows.d);
+    add_scaled<4, Value, true>({a[picked[0]], a[picked[1]], a[picked[2]], a[picked[3]]},
+                               {row(rows, first + picked[0]), row(rows, first + picked[1]),
+                                row(rows, first + picked[2]), row(rows, first + picked[3])},
+                               w, rows.d, ahead);
     waiting = 0;
   }
   for (int64_t p = 0; p < waiting; ++p) add(rows, first + picked[p], a[picked[p]], w);

@@ -119,19 +119,36 @@ struct Sum {
   }
 };
 
+// Ahead of loops that go through memory in order: of every two cache lines the dot products of a
+// tile fetch the first, and the additions that follow them the second, `ahead` bytes further on.
+// So the memory is busy in both.
+constexpr int64_t kTwoLines = 128;
+template <class Value>
+inline void fetch(const Value* from, int64_t ahead) {
+  __builtin_prefetch(reinterpret_cast<const char*>(from) + ahead, 0, 3);
+}
+
 // sums[r] += x[r] . w for kRows rows at once: each piece of w is loaded once for all.
-template <int kRows, class Value, class Weight>
+template <int kRows, class Value, bool kStreams = false, class Weight>
 inline void multiply_add(Sum (&sums)[kRows], const Value* const (&x)[kRows], const Weight* w,
-                         int64_t d) {
+                         int64_t d, int64_t ahead = 0) {
   int64_t j = 0;
+  // In variables of their own, which stay in registers: the rest of a row, below, picks sums by
+  // number, and for that compilers keep them in memory.
+  Doubles part[kRows][kPacks];
+  for (int r = 0; r < kRows; ++r)
+    for (int p = 0; p < kPacks; ++p) part[r][p] = sums[r].part[p];
   for (; j + kLanes <= d; j += kLanes) {
+    if (kStreams && j * int64_t(sizeof(Value)) % kTwoLines == 0)
+      for (int r = 0; r < kRows; ++r) fetch(x[r] + j, ahead);
     for (int p = 0; p < kPacks; ++p) {
       const int64_t at = j + p * kWidth;
       const Doubles piece = load(w + at);
-      for (int r = 0; r < kRows; ++r)
-        sums[r].part[p] = fma(load(x[r] + at), piece, sums[r].part[p]);
+      for (int r = 0; r < kRows; ++r) part[r][p] = fma(load(x[r] + at), piece, part[r][p]);
     }
   }
+  for (int r = 0; r < kRows; ++r)
+    for (int p = 0; p < kPacks; ++p) sums[r].part[p] = part[r][p];
   for (int p = 0; p < kPacks && j < d; ++p, j += kWidth) {
     const int64_t left = d - j < kWidth ? d - j : kWidth;
     const Doubles piece = left == kWidth ? load(w + j) : load_part(w + j, left);
@@ -143,15 +160,21 @@ inline void multiply_add(Sum (&sums)[kRows], const Value* const (&x)[kRows], con
 }
 
 // w += a[0] * x[0] + ... for kRows rows at once, in that order for every weight.
-template <int kRows, class Value>
+template <int kRows, class Value, bool kStreams = false>
 inline void add_scaled(const double (&a)[kRows], const Value* const (&x)[kRows], double* w,
-                       int64_t d) {
-  int64_t j = 0;
-  for (; j + kWidth <= d; j += kWidth) {
+                       int64_t d, int64_t ahead = 0) {
+  const auto add_at = [&](int64_t j) {
     Doubles sum = load(w + j);
     for (int r = 0; r < kRows; ++r) sum = fma(splat<Doubles>(a[r]), load(x[r] + j), sum);
     store(w + j, sum);
+  };
+  constexpr int64_t kStep = kTwoLines / int64_t(sizeof(Value));
+  int64_t j = 0;
+  for (; kStreams && j + kStep <= d; j += kStep) {
+    for (int r = 0; r < kRows; ++r) fetch(x[r] + j, ahead + kTwoLines / 2);
+    for (int64_t i = 0; i < kStep; i += kWidth) add_at(j + i);
   }
+  for (; j + kWidth <= d; j += kWidth) add_at(j);
   for (; j < d; ++j)
     for (int r = 0; r < kRows; ++r) w[j] = fma(a[r], double(x[r][j]), w[j]);
 }
