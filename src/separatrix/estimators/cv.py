@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import leave_one_out
 from ..data import ArraySource
 from ..data.arrays import scores
-from ..loop import Callback
+from ..loop import OPTIMISM, Callback
 from ..losses import Loss
 from ..minimize import minimize
 from ..objective import Objective
@@ -26,6 +26,7 @@ from .loss import LossModel
 
 DECADES = 8  # from the largest l2 of the grid to the smallest
 MOST_SPLITS = 100  # folds told one by one
+LOOSEST = 0.1  # change of the objective at which a fit along the path may count as settled
 CHECKED = 10  # rows left out in earnest to check the approximation
 ROUGH = 0.1  # a difference of scores that is worth a warning
 
@@ -208,7 +209,9 @@ verbose
         """Weights along the path, each fit starting where the one before ended."""
         W = np.zeros(objective.shape)
         seed = parameters.seed(self.random_state)
-        stop = replace(plan.stop, prove=False)  # scores need no more than fits that have settled
+        # For scores the solver's own estimate of what remains is enough, without a margin.
+        tol = None if plan.stop.tol is None else min(plan.stop.tol / OPTIMISM, LOOSEST)
+        stop = replace(plan.stop, prove=False, tol=tol)
         for l2 in l2s.tolist():
             objective = objective.penalised(l2)
             solver = self._solver(objective, partial=False)
