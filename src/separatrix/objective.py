@@ -245,12 +245,13 @@ def _bias_curvature(block: Block, loss: Loss, W: Array) -> tuple[Array]:
 
 
 def _sample(block: Block, share: float) -> Block:
-    """A random share of the rows, the same ones each time."""
+    """A random share of the rows, one from each stretch of them, the same ones each time."""
     if share >= 1.0:
         return block
     n = len(block.y)
-    chosen = np.random.default_rng(block.start).choice(n, max(1, round(share * n)), False)
-    chosen.sort()
+    size = max(1, round(share * n))
+    within = np.random.default_rng(block.start).random(size)
+    chosen = ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
     weight = None if block.weight is None else block.weight[chosen]
     return Block(layout.pick(block.X, chosen), block.y[chosen], weight, block.start)
 
