@@ -432,10 +432,11 @@ def test_many_classes_jointly_and_in_pairs(seed):
 
 
 def test_pairs_may_be_separable_where_all_together_are_not():
-    # The middle class is never the highest of linear scores along a line, but for its own pair.
-    X = np.array([[0.0], [1.0], [2.0], [0.5]])
-    found = separability(X, [0, 1, 2, 2])
-    assert found.verdict != "separable"
+    """Three blades of a pinwheel: a line keeps any two apart, but no three scores agree on it."""
+    blades = [[-1, 1], [5, 1]], [[-0.37, -1.37], [-3.37, 3.83]], [[1.37, 0.37], [-1.63, -4.83]]
+    found = separability(np.concatenate(blades), [0, 0, 1, 1, 2, 2])
+    assert found.verdict == "overlapping"
+    assert set(found.pairs.values()) == {"separable"}
     assert found.verify(exact=True)
 
 
