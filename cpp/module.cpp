@@ -494,19 +494,21 @@ NB_MODULE(_loops, m) {
       .def_prop_ro("skipped", [](const OwnedMemory& memory) { return memory.view.skipped_ever; })
       .def_prop_rw("always", [](const OwnedMemory& memory) { return memory.view.always; },
                    [](OwnedMemory& memory, bool always) { memory.view.always = always; });
+  // What a loop writes to is never converted: the numbers would go into a copy.
   m.def("online_pass", &online_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "weight_scale"_a, "order"_a.none(), "steps"_a, "l2"_a, "batch"_a, "intercept"_a,
-        "max_updates"_a, "v"_a, "scalars"_a, "sum"_a.none(), "lag"_a.none(), "log"_a.none(),
-        "memory"_a.none());
+        "max_updates"_a, "v"_a.noconvert(), "scalars"_a.noconvert(), "sum"_a.none().noconvert(),
+        "lag"_a.none().noconvert(), "log"_a.none().noconvert(), "memory"_a.none());
   m.def("batch_pass", &batch_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
-        "gradient"_a.none(), "curvature"_a.none());
-  m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a);
-  m.def("combine", &combine, "rows"_a, "coefficients"_a, "out"_a);
-  m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a);
-  m.def("moments", &moments, "rows"_a, "weight"_a.none(), "shift"_a.none(), "sum"_a,
-        "squares"_a);
+        "gradient"_a.none().noconvert(), "curvature"_a.none().noconvert());
+  m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());
+  m.def("combine", &combine, "rows"_a, "coefficients"_a, "out"_a.noconvert());
+  m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());
+  m.def("moments", &moments, "rows"_a, "weight"_a.none(), "shift"_a.none(),
+        "sum"_a.noconvert(), "squares"_a.noconvert());
   m.def("dual_pass", &dual_pass, "rows"_a, "y"_a, "weight"_a.none(), "share"_a, "square"_a,
-        "give"_a, "bias_give"_a, "order"_a, "alpha"_a, "w"_a, "safe"_a);
+        "give"_a, "bias_give"_a, "order"_a.noconvert(), "alpha"_a.noconvert(), "w"_a.noconvert(),
+        "safe"_a);
   m.def("gaussian_rows", &gaussian_rows, "rows"_a, "panels"_a, "squares"_a, "row_squares"_a,
         "gamma"_a, "places"_a, "out"_a.noconvert());
   m.def("gaussian_sums", &gaussian_sums, "rows"_a, "panels"_a, "squares"_a, "row_squares"_a,
@@ -522,7 +524,8 @@ NB_MODULE(_loops, m) {
         "scores"_a.noconvert(), "first"_a, "last"_a);
   m.attr("most_updates") = kMostUpdates;
   m.attr("panel") = kPanel;
-  m.def("draw_order", &random_order, "order"_a, "block_rows"_a, "blocks_per_group"_a, "seed"_a);
+  m.def("draw_order", &random_order, "order"_a.noconvert(), "block_rows"_a, "blocks_per_group"_a,
+        "seed"_a);
   m.def("levels", &levels);
   m.def("level", [] { return active.load()->level; });
   m.def("use_level", &use_level, "name"_a);

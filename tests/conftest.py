@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from separatrix import loops
+
 # A process started in the background may ignore Ctrl-C; Python then installs no handler.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -16,6 +18,14 @@ settings.load_profile("separatrix")
 
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 LOGIC = {"and": [-1, -1, -1, 1], "or": [-1, 1, 1, 1], "xor": [-1, 1, 1, -1]}
+
+
+@pytest.fixture(params=loops.levels())
+def level(request):
+    before = loops.level()
+    loops.use_level(request.param)
+    yield request.param
+    loops.use_level(before)
 
 
 @pytest.fixture

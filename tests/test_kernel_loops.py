@@ -9,14 +9,6 @@ from separatrix import KernelPerceptron, dual, gaussian_pass, kernel_loops, kern
 from separatrix.kernel_loops import PANEL, Changes, DualPass, DualState, KeptRows, Panels
 
 
-@pytest.fixture(params=loops.levels())
-def level(request):
-    before = loops.level()
-    loops.use_level(request.param)
-    yield request.param
-    loops.use_level(before)
-
-
 def random_rows(n, d, seed=0):
     return np.random.default_rng(seed).standard_normal((n, d))
 

@@ -15,14 +15,6 @@ LOSSES = [get_loss(name) for name in names() if name != "zero_one"]
 LAYOUTS = ["dense32", "dense64", "csr32", "csr64", "csr64_long"]
 
 
-@pytest.fixture(params=loops.levels())
-def level(request):
-    before = loops.level()
-    loops.use_level(request.param)
-    yield request.param
-    loops.use_level(before)
-
-
 def stored(X, name):
     if name == "dense32":
         return X.astype(np.float32)
@@ -272,3 +264,14 @@ def test_a_stop_asked_for_ends_every_loop():
             loops.online_pass_twin(X, y, get_loss("hinge"), weights, steps=np.array([1.0]))
     finally:
         loops.clear_stop()
+
+
+def test_what_a_loop_writes_to_is_never_a_copy():
+    rows, y = np.ones((4, 2)), np.ones(4)
+    sideways = np.zeros((3, 2)).T  # Fortran order: a conversion would take the sums
+    with pytest.raises(TypeError):
+        loops.combine(rows, np.ones((4, 2)), sideways)
+    with pytest.raises(TypeError):
+        loops.batch_pass(
+            rows, y, get_loss("logistic"), np.zeros((1, 3)), gradient=np.zeros((1, 6))[:, ::2]
+        )

@@ -22,7 +22,7 @@ import numpy as np
 from . import layout, loops
 from .data import ArraySource, Block
 from .data.pool import ordered_sum
-from .direction import Bend
+from .direction import Bend, in_memory
 from .losses import Loss, MarginLoss
 from .objective import Objective
 from .response import MarginResponse, Pulls, Response, SimplexResponse, has_response
@@ -90,10 +90,8 @@ class Ascent:
 
     @property
     def source(self) -> ArraySource:
-        """Rows in memory: alphas are kept beside them."""
-        source = self.objective.source
-        assert isinstance(source, ArraySource)
-        return source
+        """Rows in memory."""
+        return in_memory(self.objective)
 
     @property
     def l2(self) -> float:
@@ -254,8 +252,7 @@ def _near_ascent(
     objective: Objective, response: Response, W: Array, scores: Array, near: Ints
 ) -> Ascent:
     """From W, with the rows that are not near a kink fixed."""
-    source = objective.source
-    assert isinstance(source, ArraySource)
+    source = in_memory(objective)
     C = source.weight_sum
     far = np.ones(len(source.y), dtype=bool)
     far[near] = False

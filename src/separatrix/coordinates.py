@@ -17,6 +17,7 @@ import numpy as np
 
 from . import layout, loops
 from .data import ArraySource, Block
+from .direction import in_memory
 from .objective import Objective
 from .response import Pulls, Response
 from .typing import Array, Ints
@@ -70,10 +71,8 @@ class Coordinates:
 
     @property
     def source(self) -> ArraySource:
-        """Rows in memory: alphas are kept beside them."""
-        source = self.objective.source
-        assert isinstance(source, ArraySource)
-        return source
+        """Rows in memory."""
+        return in_memory(self.objective)
 
     def round(self) -> None:
         """Some passes, a solution of the face they end on, and an exact measurement."""

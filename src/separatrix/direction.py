@@ -20,6 +20,13 @@ DIRECT = 1500  # unknowns up to which a system is factored
 LOOSE = 1e-2  # of the squared residual, where a system is solved by products
 
 
+def in_memory(objective: Objective) -> ArraySource:
+    """The rows of an objective, beside which alphas are kept: ``DualAscent.check`` saw to it."""
+    source = objective.source
+    assert isinstance(source, ArraySource)
+    return source
+
+
 @dataclass(frozen=True)
 class Bend:
     """The second derivative of the smooth J at some weights, and the gradient there."""
@@ -34,10 +41,8 @@ class Bend:
 
     @property
     def source(self) -> ArraySource:
-        """Rows in memory: alphas are kept beside them."""
-        source = self.objective.source
-        assert isinstance(source, ArraySource)
-        return source
+        """Rows in memory."""
+        return in_memory(self.objective)
 
     @property
     def l2(self) -> float:
