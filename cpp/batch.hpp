@@ -9,14 +9,20 @@ namespace separatrix::SEPARATRIX_LEVEL {
 // Turns scores into margins, and margins into values, slopes and curvatures; the arrays
 // have kTile entries, so that whole vectors may be read and written past `count`.
 struct Tile {
-  double margin[kTile], value[kTile], slope[kTile], curvature[kTile];
+  double margin[kTile], exponential[kTile], value[kTile], slope[kTile], curvature[kTile];
 };
 
 template <class Loss>
 inline void evaluate(Tile& tile, int64_t count) {
   for (int64_t i = count; i % kWidth; ++i) tile.margin[i] = 0;
+  if constexpr (Loss::kExponential)
+    for (int64_t i = 0; i < count; i += kWidth)
+      store(tile.exponential + i, exp_negative(Loss::exponent(load(tile.margin + i))));
   for (int64_t i = 0; i < count; i += kWidth) {
-    const Point<Doubles> point = Loss::at(load(tile.margin + i));
+    const Doubles margin = load(tile.margin + i);
+    Point<Doubles> point;
+    if constexpr (Loss::kExponential) point = Loss::at(margin, load(tile.exponential + i));
+    else point = Loss::at(margin);
     store(tile.value + i, point.value);
     store(tile.slope + i, point.slope);
     store(tile.curvature + i, point.curvature);
@@ -25,8 +31,7 @@ inline void evaluate(Tile& tile, int64_t count) {
 
 // Calls f(first row, rows in the tile) over all tiles; false if told to stop.
 template <class Rows, class F>
-inline bool each_tile(const Rows& rows, ShouldStop should_stop, F&& f) {
-  const int64_t size = tile_rows(rows);
+inline bool each_tile(const Rows& rows, int64_t size, ShouldStop should_stop, F&& f) {
   for (int64_t first = 0; first < rows.n; first += size) {
     f(first, rows.n - first < size ? rows.n - first : size);
     if (should_stop()) return false;
@@ -38,7 +43,7 @@ template <class Loss, class Rows>
 inline void batch(const Rows& rows, BatchPass& pass) {
   Tile tile;
   const int64_t d = rows.d;
-  pass.stopped = !each_tile(rows, pass.should_stop, [&](int64_t first, int64_t count) {
+  pass.stopped = !each_tile(rows, tile_rows(rows), pass.should_stop, [&](int64_t first, int64_t count) {
     const double* y = pass.y + first;
     dot_tile(rows, first, count, pass.w, tile.margin);
     for (int64_t i = 0; i < count; ++i) tile.margin[i] = y[i] * (tile.margin[i] + pass.w[d]);
@@ -73,21 +78,28 @@ void batch_pass(const Rows& rows, BatchPass& pass) {
 
 template <class Rows>
 bool scores(const Rows& rows, const double* weights, int64_t k, double* out, ShouldStop stop) {
-  double score[kTile];
-  return each_tile(rows, stop, [&](int64_t first, int64_t count) {
-    for (int64_t c = 0; c < k; ++c) {
-      const double* w = weights + c * (rows.d + 1);
-      dot_tile(rows, first, count, w, score);
-      for (int64_t i = 0; i < count; ++i) out[(first + i) * k + c] = score[i] + w[rows.d];
-    }
+  const int64_t d = rows.d;
+  if (k == 1)
+    return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
+      dot_tile<1>(rows, first, count, weights, out + first);
+      for (int64_t i = 0; i < count; ++i) out[first + i] += weights[d];
+    });
+  Sum* const sums = new Sum[size_t(k * kFew)];
+  const bool done = each_tile(rows, kFew, stop, [&](int64_t first, int64_t count) {
+    dot_tile_all(rows, first, count, weights, k, sums);
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t c = 0; c < k; ++c)
+        out[(first + i) * k + c] = sums[c * kFew + i].total() + weights[c * (d + 1) + d];
   });
+  delete[] sums;
+  return done;
 }
 
 template <class Rows>
 bool combine(const Rows& rows, const double* coefficients, int64_t k, double* out,
              ShouldStop stop) {
   double column[kTile];
-  return each_tile(rows, stop, [&](int64_t first, int64_t count) {
+  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
     for (int64_t c = 0; c < k; ++c) {
       double* w = out + c * (rows.d + 1);
       double sum = 0;
@@ -95,7 +107,7 @@ bool combine(const Rows& rows, const double* coefficients, int64_t k, double* ou
         column[i] = coefficients[(first + i) * k + c];
         sum += column[i];
       }
-      add_tile(rows, first, count, column, w);
+      add_tile<1>(rows, first, count, column, w);
       w[rows.d] += sum;
     }
   });
@@ -105,7 +117,7 @@ template <class Rows>
 bool hessian_product(const Rows& rows, const double* curvature, const double* v, double* out,
                      ShouldStop stop) {
   double score[kTile];
-  return each_tile(rows, stop, [&](int64_t first, int64_t count) {
+  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
     dot_tile(rows, first, count, v, score);
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -121,7 +133,7 @@ bool hessian_product(const Rows& rows, const double* curvature, const double* v,
 template <class Rows>
 bool moments(const Rows& rows, const double* weight, const double* shift, double* sum,
              double* squares, ShouldStop stop) {
-  return each_tile(rows, stop, [&](int64_t first, int64_t count) {
+  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; ++i) {
       const double c = weight ? weight[i] : 1.0;
       if (c == 0) continue;

@@ -3,6 +3,7 @@
 // A joint loss turns the scores s[0..k) of a row of class d into its value and the derivatives
 // by the scores. Everything else is as in online.hpp and batch.hpp.
 #pragma once
+#include "batch.hpp"
 #include "losses.hpp"
 #include "online.hpp"
 #include "rows.hpp"
@@ -66,7 +67,7 @@ struct Columns {
     double sum = 0;
     for (int64_t c = 0; c < k; ++c) {
       const double y = c == d ? 1.0 : -1.0;
-      const Point<double> point = Loss::at(y * s[c]);
+      const Point<double> point = point_at<Loss>(y * s[c]);
       slope[c] = y * point.slope;
       sum += point.value;
     }
@@ -201,38 +202,38 @@ void online_joint_pass(const Rows& rows, OnlinePass& pass) {
 template <class Loss, class Rows>
 inline void batch_joint(const Rows& rows, BatchPass& pass) {
   const int64_t d = rows.d, k = pass.k, stride = d + 1;
-  double* const scores = new double[k * kTile];  // a row's scores together
-  double* const slopes = new double[k * kTile];  // a class's slopes together
-  double* const slope = new double[k];
-  double column[kTile];
-  pass.stopped = !each_tile(rows, pass.should_stop, [&](int64_t first, int64_t count) {
-    for (int64_t c = 0; c < k; ++c) {
-      dot_tile(rows, first, count, pass.w + c * stride, column);
-      for (int64_t i = 0; i < count; ++i) scores[i * k + c] = column[i] + pass.w[c * stride + d];
-    }
+  Sum* const sums = new Sum[size_t(k * kFew)];
+  double* const slopes = new double[size_t(k * kFew)];  // a class's slopes together
+  double* const score = new double[size_t(2 * k)];
+  double* const slope = score + k;
+  pass.stopped = !each_tile(rows, kFew, pass.should_stop, [&](int64_t first, int64_t count) {
+    dot_tile_all(rows, first, count, pass.w, k, sums);
     double loss_sum = 0, mistakes = 0;
     for (int64_t i = 0; i < count; ++i) {
       const double weight = pass.weight ? pass.weight[first + i] : 1.0;
       const int64_t label = pass.label[first + i];
-      const double value = Loss::at(scores + i * k, k, label, slope);
+      for (int64_t c = 0; c < k; ++c)
+        score[c] = sums[c * kFew + i].total() + pass.w[c * stride + d];
+      const double value = Loss::at(score, k, label, slope);
       if (weight != 0) {  // as if absent otherwise, even where its value overflows
         loss_sum += weight * value;
-        if (mistaken(scores + i * k, k, label)) mistakes += weight;
+        if (mistaken(score, k, label)) mistakes += weight;
       }
-      for (int64_t c = 0; c < k; ++c) slopes[c * kTile + i] = weight != 0 ? weight * slope[c] : 0;
+      for (int64_t c = 0; c < k; ++c) slopes[c * kFew + i] = weight != 0 ? weight * slope[c] : 0;
     }
     pass.loss_sum += loss_sum;
     pass.mistakes += mistakes;
-    for (int64_t c = 0; pass.gradient && c < k; ++c) {
-      add_tile(rows, first, count, slopes + c * kTile, pass.gradient + c * stride);
+    if (!pass.gradient) return;
+    add_tile_all(rows, first, count, slopes, k, pass.gradient);
+    for (int64_t c = 0; c < k; ++c) {
       double sum = 0;
-      for (int64_t i = 0; i < count; ++i) sum += slopes[c * kTile + i];
+      for (int64_t i = 0; i < count; ++i) sum += slopes[c * kFew + i];
       pass.gradient[c * stride + d] += sum;
     }
   });
-  delete[] scores;
+  delete[] sums;
   delete[] slopes;
-  delete[] slope;
+  delete[] score;
 }
 
 template <class Rows>

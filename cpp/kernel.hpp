@@ -201,10 +201,10 @@ inline void kernel_pass(KernelPass& pass) {
     if (!(verdict.violation < 0)) {
       if (pass.place[i] < 0 || pass.place[i] >= pass.capacity) return;
       if ((pass.stopped = pass.should_stop())) return;
-      const double* const row[1] = {pass.kept + pass.place[i] * pass.n};
+      const double* const row = pass.kept + pass.place[i] * pass.n;
       pass.used[pass.place[i]] = pass.visits + pass.position + 1;
       update(pass, i, verdict, [&](int64_t c, double factor) {
-        add_scaled({factor}, row, pass.scores + c * pass.n, pass.n);
+        add_scaled(factor, row, pass.scores + c * pass.n, pass.n);
       });
     }
     ++pass.position;
@@ -234,9 +234,9 @@ inline void gaussian_scan(KernelPass& pass, const GaussianBlock& block, double b
       for (int v = 0; v < kPieces; ++v)
         store(kernel + p * kPanel + v * kWidth, values[0][v] + bias);
     }
-    const double* const row[1] = {kernel + start};
+    const double* const row = kernel + start;
     update(pass, i, verdict, [&](int64_t c, double factor) {
-      add_scaled({factor}, row, local + c * width + start, width - start);
+      add_scaled(factor, row, local + c * width + start, width - start);
     });
   }
 }
@@ -269,12 +269,12 @@ inline bool gaussian_update(const GaussianBlock& block, const KernelUpdates& upd
     for (int64_t u = 0; u < updates.count; ++u) {
       const bool kept = updates.ready[u];
       double* const place = updates.kept + updates.place[u] * block.n + at;
-      const double* const row[1] = {kept ? place : fresh[next++]};
+      const double* const row = kept ? place : fresh[next++];
       if (!kept && updates.place[u] >= 0)
-        for (int64_t c = 0; c < left; ++c) place[c] = row[0][c];
+        for (int64_t c = 0; c < left; ++c) place[c] = row[c];
       for (int64_t e = 2 * u; e < 2 * u + 2; ++e)
         if (updates.column[e] >= 0)
-          add_scaled({updates.factor[e]}, row, updates.scores + updates.column[e] * block.n + at,
+          add_scaled(updates.factor[e], row, updates.scores + updates.column[e] * block.n + at,
                      left);
     }
     since += (block.m + 1) * kPanel;

@@ -54,7 +54,7 @@ inline void online(const Rows& rows, OnlinePass& pass) {
       prefetch_ahead(rows, done + b, pass.count, at);
       const double m = pass.y[i] * (*pass.scale * dot(rows, i, v) + v[d]);
       const double weight = pass.weight ? pass.weight[i] : 1.0;
-      const Point<double> point = Loss::at(m);
+      const Point<double> point = point_at<Loss>(m);
       if (weight != 0) pass.loss_sum += weight * point.value;
       if (!(m > 0)) pass.mistakes += weight;
       slopes[b] = weight != 0 ? weight * point.slope * pass.y[i] : 0;

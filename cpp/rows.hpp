@@ -28,23 +28,20 @@ inline const Value* row(const DenseRows<Value>& rows, int64_t i) {
 
 template <class Value>
 inline double dot(const DenseRows<Value>& rows, int64_t i, const double* w) {
-  Sum sum[1];
-  multiply_add<1, Value>(sum, {row(rows, i)}, w, rows.d);
-  return sum[0].total();
+  return dot(row(rows, i), w, rows.d);
 }
 
 template <class Value>
 inline void add(const DenseRows<Value>& rows, int64_t i, double a, double* w) {
-  add_scaled<1, Value>({a}, {row(rows, i)}, w, rows.d);
+  add_scaled(a, row(rows, i), w, rows.d);
 }
 
 // Of two rows at once: each piece of w is loaded once for both.
 template <class Value>
 inline void dot_pair(const DenseRows<Value>& rows, const int64_t (&i)[2], const double* w,
                      double (&out)[2]) {
-  Sum sums[2];
-  multiply_add<2, Value>(sums, {row(rows, i[0]), row(rows, i[1])}, w, rows.d);
-  for (int r = 0; r < 2; ++r) out[r] = sums[r].total();
+  NothingAhead nothing;
+  products<2, Value, double>(out, {row(rows, i[0]), row(rows, i[1])}, w, rows.d, nothing);
 }
 
 // Of one row with all k weight vectors: each piece of the row is loaded once for two of them.
@@ -52,20 +49,18 @@ template <class Value>
 inline void dot_all(const DenseRows<Value>& rows, int64_t i, const double* w, int64_t k,
                     double* out) {
   const int64_t stride = rows.d + 1;
+  NothingAhead nothing;
   int64_t c = 0;
   for (; c + 2 <= k; c += 2) {
-    Sum sums[2];
-    multiply_add<2, double>(sums, {w + c * stride, w + (c + 1) * stride}, row(rows, i), rows.d);
-    for (int r = 0; r < 2; ++r) out[c + r] = sums[r].total();
+    products<2, double, Value>(out + c, {w + c * stride, w + (c + 1) * stride}, row(rows, i),
+                               rows.d, nothing);
   }
   if (c < k) out[c] = dot(rows, i, w + c * stride);
 }
 
 template <class Value>
 inline double squared_norm(const DenseRows<Value>& rows, int64_t i) {
-  Sum sum[1];
-  multiply_add<1, Value>(sum, {row(rows, i)}, row(rows, i), rows.d);
-  return sum[0].total();
+  return dot(row(rows, i), row(rows, i), rows.d);
 }
 
 template <int kNearness, class Value>
@@ -155,51 +150,145 @@ inline int64_t tile_rows(const CsrRows<Value, Index>& rows) {
 }
 
 // scores[i] = w . x for the rows first, first + 1, ...
-template <class Value>
+//
+// With kParts = 2 they ask for the first half of the next tile, and the additions that follow for
+// the second, so that the memory is busy in both; with 1 for all of it.
+template <int kParts = 2, class Value>
 inline void dot_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, const double* w,
                      double* scores) {
-  const int64_t ahead = count * rows.d * int64_t(sizeof(Value));
+  Ahead<kParts> next{reinterpret_cast<const char*>(row(rows, first + count))};
   int64_t i = 0;
-  for (; i + 2 <= count; i += 2) {
-    Sum sums[2];
-    multiply_add<2, Value, true>(sums, {row(rows, first + i), row(rows, first + i + 1)}, w,
-                                 rows.d, ahead);
-    scores[i] = sums[0].total();
-    scores[i + 1] = sums[1].total();
+  for (; i + 4 <= count; i += 4) {
+    const Value* const x = row(rows, first + i);
+    products<4, Value, double>(scores + i, {x, x + rows.d, x + 2 * rows.d, x + 3 * rows.d}, w,
+                               rows.d, next);
   }
-  if (i < count) scores[i] = dot(rows, first + i, w);
+  for (; i < count; ++i) scores[i] = dot(rows, first + i, w);
 }
 
-template <class Value, class Index>
+template <int kParts = 2, class Value, class Index>
 inline void dot_tile(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
                      const double* w, double* scores) {
   for (int64_t i = 0; i < count; ++i) scores[i] = dot(rows, first + i, w);
 }
 
 // w += sum of a[i] * x over the rows whose a is not zero.
-template <class Value>
+template <int kParts = 2, class Value>
 inline void add_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, const double* a,
                      double* w) {
-  const int64_t ahead = count * rows.d * int64_t(sizeof(Value));
+  const int64_t bytes = count * rows.d * int64_t(sizeof(Value));
+  Ahead<kParts> next{reinterpret_cast<const char*>(row(rows, first + count)) +
+                     bytes / kParts * (kParts - 1)};
   int64_t picked[4], waiting = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (a[i] == 0) continue;
     picked[waiting++] = i;
     if (waiting < 4) continue;
-    add_scaled<4, Value, true>({a[picked[0]], a[picked[1]], a[picked[2]], a[picked[3]]},
-                               {row(rows, first + picked[0]), row(rows, first + picked[1]),
-                                row(rows, first + picked[2]), row(rows, first + picked[3])},
-                               w, rows.d, ahead);
+    add_scaled<4, 1, Value>({{a[picked[0]]}, {a[picked[1]]}, {a[picked[2]]}, {a[picked[3]]}},
+                            {row(rows, first + picked[0]), row(rows, first + picked[1]),
+                             row(rows, first + picked[2]), row(rows, first + picked[3])},
+                            {w}, rows.d, next);
     waiting = 0;
   }
   for (int64_t p = 0; p < waiting; ++p) add(rows, first + picked[p], a[picked[p]], w);
 }
 
-template <class Value, class Index>
+template <int kParts = 2, class Value, class Index>
 inline void add_tile(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
                      const double* a, double* w) {
   for (int64_t i = 0; i < count; ++i)
     if (a[i] != 0) add(rows, first + i, a[i], w);
+}
+
+// Tiles for k weight vectors at a time. They are taken a few columns at a time, so that the pieces
+// of all rows and of all weight vectors are in the nearest cache while each is multiplied with each.
+constexpr int64_t kFew = 16;             // rows in such a tile, at most
+constexpr int64_t kColumns = 256;
+
+// sums[c * kFew + i] = w_c . x for the rows first, first + 1, ...
+template <class Value>
+inline void dot_tile_all(const DenseRows<Value>& rows, int64_t first, int64_t count,
+                         const double* w, int64_t k, Sum* sums) {
+  constexpr int kRows = kPacks > 2 ? 2 : 4;  // what the registers hold of sums with two vectors
+  const int64_t stride = rows.d + 1;
+  NothingAhead nothing;
+  for (int64_t c = 0; c < k; ++c)
+    for (int64_t i = 0; i < count; ++i) sums[c * kFew + i] = {};
+  // The next tile is asked for in equal parts, one after each block.
+  Ahead<1> next{reinterpret_cast<const char*>(row(rows, first + count))};
+  const int64_t blocks = (k + 1) / 2 * ((count + kRows - 1) / kRows);
+  const int64_t columns = rows.d < kColumns ? rows.d : kColumns;
+  const int64_t bytes = count * columns * int64_t(sizeof(Value)) / blocks;
+  for (int64_t j = 0; j < rows.d; j += kColumns) {
+    const int64_t width = rows.d - j < kColumns ? rows.d - j : kColumns;
+    const auto block = [&](auto some, auto sides, int64_t c, int64_t i) {
+      const Value* x[some];
+      const double* side[sides];
+      Sum* to[some][sides];
+      for (int s = 0; s < sides; ++s) side[s] = w + (c + s) * stride + j;
+      for (int r = 0; r < some; ++r) {
+        x[r] = row(rows, first + i + r) + j;
+        for (int s = 0; s < sides; ++s) to[r][s] = sums + (c + s) * kFew + i + r;
+      }
+      multiply_add<some, sides, Value, double>(to, x, side, width, nothing);
+      next.used(bytes);
+    };
+    const auto all_rows = [&](auto sides, int64_t c) {
+      int64_t i = 0;
+      for (; i + kRows <= count; i += kRows) block(Number<kRows>{}, sides, c, i);
+      for (; i < count; ++i) block(Number<1>{}, sides, c, i);
+    };
+    int64_t c = 0;
+    for (; c + 2 <= k; c += 2) all_rows(Number<2>{}, c);
+    if (c < k) all_rows(Number<1>{}, c);
+  }
+}
+
+template <class Value, class Index>
+inline void dot_tile_all(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
+                         const double* w, int64_t k, Sum* sums) {
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t c = 0; c < k; ++c) {
+      sums[c * kFew + i] = {};
+      sums[c * kFew + i].part[0][0] = dot(rows, first + i, w + c * (rows.d + 1));
+    }
+}
+
+// w_c += sum of a[c * kFew + i] * x over the rows of a tile.
+template <class Value>
+inline void add_tile_all(const DenseRows<Value>& rows, int64_t first, int64_t count,
+                         const double* a, int64_t k, double* w) {
+  const int64_t stride = rows.d + 1;
+  NothingAhead nothing;
+  for (int64_t j = 0; j < rows.d; j += kColumns) {
+    const int64_t width = rows.d - j < kColumns ? rows.d - j : kColumns;
+    const auto block = [&](auto some, auto sides, int64_t c, int64_t i) {
+      const Value* x[some];
+      double factor[some][sides];
+      double* side[sides];
+      for (int s = 0; s < sides; ++s) side[s] = w + (c + s) * stride + j;
+      for (int r = 0; r < some; ++r) {
+        x[r] = row(rows, first + i + r) + j;
+        for (int s = 0; s < sides; ++s) factor[r][s] = a[(c + s) * kFew + i + r];
+      }
+      add_scaled<some, sides, Value>(factor, x, side, width, nothing);
+    };
+    const auto all_rows = [&](auto sides, int64_t c) {
+      int64_t i = 0;
+      for (; i + 4 <= count; i += 4) block(Number<4>{}, sides, c, i);
+      for (; i < count; ++i) block(Number<1>{}, sides, c, i);
+    };
+    int64_t c = 0;
+    for (; c + 2 <= k; c += 2) all_rows(Number<2>{}, c);
+    if (c < k) all_rows(Number<1>{}, c);
+  }
+}
+
+template <class Value, class Index>
+inline void add_tile_all(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
+                         const double* a, int64_t k, double* w) {
+  for (int64_t c = 0; c < k; ++c)
+    add_tile(rows, first, count, a + c * kFew, w + c * (rows.d + 1));
 }
 
 template <class Value, class F>

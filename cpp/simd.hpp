@@ -2,7 +2,8 @@
 // same source serves SSE2, AVX2, AVX-512 and NEON.
 //
 // Every sum of products has kLanes partial sums whatever the width, reduced in one fixed
-// order: all levels that have fused multiply-add give the same bits.
+// order: all levels that have fused multiply-add give the same bits. Eight of them let four rows
+// be summed at once in the registers of the narrowest level.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -22,7 +23,7 @@ constexpr int kBytes = 32;
 constexpr int kBytes = 16;
 #endif
 constexpr int kWidth = kBytes / 8;
-constexpr int kLanes = 16;
+constexpr int kLanes = 8;
 constexpr int kPacks = kLanes / kWidth;
 
 typedef double Doubles __attribute__((vector_size(kBytes)));
@@ -102,81 +103,152 @@ inline Words bits(Doubles value) { return (Words)value; }
 inline double from_bits(uint64_t value) { return __builtin_bit_cast(double, value); }
 inline Doubles from_bits(Words value) { return (Doubles)value; }
 
+// f(0), f(1), ... with numbers that the compiler knows: an array that is indexed by nothing else
+// stays in registers.
+template <int kValue>
+struct Number {
+  constexpr operator int() const { return kValue; }
+};
+#define SEPARATRIX_INLINE __attribute__((always_inline))
+template <int kCount, int kFrom = 0, class F>
+inline SEPARATRIX_INLINE void unrolled(F&& f) {
+  if constexpr (kFrom < kCount) {
+    f(Number<kFrom>{});
+    unrolled<kCount, kFrom + 1>(f);
+  }
+}
+
+// What a loop that goes through memory will need next: asked for while it computes, a few lines
+// at a time, in the order in which they lie. Of every kParts lines that the loop uses it asks for
+// one, into the cache behind the nearest: that has room for more requests.
+template <int kParts>
+struct Ahead {
+  const char* at;
+  inline void used(int64_t bytes) {
+    for (const char* end = at + bytes / kParts; at < end; at += 64) __builtin_prefetch(at, 0, 2);
+  }
+};
+struct NothingAhead {
+  inline void used(int64_t) {}
+};
+
 // kLanes partial sums of products.
 struct Sum {
-  Doubles part[kPacks] = {};
+  Doubles part[kPacks];
 
-  double total() const {
-    Doubles half[kPacks];
-    for (int p = 0; p < kPacks; ++p) half[p] = part[p];
-    for (int h = kPacks / 2; h >= 1; h /= 2)
-      for (int p = 0; p < h; ++p) half[p] += half[p + h];
-    double lane[kWidth];
-    store(lane, half[0]);
-    for (int h = kWidth / 2; h >= 1; h /= 2)
-      for (int l = 0; l < h; ++l) lane[l] += lane[l + h];
+  double total() const {  // one half added to the other, again and again
+    double lane[kLanes];
+    for (int p = 0; p < kPacks; ++p) store(lane + p * kWidth, part[p]);
+    for (int half = kLanes / 2; half >= 1; half /= 2)
+      for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
     return lane[0];
   }
 };
 
-// Ahead of loops that go through memory in order: of every two cache lines the dot products of a
-// tile fetch the first, and the additions that follow them the second, `ahead` bytes further on.
-// So the memory is busy in both.
-constexpr int64_t kTwoLines = 128;
-template <class Value>
-inline void fetch(const Value* from, int64_t ahead) {
-  __builtin_prefetch(reinterpret_cast<const char*>(from) + ahead, 0, 3);
-}
-
-// sums[r] += x[r] . w for kRows rows at once: each piece of w is loaded once for all.
-template <int kRows, class Value, bool kStreams = false, class Weight>
-inline void multiply_add(Sum (&sums)[kRows], const Value* const (&x)[kRows], const Weight* w,
-                         int64_t d, int64_t ahead = 0) {
-  int64_t j = 0;
-  // In variables of their own, which stay in registers: the rest of a row, below, picks sums by
-  // number, and for that compilers keep them in memory.
-  Doubles part[kRows][kPacks];
-  for (int r = 0; r < kRows; ++r)
-    for (int p = 0; p < kPacks; ++p) part[r][p] = sums[r].part[p];
-  for (; j + kLanes <= d; j += kLanes) {
-    if (kStreams && j * int64_t(sizeof(Value)) % kTwoLines == 0)
-      for (int r = 0; r < kRows; ++r) fetch(x[r] + j, ahead);
-    for (int p = 0; p < kPacks; ++p) {
-      const int64_t at = j + p * kWidth;
-      const Doubles piece = load(w + at);
-      for (int r = 0; r < kRows; ++r) part[r][p] = fma(load(x[r] + at), piece, part[r][p]);
-    }
-  }
-  for (int r = 0; r < kRows; ++r)
-    for (int p = 0; p < kPacks; ++p) sums[r].part[p] = part[r][p];
-  for (int p = 0; p < kPacks && j < d; ++p, j += kWidth) {
-    const int64_t left = d - j < kWidth ? d - j : kWidth;
-    const Doubles piece = left == kWidth ? load(w + j) : load_part(w + j, left);
-    for (int r = 0; r < kRows; ++r) {
-      const Doubles values = left == kWidth ? load(x[r] + j) : load_part(x[r] + j, left);
-      sums[r].part[p] = fma(values, piece, sums[r].part[p]);
-    }
-  }
-}
-
-// w += a[0] * x[0] + ... for kRows rows at once, in that order for every weight.
-template <int kRows, class Value, bool kStreams = false>
-inline void add_scaled(const double (&a)[kRows], const Value* const (&x)[kRows], double* w,
-                       int64_t d, int64_t ahead = 0) {
-  const auto add_at = [&](int64_t j) {
-    Doubles sum = load(w + j);
-    for (int r = 0; r < kRows; ++r) sum = fma(splat<Doubles>(a[r]), load(x[r] + j), sum);
-    store(w + j, sum);
+// sums[r][s] += x[r] . w[s]: each piece of a row and of a weight vector is loaded once for all.
+// Pieces of kLanes columns may be added in several calls, and give the same bits.
+//
+// A function of its own wherever it is called: inside of others GCC 12 writes the sums to memory
+// in every step.
+template <int kRows, int kSides, class Value, class Weight, class Next>
+__attribute__((noinline)) void multiply_add(Sum* const (&sums)[kRows][kSides], const Value* const (&x)[kRows],
+                         const Weight* const (&w)[kSides], int64_t d, Next& next) {
+  Doubles part[kRows * kSides * kPacks];  // of its own: what is passed in has an address
+  unrolled<kRows * kSides * kPacks>([&](auto q) SEPARATRIX_INLINE {
+    part[q] = sums[q / kPacks / kSides][q / kPacks % kSides]->part[q % kPacks];
+  });
+  const auto add_at = [&](auto p, auto&& load_at) SEPARATRIX_INLINE {
+    Doubles side[kSides];
+    unrolled<kSides>([&](auto s) SEPARATRIX_INLINE { side[s] = load_at(w[s]); });
+    unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+      const Doubles values = load_at(x[r]);
+      unrolled<kSides>([&](auto s) SEPARATRIX_INLINE {
+        Doubles& sum = part[(r * kSides + s) * kPacks + p];
+        sum = fma(values, side[s], sum);
+      });
+    });
   };
-  constexpr int64_t kStep = kTwoLines / int64_t(sizeof(Value));
   int64_t j = 0;
-  for (; kStreams && j + kStep <= d; j += kStep) {
-    for (int r = 0; r < kRows; ++r) fetch(x[r] + j, ahead + kTwoLines / 2);
-    for (int64_t i = 0; i < kStep; i += kWidth) add_at(j + i);
+  for (; j + kLanes <= d; j += kLanes) {
+    next.used(kRows * kLanes * int64_t(sizeof(Value)));
+    unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE {
+      add_at(p, [&](const auto* from) SEPARATRIX_INLINE { return load(from + j + p * kWidth); });
+    });
   }
-  for (; j + kWidth <= d; j += kWidth) add_at(j);
+  unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE {
+    const int64_t at = j + p * kWidth, left = d - at;
+    if (left >= kWidth)
+      add_at(p, [&](const auto* from) SEPARATRIX_INLINE { return load(from + at); });
+    else if (left > 0)
+      add_at(p, [&](const auto* from) SEPARATRIX_INLINE { return load_part(from + at, left); });
+  });
+  unrolled<kRows * kSides * kPacks>([&](auto q) SEPARATRIX_INLINE {
+    sums[q / kPacks / kSides][q / kPacks % kSides]->part[q % kPacks] = part[q];
+  });
+}
+
+// out[r] = x[r] . w
+template <int kRows, class Value, class Weight, class Next>
+inline void products(double* out, const Value* const (&x)[kRows], const Weight* w, int64_t d,
+                     Next& next) {
+  Sum sums[kRows] = {};
+  Sum* at[kRows][1];
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE { at[r][0] = sums + r; });
+  multiply_add<kRows, 1, Value, Weight>(at, x, {w}, d, next);
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE { out[r] = sums[r].total(); });
+}
+
+// w[s] += a[0][s] * x[0] + a[1][s] * x[1] + ..., in that order for every weight.
+template <int kRows, int kSides, class Value, class Next>
+inline void add_scaled(const double (&a)[kRows][kSides], const Value* const (&x)[kRows],
+                       double* const (&w)[kSides], int64_t d, Next& next) {
+  Doubles factor[kRows][kSides];
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+    unrolled<kSides>([&](auto s) SEPARATRIX_INLINE { factor[r][s] = splat<Doubles>(a[r][s]); });
+  });
+  const auto add_at = [&](auto packs, int64_t j) SEPARATRIX_INLINE {
+    constexpr int kPieces = packs;
+    Doubles sum[kSides * kPieces];
+    unrolled<kSides * kPieces>([&](auto q) SEPARATRIX_INLINE {
+      sum[q] = load(w[q / kPieces] + j + q % kPieces * kWidth);
+    });
+    unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+      unrolled<kPieces>([&](auto p) SEPARATRIX_INLINE {
+        const Doubles values = load(x[r] + j + p * kWidth);
+        unrolled<kSides>([&](auto s) SEPARATRIX_INLINE {
+          sum[s * kPieces + p] = fma(factor[r][s], values, sum[s * kPieces + p]);
+        });
+      });
+    });
+    unrolled<kSides * kPieces>([&](auto q) SEPARATRIX_INLINE {
+      store(w[q / kPieces] + j + q % kPieces * kWidth, sum[q]);
+    });
+  };
+  int64_t j = 0;
+  for (; j + kLanes <= d; j += kLanes) {
+    next.used(kRows * kLanes * int64_t(sizeof(Value)));
+    add_at(Number<kPacks>{}, j);
+  }
+  for (; j + kWidth <= d; j += kWidth) add_at(Number<1>{}, j);
   for (; j < d; ++j)
-    for (int r = 0; r < kRows; ++r) w[j] = fma(a[r], double(x[r][j]), w[j]);
+    for (int s = 0; s < kSides; ++s)
+      for (int r = 0; r < kRows; ++r) w[s][j] = fma(a[r][s], double(x[r][j]), w[s][j]);
+}
+
+// x . w
+template <class Value, class Weight>
+inline double dot(const Value* x, const Weight* w, int64_t d) {
+  double out;
+  NothingAhead nothing;
+  products<1, Value, Weight>(&out, {x}, w, d, nothing);
+  return out;
+}
+
+// w += a * x
+template <class Value>
+inline void add_scaled(double a, const Value* x, double* w, int64_t d) {
+  NothingAhead nothing;
+  add_scaled<1, 1, Value>({{a}}, {x}, {w}, d, nothing);
 }
 
 // e^x for x <= 0, to about one unit in the last place; e^-708 below that.
@@ -208,14 +280,23 @@ inline T exp_negative(T x) {
   return select(x == x, result, x);  // the payload of a NaN would be added to its exponent
 }
 
-// log(1 + t) for 0 <= t <= 1, from log(1 + t) = 2 artanh(t / (2 + t)).
+// 2 artanh(s) for 0 <= s <= 1/3, which is log(1 + t) where s = t / (2 + t).
 template <class T>
-inline T log1p_unit(T t) {
-  const T s = t / (2.0 + t);
-  const T square = s * s;
-  T sum = splat<T>(1.0 / 35);
-  for (int k = 33; k >= 1; k -= 2) sum = fma(sum, square, splat<T>(1.0 / k));
-  return 2.0 * s * sum;
+inline T twice_artanh(T s) {
+  // (artanh(s) / s - 1) / s^2, by interpolation in Chebyshev's points of s^2, to 3e-17.
+  constexpr double k1 = 0x1.5555555555527p-2, k2 = 0x1.99999999a1c4fp-3,
+                   k3 = 0x1.249249201beacp-3, k4 = 0x1.c71c7445b2127p-4,
+                   k5 = 0x1.745caf74cbe5ep-4, k6 = 0x1.3b1e2bc8a12dep-4,
+                   k7 = 0x1.106443d797a85p-4, k8 = 0x1.f00852a5c69fap-5,
+                   k9 = 0x1.54f8c703ce149p-5, k10 = 0x1.5d1081172f887p-4;
+  const T square = s * s, fourth = square * square;
+  const auto pair = [square](double low, double high) {
+    return fma(splat<T>(high), square, splat<T>(low));
+  };
+  const T low = fma(fourth, pair(k3, k4), pair(k1, k2));
+  const T high = fma(fourth, pair(k7, k8), pair(k5, k6));
+  const T rest = fma(fourth * fourth, fma(fourth * fourth, pair(k9, k10), high), low);
+  return 2.0 * fma(s * square, rest, s);
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

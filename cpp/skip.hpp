@@ -22,12 +22,6 @@ constexpr double kRoundDown = 1 - 1e-6;
 // Relative to |w| |x|, twice a bound on the error of a product of d values.
 inline double rounding(int64_t d, double unit) { return 2 * unit * (double(d) + 16); }
 
-inline double product(const double* a, const double* b, int64_t size) {
-  Sum sum[1];
-  multiply_add<1, double>(sum, {a}, b, size);
-  return sum[0].total();
-}
-
 class Skipping {
  public:
   // worth: the share of rows that must be skipped for the notes to pay.
@@ -123,7 +117,7 @@ class Skipping {
   void measure() {
     moves_ = 0;
     lost_ = false;
-    const double length = __builtin_sqrt(product(w_, w_, memory_->size));
+    const double length = __builtin_sqrt(dot(w_, w_, memory_->size));
     const bool sound = length > kShortest && length < kLongest;
     shortest_ = longest_ = sound ? length : __builtin_inf();
     inverse_length_ = kRoundDown / longest_;  // 0 where there is no length: then nothing is clear
@@ -133,7 +127,7 @@ class Skipping {
   // Upper bound on the angle from a snapshot to the weights, just measured.
   double angle(const double* from, double from_length) const {
     const double cosine =
-        product(from, w_, memory_->size) / (from_length * shortest_) - slack_;
+        dot(from, w_, memory_->size) / (from_length * shortest_) - slack_;
     if (!(cosine > 0)) return kNever;
     return cosine < 1 ? __builtin_acos(cosine) * (1 + 1e-9) + slack_ : slack_;
   }
@@ -178,7 +172,7 @@ class Skipping {
     }
     if (!m.skips) {
       measure();
-      const double length = __builtin_sqrt(product(m.round_start, m.round_start, m.size));
+      const double length = __builtin_sqrt(dot(m.round_start, m.round_start, m.size));
       m.turn = length > kShortest ? angle(m.round_start, length) : kNever;
     }
     std::memcpy(m.round_start, w_, 8 * size_t(m.size));

@@ -291,7 +291,7 @@ int main() {
     std::printf("level %s\n", (*level)->level);
   test_margins();
   test_exact_perceptron();
-  for (int64_t d : {0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 100})
+  for (int64_t d : {0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 100, 600})
     for (int64_t n : {0, 1, 2, 3, 5, 300}) test_shape(n, d);
   test_shape(5, 20000);
   std::printf("%d passed, %d failed\n", int(passed), int(failed));
