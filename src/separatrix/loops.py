@@ -102,6 +102,8 @@ class OnlineWeights:
     @property
     def weights(self) -> Array:
         """Plain weights (k, d + 1)."""
+        if self.scalars[0] == 1.0:
+            return self.v.copy()
         W: Array = self.scalars[0] * self.v
         W[:, -1] = self.v[:, -1]
         return W
@@ -111,7 +113,8 @@ class OnlineWeights:
         if self.sum is not None and self.lag is not None:
             self.sum[:, :-1] += self.scalars[1] * self.v[:, :-1] - self.lag[:, :-1]
             self.lag[:, :-1] = 0.0
-        self.v[:, :-1] *= self.scalars[0]
+        if self.scalars[0] != 1.0:
+            self.v[:, :-1] *= self.scalars[0]
         self.scalars[:] = 1.0, 0.0
 
 

@@ -137,14 +137,15 @@ class OnlineRun:
                 elif changed is not None:
                     rows.append(changed)
         self.weights.fold()
-        value = self.objective.mean(self.unit * loss_sum, self._plain())
+        W = self._plain()
+        value = self.objective.mean(self.unit * loss_sum, W)
         if self.adapts:
             if not value < self.least:
                 # Not faster than 1 / passes, whose sum has no bound: it gets anywhere in the end.
                 self.pace = max(CUT * self.pace, min(self.pace, 1.0 / self.passes))
             self.least = min(self.least, value)
-        whole = np.concatenate(rows) if rows else None
-        yield self._step(value, mistakes, updates, whole)
+        whole = np.concatenate(rows) if len(rows) > 1 else rows[0] if rows else None
+        yield self._step(W, value, mistakes, updates, whole)
 
     def _visit(
         self, block: Block, max_updates: int
@@ -188,7 +189,8 @@ class OnlineRun:
     def _numbers(self, log: Ints, block: Block) -> Ints:
         """Numbers of rows in the whole, in half the room where that is enough."""
         last = block.start + len(block.y)
-        return (log + block.start).astype(np.int32 if last <= 2**31 else np.int64)
+        whole = log + block.start if block.start else log
+        return whole.astype(np.int32 if last <= 2**31 else np.int64)
 
     def _memory(self, rows: Rows) -> loops.RowMemory | None:
         """Only the perceptron leaves rows alone whose margin is large enough."""
@@ -199,13 +201,15 @@ class OnlineRun:
         return self.known[1]
 
     def _plain(self) -> Array:
-        W: Array = self.unit * self.weights.weights
-        return W
+        W = self.weights.weights
+        return W if self.unit == 1.0 else self.unit * W
 
-    def _step(self, objective: float, mistakes: float, updates: int, rows: Ints | None) -> Step:
+    def _step(
+        self, W: Array, objective: float, mistakes: float, updates: int, rows: Ints | None
+    ) -> Step:
         """The end of a pass."""
         state: State = {name: getattr(self, name) for name in NUMBERS}
-        state["weights"] = self.weights.weights
+        state["weights"] = W if self.unit == 1.0 else self.weights.weights
         if self.adapts:
             state |= {"pace": self.pace, "least": self.least}
         average = None
@@ -213,8 +217,7 @@ class OnlineRun:
             state["sum"] = self.weights.sum.copy()
             average = self.unit * state["sum"] / self.batches
         return Step(
-            self._plain(), state, objective, mistakes, rows, updates, pace=self.pace,
-            average=average,
+            W, state, objective, mistakes, rows, updates, pace=self.pace, average=average
         )  # fmt: skip
 
 
