@@ -127,6 +127,21 @@ class PassResult(NamedTuple):
     position: int
 
 
+WORD, GOLDEN = (1 << 64) - 1, 0x9E3779B97F4A7C15
+
+
+def mixed(state: int) -> int:
+    """The number that SplitMix64 makes of its state."""
+    z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WORD
+    return z ^ (z >> 31)
+
+
+def numbered(seed: int, number: int) -> int:
+    """A seed for each number: those of SplitMix64, of which any can be told at once."""
+    return mixed((seed + (number + 1) * GOLDEN) & WORD)
+
+
 def draw_order(n: int, block_rows: int, blocks_per_group: int, seed: int) -> Ints:
     """A random order of n rows: groups of random blocks of neighbours, each group shuffled.
 
@@ -140,14 +155,12 @@ def draw_order(n: int, block_rows: int, blocks_per_group: int, seed: int) -> Int
 
 def draw_order_twin(n: int, block_rows: int, blocks_per_group: int, seed: int) -> Ints:
     """``draw_order`` in Python."""
-    word, state = (1 << 64) - 1, seed
+    state = seed
 
     def below(most: int) -> int:
-        nonlocal state  # SplitMix64
-        state = z = (state + 0x9E3779B97F4A7C15) & word
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & word
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & word
-        return ((z ^ (z >> 31)) >> 32) * most >> 32
+        nonlocal state
+        state = (state + GOLDEN) & WORD
+        return (mixed(state) >> 32) * most >> 32
 
     def shuffle(items: list[int]) -> None:
         for i in range(len(items) - 1, 0, -1):

@@ -5,12 +5,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from ..layout import Rows
 from ..typing import AnyArray, Array, Ints
+
+
+class Shuffle(NamedTuple):
+    """One of the random orders that a seed stands for."""
+
+    seed: int
+    number: int
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Source(ABC):
         return None
 
     @abstractmethod
-    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Block]:
+    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
         """For solvers that go row by row: as they stand, or in a random order."""
 
     @abstractmethod

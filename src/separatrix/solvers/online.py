@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import loops
-from ..data import Block
+from ..data import Block, Shuffle
 from ..layout import Rows
 from ..losses import JointPerceptron, PerceptronLoss
 from ..objective import Objective
@@ -44,7 +44,7 @@ def unit_step(objective: Objective, learning_rate: LearningRate, W: Array) -> fl
 class OnlineRun:
     """A run over rows, taken pass by pass or update by update with the same bits.
 
-    Each pass draws its permutation from (seed, number of the pass), so that the state is a few
+    Each pass has the permutation of (seed, number of the pass), so that the state is a few
     numbers and the weights.
 
     With ``adapts`` the step keeps its pace as long as the objective met in a pass is lower than
@@ -117,13 +117,13 @@ class OnlineRun:
 
     def one_pass(self, max_updates: int) -> Iterator[Step]:
         """One pass, in pieces of so many updates."""
-        order = np.random.default_rng((self.seed, self.passes)) if self.shuffle else None
+        shuffle = Shuffle(self.seed, self.passes) if self.shuffle else None
         self.passes += 1
         loss_sum = mistakes = 0.0
         updates = 0
         rows: list[Ints] = []
         stepwise = max_updates < loops.EVERY_UPDATE
-        for block in self.objective.source.blocks(order):
+        for block in self.objective.source.blocks(shuffle):
             for piece, changed in self._visit(block, max_updates):
                 loss_sum += piece.loss_sum
                 mistakes += piece.mistakes
