@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..layout import CsrRows, Rows
+from ..layout import CsrRows, Rows, shape
 from ..typing import AnyArray, Array, Ints
 from .arrays import ArraySource, all_finite
 
@@ -50,6 +50,8 @@ def check_labels(y: Any) -> AnyArray:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
+    if type(y) is np.ndarray and y.ndim == 1 and small_whole_numbers(y) is not None:
+        return y
     y = column_or_1d(y, warn=True)
     if small_whole_numbers(y) is None:
         check_classification_targets(y)
@@ -136,7 +138,8 @@ def labelled_source(
     """Rows that passed ``check_rows``, with their labels and weights, ready to train on."""
     y = check_labels(y)
     n = len(y)
-    check_consistent_length(X.indptr[1:] if isinstance(X, CsrRows) else X, y)
+    if shape(X)[0] != n:
+        check_consistent_length(X.indptr[1:] if isinstance(X, CsrRows) else X, y)
     weight = check_weights(sample_weight, n)
     found = present_classes(y, weight)
     if classes is None:

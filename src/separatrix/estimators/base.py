@@ -156,11 +156,19 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, reset: bool = True
     ) -> ArraySource:
         rows = check_rows(X, owner=self)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        self._check_features(X, reset)
         return labelled_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
         )  # fmt: skip
+
+    def _check_features(self, X: Any, reset: bool) -> None:
+        """Number and names of the features: noted, or compared with those of the fit."""
+        nameless = type(X) is np.ndarray and not hasattr(self, "feature_names_in_")
+        if nameless and (reset or X.shape[1] == self.n_features_in_):
+            self.n_features_in_ = X.shape[1]
+        else:
+            validate_data(self, X, reset=reset, skip_check_array=True)
 
     def _told_classes(self, y: Any, classes: Any, first: bool) -> AnyArray:
         """Classes known before this call, or told by it."""
