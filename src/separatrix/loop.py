@@ -6,7 +6,8 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +24,7 @@ PROOF_EVERY = 5  # passes, where a proof costs a read of the data
 OPTIMISM = 1e-3  # a solver's estimate of what remains is believed to within this factor
 
 
-@dataclass(frozen=True)
-class Info:
+class Info(NamedTuple):
     """What a callback is told beside the step."""
 
     iteration: int
@@ -113,7 +113,7 @@ class Rules:
             proven, stuck = self.proofs(step, last or iteration % PROOF_EVERY == 0)
             stalled = stalled or stuck
         if stop.cycle or stop.tol is not None:
-            self.before = replace(step, rows=None)  # the rows of a pass are a lot to hold on to
+            self.before = step._replace(rows=None)  # the rows of a pass are a lot to hold on to
         rules = (
             (stop.no_mistakes and step.mistakes == 0.0, "no mistakes"),
             (proven, "optimal"),

@@ -7,6 +7,7 @@ online every row. The loops of kernels have a door of their own, ``kernel_loops`
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -195,13 +196,13 @@ def row_memory(rows: Rows, k: int) -> RowMemory | None:
         values, of_rows = len(rows.data), rows.data.nbytes + rows.indices.nbytes
     else:
         values, of_rows = rows.size, rows.nbytes
-    shortest = np.sqrt(SPAN * n * size / (UPKEEP * (k * values / max(n, 1) + 1)))
-    epoch_rows = int(np.clip(shortest, 1, max(n, 1)))
+    shortest = math.sqrt(SPAN * n * size / (UPKEEP * (k * values / max(n, 1) + 1)))
+    epoch_rows = min(max(int(shortest), 1), max(n, 1))
     most = (of_rows // 20 + 4 * n) // (8 * (size + 2)) - 1
     if most < LEAST_ROOM:
         return None
     room = max(LEAST_ROOM, min(SPAN * n // epoch_rows, most))
-    return RowMemory(n, size, 1 << int(np.log2(room)), epoch_rows)
+    return RowMemory(n, size, 1 << (room.bit_length() - 1), epoch_rows)
 
 
 def online_pass(

@@ -108,8 +108,8 @@ def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array 
 
 def numbers(y: AnyArray, classes: AnyArray) -> Ints:
     """Number of each row's class; a row of weight 0 may have another label, and gets some."""
-    found: Ints = np.searchsorted(classes, y).clip(0, len(classes) - 1).astype(np.int64)
-    return found
+    found: Ints = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return found.astype(np.int64, copy=False)
 
 
 def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..layout import Rows
@@ -18,8 +17,7 @@ class Shuffle(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """Some rows, and where they stand in the whole."""
 
     X: Rows
