@@ -124,7 +124,10 @@ class Rules:
             (stalled, "no progress"),
             (last, "max_iter"),
         )
-        return next((name for holds, name in rules if holds), None)
+        for holds, name in rules:
+            if holds:
+                return name
+        return None
 
     def _settled(self, step: Step) -> bool:
         tol, J, before = self.stop.tol, step.objective, self.before

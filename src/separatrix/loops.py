@@ -44,6 +44,7 @@ COMPILED: dict[type[Loss], int] = {
 }
 
 JOINT: tuple[type[Joint], ...] = (Softmax, JointPerceptron, CrammerSinger)
+COMPILED |= {loss: number for number, loss in enumerate(JOINT)}
 
 
 def compiled(loss: Loss) -> int | None:
@@ -51,8 +52,6 @@ def compiled(loss: Loss) -> int | None:
     if isinstance(loss, Columns):
         inner = COMPILED.get(type(loss.binary))
         return None if inner is None else len(JOINT) + inner
-    if type(loss) in JOINT:
-        return JOINT.index(type(loss))
     return COMPILED.get(type(loss))
 
 
@@ -111,6 +110,8 @@ class OnlineWeights:
 
     def fold(self) -> None:
         """Put scale, area and lag into v and sum."""
+        if self.sum is None and self.scalars[0] == 1.0:
+            return
         if self.sum is not None and self.lag is not None:
             self.sum[:, :-1] += self.scalars[1] * self.v[:, :-1] - self.lag[:, :-1]
             self.lag[:, :-1] = 0.0

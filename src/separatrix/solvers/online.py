@@ -62,6 +62,8 @@ class OnlineRun:
     unit: float = 1.0
     rows_before: int = 0
     weight_before: float = 0.0
+    weight_scale: float = 1.0
+    """Number of rows over the sum of their weights, those before among them."""
     adapts: bool = False
     pace: float = 1.0
     least: float = np.inf
@@ -108,7 +110,12 @@ class OnlineRun:
         work = loops.OnlineWeights.start(factor * state["weights"], total)
         if adapts:
             numbers |= {"pace": state.get("pace", 1.0), "least": state.get("least", np.inf)}
-        return cls(objective, schedule, batch, shuffle, work, **numbers, adapts=adapts)
+        rows = numbers["rows_before"] + objective.source.n_rows
+        weight_scale = rows / (numbers["weight_before"] + objective.source.weight_sum)
+        return cls(
+            objective, schedule, batch, shuffle, work, **numbers, weight_scale=weight_scale,
+            adapts=adapts,
+        )  # fmt: skip
 
     def forever(self, max_updates: int = loops.EVERY_UPDATE) -> Iterator[Step]:
         """One pass after another, in pieces of so many updates."""
@@ -150,7 +157,6 @@ class OnlineRun:
     def _visit(
         self, block: Block, max_updates: int
     ) -> Iterator[tuple[loops.PassResult, Ints | None]]:
-        source = self.objective.source
         order = block.order
         count = len(block.y) if order is None else len(order)
         # Where every row moves the weights, the log would only repeat the order.
@@ -159,7 +165,9 @@ class OnlineRun:
             max_updates = min(max_updates, LOG_ROOM)  # a long pass goes in pieces: a short log
             log = np.empty(min(count, max_updates + self.batch), dtype=np.int64)
         memory = self._memory(block.X) if max_updates > 1 else None
-        steps = self.pace * step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
+        steps = step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
+        if self.adapts:
+            steps = self.pace * steps
         position = 0
         while position < count:
             taken = 0 if len(steps) == 1 else -(-position // self.batch)
@@ -172,8 +180,7 @@ class OnlineRun:
                 self.weights,
                 steps=steps[taken:],
                 weight=block.weight,
-                weight_scale=(self.rows_before + source.n_rows)
-                / (self.weight_before + source.weight_sum),
+                weight_scale=self.weight_scale,
                 order=None if order is None else order[position:],
                 l2=self.objective.penalty.strength,
                 batch=self.batch,
@@ -208,7 +215,8 @@ class OnlineRun:
         self, W: Array, objective: float, mistakes: float, updates: int, rows: Ints | None
     ) -> Step:
         """The end of a pass."""
-        state: State = {name: getattr(self, name) for name in NUMBERS}
+        now = vars(self)
+        state: State = {name: now[name] for name in NUMBERS}
         state["weights"] = W if self.unit == 1.0 else self.weights.weights
         if self.adapts:
             state |= {"pace": self.pace, "least": self.least}
