@@ -257,7 +257,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         self.classes_ = source.classes
         self.coef_, self.intercept_ = result.weights[:, :-1].copy(), result.weights[:, -1].copy()
         if getattr(objective.loss, "shifts", False):
-            self.intercept_ -= self.intercept_.mean()  # only their differences count
+            self.intercept_ -= self.intercept_.sum() / len(self.intercept_)  # differences count
         self.stop_ = result.stop
         self.converged_ = result.stop in ("no mistakes", "tol", "optimal", "closed form")
         return result
