@@ -129,39 +129,35 @@ class PassResult(NamedTuple):
     position: int
 
 
-WORD, GOLDEN = (1 << 64) - 1, 0x9E3779B97F4A7C15
+def draw_orders(
+    n: int, block_rows: int, blocks_per_group: int, seed: int, number: int = 0, count: int = 1
+) -> Ints:
+    """Random orders of n rows, (count, n): those from a number on that a seed stands for.
 
-
-def mixed(state: int) -> int:
-    """The number that SplitMix64 makes of its state."""
-    z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & WORD
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & WORD
-    return z ^ (z >> 31)
-
-
-def numbered(seed: int, number: int) -> int:
-    """A seed for each number: those of SplitMix64, of which any can be told at once."""
-    return mixed((seed + (number + 1) * GOLDEN) & WORD)
-
-
-def draw_order(n: int, block_rows: int, blocks_per_group: int, seed: int) -> Ints:
-    """A random order of n rows: groups of random blocks of neighbours, each group shuffled.
-
-    So the rows of a page of memory are read close together in time. Rows that fit into one
-    group get a uniform permutation.
+    Groups of random blocks of neighbours, each group shuffled: so the rows of a page of memory
+    are read close together in time. Rows that fit into one group get a uniform permutation.
     """
-    order = np.empty(n, dtype=np.int64)
-    _loops.draw_order(order, block_rows, blocks_per_group, seed)
-    return order
+    orders = np.empty((count, n), dtype=np.int64)
+    _loops.draw_orders(orders, block_rows, blocks_per_group, seed, number)
+    return orders
 
 
-def draw_order_twin(n: int, block_rows: int, blocks_per_group: int, seed: int) -> Ints:
-    """``draw_order`` in Python."""
-    state = seed
+def draw_order_twin(
+    n: int, block_rows: int, blocks_per_group: int, seed: int, number: int = 0
+) -> Ints:
+    """One of ``draw_orders`` in Python."""
+    word, step = (1 << 64) - 1, 0x9E3779B97F4A7C15  # SplitMix64
+
+    def mixed(z: int) -> int:
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & word
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & word
+        return z ^ (z >> 31)
+
+    state = mixed((seed + (number + 1) * step) & word)
 
     def below(most: int) -> int:
         nonlocal state
-        state = (state + GOLDEN) & WORD
+        state = (state + step) & word
         return (mixed(state) >> 32) * most >> 32
 
     def shuffle(items: list[int]) -> None:
@@ -222,6 +218,7 @@ def online_pass(
     max_updates: int = EVERY_UPDATE,
     log: Ints | None = None,
     memory: RowMemory | None = None,
+    ends: Array | None = None,
 ) -> PassResult:
     """Visit rows in the given order and update the weights after every batch of them.
 
@@ -229,6 +226,10 @@ def online_pass(
     rows over the sum of their weights. Updated rows are written to ``log``.
     A ``memory`` of these rows, kept from pass to pass, lets the perceptron leave rows unread; it
     changes no bit of a result.
+
+    With ``ends`` the order is that of as many passes as it has rows, and each leaves what
+    stands at its end there: loss, mistakes, updates, the weights and, if there is one, their
+    sum. A pass without an update is the last. Only for compiled losses.
     """
     number = compiled(loss)
     if number is None:
@@ -239,7 +240,7 @@ def online_pass(
     return PassResult(
         *_loops.online_pass(
             rows, number, y, weight, weight_scale, order, steps, l2, batch, intercept,
-            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log, memory,
+            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log, memory, ends,
         )
     )  # fmt: skip
 

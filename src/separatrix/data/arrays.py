@@ -24,7 +24,7 @@ NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
 def random_order(n: int, shuffle: Shuffle, row_bytes: float = 0.0) -> Ints:
     """A random order of n rows; of large ones so that pages of memory are read once."""
     neighbours = max(1, int(NEIGHBOURS_BYTES / row_bytes) if row_bytes else n)
-    return loops.draw_order(n, neighbours, GROUP, loops.numbered(*shuffle))
+    return loops.draw_orders(n, neighbours, GROUP, *shuffle).reshape(-1)
 
 
 class ArraySource(Source):

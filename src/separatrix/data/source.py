@@ -11,10 +11,11 @@ from ..typing import AnyArray, Array, Ints
 
 
 class Shuffle(NamedTuple):
-    """One of the random orders that a seed stands for."""
+    """One of the random orders that a seed stands for, or several one after another."""
 
     seed: int
     number: int
+    count: int = 1
 
 
 class Block(NamedTuple):

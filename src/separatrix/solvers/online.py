@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import loops
-from ..data import Block, Shuffle
+from ..data import ArraySource, Block, Shuffle
 from ..layout import Rows
 from ..losses import JointPerceptron, PerceptronLoss
 from ..objective import Objective
@@ -19,6 +19,8 @@ from .base import Solver, State, Step
 
 CUT = 0.8
 LOG_ROOM = 1 << 16
+# Passes made ahead, and products in them: more than Python takes for one, and gone in no time.
+MOST_AHEAD, VALUES_AHEAD = 8, 1 << 16
 NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
 
 
@@ -119,8 +121,55 @@ class OnlineRun:
 
     def forever(self, max_updates: int = loops.EVERY_UPDATE) -> Iterator[Step]:
         """One pass after another, in pieces of so many updates."""
+        ahead, most = 1, self._most_ahead() if max_updates == loops.EVERY_UPDATE else 1
         while True:
-            yield from self.one_pass(max_updates)
+            yield from self.one_pass(max_updates) if ahead == 1 else self._passes(ahead)
+            ahead = min(2 * ahead, most)
+
+    def _most_ahead(self) -> int:
+        """How many passes may be made before anybody looks at the first: short ones, all alike."""
+        source, loss = self.objective.source, self.objective.loss
+        alike = isinstance(self.schedule, Constant) and not self.adapts
+        if not alike or not isinstance(source, ArraySource) or loops.compiled(loss) is None:
+            return 1
+        return max(1, min(MOST_AHEAD, VALUES_AHEAD // (source.n_rows * self.weights.v.size)))
+
+    def _passes(self, count: int) -> Iterator[Step]:
+        """Several passes in one call; each is then told as if it had been made alone."""
+        source, V = self.objective.source, self.weights.v
+        shuffle = Shuffle(self.seed, self.passes, count) if self.shuffle else None
+        (block,) = source.blocks(shuffle)
+        order = block.order
+        if shuffle is None:
+            order = np.tile(np.arange(source.n_rows) if order is None else order, count)
+        log = np.empty(count * source.n_rows, dtype=np.int64)
+        ends = np.empty((count, 3 + V.size * (1 if self.weights.sum is None else 2)))
+        result = loops.online_pass(
+            block.X,
+            block.y,
+            self.objective.loss,
+            self.weights,
+            steps=step_sizes(self.schedule, 1, 1),
+            weight=block.weight,
+            weight_scale=self.weight_scale,
+            order=order,
+            l2=self.objective.penalty.strength,
+            batch=self.batch,
+            intercept=self.objective.intercept,
+            log=log,
+            memory=self._memory(block.X),
+            ends=ends,
+        )
+        made = ends[: result.position // source.n_rows]
+        each = made[:, 3:].reshape(len(made), -1, *V.shape)
+        last = 0
+        for (loss_sum, mistakes, updates), kept in zip(made[:, :3].tolist(), each, strict=True):
+            first, last = last, last + int(updates)
+            rows = None if self.objective.loss.smooth else self._numbers(log[first:last], block)
+            self.passes += 1
+            self.batches += -(-source.n_rows // self.batch)
+            total = None if len(kept) == 1 else kept[1]
+            yield self._step(kept[0], total, loss_sum, mistakes, int(updates), rows)
 
     def one_pass(self, max_updates: int) -> Iterator[Step]:
         """One pass, in pieces of so many updates."""
@@ -144,15 +193,9 @@ class OnlineRun:
                 elif changed is not None:
                     rows.append(changed)
         self.weights.fold()
-        W = self._plain()
-        value = self.objective.mean(self.unit * loss_sum, W)
-        if self.adapts:
-            if not value < self.least:
-                # Not faster than 1 / passes, whose sum has no bound: it gets anywhere in the end.
-                self.pace = max(CUT * self.pace, min(self.pace, 1.0 / self.passes))
-            self.least = min(self.least, value)
+        total = None if self.weights.sum is None else self.weights.sum.copy()
         whole = np.concatenate(rows) if len(rows) > 1 else rows[0] if rows else None
-        yield self._step(W, value, mistakes, updates, whole)
+        yield self._step(self.weights.weights, total, loss_sum, mistakes, updates, whole)
 
     def _visit(
         self, block: Block, max_updates: int
@@ -212,20 +255,32 @@ class OnlineRun:
         return W if self.unit == 1.0 else self.unit * W
 
     def _step(
-        self, W: Array, objective: float, mistakes: float, updates: int, rows: Ints | None
+        self,
+        weights: Array,
+        total: Array | None,
+        loss_sum: float,
+        mistakes: float,
+        updates: int,
+        rows: Ints | None,
     ) -> Step:
         """The end of a pass."""
+        W = weights if self.unit == 1.0 else self.unit * weights
+        value = self.objective.mean(self.unit * loss_sum, W)
         now = vars(self)
         state: State = {name: now[name] for name in NUMBERS}
-        state["weights"] = W if self.unit == 1.0 else self.weights.weights
+        state["weights"] = weights
         if self.adapts:
+            if not value < self.least:
+                # Not faster than 1 / passes, whose sum has no bound: it gets anywhere in the end.
+                self.pace = max(CUT * self.pace, min(self.pace, 1.0 / self.passes))
+            self.least = min(self.least, value)
             state |= {"pace": self.pace, "least": self.least}
         average = None
-        if self.weights.sum is not None:
-            state["sum"] = self.weights.sum.copy()
-            average = self.unit * state["sum"] / self.batches
+        if total is not None:
+            state["sum"] = total
+            average = self.unit * total / self.batches
         return Step(
-            W, state, objective, mistakes, rows, updates, pace=self.pace, average=average
+            W, state, value, mistakes, rows, updates, pace=self.pace, average=average
         )  # fmt: skip
 
 
