@@ -46,16 +46,23 @@ def check_rows(X: Any, owner: Any = None) -> Rows:
 
 def check_labels(y: Any) -> AnyArray:
     """Labels of a classification as a 1-d array."""
+    return labels_and_classes(y)[0]
+
+
+def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
+    """The labels, and which there are, if that was found on the way."""
     if y is None:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
-    if type(y) is np.ndarray and y.ndim == 1 and small_whole_numbers(y) is not None:
-        return y
-    y = column_or_1d(y, warn=True)
-    if small_whole_numbers(y) is None:
-        check_classification_targets(y)
-    return np.asarray(y)
+    plain = type(y) is np.ndarray and y.ndim == 1
+    found = small_whole_numbers(y) if plain else None
+    if found is None:
+        y = column_or_1d(y, warn=True)
+        found = small_whole_numbers(y)
+        if found is None:
+            check_classification_targets(y)
+    return np.asarray(y), found
 
 
 def small_whole_numbers(y: AnyArray) -> AnyArray | None:
@@ -136,12 +143,13 @@ def labelled_source(
     n_jobs: int | None = None,
 ) -> ArraySource:
     """Rows that passed ``check_rows``, with their labels and weights, ready to train on."""
-    y = check_labels(y)
+    y, found = labels_and_classes(y)
     n = len(y)
     if shape(X)[0] != n:
         check_consistent_length(X.indptr[1:] if isinstance(X, CsrRows) else X, y)
     weight = check_weights(sample_weight, n)
-    found = present_classes(y, weight)
+    if found is None or weight is not None:
+        found = present_classes(y, weight)
     if classes is None:
         classes = check_classes(found)
     elif unknown := sorted(set(found.tolist()) - set(classes.tolist())):
