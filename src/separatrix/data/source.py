@@ -15,7 +15,7 @@ class Shuffle(NamedTuple):
 
     seed: int
     number: int
-    count: int = 1
+    passes: int = 1
 
 
 class Block(NamedTuple):
