@@ -172,6 +172,8 @@ class LinearModel(ClassifierMixin, BaseEstimator):
 
     def _told_classes(self, y: Any, classes: Any, first: bool) -> AnyArray:
         """Classes known before this call, or told by it."""
+        if classes is None and not first:
+            return self.classes_
         y = check_labels(y)
         if classes is not None:
             told: AnyArray = np.unique(classes)
@@ -181,8 +183,6 @@ class LinearModel(ClassifierMixin, BaseEstimator):
                     f"{self.classes_.tolist()!r}; start a new model for other classes"
                 )
             return check_classes(told)
-        if not first:
-            return self.classes_
         found: AnyArray = np.unique(y)
         if len(found) < 2:
             raise ValueError(
