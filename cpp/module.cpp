@@ -174,11 +174,55 @@ class OwnedMemory {
 
 // ---- the loops -------------------------------------------------------------------------
 
+// Scale, area and lag go into v and sum, with the bits of OnlineWeights.fold in loops.py.
+void fold(const OnlinePass& pass, int64_t d) {
+  for (int64_t c = 0; c < pass.k; ++c) {
+    double* const v = pass.v + c * (d + 1);
+    for (int64_t j = 0; pass.sum && j < d; ++j) {
+      double& lag = pass.lag[c * (d + 1) + j];
+      pass.sum[c * (d + 1) + j] += *pass.area * v[j] - lag;
+      lag = 0;
+    }
+    for (int64_t j = 0; j < d; ++j) v[j] *= *pass.scale;
+  }
+  *pass.scale = 1;
+  *pass.area = 0;
+}
+
+// The order is that of several passes. What stands at the end of each is left in its row of
+// `ends`: loss, mistakes, updates, the weights and, where it is kept, their sum. A pass without
+// an update is the last.
+template <class Rows, class Loop>
+OnlinePass several_passes(const Rows& view, Loop loop, OnlinePass all, int64_t passes,
+                          double* ends) {
+  const int64_t size = all.k * (view.d + 1), count = all.count / passes;
+  OnlinePass pass = all;
+  pass.count = count;
+  for (int64_t p = 0; p < passes; ++p) {
+    pass.loss_sum = pass.mistakes = 0;
+    pass.updates = pass.position = 0;
+    loop(view, pass);
+    all.position += pass.position;
+    if ((all.stopped = pass.stopped || all.should_stop())) break;
+    fold(pass, view.d);
+    *ends++ = pass.loss_sum;
+    *ends++ = pass.mistakes;
+    *ends++ = double(pass.updates);
+    for (int64_t j = 0; j < size; ++j) *ends++ = pass.v[j];
+    for (int64_t j = 0; pass.sum && j < size; ++j) *ends++ = pass.sum[j];
+    if (!pass.updates) break;
+    pass.order += count;
+    if (pass.log) pass.log += pass.updates;
+  }
+  return all;
+}
+
 std::tuple<double, double, int64_t, int64_t> online_pass(
     nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, double weight_scale,
     std::optional<Longs> order, Numbers steps, double l2, int64_t batch, bool intercept,
     int64_t max_updates, Output v, Output scalars, std::optional<Output> sum,
-    std::optional<Output> lag, std::optional<LongOutput> log, OwnedMemory* memory) {
+    std::optional<Output> lag, std::optional<LongOutput> log, OwnedMemory* memory,
+    std::optional<Output> ends) {
   OnlinePass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t count = order ? int64_t(order->size()) : view.n;
@@ -196,8 +240,14 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
                       v.data(), scalars.data(), pointer(sum), pointer(lag), scalars.data() + 1,
                       pointer(log), memory ? &memory->view : nullptr, should_stop, 0, 0, 0, 0,
                       false};
+    const int64_t passes = ends ? int64_t(ends->shape(0)) : 0;
+    expect(!ends || (order && steps.size() == 1 && count % passes == 0 &&
+                     ends->size() == passes * (3 + v.size() * (sum ? 2 : 1))),
+           "ends: wrong size");
+    const auto loop = labels.numbers ? loops.online_joint : loops.online;
     nb::gil_scoped_release free;
-    (labels.numbers ? loops.online_joint : loops.online)(view, pass);
+    if (ends) pass = several_passes(view, loop, pass, passes, ends->data());
+    else loop(view, pass);
   });
   raise_if(pass.stopped);
   return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
@@ -288,12 +338,21 @@ std::tuple<double, int64_t, double> dual_pass(
   return {pass.gap, pass.kept, pass.slope};
 }
 
-void random_order(LongOutput order, int64_t block_rows, int64_t blocks_per_group, uint64_t seed) {
-  const auto n = int64_t(order.size());
-  expect(block_rows >= 1 && blocks_per_group >= 1 && n < int64_t(1) << 32, "order: wrong sizes");
+// Of the orders that a seed stands for, those from a number on: (count, n).
+void draw_orders(LongOutput orders, int64_t block_rows, int64_t blocks_per_group, uint64_t seed,
+                 uint64_t number) {
+  expect(orders.ndim() == 2, "orders: not (count, n)");
+  const auto count = int64_t(orders.shape(0)), n = int64_t(orders.shape(1));
+  expect(block_rows >= 1 && blocks_per_group >= 1 && n < int64_t(1) << 32, "orders: wrong sizes");
   std::vector<int64_t> blocks((n + block_rows - 1) / block_rows);
   nb::gil_scoped_release free;
-  draw_order(n, block_rows, blocks_per_group, seed, blocks.data(), order.data());
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t z = seed + (number + uint64_t(i) + 1) * 0x9e3779b97f4a7c15;  // SplitMix64
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    draw_order(n, block_rows, blocks_per_group, z ^ (z >> 31), blocks.data(),
+               orders.data() + i * n);
+  }
 }
 
 // ---- kernels ---------------------------------------------------------------------------
@@ -498,7 +557,8 @@ NB_MODULE(_loops, m) {
   m.def("online_pass", &online_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "weight_scale"_a, "order"_a.none(), "steps"_a, "l2"_a, "batch"_a, "intercept"_a,
         "max_updates"_a, "v"_a.noconvert(), "scalars"_a.noconvert(), "sum"_a.none().noconvert(),
-        "lag"_a.none().noconvert(), "log"_a.none().noconvert(), "memory"_a.none());
+        "lag"_a.none().noconvert(), "log"_a.none().noconvert(), "memory"_a.none(),
+        "ends"_a.none().noconvert());
   m.def("batch_pass", &batch_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
         "gradient"_a.none().noconvert(), "curvature"_a.none().noconvert());
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());
@@ -524,8 +584,8 @@ NB_MODULE(_loops, m) {
         "scores"_a.noconvert(), "first"_a, "last"_a);
   m.attr("most_updates") = kMostUpdates;
   m.attr("panel") = kPanel;
-  m.def("draw_order", &random_order, "order"_a.noconvert(), "block_rows"_a, "blocks_per_group"_a,
-        "seed"_a);
+  m.def("draw_orders", &draw_orders, "orders"_a.noconvert(), "block_rows"_a,
+        "blocks_per_group"_a, "seed"_a, "number"_a);
   m.def("levels", &levels);
   m.def("level", [] { return active.load()->level; });
   m.def("use_level", &use_level, "name"_a);

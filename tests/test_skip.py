@@ -146,13 +146,15 @@ def test_a_fit_ends_where_its_replay_does(shuffle):
 
 @pytest.mark.parametrize(("n", "block", "group"), [(1, 1, 1), (100, 7, 3), (64, 64, 2), (90, 1, 9)])
 def test_orders_equal_their_twin(n, block, group):
-    order = loops.draw_order(n, block, group, 2**63 + 5)
-    np.testing.assert_array_equal(order, loops.draw_order_twin(n, block, group, 2**63 + 5))
-    np.testing.assert_array_equal(np.sort(order), np.arange(n))
+    orders = loops.draw_orders(n, block, group, 2**63 + 5, number=7, count=3)
+    for number, order in enumerate(orders, start=7):
+        twin = loops.draw_order_twin(n, block, group, 2**63 + 5, number)
+        np.testing.assert_array_equal(order, twin)
+        np.testing.assert_array_equal(np.sort(order), np.arange(n))
 
 
 def test_orders_mix_rows_sorted_by_class():
-    order = loops.draw_order(200_000, 50, 256, 1)
+    (order,) = loops.draw_orders(200_000, 50, 256, 1)
     label = order >= 100_000
     shares = label.reshape(-1, 12_500).mean(axis=1)
     assert np.abs(shares - 0.5).max() < 0.15
@@ -160,7 +162,7 @@ def test_orders_mix_rows_sorted_by_class():
 
 
 def test_every_place_is_as_likely():
-    places = np.array([loops.draw_order(6, 1, 6, seed) for seed in range(3000)])
+    places = loops.draw_orders(6, 1, 6, 1, count=3000)
     for column in places.T:
         assert np.abs(np.bincount(column, minlength=6) / 3000 - 1 / 6).max() < 0.03
 

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from .data import Shuffle
 from .data.arrays import random_order
 from .gaussian_pass import GaussianPasses
 from .kernel_loops import DualPass, DualState, kernel_pass
@@ -219,8 +220,7 @@ class DualRun:
     def _one_pass(self) -> Step:
         order = self.present
         if self.shuffle:
-            rng = np.random.default_rng((self.seed, self.passes))
-            order = order[random_order(len(order), rng)]
+            order = order[random_order(len(order), Shuffle(self.seed, self.passes))]
         visits = self.ended.visits
         steps = step_sizes(self.schedule, visits + 1, len(order)) / self.unit
         run = DualPass(

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from . import loops
 from .interrupt import gentle_interrupt
-from .progress import Progress, Silence
+from .progress import Progress
 from .solvers import Step
 from .typing import AnyArray, Array
 
 TINY = 1e-12  # below this J counts as 0
+LEAST_SQUARE = 1e-250  # what underflowed in a larger sum of squares does not count
 ROUNDING = 4e-16  # J cannot be told more exactly
 PROOF_EVERY = 5  # passes, where a proof costs a read of the data
 OPTIMISM = 1e-3  # a solver's estimate of what remains is believed to within this factor
 
 
-@dataclass(frozen=True)
-class Info:
+class Info(NamedTuple):
     """What a callback is told beside the step."""
 
     iteration: int
@@ -69,6 +71,9 @@ class Geometry:
 
     def norm(self, step: Step) -> float:
         """Length of the weights, without overflow of their squares."""
+        square = float(np.vdot(step.weights, step.weights))
+        if LEAST_SQUARE < square < np.inf:
+            return math.sqrt(square)
         largest = float(np.abs(step.weights).max())
         if not 0.0 < largest < np.inf:
             return largest
@@ -97,28 +102,32 @@ class Rules:
         self.landmark = start
         self.distance, self.power = 0, 1
 
-    def verdict(self, step: Step, info: Info) -> str | None:
+    def verdict(self, step: Step, iteration: int, norm: float) -> str | None:
         """Why to stop now, or None. The first rule that holds names the end."""
-        stop, last = self.stop, info.iteration >= self.stop.max_iter
+        stop, last = self.stop, iteration >= self.stop.max_iter
         cycled, stalled = self._cycled(step), self._stalled(step)
         proven = settled = False
         if self.proofs is None:
             settled = self._settled(step)
         else:
-            proven, stuck = self.proofs(step, last or info.iteration % PROOF_EVERY == 0)
+            proven, stuck = self.proofs(step, last or iteration % PROOF_EVERY == 0)
             stalled = stalled or stuck
-        self.before = replace(step, rows=None)  # the rows of a pass are a lot to hold on to
+        if stop.cycle or stop.tol is not None:
+            self.before = step._replace(rows=None)  # the rows of a pass are a lot to hold on to
         rules = (
             (stop.no_mistakes and step.mistakes == 0.0, "no mistakes"),
             (proven, "optimal"),
             (step.solved, "closed form"),
             (cycled, "cycle"),
             (settled, "tol"),
-            (stop.max_norm is not None and info.norm > stop.max_norm, "max_norm"),
+            (stop.max_norm is not None and norm > stop.max_norm, "max_norm"),
             (stalled, "no progress"),
             (last, "max_iter"),
         )
-        return next((name for holds, name in rules if holds), None)
+        for holds, name in rules:
+            if holds:
+                return name
+        return None
 
     def _settled(self, step: Step) -> bool:
         tol, J, before = self.stop.tol, step.objective, self.before
@@ -163,7 +172,7 @@ class Loop:
     rules: Rules
     callbacks: Sequence[Callback] = ()
     observers: Sequence[Observer] = ()
-    progress: Progress = field(default_factory=Silence)
+    progress: Progress | None = None
     step: Step | None = None
     infos: list[Info] = field(default_factory=list)
     seconds: float = 0.0
@@ -179,7 +188,8 @@ class Loop:
                     raise
                 why = "interrupted"
             finally:
-                self.progress.close(self._line())
+                if self.progress is not None:
+                    self.progress.close(self._line())
         if self.step is None:
             raise KeyboardInterrupt("interrupted before the end of the first pass")
         if why == "interrupted":
@@ -196,14 +206,17 @@ class Loop:
         while why is None:
             began = time.perf_counter()
             self.step = step = next(steps)
-            info = self._info(step)
-            self.infos.append(info)
-            why = self.rules.verdict(step, info)
-            for observe in self.observers:
-                observe(step, why)
-            self.seconds += time.perf_counter() - began
-            self.infos[-1] = info = replace(info, seconds=self.seconds)
-            self.progress.show(self._line())
+            iteration, norm = len(self.infos) + 1, self._norm(step)
+            try:
+                why = self.rules.verdict(step, iteration, norm)
+                for observe in self.observers:
+                    observe(step, why)
+            finally:  # the pass has ended, even if what is said of it is interrupted
+                self.seconds += time.perf_counter() - began
+                info = Info(iteration, step.objective, step.mistakes, norm, self.seconds)
+                self.infos.append(info)
+            if self.progress is not None:
+                self.progress.show(self._line())
             asked = [bool(callback(step, info)) for callback in self.callbacks]
             if why is None and any(asked):
                 why = "callback"
@@ -211,15 +224,15 @@ class Loop:
                 why = "interrupted"
         return why
 
-    def _info(self, step: Step) -> Info:
-        iteration, geometry = len(self.infos) + 1, self.rules.geometry
+    def _norm(self, step: Step) -> float:
+        geometry = self.rules.geometry
         norm = geometry.norm(step)
-        if not np.isfinite(norm):
+        if not math.isfinite(norm):
             raise ValueError(
-                f"the {geometry.what} overflowed floating point in pass {iteration}: scale the "
-                f"features (e.g. with sklearn's StandardScaler), or {geometry.remedy}"
+                f"the {geometry.what} overflowed floating point in pass {len(self.infos) + 1}: "
+                f"scale the features (e.g. with sklearn's StandardScaler), or {geometry.remedy}"
             )
-        return Info(iteration, step.objective, step.mistakes, norm, self.seconds)
+        return norm
 
     def _line(self) -> str:
         """Where the run is, in one line."""

@@ -7,6 +7,7 @@ online every row. The loops of kernels have a door of their own, ``kernel_loops`
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ COMPILED: dict[type[Loss], int] = {
 }
 
 JOINT: tuple[type[Joint], ...] = (Softmax, JointPerceptron, CrammerSinger)
+COMPILED |= {loss: number for number, loss in enumerate(JOINT)}
 
 
 def compiled(loss: Loss) -> int | None:
@@ -50,8 +52,6 @@ def compiled(loss: Loss) -> int | None:
     if isinstance(loss, Columns):
         inner = COMPILED.get(type(loss.binary))
         return None if inner is None else len(JOINT) + inner
-    if type(loss) in JOINT:
-        return JOINT.index(type(loss))
     return COMPILED.get(type(loss))
 
 
@@ -102,16 +102,21 @@ class OnlineWeights:
     @property
     def weights(self) -> Array:
         """Plain weights (k, d + 1)."""
+        if self.scalars[0] == 1.0:
+            return self.v.copy()
         W: Array = self.scalars[0] * self.v
         W[:, -1] = self.v[:, -1]
         return W
 
     def fold(self) -> None:
         """Put scale, area and lag into v and sum."""
+        if self.sum is None and self.scalars[0] == 1.0:
+            return
         if self.sum is not None and self.lag is not None:
             self.sum[:, :-1] += self.scalars[1] * self.v[:, :-1] - self.lag[:, :-1]
             self.lag[:, :-1] = 0.0
-        self.v[:, :-1] *= self.scalars[0]
+        if self.scalars[0] != 1.0:
+            self.v[:, :-1] *= self.scalars[0]
         self.scalars[:] = 1.0, 0.0
 
 
@@ -124,27 +129,36 @@ class PassResult(NamedTuple):
     position: int
 
 
-def draw_order(n: int, block_rows: int, blocks_per_group: int, seed: int) -> Ints:
-    """A random order of n rows: groups of random blocks of neighbours, each group shuffled.
+def draw_orders(
+    n: int, block_rows: int, blocks_per_group: int, seed: int, number: int = 0, count: int = 1
+) -> Ints:
+    """Random orders of n rows, (count, n): those from a number on that a seed stands for.
 
-    So the rows of a page of memory are read close together in time. Rows that fit into one
-    group get a uniform permutation.
+    Groups of random blocks of neighbours, each group shuffled: so the rows of a page of memory
+    are read close together in time. Rows that fit into one group get a uniform permutation.
     """
-    order = np.empty(n, dtype=np.int64)
-    _loops.draw_order(order, block_rows, blocks_per_group, seed)
-    return order
+    orders = np.empty((count, n), dtype=np.int64)
+    _loops.draw_orders(orders, block_rows, blocks_per_group, seed, number)
+    return orders
 
 
-def draw_order_twin(n: int, block_rows: int, blocks_per_group: int, seed: int) -> Ints:
-    """``draw_order`` in Python."""
-    word, state = (1 << 64) - 1, seed
+def draw_order_twin(
+    n: int, block_rows: int, blocks_per_group: int, seed: int, number: int = 0
+) -> Ints:
+    """One of ``draw_orders`` in Python."""
+    word, step = (1 << 64) - 1, 0x9E3779B97F4A7C15  # SplitMix64
 
-    def below(most: int) -> int:
-        nonlocal state  # SplitMix64
-        state = z = (state + 0x9E3779B97F4A7C15) & word
+    def mixed(z: int) -> int:
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & word
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & word
-        return ((z ^ (z >> 31)) >> 32) * most >> 32
+        return z ^ (z >> 31)
+
+    state = mixed((seed + (number + 1) * step) & word)
+
+    def below(most: int) -> int:
+        nonlocal state
+        state = (state + step) & word
+        return (mixed(state) >> 32) * most >> 32
 
     def shuffle(items: list[int]) -> None:
         for i in range(len(items) - 1, 0, -1):
@@ -179,13 +193,13 @@ def row_memory(rows: Rows, k: int) -> RowMemory | None:
         values, of_rows = len(rows.data), rows.data.nbytes + rows.indices.nbytes
     else:
         values, of_rows = rows.size, rows.nbytes
-    shortest = np.sqrt(SPAN * n * size / (UPKEEP * (k * values / max(n, 1) + 1)))
-    epoch_rows = int(np.clip(shortest, 1, max(n, 1)))
+    shortest = math.sqrt(SPAN * n * size / (UPKEEP * (k * values / max(n, 1) + 1)))
+    epoch_rows = min(max(int(shortest), 1), max(n, 1))
     most = (of_rows // 20 + 4 * n) // (8 * (size + 2)) - 1
     if most < LEAST_ROOM:
         return None
     room = max(LEAST_ROOM, min(SPAN * n // epoch_rows, most))
-    return RowMemory(n, size, 1 << int(np.log2(room)), epoch_rows)
+    return RowMemory(n, size, 1 << (room.bit_length() - 1), epoch_rows)
 
 
 def online_pass(
@@ -204,6 +218,7 @@ def online_pass(
     max_updates: int = EVERY_UPDATE,
     log: Ints | None = None,
     memory: RowMemory | None = None,
+    ends: Array | None = None,
 ) -> PassResult:
     """Visit rows in the given order and update the weights after every batch of them.
 
@@ -211,6 +226,10 @@ def online_pass(
     rows over the sum of their weights. Updated rows are written to ``log``.
     A ``memory`` of these rows, kept from pass to pass, lets the perceptron leave rows unread; it
     changes no bit of a result.
+
+    With ``ends`` the order is that of as many passes as it has rows, and each leaves what
+    stands at its end there: loss, mistakes, updates, the weights and, if there is one, their
+    sum. A pass without an update is the last. Only for compiled losses.
     """
     number = compiled(loss)
     if number is None:
@@ -221,7 +240,7 @@ def online_pass(
     return PassResult(
         *_loops.online_pass(
             rows, number, y, weight, weight_scale, order, steps, l2, batch, intercept,
-            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log, memory,
+            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log, memory, ends,
         )
     )  # fmt: skip
 

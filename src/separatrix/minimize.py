@@ -12,7 +12,7 @@ from .gap import Prover, provable
 from .loop import Callback, Geometry, Loop, Rules, Stop
 from .objective import Objective
 from .pocket import Pocket
-from .progress import Progress, Silence
+from .progress import Progress
 from .schedules import LearningRate, as_schedule, step_sizes
 from .solvers import Solver, State, Step
 from .trace import Trace
@@ -97,7 +97,7 @@ def minimize(
         return prover.proven and prover.weights is kept, prover.stuck
 
     rules = Rules(stop, start, Geometry(), None if prover is None or stop.tol is None else proofs)
-    loop = Loop(rules, callbacks, [observe], progress or Silence())
+    loop = Loop(rules, callbacks, [observe], progress)
     step, why = loop.train(steps)
     kept = kept_weights(objective, keep, step, why, pocket)
     if prover is not None and prover.weights is not kept:

@@ -19,16 +19,6 @@ class Progress(Protocol):
         """The run has ended."""
 
 
-class Silence:
-    """No line at all."""
-
-    def show(self, text: str) -> None:
-        """Nothing."""
-
-    def close(self, text: str) -> None:
-        """Nothing."""
-
-
 class PlainLine:
     """A line that overwrites itself on a terminal; elsewhere only its last state is written."""
 
@@ -74,10 +64,10 @@ class RichLine:
         self._live.stop()
 
 
-def progress_line(verbose: bool) -> Progress:
+def progress_line(verbose: bool) -> Progress | None:
     """A live line if asked for: rich's if it is installed and there is a terminal."""
     if not verbose:
-        return Silence()
+        return None
     if sys.stderr.isatty():
         try:
             return RichLine()

@@ -112,9 +112,9 @@ def as_schedule(learning_rate: LearningRate, l2: float = 0.0) -> Schedule | Call
 
 def step_sizes(schedule: Schedule | Callable[[int], float], first: int, count: int) -> Array:
     """Steps first, first + 1, ...; a single one if the schedule is constant."""
-    if isinstance(schedule, Constant):
-        sizes = np.array([float(schedule.step)])
-    elif isinstance(schedule, Schedule):
+    if isinstance(schedule, Constant) and 0.0 <= schedule.step < np.inf:
+        return np.array([float(schedule.step)])
+    if isinstance(schedule, Schedule):
         sizes = np.asarray(schedule(np.arange(first, first + count)), dtype=float)
     else:
         sizes = np.array([float(schedule(t)) for t in range(first, first + count)])

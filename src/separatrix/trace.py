@@ -43,8 +43,8 @@ class Trace:
     rows: list[Ints] | None = field(default_factory=list)
     """Updated rows of every pass, in order; None if there were too many to keep."""
     updates_per_pass: list[int] = field(default_factory=list)
-    strengths: AnyArray | None = None
-    """How often each row moved the weights, if the solver says."""
+    _counts: AnyArray | None = None
+    """What ``strengths`` says, once the rows themselves are too many."""
     _bytes: int = 0
 
     def record(self, step: Step) -> None:
@@ -54,14 +54,25 @@ class Trace:
         if step.rows is None:
             self.rows = None
             return
-        if self.strengths is None:
-            self.strengths = np.zeros(self.n_rows, dtype=np.int32)
-        self.strengths[step.rows] += 1  # a row comes at most once in a pass
         self._bytes += step.rows.nbytes
         if self._bytes > MOST_BYTES:
-            self.rows = None
+            self._counts, self.rows = self.strengths, None
         if self.rows is not None:
             self.rows.append(step.rows)
+            return
+        if self._counts is None:
+            self._counts = np.zeros(self.n_rows, dtype=np.int32)
+        self._counts[step.rows] += 1  # a row comes at most once in a pass
+
+    @property
+    def strengths(self) -> AnyArray | None:
+        """How often each row moved the weights, if the solver says."""
+        if not self.rows:
+            return self._counts
+        total: AnyArray = np.zeros(self.n_rows, dtype=np.int32)
+        for rows in self.rows:
+            total[rows] += 1
+        return total
 
     @property
     def n_updates(self) -> int:

@@ -1,6 +1,6 @@
 """Where rows come from."""
 
 from .arrays import ArraySource
-from .source import Block, Source
+from .source import Block, Shuffle, Source
 
-__all__ = ["ArraySource", "Block", "Source"]
+__all__ = ["ArraySource", "Block", "Shuffle", "Source"]

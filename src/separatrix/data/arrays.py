@@ -12,7 +12,7 @@ from .. import layout, loops
 from ..layout import CsrRows, Rows
 from ..typing import AnyArray, Array, Ints
 from .pool import n_threads, ordered_sum
-from .source import Block, Source
+from .source import Block, Shuffle, Source
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
 MOST_BLOCKS = 64
@@ -21,11 +21,10 @@ MOST_BLOCKS = 64
 NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
 
 
-def random_order(n: int, rng: np.random.Generator, row_bytes: float = 0.0) -> Ints:
+def random_order(n: int, shuffle: Shuffle, row_bytes: float = 0.0) -> Ints:
     """A random order of n rows; of large ones so that pages of memory are read once."""
     neighbours = max(1, int(NEIGHBOURS_BYTES / row_bytes) if row_bytes else n)
-    seed = int(rng.integers(2**64, dtype=np.uint64))
-    return loops.draw_order(n, neighbours, GROUP, seed)
+    return loops.draw_orders(n, neighbours, GROUP, *shuffle).reshape(-1)
 
 
 class ArraySource(Source):
@@ -72,11 +71,11 @@ class ArraySource(Source):
         mean: Array = rows.mean(axis=0, dtype=np.float64)
         return mean
 
-    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Block]:
+    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
         """All rows as one block, as they stand or in a random order."""
         order = self.present
-        if rng is not None:
-            drawn = random_order(self.n_rows, rng, self._row_bytes)
+        if shuffle is not None:
+            drawn = random_order(self.n_rows, shuffle, self._row_bytes)
             order = drawn if order is None else order[drawn]
         yield Block(self.X, self.y, self.weight, 0, order)
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..layout import CsrRows, Rows
+from ..layout import CsrRows, Rows, shape
 from ..typing import AnyArray, Array, Ints
 from .arrays import ArraySource, all_finite
 
@@ -46,14 +46,23 @@ def check_rows(X: Any, owner: Any = None) -> Rows:
 
 def check_labels(y: Any) -> AnyArray:
     """Labels of a classification as a 1-d array."""
+    return labels_and_classes(y)[0]
+
+
+def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
+    """The labels, and which there are, if that was found on the way."""
     if y is None:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
-    y = column_or_1d(y, warn=True)
-    if small_whole_numbers(y) is None:
-        check_classification_targets(y)
-    return np.asarray(y)
+    plain = type(y) is np.ndarray and y.ndim == 1
+    found = small_whole_numbers(y) if plain else None
+    if found is None:
+        y = column_or_1d(y, warn=True)
+        found = small_whole_numbers(y)
+        if found is None:
+            check_classification_targets(y)
+    return np.asarray(y), found
 
 
 def small_whole_numbers(y: AnyArray) -> AnyArray | None:
@@ -106,8 +115,8 @@ def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array 
 
 def numbers(y: AnyArray, classes: AnyArray) -> Ints:
     """Number of each row's class; a row of weight 0 may have another label, and gets some."""
-    found: Ints = np.searchsorted(classes, y).clip(0, len(classes) - 1).astype(np.int64)
-    return found
+    found: Ints = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return found.astype(np.int64, copy=False)
 
 
 def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:
@@ -134,11 +143,13 @@ def labelled_source(
     n_jobs: int | None = None,
 ) -> ArraySource:
     """Rows that passed ``check_rows``, with their labels and weights, ready to train on."""
-    y = check_labels(y)
+    y, found = labels_and_classes(y)
     n = len(y)
-    check_consistent_length(X.indptr[1:] if isinstance(X, CsrRows) else X, y)
+    if shape(X)[0] != n:
+        check_consistent_length(X.indptr[1:] if isinstance(X, CsrRows) else X, y)
     weight = check_weights(sample_weight, n)
-    found = present_classes(y, weight)
+    if found is None or weight is not None:
+        found = present_classes(y, weight)
     if classes is None:
         classes = check_classes(found)
     elif unknown := sorted(set(found.tolist()) - set(classes.tolist())):

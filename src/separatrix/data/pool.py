@@ -91,6 +91,8 @@ def ordered_sum(
     part: Callable[[Any], tuple[Any, ...]], blocks: list[Any], threads: int
 ) -> tuple[Any, ...]:
     """Sum of ``part(block)`` in the order of the blocks, with the same bits on any threads."""
+    if len(blocks) == 1:
+        return part(blocks[0])
     result = _OrderedSum()
     threads = min(threads, len(blocks))
     if threads <= 1 or getattr(_inside, "pool", False):

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from ..layout import Rows
 from ..typing import AnyArray, Array, Ints
 
 
-@dataclass(frozen=True)
-class Block:
+class Shuffle(NamedTuple):
+    """One of the random orders that a seed stands for, or several one after another."""
+
+    seed: int
+    number: int
+    passes: int = 1
+
+
+class Block(NamedTuple):
     """Some rows, and where they stand in the whole."""
 
     X: Rows
@@ -49,7 +53,7 @@ class Source(ABC):
         return None
 
     @abstractmethod
-    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Block]:
+    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
         """For solvers that go row by row: as they stand, or in a random order."""
 
     @abstractmethod

@@ -156,14 +156,24 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, reset: bool = True
     ) -> ArraySource:
         rows = check_rows(X, owner=self)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        self._check_features(X, reset)
         return labelled_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
         )  # fmt: skip
 
+    def _check_features(self, X: Any, reset: bool) -> None:
+        """Number and names of the features: noted, or compared with those of the fit."""
+        nameless = type(X) is np.ndarray and not hasattr(self, "feature_names_in_")
+        if nameless and (reset or X.shape[1] == self.n_features_in_):
+            self.n_features_in_ = X.shape[1]
+        else:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+
     def _told_classes(self, y: Any, classes: Any, first: bool) -> AnyArray:
         """Classes known before this call, or told by it."""
+        if classes is None and not first:
+            return self.classes_
         y = check_labels(y)
         if classes is not None:
             told: AnyArray = np.unique(classes)
@@ -173,8 +183,6 @@ class LinearModel(ClassifierMixin, BaseEstimator):
                     f"{self.classes_.tolist()!r}; start a new model for other classes"
                 )
             return check_classes(told)
-        if not first:
-            return self.classes_
         found: AnyArray = np.unique(y)
         if len(found) < 2:
             raise ValueError(
@@ -249,7 +257,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         self.classes_ = source.classes
         self.coef_, self.intercept_ = result.weights[:, :-1].copy(), result.weights[:, -1].copy()
         if getattr(objective.loss, "shifts", False):
-            self.intercept_ -= self.intercept_.mean()  # only their differences count
+            self.intercept_ -= self.intercept_.sum() / len(self.intercept_)  # differences count
         self.stop_ = result.stop
         self.converged_ = result.stop in ("no mistakes", "tol", "optimal", "closed form")
         return result

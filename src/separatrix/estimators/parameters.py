@@ -10,6 +10,8 @@ from sklearn.utils import check_random_state
 
 from ..typing import Array
 
+LARGEST = float(np.finfo(float).max)
+
 
 def number(
     name: str, value: Any, *, least: float = 0.0, strict: bool = False, optional: bool = False
@@ -17,13 +19,12 @@ def number(
     """A finite number, not below (or strictly above) a bound."""
     if value is None and optional:
         return None
+    known = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if known and (least < value if strict else least <= value) and value <= LARGEST:
+        return float(value)
     bound = f"{'above' if strict else 'of at least'} {least:g}"
     wanted = f"a finite number {bound}" + (", or None to switch it off" if optional else "")
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name} must be {wanted}, got {value!r}")
-    if not (np.isfinite(value) and (value > least if strict else value >= least)):
-        raise ValueError(f"{name} must be {wanted}, got {value!r}")
-    return float(value)
+    raise (ValueError if known else TypeError)(f"{name} must be {wanted}, got {value!r}")
 
 
 def whole(name: str, value: Any, *, least: int = 1, optional: bool = False) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from ..typing import Array, Ints
 State = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """What one pass or iteration produced."""
 
     weights: Array

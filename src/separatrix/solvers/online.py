@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import loops
-from ..data import Block
+from ..data import ArraySource, Block, Shuffle
 from ..layout import Rows
 from ..losses import JointPerceptron, PerceptronLoss
 from ..objective import Objective
@@ -19,6 +19,8 @@ from .base import Solver, State, Step
 
 CUT = 0.8
 LOG_ROOM = 1 << 16
+# Passes made ahead, and products in them: more than Python takes for one, and gone in no time.
+MOST_AHEAD, VALUES_AHEAD = 8, 1 << 16
 NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
 
 
@@ -44,7 +46,7 @@ def unit_step(objective: Objective, learning_rate: LearningRate, W: Array) -> fl
 class OnlineRun:
     """A run over rows, taken pass by pass or update by update with the same bits.
 
-    Each pass draws its permutation from (seed, number of the pass), so that the state is a few
+    Each pass has the permutation of (seed, number of the pass), so that the state is a few
     numbers and the weights.
 
     With ``adapts`` the step keeps its pace as long as the objective met in a pass is lower than
@@ -62,6 +64,8 @@ class OnlineRun:
     unit: float = 1.0
     rows_before: int = 0
     weight_before: float = 0.0
+    weight_scale: float = 1.0
+    """Number of rows over the sum of their weights, those before among them."""
     adapts: bool = False
     pace: float = 1.0
     least: float = np.inf
@@ -108,22 +112,74 @@ class OnlineRun:
         work = loops.OnlineWeights.start(factor * state["weights"], total)
         if adapts:
             numbers |= {"pace": state.get("pace", 1.0), "least": state.get("least", np.inf)}
-        return cls(objective, schedule, batch, shuffle, work, **numbers, adapts=adapts)
+        rows = numbers["rows_before"] + objective.source.n_rows
+        weight_scale = rows / (numbers["weight_before"] + objective.source.weight_sum)
+        return cls(
+            objective, schedule, batch, shuffle, work, **numbers, weight_scale=weight_scale,
+            adapts=adapts,
+        )  # fmt: skip
 
     def forever(self, max_updates: int = loops.EVERY_UPDATE) -> Iterator[Step]:
         """One pass after another, in pieces of so many updates."""
+        ahead, most = 1, self._most_ahead() if max_updates == loops.EVERY_UPDATE else 1
         while True:
-            yield from self.one_pass(max_updates)
+            yield from self.one_pass(max_updates) if ahead == 1 else self._passes(ahead)
+            ahead = min(2 * ahead, most)
+
+    def _most_ahead(self) -> int:
+        """How many passes may be made before anybody looks at the first: short ones, all alike."""
+        source, loss = self.objective.source, self.objective.loss
+        alike = isinstance(self.schedule, Constant) and not self.adapts
+        if not alike or not isinstance(source, ArraySource) or loops.compiled(loss) is None:
+            return 1
+        return max(1, min(MOST_AHEAD, VALUES_AHEAD // (source.n_rows * self.weights.v.size)))
+
+    def _passes(self, count: int) -> Iterator[Step]:
+        """Several passes in one call; each is then told as if it had been made alone."""
+        source, V = self.objective.source, self.weights.v
+        shuffle = Shuffle(self.seed, self.passes, count) if self.shuffle else None
+        (block,) = source.blocks(shuffle)
+        order = block.order
+        if shuffle is None:
+            order = np.tile(np.arange(source.n_rows) if order is None else order, count)
+        log = np.empty(count * source.n_rows, dtype=np.int64)
+        ends = np.empty((count, 3 + V.size * (1 if self.weights.sum is None else 2)))
+        result = loops.online_pass(
+            block.X,
+            block.y,
+            self.objective.loss,
+            self.weights,
+            steps=step_sizes(self.schedule, 1, 1),
+            weight=block.weight,
+            weight_scale=self.weight_scale,
+            order=order,
+            l2=self.objective.penalty.strength,
+            batch=self.batch,
+            intercept=self.objective.intercept,
+            log=log,
+            memory=self._memory(block.X),
+            ends=ends,
+        )
+        made = ends[: result.position // source.n_rows]
+        each = made[:, 3:].reshape(len(made), -1, *V.shape)
+        last = 0
+        for (loss_sum, mistakes, updates), kept in zip(made[:, :3].tolist(), each, strict=True):
+            first, last = last, last + int(updates)
+            rows = None if self.objective.loss.smooth else self._numbers(log[first:last], block)
+            self.passes += 1
+            self.batches += -(-source.n_rows // self.batch)
+            total = None if len(kept) == 1 else kept[1]
+            yield self._step(kept[0], total, loss_sum, mistakes, int(updates), rows)
 
     def one_pass(self, max_updates: int) -> Iterator[Step]:
         """One pass, in pieces of so many updates."""
-        order = np.random.default_rng((self.seed, self.passes)) if self.shuffle else None
+        shuffle = Shuffle(self.seed, self.passes) if self.shuffle else None
         self.passes += 1
         loss_sum = mistakes = 0.0
         updates = 0
         rows: list[Ints] = []
         stepwise = max_updates < loops.EVERY_UPDATE
-        for block in self.objective.source.blocks(order):
+        for block in self.objective.source.blocks(shuffle):
             for piece, changed in self._visit(block, max_updates):
                 loss_sum += piece.loss_sum
                 mistakes += piece.mistakes
@@ -137,19 +193,13 @@ class OnlineRun:
                 elif changed is not None:
                     rows.append(changed)
         self.weights.fold()
-        value = self.objective.mean(self.unit * loss_sum, self._plain())
-        if self.adapts:
-            if not value < self.least:
-                # Not faster than 1 / passes, whose sum has no bound: it gets anywhere in the end.
-                self.pace = max(CUT * self.pace, min(self.pace, 1.0 / self.passes))
-            self.least = min(self.least, value)
-        whole = np.concatenate(rows) if rows else None
-        yield self._step(value, mistakes, updates, whole)
+        total = None if self.weights.sum is None else self.weights.sum.copy()
+        whole = np.concatenate(rows) if len(rows) > 1 else rows[0] if rows else None
+        yield self._step(self.weights.weights, total, loss_sum, mistakes, updates, whole)
 
     def _visit(
         self, block: Block, max_updates: int
     ) -> Iterator[tuple[loops.PassResult, Ints | None]]:
-        source = self.objective.source
         order = block.order
         count = len(block.y) if order is None else len(order)
         # Where every row moves the weights, the log would only repeat the order.
@@ -158,7 +208,9 @@ class OnlineRun:
             max_updates = min(max_updates, LOG_ROOM)  # a long pass goes in pieces: a short log
             log = np.empty(min(count, max_updates + self.batch), dtype=np.int64)
         memory = self._memory(block.X) if max_updates > 1 else None
-        steps = self.pace * step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
+        steps = step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
+        if self.adapts:
+            steps = self.pace * steps
         position = 0
         while position < count:
             taken = 0 if len(steps) == 1 else -(-position // self.batch)
@@ -171,8 +223,7 @@ class OnlineRun:
                 self.weights,
                 steps=steps[taken:],
                 weight=block.weight,
-                weight_scale=(self.rows_before + source.n_rows)
-                / (self.weight_before + source.weight_sum),
+                weight_scale=self.weight_scale,
                 order=None if order is None else order[position:],
                 l2=self.objective.penalty.strength,
                 batch=self.batch,
@@ -188,7 +239,8 @@ class OnlineRun:
     def _numbers(self, log: Ints, block: Block) -> Ints:
         """Numbers of rows in the whole, in half the room where that is enough."""
         last = block.start + len(block.y)
-        return (log + block.start).astype(np.int32 if last <= 2**31 else np.int64)
+        whole = log + block.start if block.start else log
+        return whole.astype(np.int32 if last <= 2**31 else np.int64)
 
     def _memory(self, rows: Rows) -> loops.RowMemory | None:
         """Only the perceptron leaves rows alone whose margin is large enough."""
@@ -199,22 +251,36 @@ class OnlineRun:
         return self.known[1]
 
     def _plain(self) -> Array:
-        W: Array = self.unit * self.weights.weights
-        return W
+        W = self.weights.weights
+        return W if self.unit == 1.0 else self.unit * W
 
-    def _step(self, objective: float, mistakes: float, updates: int, rows: Ints | None) -> Step:
+    def _step(
+        self,
+        weights: Array,
+        total: Array | None,
+        loss_sum: float,
+        mistakes: float,
+        updates: int,
+        rows: Ints | None,
+    ) -> Step:
         """The end of a pass."""
-        state: State = {name: getattr(self, name) for name in NUMBERS}
-        state["weights"] = self.weights.weights
+        W = weights if self.unit == 1.0 else self.unit * weights
+        value = self.objective.mean(self.unit * loss_sum, W)
+        now = vars(self)
+        state: State = {name: now[name] for name in NUMBERS}
+        state["weights"] = weights
         if self.adapts:
+            if not value < self.least:
+                # Not faster than 1 / passes, whose sum has no bound: it gets anywhere in the end.
+                self.pace = max(CUT * self.pace, min(self.pace, 1.0 / self.passes))
+            self.least = min(self.least, value)
             state |= {"pace": self.pace, "least": self.least}
         average = None
-        if self.weights.sum is not None:
-            state["sum"] = self.weights.sum.copy()
-            average = self.unit * state["sum"] / self.batches
+        if total is not None:
+            state["sum"] = total
+            average = self.unit * total / self.batches
         return Step(
-            self._plain(), state, objective, mistakes, rows, updates, pace=self.pace,
-            average=average,
+            W, state, value, mistakes, rows, updates, pace=self.pace, average=average
         )  # fmt: skip
 
 
