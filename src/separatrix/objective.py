@@ -58,6 +58,11 @@ class Objective:
         vars(other).update({name: vars(self)[name] for name in known if name in vars(self)})
         return other
 
+    def sample(self, size: int) -> Objective:
+        """The same on about so many random rows; this one if it has no more."""
+        source = self.source.sample(size)
+        return self if source is self.source else replace(self, source=source)
+
     def mean(self, loss_sum: float, W: Array) -> float:
         """J at W, given the weighted sum of the losses."""
         return loss_sum / self.source.weight_sum + self.penalty.value(W)
@@ -108,16 +113,13 @@ class Objective:
             hessian[biases, biases] += 1.0 / len(W)
         return self._evaluation(loss_sum, gradient, W, mistakes), hessian
 
-    def class_hessian(self, W: Array, frame: Frame, share: float = 1.0) -> Array:
-        """Second derivative by the variables of one class, (d + 1, d + 1), the mean over classes.
-
-        From a random share of the rows, the same ones each time, if less than 1.
-        """
+    def class_hessian(self, W: Array, frame: Frame) -> Array:
+        """Second derivative by the variables of one class, (d + 1, d + 1), the mean over classes."""
         with self._one_blas_thread():
-            hessian, weight = self.source.total(
-                partial(_class_hessian, loss=self.loss, W=W, frame=frame, share=share)
+            (hessian,) = self.source.total(
+                partial(_class_hessian, loss=self.loss, W=W, frame=frame)
             )
-        hessian /= weight or 1.0
+        hessian /= self.source.weight_sum
         penalty = self.penalty.diagonal((1, W.shape[1])) / frame.scale**2
         np.einsum("ii->i", hessian)[:] += penalty.ravel()
         if not self.intercept:
@@ -188,12 +190,11 @@ class Objective:
 
     def largest_eigenvalue(self) -> float:
         """Of the mean of (x, 1)(x, 1)', on a sample of the rows."""
-        share = min(1.0, SAMPLE_ROWS / self.source.n_rows)
-        d = self.source.n_features
+        source, d = self.source.sample(SAMPLE_ROWS), self.source.n_features
         raw = Frame(np.zeros(d), np.append(np.ones(d), float(self.intercept) or np.inf))
         with self._one_blas_thread():
-            product, weight = self.source.total(partial(_products, frame=raw, share=share))
-            return float(np.linalg.eigvalsh(product / weight)[-1])
+            (product,) = source.total(partial(_products, frame=raw))
+            return float(np.linalg.eigvalsh(product / source.weight_sum)[-1])
 
     @cached_property
     def frame(self) -> Frame:
@@ -244,33 +245,16 @@ def _bias_curvature(block: Block, loss: Loss, W: Array) -> tuple[Array]:
     return (np.array([[0.0 if e is None else e.sum() for e in row] for row in entries]),)
 
 
-def _sample(block: Block, share: float) -> Block:
-    """A random share of the rows, one from each stretch of them, the same ones each time."""
-    if share >= 1.0:
-        return block
-    n = len(block.y)
-    size = max(1, round(share * n))
-    within = np.random.default_rng(block.start).random(size)
-    chosen = ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
-    weight = None if block.weight is None else block.weight[chosen]
-    return Block(layout.pick(block.X, chosen), block.y[chosen], weight, block.start)
-
-
-def _products(block: Block, frame: Frame, share: float) -> tuple[Array, float]:
-    block = _sample(block, share)
+def _products(block: Block, frame: Frame) -> tuple[Array]:
     weight = np.ones(len(block.y)) if block.weight is None else block.weight
-    return gram(block.X, weight, frame), float(weight.sum())
+    return (gram(block.X, weight, frame),)
 
 
-def _class_hessian(
-    block: Block, loss: Loss, W: Array, frame: Frame, share: float
-) -> tuple[Array, float]:
-    block = _sample(block, share)
+def _class_hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[Array]:
     curvature = _curvature(block, loss, W)
     entries = (curvature(c, c) for c in range(len(W)))
     mean = sum(entry for entry in entries if entry is not None) / len(W)
-    weight_sum = float(len(block.y)) if block.weight is None else float(block.weight.sum())
-    return gram(block.X, np.asarray(mean), frame), weight_sum
+    return (gram(block.X, np.asarray(mean), frame),)
 
 
 def _curvature(block: Block, loss: Loss, W: Array) -> Callable[[int, int], Array | None]:

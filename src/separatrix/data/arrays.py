@@ -19,6 +19,7 @@ MOST_BLOCKS = 64
 # In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
 # by class is mixed to within a few per cent in every group.
 NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
+KEPT = 1 / 16  # of the rows: a sample up to that is copied once, a larger one whenever it is read
 
 
 def random_order(n: int, rng: np.random.Generator, row_bytes: float = 0.0) -> Ints:
@@ -45,6 +46,7 @@ class ArraySource(Source):
         self.X, self.y, self.weight, self.classes = X, y, weight, classes
         self.n_jobs = n_jobs
         self.n_features = layout.shape(X)[1]
+        self._samples: dict[int, Source] = {}
 
     @cached_property
     def present(self) -> Ints | None:
@@ -87,18 +89,21 @@ class ArraySource(Source):
             return each * len(self.X.data) / max(len(self.y), 1)
         return self.X.itemsize * self.n_features
 
+    def stretches(self, n: int) -> list[slice]:
+        """Where n rows are cut into blocks."""
+        size = max(1, int(BLOCK_BYTES / max(self._row_bytes, 1)), -(-n // MOST_BLOCKS))
+        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
     @cached_property
     def _parts(self) -> list[Block]:
-        n = len(self.y)
-        size = max(1, int(BLOCK_BYTES / max(self._row_bytes, 1)), -(-n // MOST_BLOCKS))
         return [
             Block(
-                layout.part(self.X, start, start + size),
-                self.y[start : start + size],
-                None if self.weight is None else self.weight[start : start + size],
-                start,
+                layout.part(self.X, at.start, at.stop),
+                self.y[at],
+                None if self.weight is None else self.weight[at],
+                at.start,
             )
-            for start in range(0, n, size)
+            for at in self.stretches(len(self.y))
         ]
 
     @cached_property
@@ -108,6 +113,63 @@ class ArraySource(Source):
     def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Sum of ``part(block)`` over blocks that depend on the shape of X alone."""
         return ordered_sum(part, self._parts, self._threads)
+
+    def sample(self, size: int) -> Source:
+        """One row from each of so many stretches; few rows are copied, once and for all."""
+        n = self.n_rows
+        if size >= n:
+            return self
+        if size not in self._samples:
+            within = np.random.default_rng(n).random(size)
+            chosen = ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
+            some = RowsOf(self, chosen if self.present is None else self.present[chosen])
+            small = size * self._row_bytes <= BLOCK_BYTES or size <= KEPT * n
+            self._samples = {size: some.copied() if small else some}
+        return self._samples[size]
+
+
+class RowsOf(Source):
+    """Some rows of arrays, by their numbers, picked a block at a time: neighbours uncopied."""
+
+    def __init__(self, source: ArraySource, rows: Ints) -> None:
+        self.source, self.rows = source, rows
+        self.n_features, self.classes = source.n_features, source.classes
+
+    @cached_property
+    def weight(self) -> Array | None:
+        """Weights of these rows."""
+        return None if self.source.weight is None else self.source.weight[self.rows]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows whose weight is not zero."""
+        return len(self.rows) if self.weight is None else int(np.count_nonzero(self.weight))
+
+    @cached_property
+    def weight_sum(self) -> float:
+        """Sum of their weights."""
+        return float(len(self.rows)) if self.weight is None else float(self.weight.sum())
+
+    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Block]:
+        """All rows as one block, as they stand or in a random order."""
+        order = self.rows if self.weight is None else self.rows[self.weight != 0.0]
+        order = order if rng is None else rng.permutation(order)
+        yield Block(self.source.X, self.source.y, self.source.weight, 0, order)
+
+    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Sum of ``part(block)`` over blocks that depend on the shape of the rows alone."""
+        stretches = self.source.stretches(len(self.rows))
+        threads = 1 if len(stretches) == 1 else n_threads(self.source.n_jobs)
+        return ordered_sum(lambda at: part(self._block(at)), stretches, threads)
+
+    def _block(self, at: slice) -> Block:
+        rows, weight = self.rows[at], None if self.weight is None else self.weight[at]
+        return Block(layout.pick(self.source.X, rows), self.source.y[rows], weight, at.start)
+
+    def copied(self) -> ArraySource:
+        """The rows in arrays of their own."""
+        block = self._block(slice(0, len(self.rows)))
+        return ArraySource(block.X, block.y, self.classes, block.weight, self.source.n_jobs)
 
 
 def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
