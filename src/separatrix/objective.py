@@ -22,9 +22,12 @@ from .data.pool import one_blas_thread
 from .frame import GRAM_ROWS, Frame, Moments, gram
 from .losses import Joint, Loss, MarginLoss
 from .penalties import L2
-from .typing import Array
+from .typing import AnyArray, Array
 
 SAMPLE_ROWS = 4096
+Curvature = Callable[[int, int], Array | None]
+"""For two classes, the second derivative of every row by their scores; None if it is 0."""
+
 COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
 
 
@@ -97,7 +100,6 @@ class Objective:
         be shifted together at no cost; that direction gets a curvature of its own, so that the
         matrix is not singular for it.
         """
-        d = W.shape[1]
         with self._one_blas_thread():
             loss_sum, mistakes, gradient, hessian = self.source.total(
                 partial(_hessian, loss=self.loss, W=W, frame=frame)
@@ -105,16 +107,21 @@ class Objective:
         hessian /= self.source.weight_sum
         penalty = self.penalty.diagonal(W.shape) / frame.scale**2
         np.einsum("ii->i", hessian)[:] += penalty.ravel()
+        self.fix_biases(hessian)
+        return self._evaluation(loss_sum, gradient, W, mistakes), hessian
+
+    def fix_biases(self, hessian: Array) -> None:
+        """Give a curvature to the biases where J has none: if unused, or shifted together."""
+        k, d = self.shape
         biases = slice(d - 1, None, d)
         if not self.intercept:
             hessian[biases] = hessian[:, biases] = 0.0
-            hessian[biases, biases] = np.eye(len(W))
+            hessian[biases, biases] = np.eye(k)
         elif getattr(self.loss, "shifts", False):
-            hessian[biases, biases] += 1.0 / len(W)
-        return self._evaluation(loss_sum, gradient, W, mistakes), hessian
+            hessian[biases, biases] += 1.0 / k
 
     def class_hessian(self, W: Array, frame: Frame) -> Array:
-        """Second derivative by the variables of one class, (d + 1, d + 1), the mean over classes."""
+        """Second derivative by the variables of one class, their mean: (d + 1, d + 1)."""
         with self._one_blas_thread():
             (hessian,) = self.source.total(
                 partial(_class_hessian, loss=self.loss, W=W, frame=frame)
@@ -225,18 +232,23 @@ def _gradient(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array]:
 
 def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, float, Array, Array]:
     *sums, gradient = _gradient(block, loss, W)
-    k, d = W.shape
-    hessian = np.zeros((k * d, k * d))
     curvature = _curvature(block, loss, W)
+    hessian = in_blocks(len(W), W.shape[1], curvature, lambda c: gram(block.X, c, frame))
+    return sums[0], sums[1], gradient, hessian
+
+
+def in_blocks(k: int, d: int, curvature: Curvature, products: Callable[[Array], Array]) -> Array:
+    """The second derivative by all k * d variables, from products for every pair of classes."""
+    hessian = np.zeros((k * d, k * d))
     for a in range(k):
         for b in range(a, k):
             entry = curvature(a, b)
             if entry is None:
                 continue
-            part = gram(block.X, entry, frame)
+            part = products(entry)
             hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] = part
             hessian[b * d : (b + 1) * d, a * d : (a + 1) * d] = part
-    return sums[0], sums[1], gradient, hessian
+    return hessian
 
 
 def _bias_curvature(block: Block, loss: Loss, W: Array) -> tuple[Array]:
@@ -257,20 +269,23 @@ def _class_hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[Ar
     return (gram(block.X, np.asarray(mean), frame),)
 
 
-def _curvature(block: Block, loss: Loss, W: Array) -> Callable[[int, int], Array | None]:
+def _curvature(block: Block, loss: Loss, W: Array) -> Curvature:
     """Weighted second derivative of every row by the scores of two classes."""
     if isinstance(loss, MarginLoss):
         bend = np.empty(len(block.y))
         loops.batch_pass(block.X, block.y, loss, W, weight=block.weight, curvature=bend)
-        if not np.all(bend >= 0.0):
-            raise ValueError(
-                f"{loss!r} has a negative second derivative: it is not convex; set convex = False "
-                "in its class and use LBFGS()"
-            )
-        return lambda a, b: bend
+        return _of_margins(bend, loss)
+    return curvature_at(loss, block.y, loops.scores(block.X, W), block.weight)
+
+
+def curvature_at(loss: Loss, y: AnyArray, scores: Array, weight: Array | None) -> Curvature:
+    """The same, where the scores are known."""
+    if isinstance(loss, MarginLoss):
+        bend = loss.curvature(y * scores[:, 0])
+        return _of_margins(bend if weight is None else weight * bend, loss)
     if not isinstance(loss, Joint):
         raise TypeError(f"{loss!r} defines no curvature")
-    entries, weight = loss.curvature_entries(block.y, loops.scores(block.X, W)), block.weight
+    entries = loss.curvature_entries(y, scores)
 
     def weighted(a: int, b: int) -> Array | None:
         entry = entries(a, b)
@@ -279,6 +294,15 @@ def _curvature(block: Block, loss: Loss, W: Array) -> Callable[[int, int], Array
         return np.where(weight != 0.0, weight * entry, 0.0)
 
     return weighted
+
+
+def _of_margins(bend: Array, loss: Loss) -> Curvature:
+    if not np.all(bend >= 0.0):
+        raise ValueError(
+            f"{loss!r} has a negative second derivative: it is not convex; set convex = False "
+            "in its class and use LBFGS()"
+        )
+    return lambda a, b: bend
 
 
 def _hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Array]:

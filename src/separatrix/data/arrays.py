@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ MOST_BLOCKS = 64
 # In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
 # by class is mixed to within a few per cent in every group.
 NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
+LONG_RUN = 1024  # neighbouring rows that are worth a block of their own
 KEPT = 1 / 16  # of the rows: a sample up to that is copied once, a larger one whenever it is read
 
 
@@ -107,29 +109,26 @@ class ArraySource(Source):
         ]
 
     @cached_property
-    def _threads(self) -> int:
+    def threads(self) -> int:
+        """How many threads work on its blocks."""
         return 1 if len(self._parts) == 1 else n_threads(self.n_jobs)
 
     def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Sum of ``part(block)`` over blocks that depend on the shape of X alone."""
-        return ordered_sum(part, self._parts, self._threads)
+        return ordered_sum(part, self._parts, self.threads)
 
     def sample(self, size: int) -> Source:
         """One row from each of so many stretches; few rows are copied, once and for all."""
-        n = self.n_rows
-        if size >= n:
+        if size >= self.n_rows:
             return self
         if size not in self._samples:
-            within = np.random.default_rng(n).random(size)
-            chosen = ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
-            some = RowsOf(self, chosen if self.present is None else self.present[chosen])
-            small = size * self._row_bytes <= BLOCK_BYTES or size <= KEPT * n
-            self._samples = {size: some.copied() if small else some}
+            rows = np.arange(len(self.y)) if self.present is None else self.present
+            self._samples = {size: RowsOf(self, rows).sample(size)}
         return self._samples[size]
 
 
 class RowsOf(Source):
-    """Some rows of arrays, by their numbers, picked a block at a time: neighbours uncopied."""
+    """Some rows of arrays, by their numbers, a block at a time: runs of them are not copied."""
 
     def __init__(self, source: ArraySource, rows: Ints) -> None:
         self.source, self.rows = source, rows
@@ -156,19 +155,62 @@ class RowsOf(Source):
         order = order if rng is None else rng.permutation(order)
         yield Block(self.source.X, self.source.y, self.source.weight, 0, order)
 
-    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Sum of ``part(block)`` over blocks that depend on the shape of the rows alone."""
-        stretches = self.source.stretches(len(self.rows))
-        threads = 1 if len(stretches) == 1 else n_threads(self.source.n_jobs)
-        return ordered_sum(lambda at: part(self._block(at)), stretches, threads)
+    @cached_property
+    def pieces(self) -> list[slice]:
+        """Where the rows are cut into blocks: also where long runs of neighbours begin or end."""
+        breaks = np.flatnonzero(np.diff(self.rows) != 1) + 1
+        edges = np.concatenate([[0], breaks, [len(self.rows)]])
+        long = np.flatnonzero(np.diff(edges) >= LONG_RUN)
+        cuts = np.unique(np.concatenate([[0], edges[long], edges[long + 1], [len(self.rows)]]))
+        return [
+            slice(start + at.start, start + at.stop)
+            for start, stop in pairwise(cuts.tolist())
+            for at in self.source.stretches(stop - start)
+        ]
 
-    def _block(self, at: slice) -> Block:
-        rows, weight = self.rows[at], None if self.weight is None else self.weight[at]
-        return Block(layout.pick(self.source.X, rows), self.source.y[rows], weight, at.start)
+    def block(self, at: slice) -> Block:
+        """A piece of the rows."""
+        X, y, weight = self.source.X, self.source.y, self.source.weight
+        first, last = int(self.rows[at.start]), int(self.rows[at.stop - 1])
+        if last - first == at.stop - at.start - 1 and self.increasing:
+            run = slice(first, last + 1)
+            some = None if weight is None else weight[run]
+            return Block(layout.part(X, first, last + 1), y[run], some, at.start)
+        rows = self.rows[at]
+        some = None if weight is None else weight[rows]
+        return Block(layout.pick(X, rows), y[rows], some, at.start)
+
+    @cached_property
+    def increasing(self) -> bool:
+        """Whether no row comes twice or before a smaller one."""
+        return bool(np.all(np.diff(self.rows) > 0))
+
+    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Sum of ``part(block)`` over blocks that depend on the rows alone."""
+        return ordered_sum(lambda at: part(self.block(at)), self.pieces, self.source.threads)
+
+    def some(self, size: int) -> Ints:
+        """Numbers of so many random rows, one from each stretch of them; the same each time."""
+        n = len(self.rows)
+        if size >= n:
+            return self.rows
+        within = np.random.default_rng(n).random(size)
+        at = ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
+        some: Ints = self.rows[at]
+        return some
+
+    def sample(self, size: int) -> Source:
+        """So many random rows; few of them are copied, once and for all."""
+        n = len(self.rows)
+        if size >= n:
+            return self
+        sample = RowsOf(self.source, self.some(size))
+        few = size <= KEPT * n or len(self.source.stretches(size)) == 1
+        return sample.copied() if few else sample
 
     def copied(self) -> ArraySource:
         """The rows in arrays of their own."""
-        block = self._block(slice(0, len(self.rows)))
+        block = self.block(slice(0, len(self.rows)))
         return ArraySource(block.X, block.y, self.classes, block.weight, self.source.n_jobs)
 
 

@@ -79,8 +79,8 @@ class LBFGS(Solver):
 
     It works in variables in which features are centred and of one scale; up to
     ``factored_features`` of them, and for a convex loss, in those of the second derivative on
-    a sample of the rows, taken anew every few steps. It begins at the minimum of the sample,
-    where that is nearer than the weights given.
+    a sample of the rows, taken anew every few steps. In place of zeros it begins at the minimum
+    of the sample.
     """
 
     memory: int = 10
@@ -98,12 +98,11 @@ class LBFGS(Solver):
             )
 
     def _sample(self, objective: Objective) -> Objective | None:
-        """Random rows that tell the second derivative well enough, if it is to be factored."""
-        loss, source = objective.loss, objective.source
-        d = source.n_features
+        """Random rows that tell the second derivative, if it is to be factored."""
+        loss, d = objective.loss, objective.source.n_features
         if not loss.has_curvature or not loss.convex or d > self.factored_features:
             return None
-        affordable = int(min(SAMPLE_SHARE, SAMPLE_COST / d) * source.n_rows)
+        affordable = int(min(SAMPLE_SHARE, SAMPLE_COST / d) * objective.source.n_rows)
         return objective.sample(max(SAMPLE_ROWS, SAMPLE_PER_FEATURE * d, affordable))
 
     def _coordinates(self, objective: Objective, W: Array) -> Frame | Factored:
@@ -111,12 +110,12 @@ class LBFGS(Solver):
         return frame if sample is None else Factored.of(frame, sample.class_hessian(W, frame))
 
     def _near(self, objective: Objective, W: Array) -> tuple[Array, Evaluation]:
-        """The minimum of the sample, itself found from a smaller one, and J there.
+        """In place of zeros the minimum of the sample, itself from a smaller one; and J there.
 
-        Minima of m random rows and of all are about d / m of J apart: so far the sample is worth
-        following, and weights that near to its minimum may be nearer to that of all.
+        Minima of m random rows and of all are about d / m of J apart: no nearer than that is the
+        sample worth following.
         """
-        sample = self._sample(objective)
+        sample = None if W.any() else self._sample(objective)
         if sample is None or sample.source.n_rows > SMALL_SAMPLE * objective.source.n_rows:
             return W, objective.value_and_gradient(W)
         noise = W.shape[1] / sample.source.n_rows
@@ -126,7 +125,7 @@ class LBFGS(Solver):
             if step.remaining is not None and step.remaining <= expected:
                 break
         at = objective.value_and_gradient(there)
-        if there is W or at.value <= sample.value(W)[0]:
+        if at.value <= sample.value(W)[0]:
             return there, at
         return W, objective.value_and_gradient(W)  # few rows may be separable where all are not
 
