@@ -50,6 +50,20 @@ class Frame:
         v[:, -1] -= v[:, :-1] @ self.mean
         return v
 
+    def variables(self, W: Array) -> Array:
+        """Weights as values of the variables."""
+        u = W.copy()
+        u[:, -1] += W[:, :-1] @ self.mean
+        return u * self.scale
+
+    def rows(self, rows: Rows) -> Array:
+        """(x - mean, 1) / scale of a few rows: times the variables, their scores."""
+        n, d = layout.shape(rows)
+        z = np.ones((n, d + 1))
+        np.subtract(layout.dense(rows), self.mean, out=z[:, :-1])
+        z /= self.scale
+        return z
+
 
 def gram(rows: Rows, weight: Array, frame: Frame) -> Array:
     """Z.T diag(weight) Z for the rows Z = (x - mean, 1) / scale, a few at a time in float64."""
@@ -58,11 +72,7 @@ def gram(rows: Rows, weight: Array, frame: Frame) -> Array:
     symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
     for start in range(0, n, GRAM_ROWS):
         c = weight[start : start + GRAM_ROWS, None]
-        z = np.ones((len(c), d + 1))
-        np.subtract(
-            layout.dense(layout.part(rows, start, start + len(c))), frame.mean, out=z[:, :-1]
-        )
-        z /= frame.scale
+        z = frame.rows(layout.part(rows, start, start + len(c)))
         if symmetric:
             z *= np.sqrt(c)
             total += z.T @ z

@@ -41,7 +41,7 @@ def pick(rows: Rows, at: Ints) -> Rows:
     if not isinstance(rows, CsrRows):
         if len(at) and at[-1] - at[0] == len(at) - 1 and np.all(np.diff(at) == 1):
             return rows[at[0] : at[-1] + 1]
-        return rows[at]
+        return rows.take(at, axis=0)  # twice as fast as rows[at]
     sizes = np.diff(rows.indptr)[at]
     indptr = np.concatenate([[0], np.cumsum(sizes)]).astype(rows.indptr.dtype)
     entries = np.repeat(rows.indptr[at] - indptr[:-1], sizes) + np.arange(indptr[-1])

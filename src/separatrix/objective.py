@@ -22,9 +22,12 @@ from .data.pool import one_blas_thread
 from .frame import GRAM_ROWS, Frame, Moments, gram
 from .losses import Joint, Loss, MarginLoss
 from .penalties import L2
-from .typing import Array
+from .typing import AnyArray, Array
 
 SAMPLE_ROWS = 4096
+Curvature = Callable[[int, int], Array | None]
+"""For two classes, the second derivative of every row by their scores; None if it is 0."""
+
 COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
 
 
@@ -57,6 +60,11 @@ class Objective:
         known = ("moments", "class_sums")
         vars(other).update({name: vars(self)[name] for name in known if name in vars(self)})
         return other
+
+    def sample(self, size: int) -> Objective:
+        """The same on about so many random rows; this one if it has no more."""
+        source = self.source.sample(size)
+        return self if source is self.source else replace(self, source=source)
 
     def mean(self, loss_sum: float, W: Array) -> float:
         """J at W, given the weighted sum of the losses."""
@@ -92,7 +100,6 @@ class Objective:
         be shifted together at no cost; that direction gets a curvature of its own, so that the
         matrix is not singular for it.
         """
-        d = W.shape[1]
         with self._one_blas_thread():
             loss_sum, mistakes, gradient, hessian = self.source.total(
                 partial(_hessian, loss=self.loss, W=W, frame=frame)
@@ -100,24 +107,26 @@ class Objective:
         hessian /= self.source.weight_sum
         penalty = self.penalty.diagonal(W.shape) / frame.scale**2
         np.einsum("ii->i", hessian)[:] += penalty.ravel()
+        self.fix_biases(hessian)
+        return self._evaluation(loss_sum, gradient, W, mistakes), hessian
+
+    def fix_biases(self, hessian: Array) -> None:
+        """Give a curvature to the biases where J has none: if unused, or shifted together."""
+        k, d = self.shape
         biases = slice(d - 1, None, d)
         if not self.intercept:
             hessian[biases] = hessian[:, biases] = 0.0
-            hessian[biases, biases] = np.eye(len(W))
+            hessian[biases, biases] = np.eye(k)
         elif getattr(self.loss, "shifts", False):
-            hessian[biases, biases] += 1.0 / len(W)
-        return self._evaluation(loss_sum, gradient, W, mistakes), hessian
+            hessian[biases, biases] += 1.0 / k
 
-    def class_hessian(self, W: Array, frame: Frame, share: float = 1.0) -> Array:
-        """Second derivative by the variables of one class, (d + 1, d + 1), the mean over classes.
-
-        From a random share of the rows, the same ones each time, if less than 1.
-        """
+    def class_hessian(self, W: Array, frame: Frame) -> Array:
+        """Second derivative by the variables of one class, their mean: (d + 1, d + 1)."""
         with self._one_blas_thread():
-            hessian, weight = self.source.total(
-                partial(_class_hessian, loss=self.loss, W=W, frame=frame, share=share)
+            (hessian,) = self.source.total(
+                partial(_class_hessian, loss=self.loss, W=W, frame=frame)
             )
-        hessian /= weight or 1.0
+        hessian /= self.source.weight_sum
         penalty = self.penalty.diagonal((1, W.shape[1])) / frame.scale**2
         np.einsum("ii->i", hessian)[:] += penalty.ravel()
         if not self.intercept:
@@ -188,12 +197,11 @@ class Objective:
 
     def largest_eigenvalue(self) -> float:
         """Of the mean of (x, 1)(x, 1)', on a sample of the rows."""
-        share = min(1.0, SAMPLE_ROWS / self.source.n_rows)
-        d = self.source.n_features
+        source, d = self.source.sample(SAMPLE_ROWS), self.source.n_features
         raw = Frame(np.zeros(d), np.append(np.ones(d), float(self.intercept) or np.inf))
         with self._one_blas_thread():
-            product, weight = self.source.total(partial(_products, frame=raw, share=share))
-            return float(np.linalg.eigvalsh(product / weight)[-1])
+            (product,) = source.total(partial(_products, frame=raw))
+            return float(np.linalg.eigvalsh(product / source.weight_sum)[-1])
 
     @cached_property
     def frame(self) -> Frame:
@@ -224,18 +232,23 @@ def _gradient(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array]:
 
 def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, float, Array, Array]:
     *sums, gradient = _gradient(block, loss, W)
-    k, d = W.shape
-    hessian = np.zeros((k * d, k * d))
     curvature = _curvature(block, loss, W)
+    hessian = in_blocks(len(W), W.shape[1], curvature, lambda c: gram(block.X, c, frame))
+    return sums[0], sums[1], gradient, hessian
+
+
+def in_blocks(k: int, d: int, curvature: Curvature, products: Callable[[Array], Array]) -> Array:
+    """The second derivative by all k * d variables, from products for every pair of classes."""
+    hessian = np.zeros((k * d, k * d))
     for a in range(k):
         for b in range(a, k):
             entry = curvature(a, b)
             if entry is None:
                 continue
-            part = gram(block.X, entry, frame)
+            part = products(entry)
             hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] = part
             hessian[b * d : (b + 1) * d, a * d : (a + 1) * d] = part
-    return sums[0], sums[1], gradient, hessian
+    return hessian
 
 
 def _bias_curvature(block: Block, loss: Loss, W: Array) -> tuple[Array]:
@@ -244,49 +257,35 @@ def _bias_curvature(block: Block, loss: Loss, W: Array) -> tuple[Array]:
     return (np.array([[0.0 if e is None else e.sum() for e in row] for row in entries]),)
 
 
-def _sample(block: Block, share: float) -> Block:
-    """A random share of the rows, one from each stretch of them, the same ones each time."""
-    if share >= 1.0:
-        return block
-    n = len(block.y)
-    size = max(1, round(share * n))
-    within = np.random.default_rng(block.start).random(size)
-    chosen = ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
-    weight = None if block.weight is None else block.weight[chosen]
-    return Block(layout.pick(block.X, chosen), block.y[chosen], weight, block.start)
-
-
-def _products(block: Block, frame: Frame, share: float) -> tuple[Array, float]:
-    block = _sample(block, share)
+def _products(block: Block, frame: Frame) -> tuple[Array]:
     weight = np.ones(len(block.y)) if block.weight is None else block.weight
-    return gram(block.X, weight, frame), float(weight.sum())
+    return (gram(block.X, weight, frame),)
 
 
-def _class_hessian(
-    block: Block, loss: Loss, W: Array, frame: Frame, share: float
-) -> tuple[Array, float]:
-    block = _sample(block, share)
+def _class_hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[Array]:
     curvature = _curvature(block, loss, W)
     entries = (curvature(c, c) for c in range(len(W)))
     mean = sum(entry for entry in entries if entry is not None) / len(W)
-    weight_sum = float(len(block.y)) if block.weight is None else float(block.weight.sum())
-    return gram(block.X, np.asarray(mean), frame), weight_sum
+    return (gram(block.X, np.asarray(mean), frame),)
 
 
-def _curvature(block: Block, loss: Loss, W: Array) -> Callable[[int, int], Array | None]:
+def _curvature(block: Block, loss: Loss, W: Array) -> Curvature:
     """Weighted second derivative of every row by the scores of two classes."""
     if isinstance(loss, MarginLoss):
         bend = np.empty(len(block.y))
         loops.batch_pass(block.X, block.y, loss, W, weight=block.weight, curvature=bend)
-        if not np.all(bend >= 0.0):
-            raise ValueError(
-                f"{loss!r} has a negative second derivative: it is not convex; set convex = False "
-                "in its class and use LBFGS()"
-            )
-        return lambda a, b: bend
+        return _of_margins(bend, loss)
+    return curvature_at(loss, block.y, loops.scores(block.X, W), block.weight)
+
+
+def curvature_at(loss: Loss, y: AnyArray, scores: Array, weight: Array | None) -> Curvature:
+    """The same, where the scores are known."""
+    if isinstance(loss, MarginLoss):
+        bend = loss.curvature(y * scores[:, 0])
+        return _of_margins(bend if weight is None else weight * bend, loss)
     if not isinstance(loss, Joint):
         raise TypeError(f"{loss!r} defines no curvature")
-    entries, weight = loss.curvature_entries(block.y, loops.scores(block.X, W)), block.weight
+    entries = loss.curvature_entries(y, scores)
 
     def weighted(a: int, b: int) -> Array | None:
         entry = entries(a, b)
@@ -295,6 +294,15 @@ def _curvature(block: Block, loss: Loss, W: Array) -> Callable[[int, int], Array
         return np.where(weight != 0.0, weight * entry, 0.0)
 
     return weighted
+
+
+def _of_margins(bend: Array, loss: Loss) -> Curvature:
+    if not np.all(bend >= 0.0):
+        raise ValueError(
+            f"{loss!r} has a negative second derivative: it is not convex; set convex = False "
+            "in its class and use LBFGS()"
+        )
+    return lambda a, b: bend
 
 
 def _hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Array]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg import lapack
 
 from .data.pool import one_blas_thread
 from .typing import Array
@@ -22,13 +23,8 @@ def solve(hessian: Array, right: Array) -> Array:
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     scaled = hessian * scale * scale[:, None]
     with one_blas_thread(len(right) ** 3):
-        try:
-            factor = scipy.linalg.cho_factor(scaled, check_finite=False)
-            pivots = np.diag(factor[0])
-            if pivots.min() < 1e-7:  # the factor of a nearly singular matrix is noise
-                raise np.linalg.LinAlgError
-            solution = scipy.linalg.cho_solve(factor, scale * right, check_finite=False)
-        except np.linalg.LinAlgError:
+        factor, solution, failed = lapack.dposv(scaled, scale * right)
+        if failed or np.diag(factor).min() < 1e-7:  # of a nearly singular matrix it is noise
             values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
             keep = values > 1e-13 * values[-1] * len(values)
             inner = vectors[:, keep].T @ (scale * right) / values[keep]

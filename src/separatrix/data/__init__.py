@@ -1,6 +1,6 @@
 """Where rows come from."""
 
-from .arrays import ArraySource
+from .arrays import ArraySource, RowsOf
 from .source import Block, Shuffle, Source
 
-__all__ = ["ArraySource", "Block", "Shuffle", "Source"]
+__all__ = ["ArraySource", "Block", "RowsOf", "Shuffle", "Source"]

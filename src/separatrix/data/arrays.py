@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ MOST_BLOCKS = 64
 # In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
 # by class is mixed to within a few per cent in every group.
 NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
+LONG_RUN = 1024  # neighbouring rows that are worth a block of their own
+KEPT = 1 / 16  # of the rows: a sample up to that is copied once, a larger one whenever it is read
 
 
 def random_order(n: int, shuffle: Shuffle, row_bytes: float = 0.0) -> Ints:
@@ -44,6 +47,7 @@ class ArraySource(Source):
         self.X, self.y, self.weight, self.classes = X, y, weight, classes
         self.n_jobs = n_jobs
         self.n_features = layout.shape(X)[1]
+        self._samples: dict[int, Source] = {}
 
     @cached_property
     def present(self) -> Ints | None:
@@ -86,27 +90,127 @@ class ArraySource(Source):
             return each * len(self.X.data) / max(len(self.y), 1)
         return self.X.itemsize * self.n_features
 
+    def stretches(self, n: int) -> list[slice]:
+        """Where n rows are cut into blocks."""
+        size = max(1, int(BLOCK_BYTES / max(self._row_bytes, 1)), -(-n // MOST_BLOCKS))
+        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
     @cached_property
     def _parts(self) -> list[Block]:
-        n = len(self.y)
-        size = max(1, int(BLOCK_BYTES / max(self._row_bytes, 1)), -(-n // MOST_BLOCKS))
         return [
             Block(
-                layout.part(self.X, start, start + size),
-                self.y[start : start + size],
-                None if self.weight is None else self.weight[start : start + size],
-                start,
+                layout.part(self.X, at.start, at.stop),
+                self.y[at],
+                None if self.weight is None else self.weight[at],
+                at.start,
             )
-            for start in range(0, n, size)
+            for at in self.stretches(len(self.y))
         ]
 
     @cached_property
-    def _threads(self) -> int:
+    def threads(self) -> int:
+        """How many threads work on its blocks."""
         return 1 if len(self._parts) == 1 else n_threads(self.n_jobs)
 
     def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Sum of ``part(block)`` over blocks that depend on the shape of X alone."""
-        return ordered_sum(part, self._parts, self._threads)
+        return ordered_sum(part, self._parts, self.threads)
+
+    def sample(self, size: int) -> Source:
+        """One row from each of so many stretches; few rows are copied, once and for all."""
+        if size >= self.n_rows:
+            return self
+        if size not in self._samples:
+            rows = np.arange(len(self.y)) if self.present is None else self.present
+            self._samples = {size: RowsOf(self, rows).sample(size)}
+        return self._samples[size]
+
+
+class RowsOf(Source):
+    """Some rows of arrays, by their numbers, a block at a time: runs of them are not copied."""
+
+    def __init__(self, source: ArraySource, rows: Ints) -> None:
+        self.source, self.rows = source, rows
+        self.n_features, self.classes = source.n_features, source.classes
+
+    @cached_property
+    def weight(self) -> Array | None:
+        """Weights of these rows."""
+        return None if self.source.weight is None else self.source.weight[self.rows]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows whose weight is not zero."""
+        return len(self.rows) if self.weight is None else int(np.count_nonzero(self.weight))
+
+    @cached_property
+    def weight_sum(self) -> float:
+        """Sum of their weights."""
+        return float(len(self.rows)) if self.weight is None else float(self.weight.sum())
+
+    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Block]:
+        """All rows as one block, as they stand or in a random order."""
+        order = self.rows if self.weight is None else self.rows[self.weight != 0.0]
+        order = order if rng is None else rng.permutation(order)
+        yield Block(self.source.X, self.source.y, self.source.weight, 0, order)
+
+    @cached_property
+    def pieces(self) -> list[slice]:
+        """Where the rows are cut into blocks: also where long runs of neighbours begin or end."""
+        breaks = np.flatnonzero(np.diff(self.rows) != 1) + 1
+        edges = np.concatenate([[0], breaks, [len(self.rows)]])
+        long = np.flatnonzero(np.diff(edges) >= LONG_RUN)
+        cuts = np.unique(np.concatenate([[0], edges[long], edges[long + 1], [len(self.rows)]]))
+        return [
+            slice(start + at.start, start + at.stop)
+            for start, stop in pairwise(cuts.tolist())
+            for at in self.source.stretches(stop - start)
+        ]
+
+    def block(self, at: slice) -> Block:
+        """A piece of the rows."""
+        X, y, weight = self.source.X, self.source.y, self.source.weight
+        first, last = int(self.rows[at.start]), int(self.rows[at.stop - 1])
+        if last - first == at.stop - at.start - 1 and self.increasing:
+            run = slice(first, last + 1)
+            some = None if weight is None else weight[run]
+            return Block(layout.part(X, first, last + 1), y[run], some, at.start)
+        rows = self.rows[at]
+        some = None if weight is None else weight[rows]
+        return Block(layout.pick(X, rows), y[rows], some, at.start)
+
+    @cached_property
+    def increasing(self) -> bool:
+        """Whether no row comes twice or before a smaller one."""
+        return bool(np.all(np.diff(self.rows) > 0))
+
+    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Sum of ``part(block)`` over blocks that depend on the rows alone."""
+        return ordered_sum(lambda at: part(self.block(at)), self.pieces, self.source.threads)
+
+    def some(self, size: int) -> Ints:
+        """Numbers of so many random rows, one from each stretch of them; the same each time."""
+        n = len(self.rows)
+        if size >= n:
+            return self.rows
+        within = np.random.default_rng(n).random(size)
+        at = ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
+        some: Ints = self.rows[at]
+        return some
+
+    def sample(self, size: int) -> Source:
+        """So many random rows; few of them are copied, once and for all."""
+        n = len(self.rows)
+        if size >= n:
+            return self
+        sample = RowsOf(self.source, self.some(size))
+        few = size <= KEPT * n or len(self.source.stretches(size)) == 1
+        return sample.copied() if few else sample
+
+    def copied(self) -> ArraySource:
+        """The rows in arrays of their own."""
+        block = self.block(slice(0, len(self.rows)))
+        return ArraySource(block.X, block.y, self.classes, block.weight, self.source.n_jobs)
 
 
 def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -12,21 +13,23 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import leave_one_out
 from ..data import ArraySource
-from ..data.arrays import scores
-from ..loop import OPTIMISM, Callback
+from ..data.arrays import scores as scores_of
+from ..folds import Folds, Path, disjoint
+from ..loop import OPTIMISM, Callback, Stop
 from ..losses import Loss
 from ..minimize import minimize
 from ..objective import Objective
-from ..solvers import Solver
+from ..solvers import LBFGS, Newton, Solver
 from ..solvers.direct import is_squared
-from ..typing import AnyArray, Array
+from ..typing import AnyArray, Array, Ints
 from . import parameters
 from .base import Plan
+from .held_out import chosen, mean_scores, results, row_scores, splits
 from .loss import LossModel
 
 DECADES = 8  # from the largest l2 of the grid to the smallest
-MOST_SPLITS = 100  # folds told one by one
 LOOSEST = 0.1  # change of the objective at which a fit along the path may count as settled
+HELD_VALUES = 1 << 20  # of weights whose scores are found in one read
 CHECKED = 10  # rows left out in earnest to check the approximation
 ROUGH = 0.1  # a difference of scores that is worth a warning
 
@@ -34,9 +37,10 @@ ROUGH = 0.1  # a difference of scores that is worth a warning
 class LinearClassifierCV(LossModel):
     """A :class:`LinearClassifier` whose ``l2`` is found by cross-validation.
 
-    For each fold the whole path of fits is run from the largest ``l2`` to the smallest, each
-    starting where the one before ended; rows left out have weight 0, so that nothing is copied.
-    Then the chosen ``l2`` is fitted to all rows.
+    The path goes from the largest ``l2`` to the smallest, each fit starting where the one before
+    ended. Where no row is left out twice, the loss is smooth and features are not too many, all
+    folds are fitted together (see :mod:`separatrix.folds`), else one after another; rows left
+    out are never copied. Then the chosen ``l2`` is fitted to all rows.
 
     Parameters
     ----------
@@ -128,15 +132,18 @@ verbose
             self.__dict__.pop("loo_check_", None)
             self._unfinished = 0
             self.l2_path_ = self._path(objective)
+            fits: list[Array] = []
             if isinstance(self.cv, str):
-                splits = self._left_out(plan, objective)
+                scores = self._left_out(plan, objective)
             else:
-                splits = np.array(list(self._folds(plan, objective, X, np.asarray(y))))
-            self.cv_results_ = results(self.l2_path_, splits)
-            self.l2_ = chosen(self.cv_results_, rule)
+                scores, fits = self._folds(plan, objective, X, np.asarray(y))
+            self.cv_results_ = results(self.l2_path_, scores)
+            best = chosen(self.cv_results_, rule)
+            self.l2_ = float(self.l2_path_[best])
             objective = objective.penalised(self.l2_)
             solver = self._solver(objective, partial=False)
-            W, seed = np.zeros(objective.shape), parameters.seed(self.random_state)
+            W = fits[best] if best < len(fits) else np.zeros(objective.shape)
+            seed = parameters.seed(self.random_state)
             result = self._train(replace(plan, l2=self.l2_), objective, solver, seed, W)
             self._finish(objective, result)
         self._warn_of_the_end()
@@ -177,73 +184,87 @@ verbose
 
     def _folds(
         self, plan: Plan, objective: Objective, X: Any, y: AnyArray
-    ) -> Iterator[list[float]]:
-        """Scores along the path, fold by fold."""
-        from sklearn.model_selection import check_cv  # a third of a second: not at import
-
+    ) -> tuple[Array, list[Array]]:
+        """Scores (folds, values); and along the path, as far as they are known, fits to all."""
         source = objective.source
         assert isinstance(source, ArraySource)
-        weight = np.ones(len(y)) if source.weight is None else source.weight
-        everyone = np.arange(len(y))
-        for train, test in check_cv(self.cv, y, classifier=True).split(X, y):
-            train, test = everyone[train], everyone[test]  # numbers of rows, or masks
-            kept = np.zeros(len(y))
-            np.add.at(kept, train, weight[train])  # a row drawn twice counts twice
-            self._check_fold(source, kept, len(test))
-            fold = ArraySource(source.X, source.y, source.classes, kept, self.n_jobs)
-            score = self._scorer(source, X, y, weight, test)
-            yield [
-                score(objective.loss, W)
-                for W in self._along(plan, replace(objective, source=fold), self.l2_path_)
-            ]
+        folds, tests, others = disjoint(objective, splits(self.cv, source, X, y))
+        known, fits = self._together(plan, folds) if others is None else ([], [])
+        scores = []
+        for fold, test in enumerate(tests):
+            rest = self._along(plan, folds.without(fold), [W[fold] for W in known])
+            scores.append(self._scores(objective, X, y, test, rest))
+        for kept, test in others or ():
+            some = ArraySource(source.X, source.y, source.classes, kept, self.n_jobs)
+            weights = self._along(plan, replace(objective, source=some))
+            scores.append(self._scores(objective, X, y, test, weights))
+        return np.array(scores), fits
 
-    def _check_fold(self, source: ArraySource, kept: Array, tested: int) -> None:
-        left = len(np.unique(source.y[kept != 0.0]))
-        if left < len(source.classes) or not tested:
-            raise ValueError(
-                f"a fold trains on {left} of {len(source.classes)} classes and tests on {tested} "
-                "rows; use fewer folds, or a splitter that keeps every class in every fold"
-            )
+    def _together(self, plan: Plan, folds: Folds) -> tuple[list[Array], list[Array]]:
+        """Weights (folds, k, d + 1) along the path and fits to all, as far as they can be had."""
+        stop = self._loose(plan)
+        smooth = isinstance(self._solver(folds.objective, partial=False), (LBFGS, Newton))
+        known: list[Array] = []
+        fits: list[Array] = []
+        if self.solver != "auto" or not smooth or stop.tol is None or not folds.cheap:
+            return known, fits
+        path = Path(folds, OPTIMISM * stop.tol)
+        for l2 in self.l2_path_.tolist():
+            fit = path.fit(l2)
+            if fit is None:
+                break
+            for fold in np.flatnonzero(~fit.near):
+                own = folds.without(int(fold)).penalised(l2)
+                fit.folds[fold] = self._settled(plan, own, fit.folds[fold])
+            known.append(fit.folds)
+            fits.append(fit.weights)
+        return known, fits
 
-    def _along(self, plan: Plan, objective: Objective, l2s: Array) -> Iterator[Array]:
-        """Weights along the path, each fit starting where the one before ended."""
-        W = np.zeros(objective.shape)
-        seed = parameters.seed(self.random_state)
-        # For scores the solver's own estimate of what remains is enough, without a margin.
+    def _loose(self, plan: Plan) -> Stop:
+        """For scores the solver's own estimate of what remains is enough, without a margin."""
         tol = None if plan.stop.tol is None else min(plan.stop.tol / OPTIMISM, LOOSEST)
-        stop = replace(plan.stop, prove=False, tol=tol)
-        for l2 in l2s.tolist():
-            objective = objective.penalised(l2)
-            solver = self._solver(objective, partial=False)
-            keep = plan.kept_by(solver).keep
-            result = minimize(objective, solver, stop=stop, seed=seed, start=W, keep=keep)
-            self._unfinished += result.stop == "max_iter"
-            W = result.weights
+        return replace(plan.stop, prove=False, tol=tol)
+
+    def _settled(self, plan: Plan, objective: Objective, start: Array) -> Array:
+        """Weights that are near enough for scores."""
+        solver, seed = self._solver(objective, partial=False), parameters.seed(self.random_state)
+        keep, stop = plan.kept_by(solver).keep, self._loose(plan)
+        result = minimize(objective, solver, stop=stop, seed=seed, start=start, keep=keep)
+        self._unfinished += result.stop == "max_iter"
+        return result.weights
+
+    def _along(
+        self, plan: Plan, objective: Objective, known: Sequence[Array] = ()
+    ) -> Iterator[Array]:
+        """Weights along the path: those known, then each from where the one before ended."""
+        yield from known
+        W = known[-1] if known else np.zeros(objective.shape)
+        for l2 in self.l2_path_[len(known) :].tolist():
+            W = self._settled(plan, objective.penalised(l2), W)
             yield W
 
-    def _scorer(
-        self, source: ArraySource, X: Any, y: AnyArray, weight: Array, test: AnyArray
-    ) -> Any:
-        """A function of loss and weights: the score of the rows left out."""
+    def _scores(
+        self, objective: Objective, X: Any, y: AnyArray, test: Ints, weights: Iterator[Array]
+    ) -> list[float]:
+        """Scores of the rows left out, for each of the weights."""
+        loss, source = objective.loss, objective.source
+        assert isinstance(source, ArraySource)
+        found: list[float] = []
         if self.scoring is None or self.scoring == "loss":
-
-            def score(loss: Loss, W: Array) -> float:
-                all_scores = scores(source.X, W, self.n_jobs)[test]
-                return mean_score(self.scoring, loss, source.y[test], all_scores, weight[test])
-
-            return score
+            at_once = max(1, HELD_VALUES // int(np.prod(objective.shape)))
+            while some := list(islice(weights, at_once)):
+                found += mean_scores(self.scoring, loss, source, test, np.array(some)).tolist()
+            return found
         from sklearn.metrics import check_scoring
         from sklearn.utils import _safe_indexing
 
         scorer = check_scoring(self, self.scoring)
         X_test = _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, test)
-
-        def score_with(loss: Loss, W: Array) -> float:
+        for W in weights:
             self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
             self.classes_ = source.classes
-            return float(scorer(self, X_test, y[test]))
-
-        return score_with
+            found.append(float(scorer(self, X_test, y[test])))
+        return found
 
     # ---- leaving out one row at a time ---------------------------------------------------
 
@@ -265,16 +286,18 @@ verbose
             left_out = leave_one_out.squared_scores(objective, self.l2_path_)
         else:
             left_out = self._approximately(plan, objective)
-        return np.column_stack(
-            [row_scores(self.scoring, objective.loss, source.y, s) for s in left_out]
-        )
+        each = np.swapaxes(left_out, 1, 2)
+        return row_scores(self.scoring, objective.loss, source.y, each).T.astype(np.float64)
 
     def _approximately(self, plan: Plan, objective: Objective) -> Array:
         leave_one_out.logistic_scores(objective, np.zeros(objective.shape))  # refuses early
         strict = replace(plan, stop=replace(plan.stop, tol=1e-10))
         n, path = objective.source.n_rows, self.l2_path_
         # All rows, at the penalty that the sum over n - 1 of them would have.
-        fits = list(self._along(strict, objective, path * (n - 1) / n))
+        fits: list[Array] = []
+        for l2 in (path * (n - 1) / n).tolist():
+            start = fits[-1] if fits else np.zeros(objective.shape)
+            fits.append(self._settled(strict, objective.penalised(l2), start))
         all_scores = [
             leave_one_out.logistic_scores(objective.penalised(l2 * (n - 1) / n), W)
             for l2, W in zip(path.tolist(), fits, strict=True)
@@ -282,7 +305,7 @@ verbose
         source = objective.source
         assert isinstance(source, ArraySource)
         means = [
-            row_scores(self.scoring, objective.loss, source.y, one[:, None]).mean()
+            row_scores(self.scoring, objective.loss, source.y, one[None, None]).mean()
             for one in all_scores
         ]
         best = int(np.argmax(means))
@@ -302,7 +325,7 @@ verbose
         """The rows that the approximation moves most, left out in earnest."""
         source = objective.source
         assert isinstance(source, ArraySource)
-        moved = np.abs(approximate - scores(source.X, W, self.n_jobs)[:, 0])
+        moved = np.abs(approximate - scores_of(source.X, W, self.n_jobs)[:, 0])
         rows = np.argsort(-moved, kind="stable")[:CHECKED]
         exact = np.empty(len(rows))
         for j, i in enumerate(rows):
@@ -312,47 +335,5 @@ verbose
             without = replace(objective, source=fold).penalised(float(l2))
             solver = self._solver(without, partial=False)
             fit = minimize(without, solver, stop=replace(plan.stop, prove=False), start=W).weights
-            exact[j] = scores(source.X, fit, self.n_jobs)[i, 0]
+            exact[j] = scores_of(source.X, fit, self.n_jobs)[i, 0]
         return leave_one_out.LeaveOneOutCheck(rows, exact, approximate[rows])
-
-
-def row_scores(scoring: Any, loss: Loss, y: AnyArray, s: Array) -> Array:
-    """1 for every row that is right and 0 for the others, or minus the loss of each."""
-    if scoring == "loss":
-        return -loss.value(y, s)
-    right = (s[:, 0] >= 0) == (y > 0) if s.shape[1] == 1 else s.argmax(axis=1) == y
-    return np.asarray(right, dtype=np.float64)
-
-
-def mean_score(scoring: Any, loss: Loss, y: AnyArray, s: Array, weight: Array) -> float:
-    """Weighted accuracy, or minus the weighted mean loss; NaN if nothing has a weight."""
-    if not weight.any():
-        return float("nan")
-    return float(np.sum(weight * row_scores(scoring, loss, y, s)) / weight.sum())
-
-
-def results(l2s: Array, splits: Array) -> dict[str, AnyArray]:
-    """Scores by l2: mean and deviation over the folds that have one, and every fold's own."""
-    if np.all(np.isnan(splits)):
-        raise ValueError("no fold could be scored: every held-out row has weight 0")
-    counted = np.sum(~np.isnan(splits), axis=0)
-    deviation = np.nanstd(splits, axis=0)
-    table: dict[str, AnyArray] = {
-        "l2": l2s,
-        "mean_test_score": np.nanmean(splits, axis=0),
-        "std_test_score": deviation,
-        "standard_error": deviation / np.sqrt(np.maximum(counted - 1, 1)),
-    }
-    if len(splits) <= MOST_SPLITS:
-        table |= {f"split{i}_test_score": row for i, row in enumerate(splits)}
-    return table
-
-
-def chosen(table: dict[str, AnyArray], rule: str) -> float:
-    """The l2 that the rule picks; the path goes from large to small."""
-    mean = table["mean_test_score"]
-    best = int(np.argmax(mean))
-    if rule == "best":
-        return float(table["l2"][best])
-    enough = mean[best] - table["standard_error"][best]
-    return float(table["l2"][int(np.argmax(mean >= enough))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import scipy.linalg
@@ -19,7 +20,11 @@ ROUNDING = 2e-15  # of J: smaller differences mean nothing
 MOST_TRIALS = 40
 MOST_LIFTS = 8
 REFRESH = 15  # steps after which a second derivative is out of date
+# Rows of a sample: at least so many, and as many as cost no more than an evaluation of all.
 SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
+SAMPLE_SHARE, SAMPLE_COST = 1 / 16, 6.0
+SMALL_SAMPLE = 1 / 8  # of the rows: so few are minimised first
+MOST_STEPS_ON_SAMPLE = 30
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,8 @@ class LBFGS(Solver):
 
     It works in variables in which features are centred and of one scale; up to
     ``factored_features`` of them, and for a convex loss, in those of the second derivative on
-    a sample of the rows, taken anew every few steps.
+    a sample of the rows, taken anew every few steps. In place of zeros it begins at the minimum
+    of the sample.
     """
 
     memory: int = 10
@@ -91,28 +97,57 @@ class LBFGS(Solver):
                 "DualAscent() for the hinge, GradientDescent(), or loss='squared_hinge'"
             )
 
-    def _coordinates(self, objective: Objective, W: Array) -> Frame | Factored:
+    def _sample(self, objective: Objective) -> Objective | None:
+        """Random rows that tell the second derivative, if it is to be factored."""
         loss, d = objective.loss, objective.source.n_features
         if not loss.has_curvature or not loss.convex or d > self.factored_features:
-            return objective.frame
-        share = max(SAMPLE_ROWS, SAMPLE_PER_FEATURE * d) / objective.source.n_rows
-        frame = objective.frame
-        return Factored.of(frame, objective.class_hessian(W, frame, min(1.0, share)))
+            return None
+        affordable = int(min(SAMPLE_SHARE, SAMPLE_COST / d) * objective.source.n_rows)
+        return objective.sample(max(SAMPLE_ROWS, SAMPLE_PER_FEATURE * d, affordable))
+
+    def _coordinates(self, objective: Objective, W: Array) -> Frame | Factored:
+        sample, frame = self._sample(objective), objective.frame
+        return frame if sample is None else Factored.of(frame, sample.class_hessian(W, frame))
+
+    def _near(self, objective: Objective, W: Array) -> tuple[Array, Evaluation]:
+        """In place of zeros the minimum of the sample, itself from a smaller one; and J there.
+
+        Minima of m random rows and of all are about d / m of J apart: no nearer than that is the
+        sample worth following.
+        """
+        sample = None if W.any() else self._sample(objective)
+        if sample is None or sample.source.n_rows > SMALL_SAMPLE * objective.source.n_rows:
+            return W, objective.value_and_gradient(W)
+        noise = W.shape[1] / sample.source.n_rows
+        there = W
+        for step in islice(self._walk(sample, W, None), MOST_STEPS_ON_SAMPLE):
+            there, expected = step.weights, noise * (step.objective or 0.0)
+            if step.remaining is not None and step.remaining <= expected:
+                break
+        at = objective.value_and_gradient(there)
+        if at.value <= sample.value(W)[0]:
+            return there, at
+        return W, objective.value_and_gradient(W)  # few rows may be separable where all are not
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
         """One step after another, each from a line search."""
+        return islice(self._walk(objective, W, state), 1, None)
+
+    def _walk(self, objective: Objective, W: Array, state: State | None) -> Iterator[Step]:
+        """The same, with the place where it begins."""
         if state is None:
+            W, at = self._near(objective, W)
             none = np.empty((0, *W.shape))
             state = {"weights": W, "moved": none, "changed": none, "anchor": W, "age": 0}
-            at = objective.value_and_gradient(W)
         else:
             at = Evaluation(state["value"], state["gradient"], state["mistakes"])
         W, moved, changed, anchor, age = (
             state[name] for name in ("weights", "moved", "changed", "anchor", "age")
         )
         coordinates = self._coordinates(objective, anchor)
+        begins = True
         while True:
             if age == REFRESH and isinstance(coordinates, Factored):
                 coordinates, anchor, age = self._coordinates(objective, W), W, 0
@@ -121,6 +156,9 @@ class LBFGS(Solver):
             g = coordinates.gradient(at.gradient)
             p = -two_loop(g, moved, changed)
             slope = float(np.vdot(g, p))
+            if begins:
+                begins = False
+                yield Step(W, state, at.value, at.mistakes, remaining=-0.5 * slope)
             length, there, then = line_search(objective, W, at, coordinates.direction(p), slope)
             s, y = length * p, coordinates.gradient(then.gradient) - g
             if np.vdot(s, y) > 1e-14 * np.linalg.norm(s) * np.linalg.norm(y):
