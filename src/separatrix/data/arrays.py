@@ -15,17 +15,20 @@ from .pool import n_threads, ordered_sum
 from .source import Block, Source
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
-MOST_BLOCKS = 64
+MOST_BLOCKS, FEW_BLOCKS = 64, 16
+SUMS = 32  # times a sum over features, which every block has of its own, are a block's rows
 # In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
 # by class is mixed to within a few per cent in every group.
 NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
 
 
-def random_order(n: int, rng: np.random.Generator, row_bytes: float = 0.0) -> Ints:
+def random_order(
+    n: int, rng: np.random.Generator, row_bytes: float = 0.0, group: int = GROUP
+) -> Ints:
     """A random order of n rows; of large ones so that pages of memory are read once."""
     neighbours = max(1, int(NEIGHBOURS_BYTES / row_bytes) if row_bytes else n)
     seed = int(rng.integers(2**64, dtype=np.uint64))
-    return loops.draw_order(n, neighbours, GROUP, seed)
+    return loops.draw_order(n, neighbours, group, seed)
 
 
 class ArraySource(Source):
@@ -76,12 +79,13 @@ class ArraySource(Source):
         """All rows as one block, as they stand or in a random order."""
         order = self.present
         if rng is not None:
-            drawn = random_order(self.n_rows, rng, self._row_bytes)
+            drawn = random_order(self.n_rows, rng, self.row_bytes)
             order = drawn if order is None else order[drawn]
         yield Block(self.X, self.y, self.weight, 0, order)
 
     @cached_property
-    def _row_bytes(self) -> float:
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average."""
         if isinstance(self.X, CsrRows):
             each = self.X.data.itemsize + self.X.indices.itemsize
             return each * len(self.X.data) / max(len(self.y), 1)
@@ -90,7 +94,9 @@ class ArraySource(Source):
     @cached_property
     def _parts(self) -> list[Block]:
         n = len(self.y)
-        size = max(1, int(BLOCK_BYTES / max(self._row_bytes, 1)), -(-n // MOST_BLOCKS))
+        each = max(self.row_bytes, 1)
+        apart = min(int(SUMS * 8 * self.n_features / each), -(-n // FEW_BLOCKS))
+        size = max(1, int(BLOCK_BYTES / each), -(-n // MOST_BLOCKS), apart)
         return [
             Block(
                 layout.part(self.X, start, start + size),

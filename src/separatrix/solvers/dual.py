@@ -102,8 +102,8 @@ def _climb(
     """One alpha at a time where systems would be too large, else Newton's steps."""
     response = response_of(objective)
     n, d = objective.source.n_rows, objective.source.n_features
-    large = isinstance(response, MarginResponse) and response.kinked and min(n, d) > DIRECT
-    if large and (state is None or "gaps" in state):
+    large = isinstance(response, MarginResponse) and min(n, d) > DIRECT
+    if large and isinstance(response, MarginResponse) and (state is None or "gaps" in state):
         run = _coordinates(objective, response, W, rng, state)
         while state is None or not crawls(state["gaps"]):
             at, state = next(run)
