@@ -56,23 +56,22 @@ struct Climb<Logistic> {
   static constexpr double kNear = 0.05;  // a step so short is Newton's last: its error is squared
   static constexpr int kMost = 50;
 
-  // The margin z to which the new alpha brings the row is where alpha = -phi'(z): a root of
-  // z - m - bend*(-phi'(z) - alpha), which rises by 1 at least. No logarithm is needed.
+  // The margin m + t to which the new alpha brings the row is where alpha = -phi'(m + t): a root
+  // of t - bend*(-phi'(m + t) - alpha), which rises by 1 at least. No logarithm is needed.
   static double best(double alpha, double m, double bend) {
-    double low = m - bend * alpha, high = m + bend * (1 - alpha), z = m;
-    Point<double> at = Logistic::at(z);
+    double low = -bend * alpha, high = bend * (1 - alpha), t = 0;
+    Point<double> at = Logistic::at(m);
     if (!(bend > 0)) return -at.slope;
     for (int i = 0; i < kMost; ++i) {
-      const double over = z - m + bend * (at.slope + alpha);
-      (over > 0 ? high : low) = z;
-      double next = z - over / (1 + bend * at.curvature);
-      if (!(next > low && next < high)) next = 0.5 * (low + high);
-      const double step = next - z;
-      z = next;
-      if (step < kNear && step > -kNear) break;
-      at = Logistic::at(z);
+      const double over = t + bend * (at.slope + alpha);
+      (over > 0 ? high : low) = t;
+      double step = -over / (1 + bend * at.curvature);
+      const bool inside = t + step >= low && t + step <= high;
+      t = inside ? t + step : 0.5 * (low + high);
+      if (inside && step < kNear && step > -kNear) break;
+      at = Logistic::at(m + t);
     }
-    alpha += (z - m) / bend;
+    alpha += t / bend;
     return alpha > 1 ? 1 : alpha > 0 ? alpha : 0;
   }
   static double slope(double, double) { return 0; }

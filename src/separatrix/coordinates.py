@@ -1,9 +1,11 @@
-"""Ascent of the hinge's dual one alpha at a time, for more features than a system can have.
+"""Ascent of the dual one alpha at a time, for more features than a system can have.
 
-Passes of single alphas find out which rows sit at a bound, and smooth the rest. What they leave
-crawls: so between them conjugate gradients solve for the alphas inside their bounds (the gradient
-projection and conjugate gradients of More and Toraldo, 1991, with coordinate passes for the
-former). With a free bias one alpha could not move alone: the bias is held near where it stood by
+A smooth loss bends the dual by itself: some passes of single alphas are enough, and two threads
+climb a part of the rows each (see cpp/dual.hpp). For the hinge, whose dual bends by the rows
+alone, parts would halve every step; there passes find out which rows sit at a bound, and smooth
+the rest. What they leave crawls: so between them conjugate gradients solve for the alphas inside
+their bounds (the gradient projection and conjugate gradients of More and Toraldo, 1991, with
+coordinate passes for the former). With a free bias one alpha could not move alone: the bias is held near where it stood by
 a penalty as stiff as the weights', and moved on after every round (method of multipliers).
 """
 
@@ -24,11 +26,11 @@ from .objective import Objective
 from .response import MarginResponse, Pulls
 from .typing import Array, Ints
 
-PASSES = 8  # of single alphas in a round
-FEW_PASSES = 3  # where the loss is smooth: no face is to be found
+FIRST_PASSES, PASSES = 20, 8  # of single alphas in a round
+FEW_PASSES = 3  # where the loss is smooth: there is no face to be found
 PARTS = 2  # of the rows, climbed at the same time; more take more passes: 4 a third more
 MIXED = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
-CAREFUL = 4.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
+CAREFUL = 3.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
 IDENTIFIED = 1.3  # rows still visited per alpha inside its bounds, below which a face is solved
 SHORTEST, LONGEST = 10, 100  # products in the solution of a face
 LITTLE = 0.002  # of the gain so far: a product that adds less is the last
@@ -62,6 +64,7 @@ class Coordinates:
         source = self.source
         self.square = np.empty(len(source.y))
         source.total(partial(_squares, out=self.square))
+        self.parts = 1 if self.response.kinked else PARTS
         self.share = 1.0 / source.weight_sum
         self.give = 0.5 / self.objective.penalty.strength
         self.bias_give = 0.0
@@ -83,26 +86,30 @@ class Coordinates:
         """Some passes, a solution of the face they end on, and an exact measurement."""
         rng = np.random.default_rng((self.seed, self.rounds))
         self.rounds += 1
-        order = self.visited
-        assert order is not None
-        for _ in range(PASSES if self.response.kinked else FEW_PASSES):
-            order = self._pass(order, rng)
-        if not self.response.kinked:
-            self._measure()
-            return
-        inside = order[(self.alpha[order] > 0.0) & (self.alpha[order] < 1.0)]
-        if len(inside) > 0 and len(order) < IDENTIFIED * len(inside) + SHORTEST:
-            self._solve_face(inside)
+        rows = self.visited
+        assert rows is not None
+        for _ in range(self._passes):
+            rows = self._pass(rows, rng)
+        if self.response.kinked:
+            inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
+            if len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + SHORTEST:
+                self._solve_face(inside)
         self._measure()
+
+    @property
+    def _passes(self) -> int:
+        if not self.response.kinked:
+            return FEW_PASSES
+        return FIRST_PASSES if self.rounds == 1 else PASSES
 
     def _pass(self, rows: Ints, rng: np.random.Generator) -> Ints:
         """One of single alphas over all rows given, in a random order; those to visit again."""
         source = self.source
         drawn = random_order(len(rows), rng, source.row_bytes, MIXED)
         moved, slope, kept = ordered_sum(
-            self._climb_part, np.array_split(rows[drawn], PARTS), n_threads(source.n_jobs)
+            self._climb_part, np.array_split(rows[drawn], self.parts), n_threads(source.n_jobs)
         )
-        self.W[0] += moved / PARTS
+        self.W[0] += moved / self.parts
         if self.response.bounded:
             self.safe = CAREFUL * slope / max(sum(map(len, kept)), 1)
         again = np.zeros(len(source.y), dtype=bool)
@@ -113,7 +120,7 @@ class Coordinates:
         source, w = self.source, self.W[0].copy()
         kept, slope = loops.dual_pass(
             source.X, source.y, self.response.loss, self.alpha, w, order, share=self.share,
-            square=self.square, give=self.give, bias_give=self.bias_give, parts=PARTS,
+            square=self.square, give=self.give, bias_give=self.bias_give, parts=self.parts,
             weight=source.weight, safe=self.safe,
         )  # fmt: skip
         return w - self.W[0], slope, [order[:kept]]

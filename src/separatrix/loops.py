@@ -385,21 +385,20 @@ def dual_pass_twin(
 
 
 def _logistic_alpha(loss: MarginLoss, alpha: float, m: float, bend: float) -> float:
-    """Newton's steps, kept inside a bracket, to the margin z at which alpha is minus the slope."""
+    """Newton's steps, kept inside a bracket, to the margin m + t at which alpha is its slope."""
     if not bend > 0.0:
         return -float(loss.slope(np.asarray(m)))
-    low, high, z = m - bend * alpha, m + bend * (1.0 - alpha), m
+    low, high, t = -bend * alpha, bend * (1.0 - alpha), 0.0
     for _ in range(MOST_ROOT_STEPS):
-        at = np.asarray(z)
-        over = z - m + bend * (float(loss.slope(at)) + alpha)
-        low, high = (low, z) if over > 0.0 else (z, high)
+        at = np.asarray(m + t)
+        over = t + bend * (float(loss.slope(at)) + alpha)
+        low, high = (low, t) if over > 0.0 else (t, high)
         step = -over / (1.0 + bend * float(loss.curvature(at)))
-        if not low < z + step < high:
-            step = 0.5 * (low + high) - z
-        z += step
-        if abs(step) < NEAR_ROOT:
+        inside = low <= t + step <= high
+        t = t + step if inside else 0.5 * (low + high)
+        if inside and abs(step) < NEAR_ROOT:
             break
-    return min(max(alpha + (z - m) / bend, 0.0), 1.0)
+    return min(max(alpha + t / bend, 0.0), 1.0)
 
 
 # ---- batch -------------------------------------------------------------------------------

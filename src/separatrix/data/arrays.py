@@ -15,7 +15,7 @@ from .pool import n_threads, ordered_sum
 from .source import Block, Source
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
-MOST_BLOCKS, FEW_BLOCKS = 64, 16
+MOST_BLOCKS, FEW_BLOCKS = 64, 8
 SUMS = 32  # times a sum over features, which every block has of its own, are a block's rows
 # In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
 # by class is mixed to within a few per cent in every group.
