@@ -88,18 +88,18 @@ def seconds(case: Case, X: Any, y: Any, solver: Solver | str, most: float) -> tu
 
 def able(case: Case, X: Any, classes: int) -> Iterator[Solver]:
     """Solvers that take this loss; those that form a matrix only where it is small."""
+    kinked = case.loss == "hinge"
     for solver in SOLVERS:
-        kinked = case.loss == "hinge"
-        if isinstance(solver, LBFGS) and kinked:
-            continue
-        if isinstance(solver, Newton) and (kinked or X.shape[1] * classes > MOST_CURVED):
-            continue
-        if isinstance(solver, LeastSquares) != (case.loss == "squared"):
-            if isinstance(solver, LeastSquares | DualAscent):
-                continue
-        if isinstance(solver, DualAscent) and classes > 2 and not kinked:
-            continue
-        yield solver
+        if isinstance(solver, LBFGS):
+            can = not kinked
+        elif isinstance(solver, Newton):
+            can = not kinked and X.shape[1] * classes <= MOST_CURVED
+        elif isinstance(solver, LeastSquares):
+            can = case.loss == "squared"
+        else:
+            can = kinked or (classes == 1 and case.loss != "squared")
+        if can:
+            yield solver
 
 
 def line(case: Case) -> tuple[str, float]:

@@ -59,14 +59,14 @@ struct Climb<Logistic> {
   // The margin m + t to which the new alpha brings the row is where alpha = -phi'(m + t): a root
   // of t - bend*(-phi'(m + t) - alpha), which rises by 1 at least. No logarithm is needed.
   static double best(double alpha, double m, double bend) {
-    double low = -bend * alpha, high = bend * (1 - alpha), t = 0;
+    double low = -2 * bend, high = 2 * bend, t = 0;  // |t| <= bend, as alpha is in [0, 1]
     Point<double> at = Logistic::at(m);
     if (!(bend > 0)) return -at.slope;
     for (int i = 0; i < kMost; ++i) {
       const double over = t + bend * (at.slope + alpha);
       (over > 0 ? high : low) = t;
       double step = -over / (1 + bend * at.curvature);
-      const bool inside = t + step >= low && t + step <= high;
+      const bool inside = t + step > low && t + step < high;
       t = inside ? t + step : 0.5 * (low + high);
       if (inside && step < kNear && step > -kNear) break;
       at = Logistic::at(m + t);

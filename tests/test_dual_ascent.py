@@ -12,6 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from separatrix import (
     L2,
+    LBFGS,
     ArraySource,
     DualAscent,
     GradientDescent,
@@ -387,7 +388,7 @@ def test_a_logistic_alpha_answers_the_margin_it_leads_to(bend):
     rng = np.random.default_rng(0)
     for one_pass in (loops.dual_pass, loops.dual_pass_twin):
         for m in (-800.0, -3.0, 0.0, 0.7, 40.0, 800.0):
-            alpha, w = rng.uniform(size=1), np.array([m, 0.0])
+            alpha, w = np.round(rng.uniform(size=1)), np.array([m, 0.0])
             X, y = np.ones((1, 1)), np.ones(1)
             for _ in range(8):  # each begins where the last one ended
                 one_pass(X, y, Logistic(), alpha, w, np.arange(1), share=1.0,
@@ -514,3 +515,39 @@ def test_auto_takes_it_for_the_hinge_with_a_penalty():
         assert "dual" in chosen.reason
     for objective in (problem(X, y, l2=0.0), problem(X, y, "perceptron")):
         assert type(choose(objective)) is GradientDescent
+
+
+def test_auto_takes_it_for_long_sparse_rows_where_single_alphas_are_ahead():
+    from separatrix.solvers import choose
+
+    rng = np.random.default_rng(0)
+    X = sp.random_array((1600, 1600), density=0.04, rng=rng, format="csr", dtype=np.float64)
+    y = np.where(rng.random(1600) < 0.5, -1.0, 1.0)
+    square = float((X**2).sum()) / 1600
+    held = CsrRows(X.data, X.indices, X.indptr, 1600)
+
+    def chosen(loss, bend, intercept=False, rows=held):
+        l2 = get_loss(loss).max_curvature * square / (2 * 1600 * bend)
+        return type(choose(Objective(get_loss(loss), L2(l2), source(rows), intercept)))
+
+    def source(rows):
+        return ArraySource(rows, y, np.arange(2))
+
+    for loss in ("logistic", "squared_hinge"):
+        assert chosen(loss, 1.0) is DualAscent
+        assert chosen(loss, 0.01) is chosen(loss, 10.0) is LBFGS
+        assert chosen(loss, 1.0, intercept=True) is chosen(loss, 1.0, rows=dense(held)) is LBFGS
+    short = X[:, :300]
+    short.resize((1600, 1600))
+    few = CsrRows(short.data, short.indices, short.indptr, 1600)
+    assert chosen("logistic", 1.0, rows=few) is LBFGS
+
+
+def test_parts_of_the_rows_are_climbed_alike_on_any_threads(small_systems):
+    X, y = rows(3, 300, 8)
+    X[np.abs(X) < 0.6] = 0.0
+    for loss in LOSSES:
+        ends = [climb(problem(X, y, loss, kind="csr", n_jobs=jobs), 1e-7) for jobs in (1, 2, 3)]
+        for end in ends[1:]:
+            np.testing.assert_array_equal(end.weights, ends[0].weights)
+            assert end.bound == ends[0].bound

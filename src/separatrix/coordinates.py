@@ -5,8 +5,10 @@ climb a part of the rows each (see cpp/dual.hpp). For the hinge, whose dual bend
 alone, parts would halve every step; there passes find out which rows sit at a bound, and smooth
 the rest. What they leave crawls: so between them conjugate gradients solve for the alphas inside
 their bounds (the gradient projection and conjugate gradients of More and Toraldo, 1991, with
-coordinate passes for the former). With a free bias one alpha could not move alone: the bias is held near where it stood by
-a penalty as stiff as the weights', and moved on after every round (method of multipliers).
+coordinate passes for the former).
+
+With a free bias one alpha could not move alone: the bias is held near where it stood by a penalty
+as stiff as the weights', and moved on after every round (method of multipliers).
 """
 
 from __future__ import annotations

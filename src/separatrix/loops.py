@@ -388,13 +388,13 @@ def _logistic_alpha(loss: MarginLoss, alpha: float, m: float, bend: float) -> fl
     """Newton's steps, kept inside a bracket, to the margin m + t at which alpha is its slope."""
     if not bend > 0.0:
         return -float(loss.slope(np.asarray(m)))
-    low, high, t = -bend * alpha, bend * (1.0 - alpha), 0.0
+    low, high, t = -2.0 * bend, 2.0 * bend, 0.0
     for _ in range(MOST_ROOT_STEPS):
         at = np.asarray(m + t)
         over = t + bend * (float(loss.slope(at)) + alpha)
         low, high = (low, t) if over > 0.0 else (t, high)
         step = -over / (1.0 + bend * float(loss.curvature(at)))
-        inside = low <= t + step <= high
+        inside = low < t + step < high
         t = t + step if inside else 0.5 * (low + high)
         if inside and abs(step) < NEAR_ROOT:
             break

@@ -38,6 +38,7 @@ def _few_passes(objective: Objective) -> bool:
     some = np.linspace(0, len(X.indptr) - 2, LOOKED_AT).astype(np.int64)
     square = float(squared_norms(pick(X, some)).mean())
     low, high = BENDS
+    high *= max(1.0, source.n_features / n) ** 2  # where rows have features of their own
     return low <= bend * square / (2.0 * objective.penalty.strength * n) <= high
 
 
