@@ -52,6 +52,9 @@ def cases() -> Iterator[Case]:
         for loss in ("logistic", "hinge", "squared_hinge"):
             for l2 in (1e-7, 1e-5, 1e-3):
                 yield Case(name, partial(data.text, *shape), loss, l2)
+        for loss in ("logistic", "squared_hinge"):
+            for l2 in (1e-6, 1e-5, 1e-4):
+                yield Case(name, partial(data.text, *shape), loss, l2, intercept=False)
         yield Case(name, partial(data.text, *shape), "logistic", 1e-5, intercept=False, single=True)
     dense = {
         "tall": partial(data.clouds, 100_000, 50),

@@ -19,27 +19,31 @@ SMALL = 200_000  # values in all rows: below, a second derivative costs next to 
 
 
 # Where single alphas are ahead of gradients, as measured (benchmarks/choices.py): rows that are
-# worth a step each, without a bias that ties them together, and a penalty in whose units a row
-# bends by so much. Below, gradients need no more than a few reads either; above, alphas crawl.
+# worth a step each, and a penalty in whose units a row bends by so much. Below, gradients need no
+# more than a few reads either; above, alphas crawl, unless rows have features of their own. Only
+# then they bear a bias, which ties them together.
 LONG_ROWS = 40
-BENDS = (0.1, 3.0)
+BENDS, WIDE_BENDS = (0.1, 3.0), (5.0, np.inf)
+WIDE = 4  # features per row
 LOOKED_AT = 1000
 
 
 def _few_passes(objective: Objective) -> bool:
-    source, bend = objective.source, objective.loss.max_curvature
-    if objective.intercept or bend is None or not takes(objective):
+    source, curvature = objective.source, objective.loss.max_curvature
+    if curvature is None or not takes(objective):
         return False
-    X, n = in_memory(objective).X, source.n_rows
-    if not isinstance(X, CsrRows) or min(n, source.n_features) <= DIRECT:
+    X, n, d = in_memory(objective).X, source.n_rows, source.n_features
+    wide = d >= WIDE * n
+    if not isinstance(X, CsrRows) or min(n, d) <= DIRECT or (objective.intercept and not wide):
         return False
     if len(X.data) < LONG_ROWS * len(X.indptr):
         return False
     some = np.linspace(0, len(X.indptr) - 2, LOOKED_AT).astype(np.int64)
     square = float(squared_norms(pick(X, some)).mean())
-    low, high = BENDS
-    high *= max(1.0, source.n_features / n) ** 2  # where rows have features of their own
-    return low <= bend * square / (2.0 * objective.penalty.strength * n) <= high
+    bend = curvature * square / (2.0 * objective.penalty.strength * n)
+    low = (WIDE_BENDS if objective.intercept else BENDS)[0]
+    high = (WIDE_BENDS if wide else BENDS)[1]
+    return low <= bend <= high
 
 
 def choose(objective: Objective) -> Solver:
