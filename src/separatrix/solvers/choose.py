@@ -19,31 +19,28 @@ SMALL = 200_000  # values in all rows: below, a second derivative costs next to 
 
 
 # Where single alphas are ahead of gradients, as measured (benchmarks/choices.py): rows that are
-# worth a step each, and a penalty in whose units a row bends by so much. Below, gradients need no
-# more than a few reads either; above, alphas crawl, unless rows have features of their own. Only
-# then they bear a bias, which ties them together.
+# worth a step each, without a bias that ties them together, and a penalty in whose units a row
+# bends by so much. Below, gradients need few reads too; above, alphas crawl, unless rows have
+# features of their own.
 LONG_ROWS = 40
-BENDS, WIDE_BENDS = (0.1, 3.0), (5.0, np.inf)
+BENDS = (0.1, 3.0)
 WIDE = 4  # features per row
 LOOKED_AT = 1000
 
 
 def _few_passes(objective: Objective) -> bool:
     source, curvature = objective.source, objective.loss.max_curvature
-    if curvature is None or not takes(objective):
+    if objective.intercept or curvature is None or not takes(objective):
         return False
     X, n, d = in_memory(objective).X, source.n_rows, source.n_features
-    wide = d >= WIDE * n
-    if not isinstance(X, CsrRows) or min(n, d) <= DIRECT or (objective.intercept and not wide):
+    if not isinstance(X, CsrRows) or min(n, d) <= DIRECT:
         return False
     if len(X.data) < LONG_ROWS * len(X.indptr):
         return False
     some = np.linspace(0, len(X.indptr) - 2, LOOKED_AT).astype(np.int64)
     square = float(squared_norms(pick(X, some)).mean())
     bend = curvature * square / (2.0 * objective.penalty.strength * n)
-    low = (WIDE_BENDS if objective.intercept else BENDS)[0]
-    high = (WIDE_BENDS if wide else BENDS)[1]
-    return low <= bend <= high
+    return bend >= BENDS[0] and (bend <= BENDS[1] or d >= WIDE * n)
 
 
 def choose(objective: Objective) -> Solver:
