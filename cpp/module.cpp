@@ -318,9 +318,10 @@ void moments(nb::handle rows, std::optional<Numbers> weight, std::optional<Numbe
 }
 
 // The rows to visit again are left at the front of `order`; how many, and the rest, are told.
-std::tuple<double, int64_t, double> dual_pass(
-    nb::handle rows, Numbers y, std::optional<Numbers> weight, double share, Numbers square,
-    double give, double bias_give, LongOutput order, Output alpha, Output w, double safe) {
+std::tuple<int64_t, double> dual_pass(
+    nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double share,
+    Numbers square, double give, double bias_give, double parts, LongOutput order, Output alpha,
+    Output w, double safe) {
   DualPass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     expect(int64_t(y.size()) == view.n && int64_t(alpha.size()) == view.n &&
@@ -328,14 +329,14 @@ std::tuple<double, int64_t, double> dual_pass(
            "y, alpha, square or w: size");
     for (size_t t = 0; t < order.size(); ++t)
       expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
-    pass = DualPass{y.data(), pointer(weight), share, square.data(), give, bias_give,
-                    order.data(), int64_t(order.size()), alpha.data(), w.data(), safe,
-                    should_stop, 0, 0, 0, false};
+    pass = DualPass{loss, y.data(), pointer(weight), share, square.data(), give, bias_give,
+                    parts, order.data(), int64_t(order.size()), alpha.data(), w.data(), safe,
+                    should_stop, 0, 0, false};
     nb::gil_scoped_release free;
     loops.dual(view, pass);
   });
   raise_if(pass.stopped);
-  return {pass.gap, pass.kept, pass.slope};
+  return {pass.kept, pass.slope};
 }
 
 // Of the orders that a seed stands for, those from a number on: (count, n).
@@ -566,9 +567,9 @@ NB_MODULE(_loops, m) {
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());
   m.def("moments", &moments, "rows"_a, "weight"_a.none(), "shift"_a.none(),
         "sum"_a.noconvert(), "squares"_a.noconvert());
-  m.def("dual_pass", &dual_pass, "rows"_a, "y"_a, "weight"_a.none(), "share"_a, "square"_a,
-        "give"_a, "bias_give"_a, "order"_a.noconvert(), "alpha"_a.noconvert(), "w"_a.noconvert(),
-        "safe"_a);
+  m.def("dual_pass", &dual_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "share"_a,
+        "square"_a, "give"_a, "bias_give"_a, "parts"_a, "order"_a.noconvert(),
+        "alpha"_a.noconvert(), "w"_a.noconvert(), "safe"_a);
   m.def("gaussian_rows", &gaussian_rows, "rows"_a, "panels"_a, "squares"_a, "row_squares"_a,
         "gamma"_a, "places"_a, "out"_a.noconvert());
   m.def("gaussian_sums", &gaussian_sums, "rows"_a, "panels"_a, "squares"_a, "row_squares"_a,

@@ -117,12 +117,14 @@ struct BatchPass {
 
 // One pass of dual coordinate ascent for the hinge.
 struct DualPass {
+  int loss;
   const double* y;        // -1 or +1
   const double* weight;   // or null
   double share;           // 1 / (sum of weights)
   const double* square;   // |x|^2 of every row
   double give;            // 1 / (2 * l2): what a pull of 1 moves the weights by
   double bias_give;       // and the bias; 0 without one
+  double parts;           // of the rows, that are climbed at the same time
   int64_t* order;         // rows to visit; those to visit again are left at its front
   int64_t count;
   double* alpha;          // (n)
@@ -130,8 +132,7 @@ struct DualPass {
   double safe;            // a row at its bound with a margin so far beyond 1 is left out
   ShouldStop should_stop;
   // Results.
-  double gap;             // weighted mean of loss(m) - alpha*(1 - m), each row before its update
-  double slope;           // sum of |1 - margin| over the kept rows that could follow it
+  double slope;           // sum of |slope of the dual| over the kept rows that could follow it
   int64_t kept;
   bool stopped;
 };

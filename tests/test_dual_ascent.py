@@ -12,6 +12,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from separatrix import (
     L2,
+    LBFGS,
     ArraySource,
     DualAscent,
     GradientDescent,
@@ -24,10 +25,9 @@ from separatrix import (
     loops,
 )
 from separatrix.ascent import bound_at, response_of
-from separatrix.coordinates import best_bias
 from separatrix.layout import CsrRows, dense, products, squared_norms
-from separatrix.losses import Hinge
-from separatrix.response import project
+from separatrix.losses import Hinge, Logistic, SquaredHinge
+from separatrix.response import MarginResponse, project
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
 KINDS = ["dense", "float32", "csr", "csr_long"]
@@ -267,13 +267,18 @@ def small_systems(monkeypatch):
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("l2", [1e-4, 1e-2])
-def test_single_alphas_reach_the_same_minimum(kind, l2, intercept, small_systems, monkeypatch):
+@pytest.mark.parametrize("loss", LOSSES)
+def test_single_alphas_reach_the_same_minimum(
+    kind, loss, l2, intercept, small_systems, monkeypatch
+):
     X, y = rows(6, 120, 8)
     X[np.abs(X) < 0.4] = 0.0
+    X[7] = 0.0
     weight = np.random.default_rng(0).integers(0, 4, 120).astype(float)
-    objective = problem(X, y, l2=l2, weight=weight, intercept=intercept, kind=kind)
+    objective = problem(X, y, loss, l2, weight, intercept, kind)
     step = climb(objective, 1e-8, 400)
-    assert ("visited" in step.state) == (l2 > 1e-3)  # else they crawl, and are left
+    if loss == "hinge":
+        assert ("visited" in step.state) == (l2 > 1e-3)  # else they crawl, and are left
     assert step.objective == pytest.approx(objective.value(step.weights)[0], rel=1e-12)
     assert step.mistakes == objective.value(step.weights)[1]
     monkeypatch.setattr("separatrix.solvers.dual.DIRECT", 1500)
@@ -317,13 +322,28 @@ def test_going_on_from_a_state_gives_the_same_bits(large, k, stop, request):
 
 def test_the_best_bias_is_the_best_of_all_turns():
     rng = np.random.default_rng(0)
+    response = MarginResponse(Hinge())
     for _ in range(50):
         n = int(rng.integers(1, 12))
         y, scores = rng.choice([-1.0, 1.0], n), np.round(rng.standard_normal(n), 1)
         weight = rng.integers(1, 4, n).astype(float)
         values = [weight @ np.maximum(0, 1 - y * (scores + b)) for b in y - scores]
-        found = weight @ np.maximum(0, 1 - y * (scores + best_bias(y, scores, weight)))
+        found = weight @ np.maximum(0, 1 - y * (scores + response.best_bias(y, scores, weight)))
         assert found == pytest.approx(min(values), abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", [Logistic(), SquaredHinge()])
+def test_the_best_bias_of_a_smooth_loss_has_no_slope(loss):
+    rng = np.random.default_rng(0)
+    response = MarginResponse(loss)
+    for size in (1e-3, 1.0, 30.0):
+        y, scores = np.append(rng.choice([-1.0, 1.0], 40), [-1, 1]), size * rng.standard_normal(42)
+        weight = rng.uniform(0, 2, 42)
+        m = y * (scores + response.best_bias(y, scores, weight))
+        assert (weight * y) @ loss.slope(m) == pytest.approx(0.0, abs=1e-9)
+    one_side = response.best_bias(np.ones(3), np.zeros(3), None)
+    assert np.isfinite(one_side)
+    assert one_side >= 0.0
 
 
 # ---- the loop -------------------------------------------------------------------------------
@@ -332,7 +352,8 @@ def test_the_best_bias_is_the_best_of_all_turns():
 @pytest.mark.parametrize("level", loops.levels())
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_compiled_pass_equals_its_twin(level, kind, weighted):
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_compiled_pass_equals_its_twin(level, kind, weighted, loss):
     X, y = rows(9, 80, 7)
     X[np.abs(X) < 0.5] = 0.0
     X[5] = 0.0
@@ -341,6 +362,7 @@ def test_the_compiled_pass_equals_its_twin(level, kind, weighted):
     given = {
         "share": 1 / 80, "square": squared_norms(held), "give": 20.0, "bias_give": 15.0,
         "weight": rng.uniform(0, 2, 80) if weighted else None, "safe": 0.5,
+        "parts": 2 if weighted else 1,
     }  # fmt: skip
     now, ends = loops.level(), []
     loops.use_level(level)
@@ -350,7 +372,7 @@ def test_the_compiled_pass_equals_its_twin(level, kind, weighted):
             order = np.random.default_rng(3).permutation(80)
             met = []
             for _ in range(4):
-                met.append(one_pass(held, y, alpha, w, order, **given))
+                met.append(one_pass(held, y, get_loss(loss), alpha, w, order, **given))
                 order = order[: met[-1].kept]
             ends.append((alpha, w, order, met))
     finally:
@@ -358,14 +380,27 @@ def test_the_compiled_pass_equals_its_twin(level, kind, weighted):
     for compiled, twin in zip(ends[0][:3], ends[1][:3], strict=True):
         np.testing.assert_allclose(compiled, twin, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(ends[0][3], ends[1][3], rtol=1e-9, atol=1e-11)
-    assert met[-1].kept < 80
+    assert (met[-1].kept < 80) == (loss != "logistic")
+
+
+@pytest.mark.parametrize("bend", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
+def test_a_logistic_alpha_answers_the_margin_it_leads_to(bend):
+    rng = np.random.default_rng(0)
+    for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+        for m in (-800.0, -3.0, 0.0, 0.7, 40.0, 800.0):
+            alpha, w = np.round(rng.uniform(size=1)), np.array([m, 0.0])
+            X, y = np.ones((1, 1)), np.ones(1)
+            for _ in range(8):  # each begins where the last one ended
+                one_pass(X, y, Logistic(), alpha, w, np.arange(1), share=1.0,
+                         square=np.array([1.0]), give=bend)  # fmt: skip
+            assert alpha[0] == pytest.approx(-Logistic().slope(w[0]), rel=1e-6, abs=1e-9)
 
 
 def test_a_row_without_features_goes_to_its_bound():
     for one_pass in (loops.dual_pass, loops.dual_pass_twin):
         alpha, w = np.zeros(2), np.zeros(2)
-        one_pass(np.zeros((2, 1)), np.array([1.0, -1.0]), alpha, w, np.arange(2), share=0.5,
-                 square=np.zeros(2), give=1.0)  # fmt: skip
+        one_pass(np.zeros((2, 1)), np.array([1.0, -1.0]), Hinge(), alpha, w, np.arange(2),
+                 share=0.5, square=np.zeros(2), give=1.0)  # fmt: skip
         np.testing.assert_array_equal(alpha, 1.0)
 
 
@@ -376,7 +411,7 @@ def test_a_stop_asked_for_ends_the_pass(small_systems):
     try:
         for one_pass in (loops.dual_pass, loops.dual_pass_twin):
             with pytest.raises(loops.Interrupted):
-                one_pass(X, y, np.zeros(2000), np.zeros(6), np.arange(2000), **given)
+                one_pass(X, y, Hinge(), np.zeros(2000), np.zeros(6), np.arange(2000), **given)
         with pytest.raises(loops.Interrupted):
             climb(problem(X, y))
     finally:
@@ -386,7 +421,7 @@ def test_a_stop_asked_for_ends_the_pass(small_systems):
 def test_rows_that_do_not_exist_are_refused():
     X, y = rows(0, 10, 2)
     with pytest.raises(ValueError, match="no such row"):
-        loops.dual_pass(X, y, np.zeros(10), np.zeros(3), np.array([10]), share=0.1,
+        loops.dual_pass(X, y, Hinge(), np.zeros(10), np.zeros(3), np.array([10]), share=0.1,
                         square=np.ones(10), give=1.0)  # fmt: skip
 
 
@@ -480,3 +515,43 @@ def test_auto_takes_it_for_the_hinge_with_a_penalty():
         assert "dual" in chosen.reason
     for objective in (problem(X, y, l2=0.0), problem(X, y, "perceptron")):
         assert type(choose(objective)) is GradientDescent
+
+
+def test_auto_takes_it_for_long_sparse_rows_where_single_alphas_are_ahead():
+    from separatrix.solvers import choose
+
+    rng = np.random.default_rng(0)
+    X = sp.random_array((1600, 1600), density=0.04, rng=rng, format="csr", dtype=np.float64)
+    y = np.where(rng.random(1600) < 0.5, -1.0, 1.0)
+    square = float((X**2).sum()) / 1600
+    held = CsrRows(X.data, X.indices, X.indptr, 1600)
+
+    def chosen(loss, bend, intercept=False, rows=held):
+        l2 = get_loss(loss).max_curvature * square / (2 * 1600 * bend)
+        return type(choose(Objective(get_loss(loss), L2(l2), source(rows), intercept)))
+
+    def source(rows):
+        return ArraySource(rows, y, np.arange(2))
+
+    for loss in ("logistic", "squared_hinge"):
+        assert chosen(loss, 1.0) is DualAscent
+        assert chosen(loss, 0.01) is chosen(loss, 10.0) is LBFGS
+        assert chosen(loss, 1.0, intercept=True) is chosen(loss, 1.0, rows=dense(held)) is LBFGS
+    wide = sp.random_array((1600, 6400), density=0.01, rng=rng, format="csr", dtype=np.float64)
+    wide = CsrRows(wide.data, wide.indices, wide.indptr, 6400)
+    assert chosen("logistic", 100.0, rows=wide) is chosen("logistic", 1.0, rows=wide) is DualAscent
+    assert chosen("logistic", 100.0, True, wide) is LBFGS
+    short = X[:, :300]
+    short.resize((1600, 1600))
+    few = CsrRows(short.data, short.indices, short.indptr, 1600)
+    assert chosen("logistic", 1.0, rows=few) is LBFGS
+
+
+def test_parts_of_the_rows_are_climbed_alike_on_any_threads(small_systems):
+    X, y = rows(3, 300, 8)
+    X[np.abs(X) < 0.6] = 0.0
+    for loss in LOSSES:
+        ends = [climb(problem(X, y, loss, kind="csr", n_jobs=jobs), 1e-7) for jobs in (1, 2, 3)]
+        for end in ends[1:]:
+            np.testing.assert_array_equal(end.weights, ends[0].weights)
+            assert end.bound == ends[0].bound

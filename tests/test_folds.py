@@ -26,7 +26,7 @@ from separatrix import (
     folds,
     get_loss,
 )
-from separatrix.data import RowsOf
+from separatrix.data import RowsOf, Shuffle
 from separatrix.data.intake import check_rows
 from separatrix.folds import Folds, Path, disjoint
 
@@ -277,7 +277,7 @@ def test_some_rows_are_a_source(make, weighted):
         at, expected = some.value_and_gradient(W), alone.value_and_gradient(W)
         assert at.value == pytest.approx(expected.value, rel=1e-12)
         np.testing.assert_allclose(at.gradient, expected.gradient, rtol=1e-9, atol=1e-12)
-        (block,) = some.source.blocks(np.random.default_rng(0))
+        (block,) = some.source.blocks(Shuffle(0, 1))
         assert sorted(block.order) == sorted(rows if c is None else rows[c != 0.0])
 
 

@@ -1,10 +1,14 @@
-"""Ascent of the hinge's dual one alpha at a time, for more features than a system can have.
+"""Ascent of the dual one alpha at a time, for more features than a system can have.
 
-Passes of single alphas find out which rows sit at a bound, and smooth the rest. What they leave
-crawls: so between them conjugate gradients solve for the alphas inside their bounds (the gradient
-projection and conjugate gradients of More and Toraldo, 1991, with coordinate passes for the
-former). With a free bias one alpha could not move alone: the bias is held near where it stood by
-a penalty as stiff as the weights', and moved on after every round (method of multipliers).
+A smooth loss bends the dual by itself: some passes of single alphas are enough, and two threads
+climb a part of the rows each (see cpp/dual.hpp). For the hinge, whose dual bends by the rows
+alone, parts would halve every step; there passes find out which rows sit at a bound, and smooth
+the rest. What they leave crawls: so between them conjugate gradients solve for the alphas inside
+their bounds (the gradient projection and conjugate gradients of More and Toraldo, 1991, with
+coordinate passes for the former).
+
+With a free bias one alpha could not move alone: the bias is held near where it stood by a penalty
+as stiff as the weights', and moved on after every round (method of multipliers).
 """
 
 from __future__ import annotations
@@ -16,14 +20,19 @@ from functools import partial
 import numpy as np
 
 from . import layout, loops
-from .data import ArraySource, Block
+from .data import ArraySource, Block, Shuffle
+from .data.arrays import random_order
+from .data.pool import n_threads, ordered_sum
 from .direction import in_memory
 from .objective import Objective
-from .response import Pulls, Response
+from .response import MarginResponse, Pulls
 from .typing import Array, Ints
 
-PASSES = 8  # of single alphas in a round
-CAREFUL = 4.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
+FIRST_PASSES, PASSES = 20, 8  # of single alphas in a round
+FEW_PASSES = 3  # where the loss is smooth: there is no face to be found
+PARTS = 2  # of the rows, climbed at the same time; more take more passes: 4 a third more
+MIXED = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
+CAREFUL = 3.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
 IDENTIFIED = 1.3  # rows still visited per alpha inside its bounds, below which a face is solved
 SHORTEST, LONGEST = 10, 100  # products in the solution of a face
 LITTLE = 0.002  # of the gain so far: a product that adds less is the last
@@ -35,12 +44,13 @@ class Coordinates:
     """Where an ascent stands: every row's alpha, and the weights that follow from them."""
 
     objective: Objective
-    response: Response
+    response: MarginResponse
     alpha: Array
     center: float
     """Where the bias is held."""
     seed: int
     rounds: int = 0
+    passes: int = 0
     products: int = 2 * SHORTEST
     safe: float = np.inf
     visited: Ints | None = None
@@ -57,6 +67,7 @@ class Coordinates:
         source = self.source
         self.square = np.empty(len(source.y))
         source.total(partial(_squares, out=self.square))
+        self.parts = 1 if self.response.kinked else PARTS
         self.share = 1.0 / source.weight_sum
         self.give = 0.5 / self.objective.penalty.strength
         self.bias_give = 0.0
@@ -76,24 +87,47 @@ class Coordinates:
 
     def round(self) -> None:
         """Some passes, a solution of the face they end on, and an exact measurement."""
-        rng = np.random.default_rng((self.seed, self.rounds))
         self.rounds += 1
-        source, order = self.source, self.visited
-        assert order is not None
-        w = self.W[0]
-        for _ in range(PASSES):
-            order = rng.permutation(order)
-            result = loops.dual_pass(
-                source.X, source.y, self.alpha, w, order, share=self.share, square=self.square,
-                give=self.give, bias_give=self.bias_give, weight=source.weight, safe=self.safe,
-            )  # fmt: skip
-            order = order[: result.kept]
-            self.safe = CAREFUL * result.slope / max(result.kept, 1)
-        inside = order[(self.alpha[order] > 0.0) & (self.alpha[order] < 1.0)]
-        inside.sort()
-        if len(inside) > 0 and len(order) < IDENTIFIED * len(inside) + SHORTEST:
-            self._solve_face(inside)
+        rows = self.visited
+        assert rows is not None
+        for _ in range(self._passes):
+            rows = self._pass(rows)
+        if self.response.kinked:
+            inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
+            if len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + SHORTEST:
+                self._solve_face(inside)
         self._measure()
+
+    @property
+    def _passes(self) -> int:
+        if not self.response.kinked:
+            return FEW_PASSES
+        return FIRST_PASSES if self.rounds == 1 else PASSES
+
+    def _pass(self, rows: Ints) -> Ints:
+        """One of single alphas over all rows given, in a random order; those to visit again."""
+        source = self.source
+        shuffle = Shuffle(self.seed, self.passes)
+        drawn = random_order(len(rows), shuffle, source.row_bytes, MIXED)
+        self.passes += 1
+        moved, slope, kept = ordered_sum(
+            self._climb_part, np.array_split(rows[drawn], self.parts), n_threads(source.n_jobs)
+        )
+        self.W[0] += moved / self.parts
+        if self.response.bounded:
+            self.safe = CAREFUL * slope / max(sum(map(len, kept)), 1)
+        again = np.zeros(len(source.y), dtype=bool)
+        again[np.concatenate(kept)] = True
+        return np.flatnonzero(again)
+
+    def _climb_part(self, order: Ints) -> tuple[Array, float, list[Ints]]:
+        source, w = self.source, self.W[0].copy()
+        kept, slope = loops.dual_pass(
+            source.X, source.y, self.response.loss, self.alpha, w, order, share=self.share,
+            square=self.square, give=self.give, bias_give=self.bias_give, parts=self.parts,
+            weight=source.weight, safe=self.safe,
+        )  # fmt: skip
+        return w - self.W[0], slope, [order[:kept]]
 
     def _solve_face(self, rows: Ints) -> None:
         """Conjugate gradients over the alphas inside their bounds; then back into the bounds.
@@ -166,33 +200,24 @@ class Coordinates:
         if weight is not None:
             scores[weight == 0.0] = 0.0  # as if absent, even where its score overflows
         if objective.intercept:
-            shift = best_bias(source.y, scores, weight)
+            shift = self.response.best_bias(source.y, scores, weight)
             scores += shift
             self.weights[0, -1] += shift
-        lack = 1.0 - source.y * scores
-        loss = np.maximum(lack, 0.0)
-        total = float(loss.sum() if weight is None else weight @ loss)
+        margins = source.y * scores
+        values = self.response.loss.phi(margins)
+        total = float(values.sum() if weight is None else weight @ values)
         self.objective_value = objective.mean(total, self.weights)
-        wrong = lack >= 1.0
+        wrong = margins <= 0.0
         self.mistakes = float(np.count_nonzero(wrong) if weight is None else weight @ wrong)
-        stays = ((self.alpha <= 0.0) & (lack < -self.safe)) | (
-            (self.alpha >= 1.0) & (lack > self.safe)
-        )
+        stays = (self.alpha <= 0.0) & (margins > 1.0 + self.safe)
+        if self.response.kinked:
+            stays |= (self.alpha >= 1.0) & (margins < 1.0 - self.safe)
         if weight is not None:
             stays |= weight == 0.0
         self.visited = np.flatnonzero(~stays)
         self.lowest = min(self.lowest, self.objective_value)
         self.highest = max(self.highest, self.bound)
         self.gaps = np.append(self.gaps, self.lowest - self.highest)
-
-
-def best_bias(y: Array, scores: Array, weight: Array | None) -> float:
-    """What to add to all scores for the least sum of hinges: it turns where rows reach theirs."""
-    turns = y - scores
-    order = np.argsort(turns, kind="stable")
-    c = np.ones(len(y)) if weight is None else weight
-    slope = np.cumsum(c[order]) - float(c @ (y > 0.0))
-    return float(turns[order[min(int(np.searchsorted(slope, 0.0)), len(y) - 1)]])
 
 
 def _climb(product: Callable[[Array], Array], right: Array, most: int) -> tuple[Array, float]:
@@ -241,7 +266,7 @@ def _combine(block: Block, coefficients: Array) -> tuple[Array]:
     return (out,)
 
 
-def _pulls(block: Block, response: Response, alpha: Array) -> tuple[Array, Array]:
+def _pulls(block: Block, response: MarginResponse, alpha: Array) -> tuple[Array, Array]:
     at = slice(block.start, block.start + len(block.y))
     pull, gain = response.coefficients(block.y, alpha[at, None])
     if block.weight is not None:

@@ -80,8 +80,12 @@ def products(rows: Rows) -> Array:
 def squared_norms(rows: Rows) -> Array:
     """``|x|^2`` of every row: of a block, as it takes a copy."""
     if isinstance(rows, CsrRows):
-        x = as_scipy(rows)
-        x.data = x.data**2
-        return np.asarray(x.sum(axis=1), dtype=np.float64).ravel()
+        at = slice(rows.indptr[0], rows.indptr[-1])
+        squares = rows.data[at].astype(np.float64, copy=False) ** 2
+        some = np.flatnonzero(np.diff(rows.indptr))  # reduceat knows no empty rows
+        sums = np.zeros(len(rows.indptr) - 1)
+        if len(some):
+            sums[some] = np.add.reduceat(squares, rows.indptr[some] - rows.indptr[0])
+        return sums
     out: Array = np.einsum("ij,ij->i", dense(rows), dense(rows))
     return out

@@ -67,6 +67,7 @@ compiler = _loops.compiler
 SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = 1e-9, 1e-3  # as in cpp/online.hpp
 EVERY_UPDATE = 2**62
 SPAN, UPKEEP, LEAST_ROOM = 4, 0.03, 4
+NEAR_ROOT, MOST_ROOT_STEPS = 0.05, 50  # as in cpp/dual.hpp
 
 if "SEPARATRIX_SIMD" in os.environ:
     if os.environ["SEPARATRIX_SIMD"] not in levels():
@@ -318,17 +319,16 @@ def _row(rows: Rows, i: int) -> tuple[slice | AnyArray, Array]:
 class DualResult(NamedTuple):
     """What one pass of dual coordinate ascent met, each row before its update."""
 
-    gap: float
-    """Weighted mean of ``loss - alpha * (1 - m)``."""
     kept: int
     """Rows to visit again: they are now at the front of ``order``."""
     slope: float
-    """Sum of |1 - m| over the kept rows whose alpha could follow it."""
+    """Sum of the dual's slopes, without sign, over the kept rows whose alpha could follow."""
 
 
 def dual_pass(
     rows: Rows,
     y: Array,
+    loss: MarginLoss,
     alpha: Array,
     w: Array,
     order: Ints,
@@ -337,18 +337,22 @@ def dual_pass(
     square: Array,
     give: float,
     bias_give: float = 0.0,
+    parts: int = 1,
     weight: Array | None = None,
     safe: float = np.inf,
 ) -> DualResult:
-    """Visit rows in the given order, each alpha of the hinge's dual to its best value in [0, 1].
+    """Visit rows in the given order, each alpha of the dual to its best value.
 
-    ``w`` (d + 1,) follows: by ``give`` for a pull of 1, its bias by ``bias_give``; ``square`` has
-    |x|^2 of every row and ``share`` is 1 over the sum of the weights. Rows that sit at a bound
-    with a margin beyond 1 by more than ``safe`` are left out of those kept.
+    For the hinge, the squared hinge and the logistic loss. ``w`` (d + 1,) follows: by ``give``
+    for a pull of 1, its bias by ``bias_give``; ``square`` has |x|^2 of every row and ``share`` is
+    1 over the sum of the weights. Rows that sit at a bound with a margin beyond 1 by more than
+    ``safe`` are left out of those kept. Where so many ``parts`` of the rows are climbed at the
+    same time, each from a w of its own, that w moves ``parts`` times as far as the alphas say.
     """
     return DualResult(
         *_loops.dual_pass(
-            rows, y, weight, share, square, give, bias_give, order, alpha, w, safe
+            rows, COMPILED[type(loss)], y, weight, share, square, give, bias_give, parts, order,
+            alpha, w, safe,
         )
     )  # fmt: skip
 
@@ -356,6 +360,7 @@ def dual_pass(
 def dual_pass_twin(
     rows: Rows,
     y: Array,
+    loss: MarginLoss,
     alpha: Array,
     w: Array,
     order: Ints,
@@ -364,32 +369,55 @@ def dual_pass_twin(
     square: Array,
     give: float,
     bias_give: float = 0.0,
+    parts: int = 1,
     weight: Array | None = None,
     safe: float = np.inf,
 ) -> DualResult:
     """``dual_pass`` in Python."""
-    gap = slope = 0.0
-    kept = []
+    slope, kept = 0.0, []
+    top = np.inf if isinstance(loss, SquaredHinge) else 1.0
     for i in order.copy():
         if stop_requested():
             raise Interrupted("the loop was asked to stop before its end")
-        p = share if weight is None else share * weight[i]
+        p = parts * (share if weight is None else share * weight[i])
         at, x = _row(rows, i)
-        lack = 1.0 - y[i] * (w[:-1][at] @ x + w[-1])
-        gap += p * (max(lack, 0.0) - alpha[i] * lack)
-        if (alpha[i] <= 0.0 and lack < -safe) or (alpha[i] >= 1.0 and lack > safe):
-            continue
-        kept.append(i)
-        if (alpha[i] > 0.0 or lack > 0.0) and (alpha[i] < 1.0 or lack < 0.0):
-            slope += abs(lack)
+        m = y[i] * (w[:-1][at] @ x + w[-1])
         bend = p * (square[i] * give + bias_give)
-        best = np.clip(alpha[i] + lack / bend, 0.0, 1.0) if bend else float(lack > 0.0)
+        if isinstance(loss, Logistic):
+            best = _logistic_alpha(loss, alpha[i], m, bend)
+        else:
+            if (alpha[i] <= 0.0 and m > 1.0 + safe) or (alpha[i] >= top and m < 1.0 - safe):
+                continue
+            own = 0.0 if top == 1.0 else 0.5  # what the conjugate itself bends by
+            lack = 1.0 - m - own * alpha[i]
+            if (alpha[i] > 0.0 or lack > 0.0) and (alpha[i] < top or lack < 0.0):
+                slope += abs(lack)
+            bend += own
+            best = np.clip(alpha[i] + lack / bend, 0.0, top) if bend else float(lack > 0.0)
+        kept.append(i)
         pull = p * (best - alpha[i]) * y[i]
         w[:-1][at] += pull * give * x
         w[-1] += pull * bias_give
         alpha[i] = best
     order[: len(kept)] = kept
-    return DualResult(float(gap), len(kept), float(slope))
+    return DualResult(len(kept), float(slope))
+
+
+def _logistic_alpha(loss: MarginLoss, alpha: float, m: float, bend: float) -> float:
+    """Newton's steps, kept inside a bracket, to the margin m + t at which alpha is its slope."""
+    if not bend > 0.0:
+        return -float(loss.slope(np.asarray(m)))
+    low, high, t = -2.0 * bend, 2.0 * bend, 0.0
+    for _ in range(MOST_ROOT_STEPS):
+        at = np.asarray(m + t)
+        over = t + bend * (float(loss.slope(at)) + alpha)
+        low, high = (low, t) if over > 0.0 else (t, high)
+        step = -over / (1.0 + bend * float(loss.curvature(at)))
+        inside = low < t + step < high
+        t = t + step if inside else 0.5 * (low + high)
+        if inside and abs(step) < NEAR_ROOT:
+            break
+    return min(max(alpha + t / bend, 0.0), 1.0)
 
 
 # ---- batch -------------------------------------------------------------------------------

@@ -24,6 +24,8 @@ import numpy as np
 from .losses import CrammerSinger, Hinge, Logistic, Loss, MarginLoss, SquaredHinge
 from .typing import AnyArray, Array
 
+MOST_BIAS_STEPS = 50
+
 
 class Pulls(NamedTuple):
     """Weighted sums over rows from which the bound follows."""
@@ -113,6 +115,11 @@ class MarginResponse(Response):
         """For the hinge."""
         return not self.loss.smooth
 
+    @property
+    def bounded(self) -> bool:
+        """Whether alphas come to rest at a bound: not where slopes only tend to theirs."""
+        return not isinstance(self.loss, Logistic)
+
     def alpha(self, y: AnyArray, scores: Array, anchor: Array, sharpness: float) -> Array:
         """``clip(anchor + sharpness * (1 - m), 0, 1)`` for the hinge, else minus the slope."""
         m = y[:, None] * scores
@@ -165,6 +172,24 @@ class MarginResponse(Response):
         distance: Array = np.abs(1.0 - y * scores[:, 0])
         return distance
 
+    def best_bias(self, y: Array, scores: Array, weight: Array | None) -> float:
+        """What to add to all scores for the least sum of losses."""
+        c = np.ones(len(y)) if weight is None else weight
+        if self.kinked:
+            return _best_turn(y, scores, c)
+        low, high, shift = -np.inf, np.inf, 0.0
+        for _ in range(MOST_BIAS_STEPS):
+            m = y * (scores + shift)
+            slope = float((c * y) @ self.loss.slope(m))
+            low, high = (low, shift) if slope > 0.0 else (shift, high)
+            step = -slope / max(float(c @ self.loss.curvature(m)), 1e-300)
+            if not low < shift + step < high:
+                step = 0.5 * (low + high) - shift
+            if not np.isfinite(step) or abs(step) <= 1e-12 * (1.0 + abs(shift)):
+                break
+            shift += step
+        return shift
+
     def bound(self, pulls: Pulls, l2: float, intercept: bool) -> float:
         """With a free bias the class that pulls harder is shrunk until both balance.
 
@@ -178,6 +203,14 @@ class MarginResponse(Response):
             share = totals.min() / totals
         v = share[0] * pulls.sums[0, :-1] - share[1] * pulls.sums[1, :-1]
         return largest_scale(float(share @ pulls.gains), float(v @ v) / (4.0 * l2))
+
+
+def _best_turn(y: Array, scores: Array, weight: Array) -> float:
+    """For the hinge: the sum turns where rows reach their kink."""
+    turns = y - scores
+    order = np.argsort(turns, kind="stable")
+    slope = np.cumsum(weight[order]) - float(weight @ (y > 0.0))
+    return float(turns[order[min(int(np.searchsorted(slope, 0.0)), len(y) - 1)]])
 
 
 @dataclass(frozen=True)

@@ -52,17 +52,19 @@ def moments(
 ) -> None: ...
 def dual_pass(
     rows: Rows,
+    loss: int,
     y: Array,
     weight: Array | None,
     share: float,
     square: Array,
     give: float,
     bias_give: float,
+    parts: float,
     order: Ints,
     alpha: Array,
     w: Array,
     safe: float,
-) -> tuple[float, int, float]: ...
+) -> tuple[int, float]: ...
 def gaussian_rows(
     rows: Array,
     panels: Array,

@@ -16,7 +16,8 @@ from .pool import n_threads, ordered_sum
 from .source import Block, Shuffle, Source
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
-MOST_BLOCKS = 64
+MOST_BLOCKS, FEW_BLOCKS = 64, 8
+SUMS = 32  # times a sum over features, which every block has of its own, are a block's rows
 # In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
 # by class is mixed to within a few per cent in every group.
 NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
@@ -24,10 +25,10 @@ LONG_RUN = 1024  # neighbouring rows that are worth a block of their own
 KEPT = 1 / 16  # of the rows: a sample up to that is copied once, a larger one whenever it is read
 
 
-def random_order(n: int, shuffle: Shuffle, row_bytes: float = 0.0) -> Ints:
+def random_order(n: int, shuffle: Shuffle, row_bytes: float = 0.0, group: int = GROUP) -> Ints:
     """A random order of n rows; of large ones so that pages of memory are read once."""
     neighbours = max(1, int(NEIGHBOURS_BYTES / row_bytes) if row_bytes else n)
-    return loops.draw_orders(n, neighbours, GROUP, *shuffle).reshape(-1)
+    return loops.draw_orders(n, neighbours, group, *shuffle).reshape(-1)
 
 
 class ArraySource(Source):
@@ -79,12 +80,13 @@ class ArraySource(Source):
         """All rows as one block, as they stand or in a random order."""
         order = self.present
         if shuffle is not None:
-            drawn = random_order(self.n_rows, shuffle, self._row_bytes)
+            drawn = random_order(self.n_rows, shuffle, self.row_bytes)
             order = drawn if order is None else order[drawn]
         yield Block(self.X, self.y, self.weight, 0, order)
 
     @cached_property
-    def _row_bytes(self) -> float:
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average."""
         if isinstance(self.X, CsrRows):
             each = self.X.data.itemsize + self.X.indices.itemsize
             return each * len(self.X.data) / max(len(self.y), 1)
@@ -92,7 +94,9 @@ class ArraySource(Source):
 
     def stretches(self, n: int) -> list[slice]:
         """Where n rows are cut into blocks."""
-        size = max(1, int(BLOCK_BYTES / max(self._row_bytes, 1)), -(-n // MOST_BLOCKS))
+        each = max(self.row_bytes, 1)
+        apart = min(int(SUMS * 8 * self.n_features / each), -(-n // FEW_BLOCKS))
+        size = max(1, int(BLOCK_BYTES / each), -(-n // MOST_BLOCKS), apart)
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
     @cached_property
@@ -148,10 +152,11 @@ class RowsOf(Source):
         """Sum of their weights."""
         return float(len(self.rows)) if self.weight is None else float(self.weight.sum())
 
-    def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Block]:
+    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
         """All rows as one block, as they stand or in a random order."""
         order = self.rows if self.weight is None else self.rows[self.weight != 0.0]
-        order = order if rng is None else rng.permutation(order)
+        if shuffle is not None:
+            order = order[random_order(len(order), shuffle, self.source.row_bytes)]
         yield Block(self.source.X, self.source.y, self.source.weight, 0, order)
 
     @cached_property

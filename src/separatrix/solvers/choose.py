@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..layout import CsrRows
+import numpy as np
+
+from ..direction import DIRECT, in_memory
+from ..layout import CsrRows, pick, squared_norms
 from ..objective import Objective
 from .base import Solver
 from .descent import GradientDescent
@@ -13,6 +16,31 @@ from .newton import Newton
 
 FEW_WEIGHTS = 200
 SMALL = 200_000  # values in all rows: below, a second derivative costs next to nothing
+
+
+# Where single alphas are ahead of gradients, as measured (benchmarks/choices.py): rows that are
+# worth a step each, without a bias that ties them together, and a penalty in whose units a row
+# bends by so much. Below, gradients need few reads too; above, alphas crawl, unless rows have
+# features of their own.
+LONG_ROWS = 40
+BENDS = (0.1, 3.0)
+WIDE = 4  # features per row
+LOOKED_AT = 1000
+
+
+def _few_passes(objective: Objective) -> bool:
+    source, curvature = objective.source, objective.loss.max_curvature
+    if objective.intercept or curvature is None or not takes(objective):
+        return False
+    X, n, d = in_memory(objective).X, source.n_rows, source.n_features
+    if not isinstance(X, CsrRows) or min(n, d) <= DIRECT:
+        return False
+    if len(X.data) < LONG_ROWS * len(X.indptr):
+        return False
+    some = np.linspace(0, len(X.indptr) - 2, LOOKED_AT).astype(np.int64)
+    square = float(squared_norms(pick(X, some)).mean())
+    bend = curvature * square / (2.0 * objective.penalty.strength * n)
+    return bend >= BENDS[0] and (bend <= BENDS[1] or d >= WIDE * n)
 
 
 def choose(objective: Objective) -> Solver:
@@ -27,6 +55,9 @@ def choose(objective: Objective) -> Solver:
     if not loss.smooth:
         why = f"{loss.name} has a kink, at which steps over all rows stall"
         return GradientDescent(batch_size=1, reason=why)
+    if _few_passes(objective):
+        why = f"the rows are sparse and the penalty is strong enough for single rows of {loss.name}"
+        return DualAscent(reason=why)
     twice = loss.has_curvature and loss.convex
     k = objective.shape[0]
     if twice and not sparse and k * d <= FEW_WEIGHTS and n * d * k**2 <= SMALL:

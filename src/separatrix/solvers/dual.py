@@ -20,7 +20,7 @@ from .base import Solver, State, Step
 PATIENCE = 10  # rounds of single alphas in which the gap halves, or else they are left
 TOLD = ("weights", "objective", "mistakes", "bound")
 NEWTON = ("W", "anchor", "sharpness", "travel")
-COORDINATES = ("alpha", "center", "seed", "rounds", "products", "safe", "visited",
+COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "products", "safe", "visited",
                "lowest", "highest", "gaps")  # fmt: skip
 
 
@@ -35,11 +35,11 @@ class DualAscent(Solver):
 
     The steps are proximal in the alphas, and each is solved by Newton's method on the weights:
     the bias is then free as it is in J, and no scale of the features slows it down. See
-    :mod:`separatrix.ascent` on why not one alpha, or two, at a time. Where the hinge has more than
-    1500 features and rows, the systems would be too large: then passes of single alphas alternate
-    with conjugate gradients over those inside their bounds, see :mod:`separatrix.coordinates`.
-    They begin at alpha = 0, wherever W is, and are left for Newton's steps, with systems solved
-    by products, when they crawl.
+    :mod:`separatrix.ascent` on why not one alpha, or two, at a time. Where there are two classes
+    and more than 1500 features and rows, the systems would be too large: then come passes of
+    single alphas, which for the hinge alternate with conjugate gradients over those inside their
+    bounds, see :mod:`separatrix.coordinates`. They begin at alpha = 0, wherever W is, and are left
+    for Newton's steps, with systems solved by products, when they crawl.
     """
 
     def check(self, objective: Objective) -> None:
@@ -102,8 +102,8 @@ def _climb(
     """One alpha at a time where systems would be too large, else Newton's steps."""
     response = response_of(objective)
     n, d = objective.source.n_rows, objective.source.n_features
-    large = isinstance(response, MarginResponse) and response.kinked and min(n, d) > DIRECT
-    if large and (state is None or "gaps" in state):
+    large = min(n, d) > DIRECT
+    if large and isinstance(response, MarginResponse) and (state is None or "gaps" in state):
         run = _coordinates(objective, response, W, rng, state)
         while state is None or not crawls(state["gaps"]):
             at, state = next(run)
@@ -134,7 +134,7 @@ def _newton(
 
 def _coordinates(
     objective: Objective,
-    response: Response,
+    response: MarginResponse,
     W: Array,
     rng: np.random.Generator,
     state: State | None,
