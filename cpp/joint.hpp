@@ -100,8 +100,10 @@ class ManyClasses {
   double worth() const { return 0.05 + kValuesOfNote / (values() + 1); }
   void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.label + i); }
 
-  void read(const int64_t (&i)[1], const int64_t (&next)[1], double (&bound)[1]) {
-    prefetch_row<2>(rows_, next[0]);
+  void read(const int64_t (&i)[1], const int64_t (&near)[1], const int64_t (&far)[1],
+            double (&bound)[1]) {
+    prefetch_row<2>(rows_, far[0]);
+    prefetch_row<3>(rows_, near[0]);
     const int64_t stride = rows_.d + 1;
     dot_all(rows_, i[0], pass_.v, pass_.k, scores_);
     for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += pass_.v[c * stride + rows_.d];

@@ -1,8 +1,8 @@
 // One pass of the online perceptron: no penalty, an update after every mistaken row.
 //
 // It gives the bits of the loops in online.hpp and joint.hpp, sooner: only mistaken rows change
-// anything, so a row that is known to be right need not be read; and a few rows are read at the
-// same weights, those after a mistake again.
+// anything, so a row that is known to be right need not be read, nor summed more exactly than to
+// know it; and a few rows are read at the same weights, those after a mistake again.
 #pragma once
 #include "losses.hpp"
 #include "sketch.hpp"
@@ -31,9 +31,9 @@ class TwoClasses {
   double worth() const { return pass_.order ? 0.1 + kValuesOfNote / (values() + 1) : 0.6; }
   void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.y + i); }
 
-  void read(const int64_t (&i)[kFlight], const int64_t (&next)[kFlight],
-            double (&bound)[kFlight]) {
-    margins_.read(i, next, pass_.y, bound);
+  void read(const int64_t (&i)[kFlight], const int64_t (&near)[kFlight],
+            const int64_t (&far)[kFlight], double (&bound)[kFlight]) {
+    margins_.read(i, near, far, pass_.y, bound);
   }
   bool right(int b, int64_t i) { return margins_.right(b, i, pass_.y); }
 
@@ -65,7 +65,7 @@ inline void count_rows(OnlinePass& pass, int64_t stride, int64_t count) {
 // The next rows to visit, those left out that are right at the weights of now.
 struct Window {
   static constexpr int kRows = 64;
-  int64_t row[kRows], when[kRows];
+  int64_t row[kRows + kAhead], when[kRows];  // rows after the last are only fetched
   int64_t count, end;
 
   template <class At>
@@ -78,6 +78,8 @@ struct Window {
       when[count] = t;
       count += !(skipping.on() && skipping.skip(i));
     }
+    for (int64_t b = 0; b < kAhead; ++b)
+      row[count + b] = at(end + b < last ? end + b : last - 1);
   }
 };
 
@@ -91,12 +93,6 @@ inline void perceptron(const Rows& rows, OnlinePass& pass, Problem& problem) {
   int64_t watched = 0;
   int64_t& done = pass.position;
   Window window;
-  // A row to be read some time after the q-th of the window; while rows are skipped, those of
-  // the next window have been asked for.
-  auto after = [&](int64_t q) {
-    const int64_t t = window.when[q] + kAhead;
-    return skipping.on() || t >= pass.count ? window.row[q] : at(t);
-  };
   auto ask = [&](int64_t t) {  // for what is known of a row in the next window
     if (t >= pass.count) return;
     problem.prefetch_label(at(t));
@@ -115,16 +111,17 @@ inline void perceptron(const Rows& rows, OnlinePass& pass, Problem& problem) {
     bool stale = false;  // the weights moved, and rows left out may no longer be right
     while (q < window.count && !stale && pass.updates < pass.max_updates) {
       // A few rows at the same weights.
-      int64_t held[kFlight], next[kFlight];
+      int64_t held[kFlight], near[kFlight], far[kFlight];
       const int flight = window.count - q < kFlight ? int(window.count - q) : kFlight;
       for (int b = 0; b < kFlight; ++b) {
         const int64_t p = b < flight ? q + b : q;
         held[b] = window.row[p];
-        next[b] = after(p);
+        near[b] = window.row[p + kNear];
+        far[b] = window.row[p + (pass.order ? kAhead : 0)];
         if (pass.order) ask(window.when[p] + Window::kRows);
       }
       double bound[kFlight];
-      problem.read(held, next, bound);
+      problem.read(held, near, far, bound);
       for (int b = 0; b < flight; ++b, ++q) {
         const int64_t i = held[b];
         if (bound[b] > 0 || problem.right(b, i)) {

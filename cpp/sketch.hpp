@@ -114,13 +114,13 @@ template <class Value>
 }
 
 // Products x . w and squares |x|^2 of two rows, in their precision and each in two sums: as many
-// as a processor has under way. The sums have names, and the function is its own, so that they
+// as a processor has under way. The sums have names, and no place in an array, so that they
 // stay in registers. On the way lines of other rows are fetched, one for each that is used: a
 // burst of them would wait for room.
 template <class Value>
-[[gnu::noinline]] void multiply_and_square(const Value* x, const Value* z, const Value* w,
-                                           int64_t d, const Value* const (&next)[2],
-                                           Value (&product)[2], Value (&square)[2]) {
+[[gnu::always_inline]] inline void multiply_and_square(
+    const Value* x, const Value* z, const Value* w, int64_t d, const Value* const (&near)[2],
+    const Value* const (&far)[2], Value (&product)[2], Value (&square)[2]) {
   using Pack = typename PackOf<Value>::Type;
   constexpr int64_t kCount = sizeof(Pack) / sizeof(Value), kOfLine = kLine / sizeof(Value);
   Pack xw_even = {}, xw_odd = {}, xx_even = {}, xx_odd = {};
@@ -128,8 +128,10 @@ template <class Value>
   int64_t j = 0, fetched = 0;
   for (; j + 2 * kCount <= d; j += 2 * kCount) {
     if (j >= fetched) {
-      __builtin_prefetch(next[0] + j, 0, 2);
-      __builtin_prefetch(next[1] + j, 0, 2);
+      for (int r = 0; r < 2; ++r) {
+        __builtin_prefetch(near[r] + j, 0, 3);
+        __builtin_prefetch(far[r] + j, 0, 2);
+      }
       fetched += kOfLine;
     }
     const Pack even = load_pack<Pack>(w + j), odd = load_pack<Pack>(w + j + kCount);
@@ -161,9 +163,9 @@ template <class Value>
     zw += z[j] * w[j];
     zz += z[j] * z[j];
   }
-  if (d > 0) {  // a row may end in a line of its own
-    __builtin_prefetch(next[0] + d - 1, 0, 2);
-    __builtin_prefetch(next[1] + d - 1, 0, 2);
+  for (int r = 0; r < 2 && d > 0; ++r) {  // a row may end in a line of its own
+    __builtin_prefetch(near[r] + d - 1, 0, 3);
+    __builtin_prefetch(far[r] + d - 1, 0, 2);
   }
   product[0] = xw;
   product[1] = zw;
@@ -179,10 +181,11 @@ class Margins {
   Margins(const Rows& rows, const double* v) : rows_(rows), v_(v) {}
 
   // Bounds on y * (w.x + b) from below, above 0 only where the plain loop's margin is; on the
-  // way the rows `next` are fetched.
-  void read(const int64_t (&i)[1], const int64_t (&next)[1], const double* y,
-            double (&bound)[1]) {
-    prefetch_row<2>(rows_, next[0]);
+  // way the rows `near`, to be read soon, and `far` are fetched.
+  void read(const int64_t (&i)[1], const int64_t (&near)[1], const int64_t (&far)[1],
+            const double* y, double (&bound)[1]) {
+    prefetch_row<2>(rows_, far[0]);
+    prefetch_row<3>(rows_, near[0]);
     bound[0] = margin_ = y[i[0]] * (dot(rows_, i[0], v_) + v_[rows_.d]);
   }
 
@@ -209,16 +212,18 @@ class Margins<DenseRows<Value>> {
       : rows_(rows), v_(v), copy_(kCopies ? new Value[size_t(rows.d)] : nullptr) {
     if (kCopies) for (int64_t j = 0; j < rows.d; ++j) copy_[j] = Value(v[j]);
     measure();
+    allow();
   }
   ~Margins() { delete[] copy_; }
   Margins(const Margins&) = delete;
   Margins& operator=(const Margins&) = delete;
 
-  void read(const int64_t (&i)[2], const int64_t (&next)[2], const double* y,
-            double (&bound)[2]) {
+  void read(const int64_t (&i)[2], const int64_t (&near)[2], const int64_t (&far)[2],
+            const double* y, double (&bound)[2]) {
     Value product[2], square[2];
     multiply_and_square<Value>(row(rows_, i[0]), row(rows_, i[1]), weights(), rows_.d,
-                               {row(rows_, next[0]), row(rows_, next[1])}, product, square);
+                               {row(rows_, near[0]), row(rows_, near[1])},
+                               {row(rows_, far[0]), row(rows_, far[1])}, product, square);
     for (int r = 0; r < 2; ++r) {
       const double margin = y[i[r]] * (double(product[r]) + v_[rows_.d]);
       const double slack = per_square_ * double(square[r]) + at_least_;
@@ -235,9 +240,12 @@ class Margins<DenseRows<Value>> {
   double update(int b, int64_t i, const double* y, double a, double* v) {
     const double before = v[rows_.d];
     const double product = dot_then_add(row(rows_, i), a, v, copy_, rows_.d);
-    longest_ += (a < 0 ? -a : a) * (square_[b] / typical_ + typical_);  // no less than twice |x|
-    if (longest_ < 2 * measured_) allow();
-    else typical_ = __builtin_sqrt(1 + square_[b]), measure();
+    if (!(longest_ < 2 * measured_)) {
+      typical_ = __builtin_sqrt(1 + square_[b]);
+      measure();
+    }
+    longest_ += (a < 0 ? -a : a) * (square_[b] / typical_ + typical_);  // more than |(x, 1)|
+    allow();
     return y[i] * (product + before);
   }
 
@@ -251,7 +259,6 @@ class Margins<DenseRows<Value>> {
     multiply_add<1, double>(sum, {v_}, v_, rows_.d + 1);
     measured_ = longest_ = 1.001 * __builtin_sqrt(sum[0].total());
     if (!(typical_ < 1e300)) typical_ = 1;
-    allow();
   }
 
   // Both sums are wrong by no more than `error` |(w, b)| |(x, 1)|, and where numbers are too small
