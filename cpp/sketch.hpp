@@ -43,16 +43,17 @@ inline Floats narrow(Doubles low, Doubles high) {
 #endif
 }
 
-// A vector of the rows' own type.
+// A vector of the rows' own type; weights shorter than kShort may lose more than kUnit of their
+// products or squares, longer than kLongest may overflow.
 template <class Value>
 struct PackOf {
   using Type = Doubles;
-  static constexpr double kUnit = 0x1p-53, kSmallest = 0x1p-1022, kLongest = 0x1p+500;
+  static constexpr double kUnit = 0x1p-53, kShort = 0x1p-500, kLongest = 0x1p+500;
 };
 template <>
 struct PackOf<float> {
   using Type = Floats;
-  static constexpr double kUnit = 0x1p-24, kSmallest = 0x1p-126, kLongest = 0x1p+60;
+  static constexpr double kUnit = 0x1p-24, kShort = 0x1p-102, kLongest = 0x1p+60;
 };
 
 template <class Pack, class Value>
@@ -197,6 +198,7 @@ class Margins {
     add(rows_, i, a, v);
     return margin_;
   }
+
  private:
   const Rows& rows_;
   const double* v_;
@@ -267,7 +269,7 @@ class Margins<DenseRows<Value>> {
   void allow() {
     const double terms = double(rows_.d) * double(sizeof(Value)) / kBytes + 24;
     const double error = 2 * (Pack::kUnit * terms + 0x1p-53 * (double(rows_.d) + 24));
-    const double least = double(rows_.d + 1) * Pack::kSmallest / Pack::kUnit;
+    const double least = double(rows_.d + 1) * Pack::kShort;
     const double length = longest_ + least;
     per_square_ = 0.51 * error * length / typical_;
     at_least_ = 0.51 * error * length * typical_ + 1.01 * per_square_;

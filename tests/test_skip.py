@@ -206,7 +206,7 @@ def test_rows_settled_in_their_own_precision_are_right(level, dtype, d, scale):
     before = loops.level()
     loops.use_level(level)
     try:
-        for start in (0.0, 1.0, 1e10 / scale):
+        for start in (0.0, 1e-170, 1.0, 1e10 / scale):
             ends = []
             for l2 in (0.0, 1e-300):
                 weights = loops.OnlineWeights.start(start * np.append(u, 0.0)[None], None)
