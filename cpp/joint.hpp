@@ -101,17 +101,22 @@ class ManyClasses {
   double worth() const { return 0.05 + kValuesOfNote / (values() + 1); }
   void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.label + i); }
 
-  void read(const int64_t (&i)[1], int, double (&margin)[1]) {
+  void read(const int64_t (&i)[1], const int64_t (&near)[1], const int64_t (&far)[1],
+            double (&bound)[1]) {
+    prefetch_row<2>(rows_, far[0]);
+    prefetch_row<3>(rows_, near[0]);
     const int64_t stride = rows_.d + 1;
     dot_all(rows_, i[0], pass_.v, pass_.k, scores_);
     for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += pass_.v[c * stride + rows_.d];
     const int64_t label = pass_.label[i[0]];
     rival_ = best_rival(scores_, pass_.k, label);
-    margin[0] = scores_[label] - scores_[rival_];
+    bound[0] = margin_ = scores_[label] - scores_[rival_];
   }
+  bool right(int, int64_t) const { return false; }
 
-  double update(int64_t i, double step, double weight) {
+  double update(int, int64_t i, double step, double weight, double& margin) {
     const double change = -step * pass_.weight_scale * (weight * -1.0);
+    margin = margin_;
     move(i, pass_.label[i], change);
     move(i, rival_, -change);
     return change;
@@ -129,6 +134,7 @@ class ManyClasses {
   OnlinePass& pass_;
   double* scores_;
   int64_t rival_ = 0;
+  double margin_ = 0;
 };
 
 template <class Loss, class Rows>
@@ -192,7 +198,8 @@ template <class Rows>
 void online_joint_pass(const Rows& rows, OnlinePass& pass) {
   if (JointId(pass.loss) == JointId::perceptron && plain_steps(pass)) {
     double* const scores = new double[pass.k];
-    perceptron(rows, pass, ManyClasses<Rows>(rows, pass, scores));
+    ManyClasses<Rows> problem(rows, pass, scores);
+    perceptron(rows, pass, problem);
     delete[] scores;
     return;
   }

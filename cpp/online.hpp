@@ -87,8 +87,10 @@ inline void online(const Rows& rows, OnlinePass& pass) {
 
 template <class Rows>
 void online_pass(const Rows& rows, OnlinePass& pass) {
-  if (LossId(pass.loss) == LossId::perceptron && plain_steps(pass))
-    return perceptron(rows, pass, TwoClasses<Rows>(rows, pass));
+  if (LossId(pass.loss) == LossId::perceptron && plain_steps(pass)) {
+    TwoClasses<Rows> problem(rows, pass);
+    return perceptron(rows, pass, problem);
+  }
   with_loss(pass.loss, [&](auto loss) { online<decltype(loss)>(rows, pass); });
 }
 

@@ -1,10 +1,11 @@
 // One pass of the online perceptron: no penalty, an update after every mistaken row.
 //
 // It gives the bits of the loops in online.hpp and joint.hpp, sooner: only mistaken rows change
-// anything, so a row that is known to be right need not be read; and a few rows are read at the
-// same weights, those after a mistake again.
+// anything, so a row that is known to be right need not be read, nor summed more exactly than to
+// know it; and a few rows are read at the same weights, those after a mistake again.
 #pragma once
 #include "losses.hpp"
+#include "sketch.hpp"
 #include "skip.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
@@ -19,9 +20,10 @@ inline bool plain_steps(const OnlinePass& pass) {
 template <class Rows>
 class TwoClasses {
  public:
-  static constexpr int kFlight = 2;  // rows read at a time
+  static constexpr int kFlight = Margins<Rows>::kFlight;
   static constexpr double kNormFactor = 1;
-  TwoClasses(const Rows& rows, OnlinePass& pass) : rows_(rows), pass_(pass) {}
+  TwoClasses(const Rows& rows, OnlinePass& pass)
+      : rows_(rows), pass_(pass), margins_(rows, pass.v) {}
 
   double values() const { return row_values(rows_); }
   // Rows in order stream in so fast that to pick a few of them takes as long, unless most are
@@ -29,16 +31,16 @@ class TwoClasses {
   double worth() const { return pass_.order ? 0.1 + kValuesOfNote / (values() + 1) : 0.6; }
   void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.y + i); }
 
-  void read(const int64_t (&i)[kFlight], int held, double (&margin)[kFlight]) {
-    if (held == 2) dot_pair(rows_, i, pass_.v, margin);
-    else margin[0] = dot(rows_, i[0], pass_.v);
-    for (int b = 0; b < held; ++b) margin[b] = pass_.y[i[b]] * (margin[b] + pass_.v[rows_.d]);
+  void read(const int64_t (&i)[kFlight], const int64_t (&near)[kFlight],
+            const int64_t (&far)[kFlight], double (&bound)[kFlight]) {
+    margins_.read(i, near, far, pass_.y, bound);
   }
+  bool right(int b, int64_t i) { return margins_.right(b, i, pass_.y); }
 
   // Returns how many times the row was added.
-  double update(int64_t i, double step, double weight) {
+  double update(int b, int64_t i, double step, double weight, double& margin) {
     const double change = -step * pass_.weight_scale * (weight * -1.0 * pass_.y[i]);
-    add(rows_, i, change, pass_.v);
+    margin = margins_.update(b, i, pass_.y, change, pass_.v);
     if (pass_.sum) add(rows_, i, *pass_.area * change, pass_.lag);
     if (pass_.intercept) pass_.v[rows_.d] += change;
     return change;
@@ -47,6 +49,7 @@ class TwoClasses {
  private:
   const Rows& rows_;
   OnlinePass& pass_;
+  Margins<Rows> margins_;
 };
 
 // The running sum takes in the weights after so many rows.
@@ -62,7 +65,7 @@ inline void count_rows(OnlinePass& pass, int64_t stride, int64_t count) {
 // The next rows to visit, those left out that are right at the weights of now.
 struct Window {
   static constexpr int kRows = 64;
-  int64_t row[kRows], when[kRows];
+  int64_t row[kRows + kAhead], when[kRows];  // rows after the last are only fetched
   int64_t count, end;
 
   template <class At>
@@ -75,11 +78,13 @@ struct Window {
       when[count] = t;
       count += !(skipping.on() && skipping.skip(i));
     }
+    for (int64_t b = 0; b < kAhead; ++b)
+      row[count + b] = at(end + b < last ? end + b : last - 1);
   }
 };
 
 template <class Rows, class Problem>
-inline void perceptron(const Rows& rows, OnlinePass& pass, Problem problem) {
+inline void perceptron(const Rows& rows, OnlinePass& pass, Problem& problem) {
   constexpr int kFlight = Problem::kFlight;
   const int64_t stride = rows.d + 1;
   Skipping skipping(pass.memory, pass.v, problem.values(), Problem::kNormFactor,
@@ -88,18 +93,15 @@ inline void perceptron(const Rows& rows, OnlinePass& pass, Problem problem) {
   int64_t watched = 0;
   int64_t& done = pass.position;
   Window window;
-  auto ahead = [&](int64_t q) {
-    const int64_t t = window.when[q];
-    if (!pass.order) return;  // the hardware sees what comes
-    if (!skipping.on()) prefetch_ahead(rows, t, pass.count, at);
-    if (t + Window::kRows >= pass.count) return;
-    problem.prefetch_label(at(t + Window::kRows));
-    if (skipping.on()) skipping.prefetch_note(at(t + Window::kRows));
+  auto ask = [&](int64_t t) {  // for what is known of a row in the next window
+    if (t >= pass.count) return;
+    problem.prefetch_label(at(t));
+    if (skipping.on()) skipping.prefetch_note(at(t));
   };
   while (done < pass.count && pass.updates < pass.max_updates && !pass.stopped) {
     window.fill(done, pass.count, skipping, at);
     const int64_t begin = done;
-    int64_t q = 0, asked = 0;
+    int64_t q = 0;
     if (skipping.on()) {  // ask for what will be read in the window after this one
       const int64_t left = pass.count - window.end;
       const int64_t far = left < Window::kRows ? left : Window::kRows;
@@ -109,18 +111,21 @@ inline void perceptron(const Rows& rows, OnlinePass& pass, Problem problem) {
     bool stale = false;  // the weights moved, and rows left out may no longer be right
     while (q < window.count && !stale && pass.updates < pass.max_updates) {
       // A few rows at the same weights.
-      int64_t held[kFlight];
-      int flight = 0;
-      for (; q + flight < window.count && flight < kFlight; ++flight) {
-        if (q + flight == asked) ahead(asked++);
-        held[flight] = window.row[q + flight];
+      int64_t held[kFlight], near[kFlight], far[kFlight];
+      const int flight = window.count - q < kFlight ? int(window.count - q) : kFlight;
+      for (int b = 0; b < kFlight; ++b) {
+        const int64_t p = b < flight ? q + b : q;
+        held[b] = window.row[p];
+        near[b] = window.row[p + kNear];
+        far[b] = window.row[p + (pass.order ? kAhead : 0)];
+        if (pass.order) ask(window.when[p] + Window::kRows);
       }
-      double margin[kFlight];
-      problem.read(held, flight, margin);
+      double bound[kFlight];
+      problem.read(held, near, far, bound);
       for (int b = 0; b < flight; ++b, ++q) {
         const int64_t i = held[b];
-        if (margin[b] > 0) {
-          if (pass.memory) skipping.passed(rows, i, margin[b]);
+        if (bound[b] > 0 || problem.right(b, i)) {
+          if (pass.memory) skipping.passed(rows, i, bound[b]);
           continue;
         }
         const double weight = pass.weight ? pass.weight[i] : 1.0;
@@ -128,8 +133,10 @@ inline void perceptron(const Rows& rows, OnlinePass& pass, Problem problem) {
         if (weight == 0) continue;
         count_rows(pass, stride, window.when[q] - done);
         done = window.when[q];
-        pass.loss_sum += weight * -margin[b];
-        const double times = problem.update(i, pass.steps[pass.constant_step ? 0 : done], weight);
+        double margin;
+        const double times =
+            problem.update(b, i, pass.steps[pass.constant_step ? 0 : done], weight, margin);
+        pass.loss_sum += weight * -margin;
         skipping.moved(rows, i, times);
         if (pass.log) pass.log[pass.updates] = i;
         ++pass.updates;

@@ -36,14 +36,6 @@ inline void add(const DenseRows<Value>& rows, int64_t i, double a, double* w) {
   add_scaled(a, row(rows, i), w, rows.d);
 }
 
-// Of two rows at once: each piece of w is loaded once for both.
-template <class Value>
-inline void dot_pair(const DenseRows<Value>& rows, const int64_t (&i)[2], const double* w,
-                     double (&out)[2]) {
-  NothingAhead nothing;
-  products<2, Value, double>(out, {row(rows, i[0]), row(rows, i[1])}, w, rows.d, nothing);
-}
-
 // Of one row with all k weight vectors: each piece of the row is loaded once for two of them.
 template <class Value>
 inline void dot_all(const DenseRows<Value>& rows, int64_t i, const double* w, int64_t k,
@@ -86,12 +78,6 @@ inline void add(const CsrRows<Value, Index>& rows, int64_t i, double a, double* 
     double& at = w[rows.indices[j]];
     at = fma(a, double(rows.data[j]), at);
   }
-}
-
-template <class Value, class Index>
-inline void dot_pair(const CsrRows<Value, Index>& rows, const int64_t (&i)[2], const double* w,
-                     double (&out)[2]) {
-  for (int r = 0; r < 2; ++r) out[r] = dot(rows, i[r], w);
 }
 
 template <class Value, class Index>

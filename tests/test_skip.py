@@ -172,9 +172,52 @@ def test_classes_found_by_counting_are_those_found_by_sorting():
     for y in (
         rng.integers(0, 5, 90), rng.integers(0, 2, 50).astype(bool),
         rng.integers(3, 9, 80).astype(np.uint8), rng.integers(0, 3, 70).astype(np.int32),
+        rng.integers(-3, 3, 90), np.where(rng.random(20) < 0.5, -1, 1), 2**40 + np.arange(9) % 2,
     ):  # fmt: skip
         found = intake.small_whole_numbers(y)
         np.testing.assert_array_equal(found, np.unique(y))
         assert found.dtype == y.dtype
-    for y in (rng.integers(-3, 3, 90), np.arange(8), np.array([0.0, 1.0]), np.array(["a", "b"])):
+    for y in (
+        np.arange(8),
+        np.array([-(2**62), 2**62] * 9),
+        np.array([0.0, 1.0]),
+        np.array(["a", "b"]),
+    ):
         assert intake.small_whole_numbers(y) is None
+
+
+def near_the_plane(rng, n, d, dtype):
+    """Rows of which many lie so close to a plane that float32 cannot tell on which side."""
+    X = rng.standard_normal((n, d))
+    u = rng.standard_normal(d)
+    X -= np.outer(X @ u, u) / (u @ u) * (rng.random(n) < 0.5)[:, None]
+    X[::7] = np.round(X[::7])
+    X[1::7] = X[2::7][: len(X[1::7])]
+    return np.ascontiguousarray(X.astype(dtype)), np.where(X @ u >= 0.0, 1.0, -1.0), u
+
+
+@pytest.mark.parametrize("level", loops.levels())
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 3, 8, 16, 23, 100])
+@pytest.mark.parametrize("scale", [1e-42, 1e-20, 1.0, 1e15, 1e30])
+def test_rows_settled_in_their_own_precision_are_right(level, dtype, d, scale):
+    """The general loop, which a penalty too small to count leads to, reads every row exactly."""
+    rng = np.random.default_rng(d)
+    X, y, u = near_the_plane(rng, 301, d, dtype)
+    X *= dtype(scale) * 10.0 ** rng.integers(-2, 3, (301, 1)).astype(dtype)
+    before = loops.level()
+    loops.use_level(level)
+    try:
+        for start in (0.0, 1e-170, 1.0, 1e10 / scale):
+            ends = []
+            for l2 in (0.0, 1e-300):
+                weights = loops.OnlineWeights.start(start * np.append(u, 0.0)[None], None)
+                log = np.zeros(2 * len(X), dtype=np.int64)
+                order = np.tile(np.arange(len(X)), 2)
+                made = loops.online_pass(
+                    X, y, PerceptronLoss(), weights, steps=np.ones(1), order=order, l2=l2, log=log
+                )
+                ends.append((made, weights.v.tobytes(), log.tolist()))
+            assert repr(ends[0]) == repr(ends[1])
+    finally:
+        loops.use_level(before)

@@ -74,9 +74,10 @@ def small_whole_numbers(y: AnyArray) -> AnyArray | None:
     if y.dtype.kind not in "biu" or not y.size:
         return None
     least, most = int(y.min()), int(y.max())
-    if least < 0 or most > min(MOST_COUNTED, len(y) // 2 - 1):
+    if most - least > min(MOST_COUNTED, len(y) // 2 - 1):
         return None
-    found: AnyArray = np.flatnonzero(np.bincount(y.astype(np.intp, copy=False))).astype(y.dtype)
+    counts = np.bincount(y.astype(np.intp, copy=False) - least)
+    found: AnyArray = (np.flatnonzero(counts) + least).astype(y.dtype)
     return found
 
 
