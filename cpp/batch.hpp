@@ -49,16 +49,17 @@ inline void batch(const Rows& rows, BatchPass& pass) {
     for (int64_t i = 0; i < count; ++i) tile.margin[i] = y[i] * (tile.margin[i] + pass.w[d]);
     evaluate<Loss>(tile, count);
     double loss_sum = 0, mistakes = 0, slope_sum = 0;
+    // Choices between values that are there already, for a branch on a random sign is often taken
+    // wrongly. A row of weight 0 is as if absent, even where its value overflows.
     for (int64_t i = 0; i < count; ++i) {
       const double weight = pass.weight ? pass.weight[first + i] : 1.0;
-      if (weight == 0) {  // as if absent, even where its value overflows
-        tile.slope[i] = tile.curvature[i] = 0;
-        continue;
-      }
-      loss_sum += weight * tile.value[i];
-      if (!(tile.margin[i] > 0)) mistakes += weight;
-      tile.slope[i] *= weight * y[i];
-      tile.curvature[i] *= weight;
+      const double value = weight * tile.value[i], bend = weight * tile.curvature[i];
+      const double slope = tile.slope[i] * (weight * y[i]);
+      const bool present = weight != 0;
+      loss_sum += present ? value : 0.0;
+      mistakes += tile.margin[i] > 0 ? 0.0 : weight;
+      tile.slope[i] = present ? slope : 0.0;
+      tile.curvature[i] = present ? bend : 0.0;
       slope_sum += tile.slope[i];
     }
     pass.loss_sum += loss_sum;
@@ -85,8 +86,9 @@ bool scores(const Rows& rows, const double* weights, int64_t k, double* out, Sho
       for (int64_t i = 0; i < count; ++i) out[first + i] += weights[d];
     });
   Sum* const sums = new Sum[size_t(k * kFew)];
+  Wide<Rows> wide(rows);
   const bool done = each_tile(rows, kFew, stop, [&](int64_t first, int64_t count) {
-    dot_tile_all(rows, first, count, weights, k, sums);
+    dot_tile_all(wide.tile(first, count), count, weights, k, sums, after(rows, first + count));
     for (int64_t i = 0; i < count; ++i)
       for (int64_t c = 0; c < k; ++c)
         out[(first + i) * k + c] = sums[c * kFew + i].total() + weights[c * (d + 1) + d];
@@ -130,20 +132,78 @@ bool hessian_product(const Rows& rows, const double* curvature, const double* v,
   });
 }
 
+// sum += c * (x - shift) and squares += c * (x - shift)^2 for kRows rows at once, in their order:
+// what has been summed is loaded and stored once for all.
+template <int kRows, class Value, class Next>
+__attribute__((noinline)) void add_moments(const double (&c)[kRows],
+                                           const Value* const (&x)[kRows], const double* shift,
+                                           double* sum, double* squares, int64_t d, Next& next) {
+  Doubles weight[kRows];
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE { weight[r] = splat<Doubles>(c[r]); });
+  next.used(kRows * d * int64_t(sizeof(Value)));
+  int64_t j = 0;
+  for (; j + kWidth <= d; j += kWidth) {
+    Doubles total = load(sum + j), square = load(squares + j);
+    const Doubles from = load(shift + j);
+    unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+      const Doubles away = load(x[r] + j) - from, part = weight[r] * away;
+      total += part;
+      square = fma(part, away, square);
+    });
+    store(sum + j, total);
+    store(squares + j, square);
+  }
+  for (; j < d; ++j)
+    for (int r = 0; r < kRows; ++r) {
+      const double away = double(x[r][j]) - shift[j], part = c[r] * away;
+      sum[j] += part;
+      squares[j] = fma(part, away, squares[j]);
+    }
+}
+
+template <class Value>
+inline void add_moments(const DenseRows<Value>& rows, int64_t first, int64_t count,
+                        const double* weight, const double* shift, double* sum, double* squares) {
+  Ahead<1> next{reinterpret_cast<const char*>(row(rows, first + count))};
+  double c[4];
+  const Value* x[4];
+  int waiting = 0;
+  for (int64_t i = first; i < first + count; ++i) {
+    c[waiting] = weight ? weight[i] : 1.0;
+    x[waiting] = row(rows, i);
+    waiting += c[waiting] != 0;  // a row of weight 0 is as if absent
+    if (waiting == 4) {
+      add_moments<4, Value>(c, x, shift, sum, squares, rows.d, next);
+      waiting = 0;
+    }
+  }
+  for (int r = 0; r < waiting; ++r)
+    add_moments<1, Value>({c[r]}, {x[r]}, shift, sum, squares, rows.d, next);
+}
+
+template <class Value, class Index>
+inline void add_moments(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
+                        const double* weight, const double*, double* sum, double* squares) {
+  for (int64_t i = first; i < first + count; ++i) {
+    const double c = weight ? weight[i] : 1.0;
+    if (c == 0) continue;
+    each_value(rows, i, [&](int64_t j, double x) {
+      sum[j] += c * x;
+      squares[j] = fma(c * x, x, squares[j]);
+    });
+  }
+}
+
 template <class Rows>
 bool moments(const Rows& rows, const double* weight, const double* shift, double* sum,
              double* squares, ShouldStop stop) {
-  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
-    for (int64_t i = first; i < first + count; ++i) {
-      const double c = weight ? weight[i] : 1.0;
-      if (c == 0) continue;
-      each_value(rows, i, [&](int64_t j, double x) {
-        if (shift) x -= shift[j];
-        sum[j] += c * x;
-        squares[j] += c * x * x;
+  double* const zeros = shift ? nullptr : new double[size_t(rows.d)]();
+  const bool done =
+      each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
+        add_moments(rows, first, count, weight, shift ? shift : zeros, sum, squares);
       });
-    }
-  });
+  delete[] zeros;
+  return done;
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

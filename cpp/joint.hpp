@@ -26,8 +26,12 @@ struct Softmax {
   static double at(const double* s, int64_t k, int64_t d, double* slope) {
     const int64_t rival = best_rival(s, k, d);
     const double top = s[d] > s[rival] ? s[d] : s[rival];
+    int64_t done = 0;
+    for (; done + kWidth <= k; done += kWidth)
+      store(slope + done, exp_negative(load(s + done) - top));
+    for (; done < k; ++done) slope[done] = exp_negative(s[done] - top);
     double sum = 0;
-    for (int64_t c = 0; c < k; ++c) sum += slope[c] = exp_negative(s[c] - top);
+    for (int64_t c = 0; c < k; ++c) sum += slope[c];
     double rest = 0;  // the sum without its largest term, which is exactly 1
     const int64_t largest = s[d] > s[rival] ? d : rival;
     for (int64_t c = 0; c < k; ++c) rest += c == largest ? 0.0 : slope[c];
@@ -213,8 +217,10 @@ inline void batch_joint(const Rows& rows, BatchPass& pass) {
   double* const slopes = new double[size_t(k * kFew)];  // a class's slopes together
   double* const score = new double[size_t(2 * k)];
   double* const slope = score + k;
+  Wide<Rows> wide(rows);
   pass.stopped = !each_tile(rows, kFew, pass.should_stop, [&](int64_t first, int64_t count) {
-    dot_tile_all(rows, first, count, pass.w, k, sums);
+    const auto tile = wide.tile(first, count);
+    dot_tile_all(tile, count, pass.w, k, sums, after(rows, first + count));
     double loss_sum = 0, mistakes = 0;
     for (int64_t i = 0; i < count; ++i) {
       const double weight = pass.weight ? pass.weight[first + i] : 1.0;
@@ -231,7 +237,7 @@ inline void batch_joint(const Rows& rows, BatchPass& pass) {
     pass.loss_sum += loss_sum;
     pass.mistakes += mistakes;
     if (!pass.gradient) return;
-    add_tile_all(rows, first, count, slopes, k, pass.gradient);
+    add_tile_all(tile, count, slopes, k, pass.gradient);
     for (int64_t c = 0; c < k; ++c) {
       double sum = 0;
       for (int64_t i = 0; i < count; ++i) sum += slopes[c * kFew + i];

@@ -27,6 +27,17 @@ inline const Value* row(const DenseRows<Value>& rows, int64_t i) {
 }
 
 template <class Value>
+inline DenseRows<Value> part(const DenseRows<Value>& rows, int64_t first, int64_t count) {
+  return {row(rows, first), count, rows.d};
+}
+
+template <class Value, class Index>
+inline CsrRows<Value, Index> part(const CsrRows<Value, Index>& rows, int64_t first,
+                                  int64_t count) {
+  return {rows.data, rows.indices, rows.indptr + first, count, rows.d};
+}
+
+template <class Value>
 inline double dot(const DenseRows<Value>& rows, int64_t i, const double* w) {
   return dot(row(rows, i), w, rows.d);
 }
@@ -36,18 +47,20 @@ inline void add(const DenseRows<Value>& rows, int64_t i, double a, double* w) {
   add_scaled(a, row(rows, i), w, rows.d);
 }
 
-// Of one row with all k weight vectors: each piece of the row is loaded once for two of them.
+// Of one row with all k weight vectors: each piece of the row is loaded once for some of them.
 template <class Value>
 inline void dot_all(const DenseRows<Value>& rows, int64_t i, const double* w, int64_t k,
                     double* out) {
   const int64_t stride = rows.d + 1;
+  const Value* const x = row(rows, i);
   NothingAhead nothing;
   int64_t c = 0;
-  for (; c + 2 <= k; c += 2) {
-    products<2, double, Value>(out + c, {w + c * stride, w + (c + 1) * stride}, row(rows, i),
-                               rows.d, nothing);
-  }
-  if (c < k) out[c] = dot(rows, i, w + c * stride);
+  for (; c + 4 <= k; c += 4, w += 4 * stride)
+    products<4, double, Value>(out + c, {w, w + stride, w + 2 * stride, w + 3 * stride}, x, rows.d,
+                               nothing);
+  for (; c + 2 <= k; c += 2, w += 2 * stride)
+    products<2, double, Value>(out + c, {w, w + stride}, x, rows.d, nothing);
+  if (c < k) out[c] = dot(x, w, rows.d);
 }
 
 template <class Value>
@@ -191,17 +204,55 @@ inline void add_tile(const CsrRows<Value, Index>& rows, int64_t first, int64_t c
 constexpr int64_t kFew = 16;             // rows in such a tile, at most
 constexpr int64_t kColumns = 256;
 
-// sums[c * kFew + i] = w_c . x for the rows first, first + 1, ...
+// Such a tile as rows of its own. Floats are made doubles once, and not for every weight vector.
+template <class Rows>
+struct Wide {
+  const Rows& rows;
+  explicit Wide(const Rows& all) : rows(all) {}
+  Rows tile(int64_t first, int64_t count) const { return part(rows, first, count); }
+};
+
+template <>
+struct Wide<DenseRows<float>> {
+  const DenseRows<float>& rows;
+  double* const room;
+  explicit Wide(const DenseRows<float>& all)
+      : rows(all), room(new double[size_t(kFew * all.d)]) {}
+  ~Wide() { delete[] room; }
+  Wide(const Wide&) = delete;
+  Wide& operator=(const Wide&) = delete;
+
+  DenseRows<double> tile(int64_t first, int64_t count) const {
+    const float* const from = row(rows, first);
+    const int64_t size = count * rows.d;
+    int64_t j = 0;
+    for (; j + kWidth <= size; j += kWidth) store(room + j, load(from + j));
+    for (; j < size; ++j) room[j] = double(from[j]);
+    return {room, count, rows.d};
+  }
+};
+
+// Where the rows after so many lie, for those who ask for them early.
 template <class Value>
-inline void dot_tile_all(const DenseRows<Value>& rows, int64_t first, int64_t count,
-                         const double* w, int64_t k, Sum* sums) {
+inline const char* after(const DenseRows<Value>& rows, int64_t i) {
+  return reinterpret_cast<const char*>(row(rows, i));
+}
+template <class Value, class Index>
+inline const char* after(const CsrRows<Value, Index>&, int64_t) {
+  return nullptr;
+}
+
+// sums[c * kFew + i] = w_c . x for the rows of a tile; `after` is what will be read next.
+template <class Value>
+inline void dot_tile_all(const DenseRows<Value>& rows, int64_t count, const double* w, int64_t k,
+                         Sum* sums, const char* after) {
   constexpr int kRows = kPacks > 2 ? 2 : 4;  // what the registers hold of sums with two vectors
   const int64_t stride = rows.d + 1;
   NothingAhead nothing;
   for (int64_t c = 0; c < k; ++c)
     for (int64_t i = 0; i < count; ++i) sums[c * kFew + i] = {};
   // The next tile is asked for in equal parts, one after each block.
-  Ahead<1> next{reinterpret_cast<const char*>(row(rows, first + count))};
+  Ahead<1> next{after};
   const int64_t blocks = (k + 1) / 2 * ((count + kRows - 1) / kRows);
   const int64_t columns = rows.d < kColumns ? rows.d : kColumns;
   const int64_t bytes = count * columns * int64_t(sizeof(Value)) / blocks;
@@ -213,7 +264,7 @@ inline void dot_tile_all(const DenseRows<Value>& rows, int64_t first, int64_t co
       Sum* to[some][sides];
       for (int s = 0; s < sides; ++s) side[s] = w + (c + s) * stride + j;
       for (int r = 0; r < some; ++r) {
-        x[r] = row(rows, first + i + r) + j;
+        x[r] = row(rows, i + r) + j;
         for (int s = 0; s < sides; ++s) to[r][s] = sums + (c + s) * kFew + i + r;
       }
       multiply_add<some, sides, Value, double>(to, x, side, width, nothing);
@@ -231,19 +282,19 @@ inline void dot_tile_all(const DenseRows<Value>& rows, int64_t first, int64_t co
 }
 
 template <class Value, class Index>
-inline void dot_tile_all(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
-                         const double* w, int64_t k, Sum* sums) {
+inline void dot_tile_all(const CsrRows<Value, Index>& rows, int64_t count, const double* w,
+                         int64_t k, Sum* sums, const char*) {
   for (int64_t i = 0; i < count; ++i)
     for (int64_t c = 0; c < k; ++c) {
       sums[c * kFew + i] = {};
-      sums[c * kFew + i].part[0][0] = dot(rows, first + i, w + c * (rows.d + 1));
+      sums[c * kFew + i].part[0][0] = dot(rows, i, w + c * (rows.d + 1));
     }
 }
 
 // w_c += sum of a[c * kFew + i] * x over the rows of a tile.
 template <class Value>
-inline void add_tile_all(const DenseRows<Value>& rows, int64_t first, int64_t count,
-                         const double* a, int64_t k, double* w) {
+inline void add_tile_all(const DenseRows<Value>& rows, int64_t count, const double* a, int64_t k,
+                         double* w) {
   const int64_t stride = rows.d + 1;
   NothingAhead nothing;
   for (int64_t j = 0; j < rows.d; j += kColumns) {
@@ -254,7 +305,7 @@ inline void add_tile_all(const DenseRows<Value>& rows, int64_t first, int64_t co
       double* side[sides];
       for (int s = 0; s < sides; ++s) side[s] = w + (c + s) * stride + j;
       for (int r = 0; r < some; ++r) {
-        x[r] = row(rows, first + i + r) + j;
+        x[r] = row(rows, i + r) + j;
         for (int s = 0; s < sides; ++s) factor[r][s] = a[(c + s) * kFew + i + r];
       }
       add_scaled<some, sides, Value>(factor, x, side, width, nothing);
@@ -271,16 +322,10 @@ inline void add_tile_all(const DenseRows<Value>& rows, int64_t first, int64_t co
 }
 
 template <class Value, class Index>
-inline void add_tile_all(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
-                         const double* a, int64_t k, double* w) {
+inline void add_tile_all(const CsrRows<Value, Index>& rows, int64_t count, const double* a,
+                         int64_t k, double* w) {
   for (int64_t c = 0; c < k; ++c)
-    add_tile(rows, first, count, a + c * kFew, w + c * (rows.d + 1));
-}
-
-template <class Value, class F>
-inline void each_value(const DenseRows<Value>& rows, int64_t i, F&& f) {
-  const Value* x = row(rows, i);
-  for (int64_t j = 0; j < rows.d; ++j) f(j, double(x[j]));
+    add_tile(rows, 0, count, a + c * kFew, w + c * (rows.d + 1));
 }
 
 template <class Value, class Index, class F>

@@ -137,9 +137,13 @@ struct Sum {
   Doubles part[kPacks];
 
   double total() const {  // one half added to the other, again and again
-    double lane[kLanes];
-    for (int p = 0; p < kPacks; ++p) store(lane + p * kWidth, part[p]);
-    for (int half = kLanes / 2; half >= 1; half /= 2)
+    Doubles whole[kPacks];
+    for (int p = 0; p < kPacks; ++p) whole[p] = part[p];
+    for (int half = kPacks / 2; half >= 1; half /= 2)
+      for (int p = 0; p < half; ++p) whole[p] += whole[p + half];
+    double lane[kWidth];
+    store(lane, whole[0]);
+    for (int half = kWidth / 2; half >= 1; half /= 2)
       for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
     return lane[0];
   }
