@@ -276,7 +276,8 @@ class Path:
 
         ``left`` is what a step before left, with second derivatives of a sample. How they change
         on the way is bounded, as no third derivative is larger than the second: by e^r, if no
-        score changes by more than r.
+        score changes by more than r. As r is seen on the sample too, this is an estimate, unless
+        the sample is all rows.
         """
         changes = (self.folds.change_bound, partial(self.folds.largest_change, fold=fold))
         for change in changes:  # what costs less first
