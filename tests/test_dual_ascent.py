@@ -555,3 +555,16 @@ def test_parts_of_the_rows_are_climbed_alike_on_any_threads(small_systems):
         for end in ends[1:]:
             np.testing.assert_array_equal(end.weights, ends[0].weights)
             assert end.bound == ends[0].bound
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squared_norms_in_pieces(dtype, monkeypatch):
+    X = sp.random_array((40, 7), density=0.3, rng=np.random.default_rng(5), dtype=dtype).tocsr()
+    X = sp.vstack([sp.csr_array((3, 7), dtype=dtype), X, sp.csr_array((2, 7), dtype=dtype)]).tocsr()
+    held = CsrRows(X.data, X.indices, X.indptr[2:], X.shape[1])  # a block of a larger matrix
+    expected = (X[2:].toarray().astype(np.float64) ** 2).sum(axis=1)
+    for copied in (1, 10, 1 << 17):
+        monkeypatch.setattr("separatrix.layout.COPIED", copied)
+        np.testing.assert_allclose(squared_norms(held), expected, rtol=1e-12)
+    none = CsrRows(X.data, X.indices, X.indptr[:3], X.shape[1])
+    np.testing.assert_array_equal(squared_norms(none), np.zeros(2))

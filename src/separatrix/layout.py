@@ -9,6 +9,8 @@ from scipy.sparse import csr_array
 
 from .typing import AnyArray, Array, Ints
 
+COPIED = 1 << 17  # sparse values at a time
+
 
 class CsrRows(NamedTuple):
     """Sparse rows. ``indptr`` may be a slice of a larger matrix's, so a block is no copy."""
@@ -78,14 +80,17 @@ def products(rows: Rows) -> Array:
 
 
 def squared_norms(rows: Rows) -> Array:
-    """``|x|^2`` of every row: of a block, as it takes a copy."""
+    """``|x|^2`` of every row: of a block if they are dense, as it takes a copy."""
     if isinstance(rows, CsrRows):
-        at = slice(rows.indptr[0], rows.indptr[-1])
-        squares = rows.data[at].astype(np.float64, copy=False) ** 2
-        some = np.flatnonzero(np.diff(rows.indptr))  # reduceat knows no empty rows
-        sums = np.zeros(len(rows.indptr) - 1)
-        if len(some):
-            sums[some] = np.add.reduceat(squares, rows.indptr[some] - rows.indptr[0])
+        n = len(rows.indptr) - 1
+        sums = np.zeros(n)
+        size = max(1, COPIED * n // max(int(rows.indptr[-1] - rows.indptr[0]), 1))
+        for start in range(0, n, size):
+            begins = rows.indptr[start : start + size + 1]
+            squares = rows.data[begins[0] : begins[-1]].astype(np.float64, copy=False) ** 2
+            some = np.flatnonzero(np.diff(begins))  # reduceat knows no empty rows
+            if len(some):
+                sums[start + some] = np.add.reduceat(squares, begins[some] - begins[0])
         return sums
     out: Array = np.einsum("ij,ij->i", dense(rows), dense(rows))
     return out
