@@ -113,6 +113,18 @@ def test_what_is_called_near_is_near(tol, seed):
     assert steps
 
 
+def test_rows_longer_than_all_others_are_not_left_to_a_sample():
+    X, y = kinds(9_000, 2)
+    rows = left_out(9_000, 4)
+    assert Folds(problem(X, y), rows).cheap
+    few = slice(0, 2_000)  # all of them are in the sample
+    X[1] *= 300.0
+    assert not Folds(problem(X, y), rows).cheap
+    assert Folds(problem(X[few], y[few]), left_out(2_000, 4)).cheap
+    absent = np.where(np.arange(9_000) == 1, 0.0, 1.0)
+    assert Folds(problem(X, y, weight=absent), rows).cheap
+
+
 def test_separable_rows_and_tiny_penalties():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 4))

@@ -19,9 +19,9 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from . import layout, loops
-from .data import ArraySource, RowsOf
+from .data import ArraySource, Block, RowsOf
 from .data.pool import one_blas_thread, ordered_sum
-from .frame import Frame
+from .frame import GRAM_ROWS, Frame
 from .losses import Logistic, Loss, Softmax
 from .objective import Objective, curvature_at, in_blocks
 from .penalties import L2
@@ -36,6 +36,9 @@ MOST_OWN_READS = 3  # of the data, for a fold by itself
 DECREASE = 1e-4
 SETTLED = 0.1  # of the tolerance: when all rows have no more to gain, a fold is read for alone
 CAUTION = 2.0  # what a step leaves may be so many times as much for a fold
+# Norms of rows in the frame, squared: of normal ones the longest is 3 times the mean, and more
+# only where there are few features.
+LONG, FEW_FEATURES = 8.0, 10
 TAME = (Logistic, Softmax)  # losses whose third derivative is no larger than the second
 
 
@@ -113,12 +116,20 @@ class Folds:
 
     @property
     def cheap(self) -> bool:
-        """Whether second derivatives for all folds are cheap, and known not to change fast."""
+        """Whether second derivatives for all folds are cheap, and known not to change fast.
+
+        They come from a sample: so no row outside of it may weigh as much as many others.
+        """
         loss, (k, d) = self.objective.loss, self.objective.shape
         room = (len(self.left_out) + 1) * (k * d) ** 2
         enough = max(BLOCK_VALUES, len(self.source.y) * d // 16)
         few = k * k * d <= MOST_UNKNOWNS and room <= enough
-        return few and type(loss) in TAME
+        if not (few and type(loss) in TAME):
+            return False
+        if self._share == 1.0:
+            return True
+        mean = np.mean(np.concatenate([np.square(s.Z).sum(axis=1) for s in self._samples]))
+        return bool(self._longest**2 <= LONG * max(1.0, FEW_FEATURES / d) * mean)
 
     @cached_property
     def frame(self) -> Frame:
@@ -138,12 +149,16 @@ class Folds:
         every = (np.flatnonzero(owner == part) for part in range(len(self.left_out) + 1))
         return [replace(bare, source=RowsOf(self.source, rows)) for rows in every]
 
+    @property
+    def _share(self) -> float:
+        """Of the rows in the sample."""
+        enough = max(SAMPLE_ROWS, SAMPLE_PER_FEATURE * self.source.n_features)
+        return min(enough / self.source.n_rows, 1.0)
+
     @cached_property
     def _samples(self) -> list[Sample]:
         """Random rows of each part, which tell its second derivative."""
-        enough = max(SAMPLE_ROWS, SAMPLE_PER_FEATURE * self.source.n_features)
-        share = min(enough / self.source.n_rows, 1.0)
-        sizes = [math.ceil(share * part.source.n_rows) for part in self._parts]
+        sizes = [math.ceil(self._share * part.source.n_rows) for part in self._parts]
         return [
             Sample.of(cast(RowsOf, part.source), size, self.frame)
             for part, size in zip(self._parts, sizes, strict=True)
@@ -171,15 +186,17 @@ class Folds:
 
     @cached_property
     def _longest(self) -> float:
-        return max(float(np.linalg.norm(s.Z, axis=1).max(initial=0.0)) for s in self._samples)
+        """The norm of the longest row in the frame's variables: one read."""
+        (norms,) = self.source.total(partial(_longest, frame=self.frame))
+        return float(max(norms))
 
     def change_bound(self, step: Array) -> float:
-        """By how much a step changes the score of a row of the sample, at most."""
+        """By how much a step changes the score of any row, at most."""
         u = self.frame.variables(step)
         return self._longest * float(np.linalg.norm(u)) * (1.0 if len(u) == 1 else math.sqrt(2.0))
 
     def largest_change(self, step: Array, fold: int) -> float:
-        """The same, exactly, of the rows that a fold trains on."""
+        """The same of the rows that a fold trains on, as far as the sample shows it."""
         u = self.frame.variables(step)
         changes = [s.Z @ u.T for i, s in enumerate(self._samples) if i != fold and len(s.y)]
         if len(u) == 1:
@@ -218,6 +235,17 @@ def _piece(
         block.X, block.y, loss, W, weight=block.weight, gradient=gradient[number]
     )
     return value, gradient
+
+
+def _longest(block: Block, frame: Frame) -> tuple[list[float]]:
+    squares = [0.0]
+    for start in range(0, len(block.y), GRAM_ROWS):
+        z = frame.rows(layout.part(block.X, start, min(start + GRAM_ROWS, len(block.y))))
+        square = np.einsum("ij,ij->i", z, z)
+        if block.weight is not None:
+            square = square[block.weight[start : start + len(z)] != 0.0]
+        squares.append(float(square.max(initial=0.0)))
+    return ([math.sqrt(max(squares))],)
 
 
 def _hessian(sample: Sample, loss: Loss, U: Array) -> tuple[list[Array]]:
@@ -276,8 +304,8 @@ class Path:
 
         ``left`` is what a step before left, with second derivatives of a sample. How they change
         on the way is bounded, as no third derivative is larger than the second: by e^r, if no
-        score changes by more than r. As r is seen on the sample too, this is an estimate, unless
-        the sample is all rows.
+        score changes by more than r. Where r is seen on the sample only, this is an estimate; rows
+        much longer than others are not left to it (see ``Folds.cheap``).
         """
         changes = (self.folds.change_bound, partial(self.folds.largest_change, fold=fold))
         for change in changes:  # what costs less first
