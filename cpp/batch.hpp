@@ -43,7 +43,8 @@ template <class Loss, class Rows>
 inline void batch(const Rows& rows, BatchPass& pass) {
   Tile tile;
   const int64_t d = rows.d;
-  pass.stopped = !each_tile(rows, tile_rows(rows), pass.should_stop, [&](int64_t first, int64_t count) {
+  const int64_t size = tile_rows(rows);
+  pass.stopped = !each_tile(rows, size, pass.should_stop, [&](int64_t first, int64_t count) {
     const double* y = pass.y + first;
     dot_tile(rows, first, count, pass.w, tile.margin);
     for (int64_t i = 0; i < count; ++i) tile.margin[i] = y[i] * (tile.margin[i] + pass.w[d]);
@@ -164,7 +165,7 @@ __attribute__((noinline)) void add_moments(const double (&c)[kRows],
 template <class Value>
 inline void add_moments(const DenseRows<Value>& rows, int64_t first, int64_t count,
                         const double* weight, const double* shift, double* sum, double* squares) {
-  Ahead<1> next{reinterpret_cast<const char*>(row(rows, first + count))};
+  Ahead<1> next{after(rows, first + count)};
   double c[4];
   const Value* x[4];
   int waiting = 0;

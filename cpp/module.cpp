@@ -348,11 +348,8 @@ void draw_orders(LongOutput orders, int64_t block_rows, int64_t blocks_per_group
   std::vector<int64_t> blocks((n + block_rows - 1) / block_rows);
   nb::gil_scoped_release free;
   for (int64_t i = 0; i < count; ++i) {
-    uint64_t z = seed + (number + uint64_t(i) + 1) * 0x9e3779b97f4a7c15;  // SplitMix64
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    draw_order(n, block_rows, blocks_per_group, z ^ (z >> 31), blocks.data(),
-               orders.data() + i * n);
+    const uint64_t own = Random(seed + (number + uint64_t(i)) * Random::kStep).next();
+    draw_order(n, block_rows, blocks_per_group, own, blocks.data(), orders.data() + i * n);
   }
 }
 

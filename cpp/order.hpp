@@ -12,14 +12,16 @@ namespace separatrix {
 // SplitMix64: one state, the same numbers everywhere.
 class Random {
  public:
+  static constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
   explicit Random(uint64_t seed) : state_(seed) {}
-  // 0, ..., below - 1; below < 2^32, so that the bias is beyond notice.
-  uint64_t below(uint64_t below) {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15;
+  uint64_t next() {
+    uint64_t z = state_ += kStep;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return ((z ^ (z >> 31)) >> 32) * below >> 32;
+    return z ^ (z >> 31);
   }
+  // 0, ..., below - 1; below < 2^32, so that the bias is beyond notice.
+  uint64_t below(uint64_t below) { return (next() >> 32) * below >> 32; }
 
  private:
   uint64_t state_;

@@ -26,6 +26,16 @@ inline const Value* row(const DenseRows<Value>& rows, int64_t i) {
   return rows.data + i * rows.d;
 }
 
+// Where the rows after so many lie, for those who ask for them early.
+template <class Value>
+inline const char* after(const DenseRows<Value>& rows, int64_t i) {
+  return reinterpret_cast<const char*>(row(rows, i));
+}
+template <class Value, class Index>
+inline const char* after(const CsrRows<Value, Index>&, int64_t) {
+  return nullptr;
+}
+
 template <class Value>
 inline DenseRows<Value> part(const DenseRows<Value>& rows, int64_t first, int64_t count) {
   return {row(rows, first), count, rows.d};
@@ -155,7 +165,7 @@ inline int64_t tile_rows(const CsrRows<Value, Index>& rows) {
 template <int kParts = 2, class Value>
 inline void dot_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, const double* w,
                      double* scores) {
-  Ahead<kParts> next{reinterpret_cast<const char*>(row(rows, first + count))};
+  Ahead<kParts> next{after(rows, first + count)};
   int64_t i = 0;
   for (; i + 4 <= count; i += 4) {
     const Value* const x = row(rows, first + i);
@@ -176,8 +186,7 @@ template <int kParts = 2, class Value>
 inline void add_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, const double* a,
                      double* w) {
   const int64_t bytes = count * rows.d * int64_t(sizeof(Value));
-  Ahead<kParts> next{reinterpret_cast<const char*>(row(rows, first + count)) +
-                     bytes / kParts * (kParts - 1)};
+  Ahead<kParts> next{after(rows, first + count) + bytes / kParts * (kParts - 1)};
   int64_t picked[4], waiting = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (a[i] == 0) continue;
@@ -200,7 +209,7 @@ inline void add_tile(const CsrRows<Value, Index>& rows, int64_t first, int64_t c
 }
 
 // Tiles for k weight vectors at a time. They are taken a few columns at a time, so that the pieces
-// of all rows and of all weight vectors are in the nearest cache while each is multiplied with each.
+// of all rows and of all vectors are in the nearest cache while each is multiplied with each.
 constexpr int64_t kFew = 16;             // rows in such a tile, at most
 constexpr int64_t kColumns = 256;
 
@@ -232,14 +241,26 @@ struct Wide<DenseRows<float>> {
   }
 };
 
-// Where the rows after so many lie, for those who ask for them early.
-template <class Value>
-inline const char* after(const DenseRows<Value>& rows, int64_t i) {
-  return reinterpret_cast<const char*>(row(rows, i));
-}
-template <class Value, class Index>
-inline const char* after(const CsrRows<Value, Index>&, int64_t) {
-  return nullptr;
+// Some rows from i on, some weight vectors from c on, `width` columns from j on.
+struct Block {
+  int64_t i, c, j, width;
+};
+
+// f(number of rows, number of vectors, block) for all blocks of a tile: kRows rows and two vectors,
+// and at the ends one by one.
+template <int kRows, class F>
+inline void each_block(int64_t d, int64_t count, int64_t k, F&& f) {
+  for (int64_t j = 0; j < d; j += kColumns) {
+    const int64_t width = d - j < kColumns ? d - j : kColumns;
+    const auto all_rows = [&](auto sides, int64_t c) {
+      int64_t i = 0;
+      for (; i + kRows <= count; i += kRows) f(Number<kRows>{}, sides, Block{i, c, j, width});
+      for (; i < count; ++i) f(Number<1>{}, sides, Block{i, c, j, width});
+    };
+    int64_t c = 0;
+    for (; c + 2 <= k; c += 2) all_rows(Number<2>{}, c);
+    if (c < k) all_rows(Number<1>{}, c);
+  }
 }
 
 // sums[c * kFew + i] = w_c . x for the rows of a tile; `after` is what will be read next.
@@ -256,29 +277,18 @@ inline void dot_tile_all(const DenseRows<Value>& rows, int64_t count, const doub
   const int64_t blocks = (k + 1) / 2 * ((count + kRows - 1) / kRows);
   const int64_t columns = rows.d < kColumns ? rows.d : kColumns;
   const int64_t bytes = count * columns * int64_t(sizeof(Value)) / blocks;
-  for (int64_t j = 0; j < rows.d; j += kColumns) {
-    const int64_t width = rows.d - j < kColumns ? rows.d - j : kColumns;
-    const auto block = [&](auto some, auto sides, int64_t c, int64_t i) {
-      const Value* x[some];
-      const double* side[sides];
-      Sum* to[some][sides];
-      for (int s = 0; s < sides; ++s) side[s] = w + (c + s) * stride + j;
-      for (int r = 0; r < some; ++r) {
-        x[r] = row(rows, i + r) + j;
-        for (int s = 0; s < sides; ++s) to[r][s] = sums + (c + s) * kFew + i + r;
-      }
-      multiply_add<some, sides, Value, double>(to, x, side, width, nothing);
-      next.used(bytes);
-    };
-    const auto all_rows = [&](auto sides, int64_t c) {
-      int64_t i = 0;
-      for (; i + kRows <= count; i += kRows) block(Number<kRows>{}, sides, c, i);
-      for (; i < count; ++i) block(Number<1>{}, sides, c, i);
-    };
-    int64_t c = 0;
-    for (; c + 2 <= k; c += 2) all_rows(Number<2>{}, c);
-    if (c < k) all_rows(Number<1>{}, c);
-  }
+  each_block<kRows>(rows.d, count, k, [&](auto some, auto sides, const Block& at) {
+    const Value* x[some];
+    const double* side[sides];
+    Sum* to[some][sides];
+    for (int s = 0; s < sides; ++s) side[s] = w + (at.c + s) * stride + at.j;
+    for (int r = 0; r < some; ++r) {
+      x[r] = row(rows, at.i + r) + at.j;
+      for (int s = 0; s < sides; ++s) to[r][s] = sums + (at.c + s) * kFew + at.i + r;
+    }
+    multiply_add<some, sides, Value, double>(to, x, side, at.width, nothing);
+    next.used(bytes);
+  });
 }
 
 template <class Value, class Index>
@@ -297,28 +307,17 @@ inline void add_tile_all(const DenseRows<Value>& rows, int64_t count, const doub
                          double* w) {
   const int64_t stride = rows.d + 1;
   NothingAhead nothing;
-  for (int64_t j = 0; j < rows.d; j += kColumns) {
-    const int64_t width = rows.d - j < kColumns ? rows.d - j : kColumns;
-    const auto block = [&](auto some, auto sides, int64_t c, int64_t i) {
-      const Value* x[some];
-      double factor[some][sides];
-      double* side[sides];
-      for (int s = 0; s < sides; ++s) side[s] = w + (c + s) * stride + j;
-      for (int r = 0; r < some; ++r) {
-        x[r] = row(rows, i + r) + j;
-        for (int s = 0; s < sides; ++s) factor[r][s] = a[(c + s) * kFew + i + r];
-      }
-      add_scaled<some, sides, Value>(factor, x, side, width, nothing);
-    };
-    const auto all_rows = [&](auto sides, int64_t c) {
-      int64_t i = 0;
-      for (; i + 4 <= count; i += 4) block(Number<4>{}, sides, c, i);
-      for (; i < count; ++i) block(Number<1>{}, sides, c, i);
-    };
-    int64_t c = 0;
-    for (; c + 2 <= k; c += 2) all_rows(Number<2>{}, c);
-    if (c < k) all_rows(Number<1>{}, c);
-  }
+  each_block<4>(rows.d, count, k, [&](auto some, auto sides, const Block& at) {
+    const Value* x[some];
+    double factor[some][sides];
+    double* side[sides];
+    for (int s = 0; s < sides; ++s) side[s] = w + (at.c + s) * stride + at.j;
+    for (int r = 0; r < some; ++r) {
+      x[r] = row(rows, at.i + r) + at.j;
+      for (int s = 0; s < sides; ++s) factor[r][s] = a[(at.c + s) * kFew + at.i + r];
+    }
+    add_scaled<some, sides, Value>(factor, x, side, at.width, nothing);
+  });
 }
 
 template <class Value, class Index>

@@ -155,8 +155,10 @@ struct Sum {
 // A function of its own wherever it is called: inside of others GCC 12 writes the sums to memory
 // in every step.
 template <int kRows, int kSides, class Value, class Weight, class Next>
-__attribute__((noinline)) void multiply_add(Sum* const (&sums)[kRows][kSides], const Value* const (&x)[kRows],
-                         const Weight* const (&w)[kSides], int64_t d, Next& next) {
+__attribute__((noinline)) void multiply_add(Sum* const (&sums)[kRows][kSides],
+                                            const Value* const (&x)[kRows],
+                                            const Weight* const (&w)[kSides], int64_t d,
+                                            Next& next) {
   Doubles part[kRows * kSides * kPacks];  // of its own: what is passed in has an address
   unrolled<kRows * kSides * kPacks>([&](auto q) SEPARATRIX_INLINE {
     part[q] = sums[q / kPacks / kSides][q / kPacks % kSides]->part[q % kPacks];
