@@ -174,7 +174,7 @@ class OwnedMemory {
 
 // ---- the loops -------------------------------------------------------------------------
 
-// Scale, area and lag go into v and sum, with the bits of OnlineWeights.fold in loops.py.
+// Scale, area and lag go into v and sum, with the bits of OnlineWeights.fold in loops/online.py.
 void fold(const OnlinePass& pass, int64_t d) {
   for (int64_t c = 0; c < pass.k; ++c) {
     double* const v = pass.v + c * (d + 1);

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from separatrix import KernelPerceptron, dual, gaussian_pass, kernel_loops, kernels, loops
-from separatrix.kernel_loops import PANEL, Changes, DualPass, DualState, KeptRows, Panels
+from separatrix import KernelPerceptron, dual, gaussian_pass, kernels, loops
+from separatrix.loops import kernel as kernel_loops
+from separatrix.loops.kernel import PANEL, Changes, DualPass, DualState, KeptRows, Panels
 
 
 def random_rows(n, d, seed=0):

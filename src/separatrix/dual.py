@@ -19,9 +19,9 @@ import numpy as np
 from .data import Shuffle
 from .data.arrays import random_order
 from .gaussian_pass import GaussianPasses
-from .kernel_loops import DualPass, DualState, kernel_pass
 from .kernels import Gaussian, KernelRows
 from .loop import Geometry
+from .loops.kernel import DualPass, DualState, kernel_pass
 from .schedules import Constant, Schedule, step_sizes
 from .solvers import Step
 from .typing import AnyArray, Array, Ints

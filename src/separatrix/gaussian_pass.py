@@ -16,7 +16,8 @@ from itertools import pairwise
 import numpy as np
 
 from .data.pool import n_threads, ordered_sum
-from .kernel_loops import (
+from .kernels import WORTH_A_THREAD, KernelRows
+from .loops.kernel import (
     PANEL,
     Changes,
     DualPass,
@@ -24,7 +25,6 @@ from .kernel_loops import (
     gaussian_scan,
     gaussian_update,
 )
-from .kernels import WORTH_A_THREAD, KernelRows
 from .typing import Ints
 
 LEAST_ROWS, MOST_ROWS = 64, 256  # of a block

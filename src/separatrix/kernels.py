@@ -36,9 +36,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from . import kernel_loops
 from .data.pool import n_threads, one_blas_thread, ordered_sum
-from .kernel_loops import KeptRows, Panels
+from .loops import kernel as kernel_loops
+from .loops.kernel import KeptRows, Panels
 from .typing import Array, Ints
 
 Matrix = Any  # a float64 array, or scipy CSR: scipy carries no types

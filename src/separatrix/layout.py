@@ -94,3 +94,11 @@ def squared_norms(rows: Rows) -> Array:
         return sums
     out: Array = np.einsum("ij,ij->i", dense(rows), dense(rows))
     return out
+
+
+def row(rows: Rows, i: int) -> tuple[slice | AnyArray, Array]:
+    """Where a row's values stand, and the values."""
+    if isinstance(rows, CsrRows):
+        at = slice(rows.indptr[i], rows.indptr[i + 1])
+        return rows.indices[at], rows.data[at].astype(np.float64)
+    return slice(None), rows[i].astype(np.float64)

@@ -1,4 +1,4 @@
-"""The compiled module, in a room of its own: only ``loops.py`` may enter, and a linter checks."""
+"""The compiled module, in a room of its own: only ``loops`` may enter, and a linter checks."""
 
 from . import _loops
 

@@ -1,0 +1,128 @@
+"""Sums over all rows: values, gradients, scores, products with second derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..compiled import _loops
+from ..layout import Rows, dense, shape
+from ..losses import Loss, MarginLoss
+from ..typing import AnyArray, Array
+from .levels import compiled
+
+
+def batch_pass(
+    rows: Rows,
+    y: AnyArray,
+    loss: Loss,
+    W: Array,
+    *,
+    weight: Array | None = None,
+    gradient: Array | None = None,
+    curvature: Array | None = None,
+) -> tuple[float, float]:
+    """Weighted sum of the losses and of the mistakes, in one read of the rows.
+
+    The weighted gradient (k, d + 1) is added to ``gradient``; weight times second derivative
+    of each row is written to ``curvature`` (n,).
+    """
+    number = compiled(loss)
+    if number is not None:
+        return _loops.batch_pass(rows, number, y, weight, W, gradient, curvature)
+    return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores, combine)
+
+
+def batch_pass_twin(
+    rows: Rows,
+    y: AnyArray,
+    loss: Loss,
+    W: Array,
+    *,
+    weight: Array | None = None,
+    gradient: Array | None = None,
+    curvature: Array | None = None,
+) -> tuple[float, float]:
+    """``batch_pass`` in NumPy."""
+    return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores_twin, combine_twin)
+
+
+def _batch_in_parts(
+    rows: Rows,
+    y: AnyArray,
+    loss: Loss,
+    W: Array,
+    weight: Array | None,
+    gradient: Array | None,
+    curvature: Array | None,
+    scores: Callable[[Rows, Array], Array],
+    combine: Callable[[Rows, Array, Array], None],
+) -> tuple[float, float]:
+    s = scores(rows, W)
+    # A row of weight 0 is as if absent, even where its value overflows.
+    c = np.ones(len(s)) if weight is None else weight
+    present = c != 0.0
+    value = np.where(present, c * loss.value(y, s), 0.0)
+    if gradient is not None:
+        combine(rows, np.where(present[:, None], c[:, None] * loss.gradient(y, s), 0.0), gradient)
+    if curvature is not None:
+        if not isinstance(loss, MarginLoss):
+            raise TypeError(f"{loss!r} is not a function of the margin")
+        curvature[:] = np.where(present, c * loss.curvature(y * s[:, 0]), 0.0)
+    return float(value.sum()), float((c * loss.mistakes(y, s)).sum())
+
+
+def scores(rows: Rows, W: Array, out: Array | None = None) -> Array:
+    """Scores (n, k) of the rows for weights (k, d + 1)."""
+    out = np.empty((shape(rows)[0], len(W))) if out is None else out
+    _loops.scores(rows, W, out)
+    return out
+
+
+def scores_twin(rows: Rows, W: Array) -> Array:
+    """``scores`` in NumPy."""
+    scores: Array = dense(rows) @ W[:, :-1].T + W[:, -1]
+    return scores
+
+
+def combine(rows: Rows, coefficients: Array, out: Array) -> None:
+    """Add ``coefficients' . (rows, 1)``, for coefficients (n, k), to out (k, d + 1)."""
+    _loops.combine(rows, coefficients, out)
+
+
+def combine_twin(rows: Rows, coefficients: Array, out: Array) -> None:
+    """``combine`` in NumPy."""
+    out[:, :-1] += coefficients.T @ dense(rows)
+    out[:, -1] += coefficients.sum(axis=0)
+
+
+def hessian_product(rows: Rows, curvature: Array, v: Array, out: Array) -> None:
+    """Add ``(rows, 1)' diag(curvature) (rows, 1) v`` to out (d + 1,)."""
+    _loops.hessian_product(rows, curvature, v, out)
+
+
+def hessian_product_twin(rows: Rows, curvature: Array, v: Array, out: Array) -> None:
+    """``hessian_product`` in NumPy."""
+    scores = scores_twin(rows, v[None])
+    combine_twin(rows, curvature[:, None] * scores, out[None])
+
+
+def moments(
+    rows: Rows, weight: Array | None, shift: Array | None, sum: Array, squares: Array
+) -> None:
+    """Add the weighted column sums of rows - shift, and of their squares, to (d,) arrays.
+
+    A shift near the means keeps large means from drowning small deviations; dense rows only.
+    """
+    _loops.moments(rows, weight, shift, sum, squares)
+
+
+def moments_twin(
+    rows: Rows, weight: Array | None, shift: Array | None, sum: Array, squares: Array
+) -> None:
+    """``moments`` in NumPy."""
+    x = dense(rows) - (0.0 if shift is None else shift)
+    c = np.ones(len(x)) if weight is None else weight
+    sum += c @ x
+    squares += c @ x**2

@@ -1,0 +1,243 @@
+"""Online passes: rows one after another, an update after every batch of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled import _loops
+from ..layout import CsrRows, Rows, row, shape
+from ..losses import Loss
+from ..typing import AnyArray, Array, Ints
+from .levels import Interrupted, compiled, stop_requested
+
+SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = 1e-9, 1e-3  # as in cpp/online.hpp
+EVERY_UPDATE = 2**62
+SPAN, UPKEEP, LEAST_ROOM = 4, 0.03, 4
+
+
+@dataclass
+class OnlineWeights:
+    """Weights (k, d + 1) while rows go by: ``scale * v`` (bias apart), and their running sum.
+
+    The decay of all weights is then one multiplication. With the area A = sum of the scales,
+    the sum of the weights since the last fold is ``A * v - lag``.
+    """
+
+    v: Array
+    scalars: Array  # scale, area
+    sum: Array | None = None
+    lag: Array | None = None
+
+    @classmethod
+    def start(cls, W: Array, sum: Array | None) -> OnlineWeights:
+        """From plain weights (k, d + 1), and the sum so far if it is wanted."""
+        lag = None if sum is None else np.zeros(W.shape)
+        return cls(W.copy(), np.array([1.0, 0.0]), None if sum is None else sum.copy(), lag)
+
+    @property
+    def weights(self) -> Array:
+        """Plain weights (k, d + 1)."""
+        if self.scalars[0] == 1.0:
+            return self.v.copy()
+        W: Array = self.scalars[0] * self.v
+        W[:, -1] = self.v[:, -1]
+        return W
+
+    def fold(self) -> None:
+        """Put scale, area and lag into v and sum."""
+        if self.sum is None and self.scalars[0] == 1.0:
+            return
+        if self.sum is not None and self.lag is not None:
+            self.sum[:, :-1] += self.scalars[1] * self.v[:, :-1] - self.lag[:, :-1]
+            self.lag[:, :-1] = 0.0
+        if self.scalars[0] != 1.0:
+            self.v[:, :-1] *= self.scalars[0]
+        self.scalars[:] = 1.0, 0.0
+
+
+class PassResult(NamedTuple):
+    """What one online pass met, each row scored before its update."""
+
+    loss_sum: float
+    mistakes: float
+    updates: int
+    position: int
+
+
+def draw_orders(
+    n: int, block_rows: int, blocks_per_group: int, seed: int, number: int = 0, count: int = 1
+) -> Ints:
+    """Random orders of n rows, (count, n): those from a number on that a seed stands for.
+
+    Groups of random blocks of neighbours, each group shuffled: so the rows of a page of memory
+    are read close together in time. Rows that fit into one group get a uniform permutation.
+    """
+    orders = np.empty((count, n), dtype=np.int64)
+    _loops.draw_orders(orders, block_rows, blocks_per_group, seed, number)
+    return orders
+
+
+def draw_order_twin(
+    n: int, block_rows: int, blocks_per_group: int, seed: int, number: int = 0
+) -> Ints:
+    """One of ``draw_orders`` in Python."""
+    word, step = (1 << 64) - 1, 0x9E3779B97F4A7C15  # SplitMix64
+
+    def mixed(z: int) -> int:
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & word
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & word
+        return z ^ (z >> 31)
+
+    state = mixed((seed + (number + 1) * step) & word)
+
+    def below(most: int) -> int:
+        nonlocal state
+        state = (state + step) & word
+        return (mixed(state) >> 32) * most >> 32
+
+    def shuffle(items: list[int]) -> None:
+        for i in range(len(items) - 1, 0, -1):
+            j = below(i + 1)
+            items[i], items[j] = items[j], items[i]
+
+    blocks = list(range(-(-n // block_rows)))
+    if len(blocks) > blocks_per_group:
+        shuffle(blocks)
+    order: list[int] = []
+    for first in range(0, len(blocks), blocks_per_group):
+        starts = [block_rows * b for b in blocks[first : first + blocks_per_group]]
+        group = [i for start in starts for i in range(start, min(n, start + block_rows))]
+        shuffle(group)
+        order += group
+    return np.array(order, dtype=np.int64)
+
+
+RowMemory = _loops.RowMemory
+
+
+def row_memory(rows: Rows, k: int) -> RowMemory | None:
+    """What online passes of the perceptron may remember of these rows, for k rows of weights.
+
+    Weights are kept at the begin of epochs, enough of them for the last SPAN passes; an epoch is
+    long enough that to compare them all costs little against reading its rows. None where even
+    a few of them take too much memory.
+    """
+    n, d = shape(rows)
+    size = k * (d + 1)
+    if isinstance(rows, CsrRows):
+        values, of_rows = len(rows.data), rows.data.nbytes + rows.indices.nbytes
+    else:
+        values, of_rows = rows.size, rows.nbytes
+    shortest = math.sqrt(SPAN * n * size / (UPKEEP * (k * values / max(n, 1) + 1)))
+    epoch_rows = min(max(int(shortest), 1), max(n, 1))
+    most = (of_rows // 20 + 4 * n) // (8 * (size + 2)) - 1
+    if most < LEAST_ROOM:
+        return None
+    room = max(LEAST_ROOM, min(SPAN * n // epoch_rows, most))
+    return RowMemory(n, size, 1 << (room.bit_length() - 1), epoch_rows)
+
+
+def online_pass(
+    rows: Rows,
+    y: AnyArray,
+    loss: Loss,
+    weights: OnlineWeights,
+    *,
+    steps: Array,
+    weight: Array | None = None,
+    weight_scale: float = 1.0,
+    order: Ints | None = None,
+    l2: float = 0.0,
+    batch: int = 1,
+    intercept: bool = True,
+    max_updates: int = EVERY_UPDATE,
+    log: Ints | None = None,
+    memory: RowMemory | None = None,
+    ends: Array | None = None,
+) -> PassResult:
+    """Visit rows in the given order and update the weights after every batch of them.
+
+    ``steps`` has one step size per batch, or a single one. ``weight_scale`` is the number of
+    rows over the sum of their weights. Updated rows are written to ``log``.
+    A ``memory`` of these rows, kept from pass to pass, lets the perceptron leave rows unread; it
+    changes no bit of a result.
+
+    With ``ends`` the order is that of as many passes as it has rows, and each leaves what
+    stands at its end there: loss, mistakes, updates, the weights and, if there is one, their
+    sum. A pass without an update is the last. Only for compiled losses.
+    """
+    number = compiled(loss)
+    if number is None:
+        return online_pass_twin(
+            rows, y, loss, weights, steps=steps, weight=weight, weight_scale=weight_scale,
+            order=order, l2=l2, batch=batch, intercept=intercept, max_updates=max_updates, log=log,
+        )  # fmt: skip
+    return PassResult(
+        *_loops.online_pass(
+            rows, number, y, weight, weight_scale, order, steps, l2, batch, intercept,
+            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log, memory, ends,
+        )
+    )  # fmt: skip
+
+
+def online_pass_twin(
+    rows: Rows,
+    y: AnyArray,
+    loss: Loss,
+    weights: OnlineWeights,
+    *,
+    steps: Array,
+    weight: Array | None = None,
+    weight_scale: float = 1.0,
+    order: Ints | None = None,
+    l2: float = 0.0,
+    batch: int = 1,
+    intercept: bool = True,
+    max_updates: int = EVERY_UPDATE,
+    log: Ints | None = None,
+) -> PassResult:
+    """``online_pass`` in Python."""
+    V, scalars = weights.v, weights.scalars
+    least = SMALLEST_SCALE if weights.sum is None else SMALLEST_SCALE_OF_SUM
+    visits = np.arange(shape(rows)[0]) if order is None else order
+    loss_sum = mistakes = 0.0
+    updates = position = 0
+    while position < len(visits) and updates < max_updates:
+        if stop_requested():
+            raise Interrupted("the loop was asked to stop before its end")
+        now = visits[position : position + batch]
+        step = float(steps[0 if len(steps) == 1 else position // batch])
+        slopes = []
+        for i in now:
+            at, x = row(rows, i)
+            scores = (scalars[0] * (V[:, :-1][:, at] @ x) + V[:, -1])[None]
+            c = 1.0 if weight is None else weight[i]
+            loss_sum += c * float(loss.value(y[i : i + 1], scores)[0])
+            mistakes += c * bool(loss.mistakes(y[i : i + 1], scores)[0])
+            slopes.append(c * loss.gradient(y[i : i + 1], scores)[0])
+        if l2:
+            scalars[0] *= max(0.0, 1.0 - 2.0 * step * l2)
+            if scalars[0] < least:
+                weights.fold()
+        for i, slope in zip(now, slopes, strict=True):
+            if not slope.any():
+                continue
+            at, x = row(rows, i)
+            change = -step * weight_scale * slope / len(now)
+            V[:, :-1][:, at] += np.outer(change / scalars[0], x)
+            if weights.lag is not None:
+                weights.lag[:, :-1][:, at] += np.outer(scalars[1] * (change / scalars[0]), x)
+            if intercept:
+                V[:, -1] += change
+            if log is not None:
+                log[updates] = i
+            updates += 1
+        if weights.sum is not None:
+            scalars[1] += scalars[0]
+            weights.sum[:, -1] += V[:, -1]
+        position += len(now)
+    return PassResult(loss_sum, mistakes, updates, position)
