@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from separatrix import Perceptron, loops
+from separatrix import Perceptron, layout, loops
 from separatrix.data import intake
 from separatrix.losses import PerceptronLoss
 
@@ -24,7 +24,7 @@ def separable(n, d, seed, k=2, gap=0.05):
 
 
 def run(rows, y, k, orders, *, memory, weight=None, start=None, intercept=True, steps=None):
-    d = loops.shape(rows)[1]
+    d = layout.shape(rows)[1]
     joint = k > 2
     signs = y.astype(np.int64) if joint else np.where(y == 1, 1.0, -1.0)
     W = np.zeros((k if joint else 1, d + 1)) if start is None else start
@@ -66,7 +66,7 @@ def test_the_bits_are_those_of_the_plain_loop(k, kind, shuffled, seed):
     X, y = separable(n, d, seed, k)
     if kind == "csr":
         S = sp.csr_matrix(np.where(rng.random(X.shape) < 0.4, X, 0.0))
-        rows = loops.CsrRows(S.data, S.indices, S.indptr, d)
+        rows = layout.CsrRows(S.data, S.indices, S.indptr, d)
     else:
         rows = X.astype(kind)
     orders = [rng.permutation(n) if shuffled else None for _ in range(PASSES)]
