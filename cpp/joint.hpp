@@ -96,29 +96,35 @@ inline void with_joint_loss(int id, F&& f) {
 template <class Rows>
 class ManyClasses {
  public:
-  static constexpr int kFlight = 1;
   static constexpr double kNormFactor = 0x1.6a09e667f3bcdp0;  // sqrt(2)
   ManyClasses(const Rows& rows, OnlinePass& pass, double* scores)
       : rows_(rows), pass_(pass), scores_(scores) {}
 
   double values() const { return row_values(rows_) * double(pass_.k); }
   double worth() const { return 0.05 + kValuesOfNote / (values() + 1); }
-  void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.label + i); }
+  using Label = int64_t;
+  const Label* labels() const { return pass_.label; }
 
-  void read(const int64_t (&i)[1], const int64_t (&near)[1], const int64_t (&far)[1],
-            double (&bound)[1]) {
-    prefetch_row<2>(rows_, far[0]);
-    prefetch_row<3>(rows_, near[0]);
-    const int64_t stride = rows_.d + 1;
-    dot_all(rows_, i[0], pass_.v, pass_.k, scores_);
-    for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += pass_.v[c * stride + rows_.d];
-    const int64_t label = pass_.label[i[0]];
-    rival_ = best_rival(scores_, pass_.k, label);
-    bound[0] = margin_ = scores_[label] - scores_[rival_];
+  template <bool kFetches, class Right>
+  int64_t proven(const int64_t* row, const int64_t* labels, int64_t count, Right&& right) {
+    for (int64_t p = 0; p < count; ++p) {
+      if constexpr (kFetches) {
+        prefetch_row<2>(rows_, row[p + kAhead]);
+        prefetch_row<3>(rows_, row[p + kNear]);
+      }
+      const int64_t stride = rows_.d + 1, label = labels[p];
+      dot_all(rows_, row[p], pass_.v, pass_.k, scores_);
+      for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += pass_.v[c * stride + rows_.d];
+      rival_ = best_rival(scores_, pass_.k, label);
+      margin_ = scores_[label] - scores_[rival_];
+      if (!(margin_ > 0)) return p;
+      right(p, margin_);
+    }
+    return count;
   }
-  bool right(int, int64_t) const { return false; }
+  bool right(int64_t) const { return false; }
 
-  double update(int, int64_t i, double step, double weight, double& margin) {
+  double update(int64_t i, double step, double weight, double& margin) {
     const double change = -step * pass_.weight_scale * (weight * -1.0);
     margin = margin_;
     move(i, pass_.label[i], change);
@@ -203,7 +209,7 @@ void online_joint_pass(const Rows& rows, OnlinePass& pass) {
   if (JointId(pass.loss) == JointId::perceptron && plain_steps(pass)) {
     double* const scores = new double[pass.k];
     ManyClasses<Rows> problem(rows, pass, scores);
-    perceptron(rows, pass, problem);
+    Rosenblatt(rows, pass, problem).run();
     delete[] scores;
     return;
   }

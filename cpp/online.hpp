@@ -89,7 +89,7 @@ template <class Rows>
 void online_pass(const Rows& rows, OnlinePass& pass) {
   if (LossId(pass.loss) == LossId::perceptron && plain_steps(pass)) {
     TwoClasses<Rows> problem(rows, pass);
-    return perceptron(rows, pass, problem);
+    return Rosenblatt(rows, pass, problem).run();
   }
   with_loss(pass.loss, [&](auto loss) { online<decltype(loss)>(rows, pass); });
 }

@@ -12,6 +12,8 @@ namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr double kValuesOfNote = 12;  // what a note costs, in values read
 constexpr int64_t kPatience = 512;  // rows between two looks at should_stop
+constexpr int64_t kBetween = 64;    // visits between two entries into the books
+
 
 inline bool plain_steps(const OnlinePass& pass) {
   return pass.batch == 1 && pass.l2 == 0 && *pass.scale == 1;
@@ -20,7 +22,6 @@ inline bool plain_steps(const OnlinePass& pass) {
 template <class Rows>
 class TwoClasses {
  public:
-  static constexpr int kFlight = Margins<Rows>::kFlight;
   static constexpr double kNormFactor = 1;
   TwoClasses(const Rows& rows, OnlinePass& pass)
       : rows_(rows), pass_(pass), margins_(rows, pass.v) {}
@@ -29,18 +30,22 @@ class TwoClasses {
   // Rows in order stream in so fast that to pick a few of them takes as long, unless most are
   // left out; rows in random order cost a wait each.
   double worth() const { return pass_.order ? 0.1 + kValuesOfNote / (values() + 1) : 0.6; }
-  void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.y + i); }
+  using Label = double;
+  const Label* labels() const { return pass_.y; }
 
-  void read(const int64_t (&i)[kFlight], const int64_t (&near)[kFlight],
-            const int64_t (&far)[kFlight], double (&bound)[kFlight]) {
-    margins_.read(i, near, far, pass_.y, bound);
+  // Reads the rows of a list, two places further those to be read soon, until one is not proven
+  // to be right; returns its place. Of those before, right(place, bound on the margin) is told.
+  template <bool kFetches, class Right>
+  int64_t proven(const int64_t* row, const double* y, int64_t count, Right&& right) {
+    return margins_.template proven<kFetches>(row, y, count, right);
   }
-  bool right(int b, int64_t i) { return margins_.right(b, i, pass_.y); }
+  // Whether that row is right after all.
+  bool right(int64_t i) { return margins_.right(i, pass_.y); }
 
   // Returns how many times the row was added.
-  double update(int b, int64_t i, double step, double weight, double& margin) {
+  double update(int64_t i, double step, double weight, double& margin) {
     const double change = -step * pass_.weight_scale * (weight * -1.0 * pass_.y[i]);
-    margin = margins_.update(b, i, pass_.y, change, pass_.v);
+    margin = margins_.update(i, pass_.y, change, pass_.v);
     if (pass_.sum) add(rows_, i, *pass_.area * change, pass_.lag);
     if (pass_.intercept) pass_.v[rows_.d] += change;
     return change;
@@ -52,110 +57,188 @@ class TwoClasses {
   Margins<Rows> margins_;
 };
 
-// The running sum takes in the weights after so many rows.
-inline void count_rows(OnlinePass& pass, int64_t stride, int64_t count) {
-  if (!pass.sum) return;
-  for (int64_t r = 0; r < count; ++r) {
-    *pass.area += 1;
-    for (int64_t c = 0; c < pass.k; ++c)
-      pass.sum[(c + 1) * stride - 1] += pass.v[(c + 1) * stride - 1];
-  }
-}
+// The next visits whose rows are not known to be right at the weights of now, with their labels:
+// of many rows at a time, as each may have to be waited for.
+template <class Label>
+class Coming {
+ public:
+  Coming(const int64_t* order, const Label* labels, int64_t count)
+      : order_(order), labels_(labels), count_(count) {}
 
-// The next rows to visit, those left out that are right at the weights of now.
-struct Window {
-  static constexpr int kRows = 64;
-  int64_t row[kRows + kAhead], when[kRows];  // rows after the last are only fetched
-  int64_t count, end;
-
-  template <class At>
-  void fill(int64_t from, int64_t last, const Skipping& skipping, At&& at) {
-    end = last - from < kRows ? last : from + kRows;
-    count = 0;
-    for (int64_t t = from; t < end; ++t) {
-      const int64_t i = at(t);
-      row[count] = i;
-      when[count] = t;
-      count += !(skipping.on() && skipping.skip(i));
+  // Looks at visits until there are kAhead more than the few to be read, or none is left;
+  // known(t, i) says whether row i of visit t is left out.
+  template <class Known>
+  void extend(Known&& known) {
+    for (int64_t p = begin_; p < end_; ++p) {
+      row_[p - begin_] = row_[p];
+      visit_[p - begin_] = visit_[p];
+      label_[p - begin_] = label_[p];
     }
-    for (int64_t b = 0; b < kAhead; ++b)
-      row[count + b] = at(end + b < last ? end + b : last - 1);
+    end_ -= begin_;
+    begin_ = 0;
+    while (!enough() && scanned_ < count_) {
+      const int64_t stop = count_ - scanned_ < kChunk ? count_ : scanned_ + kChunk;
+      int64_t end = end_;
+      for (int64_t t = scanned_; t < stop; ++t) {
+        const int64_t i = at(t);
+        row_[end] = i;
+        visit_[end] = t;
+        label_[end] = labels_[i];
+        end += !known(t, i);
+      }
+      end_ = end;
+      scanned_ = stop;
+    }
+    for (int64_t p = 0; p < kAhead; ++p) row_[end_ + p] = at(count_ - 1);  // only fetched
   }
+  // There are kAhead more than one to be read, or the first was found long ago.
+  bool enough() const {
+    return end_ - begin_ > kAhead || (begin_ < end_ && scanned_ - visit_[begin_] >= kFar);
+  }
+  // How many of them may be read now: if possible so that kAhead more are known.
+  int64_t ready() const {
+    const int64_t count = end_ - begin_;
+    return count > kAhead ? count - kAhead : count;
+  }
+  const int64_t* rows() const { return row_ + begin_; }
+  const Label* labels() const { return label_ + begin_; }
+  int64_t visit(int64_t p) const { return visit_[begin_ + p]; }
+  void pop(int64_t count) { begin_ += count; }
+  // All visits before this one are behind us, or known to be right.
+  int64_t here() const { return begin_ < end_ ? visit_[begin_] : scanned_; }
+  // What was left out must be looked at again.
+  void restart(int64_t from) {
+    begin_ = end_ = 0;
+    scanned_ = from;
+  }
+
+ private:
+  static constexpr int64_t kChunk = 32, kFar = 8 * kChunk;
+  int64_t at(int64_t t) const { return order_ ? order_[t] : t; }
+  int64_t row_[2 * kAhead + kChunk], visit_[kAhead + kChunk];
+  Label label_[kAhead + kChunk];
+  int64_t begin_ = 0, end_ = 0, scanned_ = 0;
+  const int64_t* order_;
+  const Label* labels_;
+  int64_t count_;
 };
 
 template <class Rows, class Problem>
-inline void perceptron(const Rows& rows, OnlinePass& pass, Problem& problem) {
-  constexpr int kFlight = Problem::kFlight;
-  const int64_t stride = rows.d + 1;
-  Skipping skipping(pass.memory, pass.v, problem.values(), Problem::kNormFactor,
-                    problem.worth());
-  auto at = [&](int64_t t) { return pass.order ? pass.order[t] : t; };
-  int64_t watched = 0;
-  int64_t& done = pass.position;
-  Window window;
-  auto ask = [&](int64_t t) {  // for what is known of a row in the next window
-    if (t >= pass.count) return;
-    problem.prefetch_label(at(t));
-    if (skipping.on()) skipping.prefetch_note(at(t));
-  };
-  while (done < pass.count && pass.updates < pass.max_updates && !pass.stopped) {
-    window.fill(done, pass.count, skipping, at);
-    const int64_t begin = done;
-    int64_t q = 0;
-    if (skipping.on()) {  // ask for what will be read in the window after this one
-      const int64_t left = pass.count - window.end;
-      const int64_t far = left < Window::kRows ? left : Window::kRows;
-      for (int64_t t = window.end; t < window.end + far; ++t)
-        if (!skipping.skip(at(t))) prefetch_row<3>(rows, at(t));
+class Rosenblatt {
+ public:
+  Rosenblatt(const Rows& rows, OnlinePass& pass, Problem& problem)
+      : rows_(rows), pass_(pass), problem_(problem),
+        skipping_(pass.memory, pass.v, problem.values(), Problem::kNormFactor, problem.worth()),
+        coming_(pass.order, problem.labels(), pass.count) {}
+
+  void run() {
+    while (pass_.updates < pass_.max_updates && !pass_.stopped) {
+      look_ahead();
+      const int64_t count = coming_.ready();
+      if (count == 0) break;
+      const int64_t proven = read(count);
+      coming_.pop(proven);
+      read_ += proven;
+      if (proven < count) doubt();
+      const int64_t here = coming_.here();
+      if (here - told_ >= kBetween) tell(here);
     }
-    bool stale = false;  // the weights moved, and rows left out may no longer be right
-    while (q < window.count && !stale && pass.updates < pass.max_updates) {
-      // A few rows at the same weights.
-      int64_t held[kFlight], near[kFlight], far[kFlight];
-      const int flight = window.count - q < kFlight ? int(window.count - q) : kFlight;
-      for (int b = 0; b < kFlight; ++b) {
-        const int64_t p = b < flight ? q + b : q;
-        held[b] = window.row[p];
-        near[b] = window.row[p + kNear];
-        far[b] = window.row[p + (pass.order ? kAhead : 0)];
-        if (pass.order) ask(window.when[p] + Window::kRows);
-      }
-      double bound[kFlight];
-      problem.read(held, near, far, bound);
-      for (int b = 0; b < flight; ++b, ++q) {
-        const int64_t i = held[b];
-        if (bound[b] > 0 || problem.right(b, i)) {
-          if (pass.memory) skipping.passed(rows, i, bound[b]);
-          continue;
-        }
-        const double weight = pass.weight ? pass.weight[i] : 1.0;
-        pass.mistakes += weight;
-        if (weight == 0) continue;
-        count_rows(pass, stride, window.when[q] - done);
-        done = window.when[q];
-        double margin;
-        const double times =
-            problem.update(b, i, pass.steps[pass.constant_step ? 0 : done], weight, margin);
-        pass.loss_sum += weight * -margin;
-        skipping.moved(rows, i, times);
-        if (pass.log) pass.log[pass.updates] = i;
-        ++pass.updates;
-        ++q;
-        stale = skipping.on();
-        break;  // the rows after it are read again
-      }
-    }
-    const bool whole = q == window.count && !stale && pass.updates < pass.max_updates;
-    const int64_t end = whole ? window.end : window.when[q - 1] + 1;
-    count_rows(pass, stride, end - done);
-    done = end;
-    skipping.visited(end - begin, end - begin - q);
-    watched += end - begin;
-    if (watched >= kPatience) {
-      watched = 0;
-      pass.stopped = pass.should_stop();
+    const int64_t here = coming_.here();
+    count_rows(here);
+    tell(here);
+  }
+
+ private:
+  void look_ahead() {
+    if (coming_.enough()) return;
+    const auto soon = [&](int64_t t, auto&& ask) {
+      if (pass_.order && t + kSoon < pass_.count) ask(pass_.order[t + kSoon]);
+    };
+    const auto label = [&](int64_t i) { __builtin_prefetch(problem_.labels() + i); };
+    if (skipping_.on()) {
+      coming_.extend([&](int64_t t, int64_t i) {
+        soon(t, label);
+        soon(t, [&](int64_t later) { skipping_.prefetch_note(later); });
+        return skipping_.skip(i);
+      });
+    } else {
+      coming_.extend([&](int64_t t, int64_t) {
+        soon(t, label);
+        return false;
+      });
     }
   }
-}
+
+  // Reads rows until one is not proven to be right; returns how many were.
+  int64_t read(int64_t count) {
+    const int64_t* const row = coming_.rows();
+    const auto* const label = coming_.labels();
+    if (skipping_.on())
+      return problem_.template proven<true>(row, label, count, [&](int64_t p, double bound) {
+        skipping_.passed(rows_, row[p], bound);
+      });
+    double last = 0;
+    const auto keep = [&](int64_t, double bound) { last = bound; };
+    const int64_t proven = pass_.order ? problem_.template proven<true>(row, label, count, keep)
+                                       : problem_.template proven<false>(row, label, count, keep);
+    if (proven > 0 && skipping_.wants(coming_.visit(proven - 1)))
+      skipping_.sampled(rows_, row[proven - 1], coming_.visit(proven - 1), last);
+    return proven;
+  }
+
+  // The next row may be a mistake.
+  void doubt() {
+    const int64_t i = coming_.rows()[0], t = coming_.visit(0);
+    coming_.pop(1);
+    ++read_;
+    if (problem_.right(i)) return;
+    const double weight = pass_.weight ? pass_.weight[i] : 1.0;
+    pass_.mistakes += weight;
+    if (weight != 0) update(i, t, weight);
+  }
+
+  void update(int64_t i, int64_t t, double weight) {
+    count_rows(t);
+    double margin;
+    const double times =
+        problem_.update(i, pass_.steps[pass_.constant_step ? 0 : t], weight, margin);
+    pass_.loss_sum += weight * -margin;
+    if (pass_.log) pass_.log[pass_.updates] = i;
+    ++pass_.updates;
+    skipping_.moved(rows_, i, times);
+    if (skipping_.on()) coming_.restart(t + 1);
+  }
+
+  // The running sum takes in the weights after the rows before visit t.
+  void count_rows(int64_t t) {
+    const int64_t stride = rows_.d + 1;
+    if (pass_.sum) {
+      for (; pass_.position < t; ++pass_.position) {
+        *pass_.area += 1;
+        for (int64_t c = 0; c < pass_.k; ++c)
+          pass_.sum[(c + 1) * stride - 1] += pass_.v[(c + 1) * stride - 1];
+      }
+    }
+    pass_.position = t;
+  }
+
+  // What happened before visit t goes into the books.
+  void tell(int64_t t) {
+    skipping_.visited(t - told_, t - told_ - read_);
+    watched_ += t - told_;
+    told_ = t;
+    read_ = 0;
+    if (watched_ < kPatience) return;
+    watched_ = 0;
+    pass_.stopped = pass_.should_stop();
+  }
+
+  const Rows& rows_;
+  OnlinePass& pass_;
+  Problem& problem_;
+  Skipping skipping_;
+  Coming<typename Problem::Label> coming_;
+  int64_t told_ = 0, read_ = 0, watched_ = 0;
+};
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

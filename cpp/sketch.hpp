@@ -109,87 +109,120 @@ template <class Value>
   return sum.total();
 }
 
-// Products x . w and squares |x|^2 of two rows, in their precision and each in two sums: as many
-// as a processor has under way. The sums have names, and no place in an array, so that they
-// stay in registers. On the way lines of other rows are fetched, one for each that is used: a
-// burst of them would wait for room.
-template <class Value>
-[[gnu::always_inline]] inline void multiply_and_square(
-    const Value* x, const Value* z, const Value* w, int64_t d, const Value* const (&near)[2],
-    const Value* const (&far)[2], Value (&product)[2], Value (&square)[2]) {
+// Products x . w and squares |x|^2 of a few rows, in their precision, in as many sums as a processor
+// has under way. On the way lines of other rows are fetched, one for each that is used: a burst
+// of them would wait for room.
+template <int kRows, bool kFetches, class Value>
+inline SEPARATRIX_INLINE void multiply_and_square(
+    const Value* const (&x)[kRows], const Value* w, int64_t d, const Value* const (&near)[kRows],
+    const Value* const (&far)[kRows], Value (&product)[kRows], Value (&square)[kRows]) {
   using Pack = typename PackOf<Value>::Type;
+  constexpr int kSums = 4 / kRows, kTurn = 4;
   constexpr int64_t kCount = sizeof(Pack) / sizeof(Value), kOfLine = kLine / sizeof(Value);
-  Pack xw_even = {}, xw_odd = {}, xx_even = {}, xx_odd = {};
-  Pack zw_even = {}, zw_odd = {}, zz_even = {}, zz_odd = {};
-  int64_t j = 0, fetched = 0;
-  for (; j + 2 * kCount <= d; j += 2 * kCount) {
-    if (j >= fetched) {
-      for (int r = 0; r < 2; ++r) {
-        __builtin_prefetch(near[r] + j, 0, 3);
-        __builtin_prefetch(far[r] + j, 0, 2);
-      }
-      fetched += kOfLine;
+  Pack xw[kRows * kSums] = {}, xx[kRows * kSums] = {};
+  const auto take = [&](int64_t j, auto sum) SEPARATRIX_INLINE {
+    const Pack piece = load_pack<Pack>(w + j);
+    unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+      const Pack values = load_pack<Pack>(x[r] + j);
+      constexpr int s = r * kSums + sum;
+      xw[s] = fma(values, piece, xw[s]);
+      xx[s] = fma(values, values, xx[s]);
+    });
+  };
+  int64_t j = 0;
+  for (; j + kTurn * kCount <= d; j += kTurn * kCount) {
+    if constexpr (kFetches)
+      for (int64_t at = j; at < j + kTurn * kCount; at += kOfLine)
+        unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+          __builtin_prefetch(near[r] + at, 0, 3);
+          __builtin_prefetch(far[r] + at, 0, 2);
+        });
+    unrolled<kTurn>([&](auto p) SEPARATRIX_INLINE {
+      take(j + p * kCount, Number<p % kSums>{});
+    });
+  }
+  for (; j + kCount <= d; j += kCount) take(j, Number<0>{});
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+    Pack all = xw[r * kSums], whole = xx[r * kSums];
+    for (int s = 1; s < kSums; ++s) {
+      all += xw[r * kSums + s];
+      whole += xx[r * kSums + s];
     }
-    const Pack even = load_pack<Pack>(w + j), odd = load_pack<Pack>(w + j + kCount);
-    const Pack x_even = load_pack<Pack>(x + j), x_odd = load_pack<Pack>(x + j + kCount);
-    const Pack z_even = load_pack<Pack>(z + j), z_odd = load_pack<Pack>(z + j + kCount);
-    xw_even = fma(x_even, even, xw_even);
-    zw_even = fma(z_even, even, zw_even);
-    xw_odd = fma(x_odd, odd, xw_odd);
-    zw_odd = fma(z_odd, odd, zw_odd);
-    xx_even = fma(x_even, x_even, xx_even);
-    zz_even = fma(z_even, z_even, zz_even);
-    xx_odd = fma(x_odd, x_odd, xx_odd);
-    zz_odd = fma(z_odd, z_odd, zz_odd);
-  }
-  if (j + kCount <= d) {
-    const Pack even = load_pack<Pack>(w + j);
-    const Pack x_even = load_pack<Pack>(x + j), z_even = load_pack<Pack>(z + j);
-    xw_even = fma(x_even, even, xw_even);
-    zw_even = fma(z_even, even, zw_even);
-    xx_even = fma(x_even, x_even, xx_even);
-    zz_even = fma(z_even, z_even, zz_even);
-    j += kCount;
-  }
-  Value xw = total<Value>(xw_even + xw_odd), xx = total<Value>(xx_even + xx_odd);
-  Value zw = total<Value>(zw_even + zw_odd), zz = total<Value>(zz_even + zz_odd);
-  for (; j < d; ++j) {
-    xw += x[j] * w[j];
-    xx += x[j] * x[j];
-    zw += z[j] * w[j];
-    zz += z[j] * z[j];
-  }
-  for (int r = 0; r < 2 && d > 0; ++r) {  // a row may end in a line of its own
-    __builtin_prefetch(near[r] + d - 1, 0, 3);
-    __builtin_prefetch(far[r] + d - 1, 0, 2);
-  }
-  product[0] = xw;
-  product[1] = zw;
-  square[0] = xx;
-  square[1] = zz;
+    product[r] = total<Value>(all);
+    square[r] = total<Value>(whole);
+    for (int64_t rest = j; rest < d; ++rest) {
+      product[r] += x[r][rest] * w[rest];
+      square[r] += x[r][rest] * x[r][rest];
+    }
+    if constexpr (kFetches)
+      for (int64_t at = j / kOfLine * kOfLine; at < d + kOfLine; at += kOfLine) {
+        const int64_t last = at < d ? at : d - 1;  // a row may end in a line of its own
+        __builtin_prefetch(near[r] + last, 0, 3);
+        __builtin_prefetch(far[r] + last, 0, 2);
+      }
+  });
 }
+
+// What a margin summed in the precision of the rows may be wrong by, and the plain loop's with it.
+//
+// Both sums are wrong by no more than `error` |(w, b)| |(x, 1)|, and where numbers are too small
+// for relative errors, by less than with weights of length `least`. To spare a root for every
+// row, its norm is bounded by (|(x, 1)|^2 / typical + typical) / 2.
+template <class Value>
+class Slack {
+ public:
+  explicit Slack(int64_t d) {
+    const double terms = double(d) * double(sizeof(Value)) / kBytes + 24;
+    error_ = 2 * (Pack::kUnit * terms + 0x1p-53 * (double(d) + 24));
+    least_ = double(d + 1) * Pack::kShort;
+  }
+  // |(x, 1)| of a row that is like many others.
+  void expect(double typical) {
+    typical_ = typical < 1e300 ? typical : 1;
+    inverse_ = 1 / typical_;
+  }
+  // Weights of this length at most.
+  void allow(double longest) {
+    const double length = longest + least_, half = 0.51 * error_ * length;
+    per_square_ = half * inverse_;
+    at_least_ = half * typical_ + 1.01 * per_square_;
+    if (!(length < Pack::kLongest && error_ < 0.01)) at_least_ = __builtin_inf();
+  }
+  double of(double square) const { return per_square_ * square + at_least_; }
+  // More than |(x, 1)|.
+  double norm(double square) const { return square * inverse_ + typical_ + inverse_; }
+
+ private:
+  using Pack = PackOf<Value>;
+  double error_, least_;
+  double typical_ = 1, inverse_ = 1;
+  double per_square_ = 0, at_least_ = 0;
+};
 
 // Margins of rows one by one, as the plain loop has them.
 template <class Rows>
 class Margins {
  public:
-  static constexpr int kFlight = 1;  // rows read at a time
   Margins(const Rows& rows, const double* v) : rows_(rows), v_(v) {}
 
-  // Bounds on y * (w.x + b) from below, above 0 only where the plain loop's margin is; on the
-  // way the rows `near`, to be read soon, and `far` are fetched.
-  void read(const int64_t (&i)[1], const int64_t (&near)[1], const int64_t (&far)[1],
-            const double* y, double (&bound)[1]) {
-    prefetch_row<2>(rows_, far[0]);
-    prefetch_row<3>(rows_, near[0]);
-    bound[0] = margin_ = y[i[0]] * (dot(rows_, i[0], v_) + v_[rows_.d]);
+  template <bool kFetches, class Right>
+  int64_t proven(const int64_t* row, const double* y, int64_t count, Right&& right) {
+    for (int64_t p = 0; p < count; ++p) {
+      if constexpr (kFetches) {
+        prefetch_row<2>(rows_, row[p + kAhead]);
+        prefetch_row<3>(rows_, row[p + kNear]);
+      }
+      margin_ = y[p] * (dot(rows_, row[p], v_) + v_[rows_.d]);
+      if (!(margin_ > 0)) return p;
+      right(p, margin_);
+    }
+    return count;
   }
 
-  // Whether the b-th of the rows just read, not known to be right, is right after all.
-  bool right(int, int64_t, const double*) const { return false; }
+  bool right(int64_t, const double*) const { return false; }
 
   // Adds a times that row to the weights; returns its margin before.
-  double update(int, int64_t i, const double* /*y*/, double a, double* v) {
+  double update(int64_t i, const double* /*y*/, double a, double* v) {
     add(rows_, i, a, v);
     return margin_;
   }
@@ -200,73 +233,95 @@ class Margins {
   double margin_ = 0;
 };
 
-// Of dense rows two at a time, in their own precision.
+// Of dense rows in their own precision.
 template <class Value>
 class Margins<DenseRows<Value>> {
  public:
-  static constexpr int kFlight = 2;
   Margins(const DenseRows<Value>& rows, const double* v)
-      : rows_(rows), v_(v), copy_(kCopies ? new Value[size_t(rows.d)] : nullptr) {
+      : rows_(rows), v_(v), copy_(kCopies ? new Value[size_t(rows.d)] : nullptr),
+        slack_(rows.d) {
     if (kCopies) for (int64_t j = 0; j < rows.d; ++j) copy_[j] = Value(v[j]);
     measure();
-    allow();
+    slack_.allow(longest_);
   }
   ~Margins() { delete[] copy_; }
   Margins(const Margins&) = delete;
   Margins& operator=(const Margins&) = delete;
 
-  void read(const int64_t (&i)[2], const int64_t (&near)[2], const int64_t (&far)[2],
-            const double* y, double (&bound)[2]) {
-    Value product[2], square[2];
-    multiply_and_square<Value>(row(rows_, i[0]), row(rows_, i[1]), weights(), rows_.d,
-                               {row(rows_, near[0]), row(rows_, near[1])},
-                               {row(rows_, far[0]), row(rows_, far[1])}, product, square);
-    for (int r = 0; r < 2; ++r) {
-      const double margin = y[i[r]] * (double(product[r]) + v_[rows_.d]);
-      const double slack = per_square_ * double(square[r]) + at_least_;
-      bound[r] = margin - slack;
-      wrong_[r] = margin + slack < 0;
-      square_[r] = double(square[r]);
+  template <bool kFetches, class Right>
+  int64_t proven(const int64_t* row, const double* y, int64_t count, Right&& right) {
+    // Long rows come fastest one after another, short ones two at a time.
+    const int64_t pairs = kFetches || rows_.d * int64_t(sizeof(Value)) <= kShortRow ? count & ~1 : 0;
+    const Slack<Value> slack = slack_;
+    for (int64_t p = 0; p < pairs; p += 2) {
+      Product<2> now = product<2, kFetches>(row + p, y + p);
+      const double bounds[2] = {now.margin[0] - slack.of(now.square[0]), now.margin[1] - slack.of(now.square[1])};
+      for (int r = 0; r < 2; ++r) {
+        if (!(bounds[r] > 0)) return doubt(p + r, now.margin[r], now.square[r]);
+        right(p + r, bounds[r]);
+      }
     }
+    for (int64_t p = pairs; p < count; ++p) {
+      Product<1> now = product<1, kFetches>(row + p, y + p);
+      const double bound = now.margin[0] - slack.of(now.square[0]);
+      if (!(bound > 0)) return doubt(p, now.margin[0], now.square[0]);
+      right(p, bound);
+    }
+    return count;
   }
 
-  bool right(int b, int64_t i, const double* y) const {
-    return !wrong_[b] && y[i] * (dot(rows_, i, v_) + v_[rows_.d]) > 0;
+  bool right(int64_t i, const double* y) const {
+    return !wrong_ && y[i] * (dot(rows_, i, v_) + v_[rows_.d]) > 0;
   }
 
-  double update(int b, int64_t i, const double* y, double a, double* v) {
+  double update(int64_t i, const double* y, double a, double* v) {
     const double before = v[rows_.d];
     const double product = dot_then_add(row(rows_, i), a, v, copy_, rows_.d);
     if (!(longest_ < 2 * measured_)) {
-      typical_ = __builtin_sqrt(1 + square_[b]);
+      slack_.expect(__builtin_sqrt(1 + square_));
       measure();
     }
-    longest_ += (a < 0 ? -a : a) * (square_[b] / typical_ + typical_);  // more than |(x, 1)|
-    allow();
+    longest_ += (a < 0 ? -a : a) * slack_.norm(square_);
+    slack_.allow(longest_);
     return y[i] * (product + before);
   }
 
  private:
   static constexpr bool kCopies = sizeof(Value) < sizeof(double);
-  using Pack = PackOf<Value>;
+  static constexpr int64_t kShortRow = 512;
+
+  template <int kRows>
+  struct Product {
+    double margin[kRows], square[kRows];
+  };
+  template <int kRows, bool kFetches>
+  SEPARATRIX_INLINE Product<kRows> product(const int64_t* i, const double* y) const {
+    const Value *x[kRows], *soon[kRows], *later[kRows];
+    for (int r = 0; r < kRows; ++r) {
+      x[r] = row(rows_, i[r]);
+      soon[r] = row(rows_, i[r + kNear]);
+      later[r] = row(rows_, i[r + kAhead]);
+    }
+    Value products[kRows], squares[kRows];
+    multiply_and_square<kRows, kFetches, Value>(x, weights(), rows_.d, soon, later, products,
+                                                squares);
+    Product<kRows> out;
+    for (int r = 0; r < kRows; ++r) {
+      out.margin[r] = y[r] * (double(products[r]) + v_[rows_.d]);
+      out.square[r] = double(squares[r]);
+    }
+    return out;
+  }
+
+  int64_t doubt(int64_t p, double margin, double square) {
+    wrong_ = margin + slack_.of(square) < 0;
+    square_ = square;
+    return p;
+  }
 
   // |(w, b)|, or more.
   void measure() {
     measured_ = longest_ = 1.001 * __builtin_sqrt(dot(v_, v_, rows_.d + 1));
-    if (!(typical_ < 1e300)) typical_ = 1;
-  }
-
-  // Both sums are wrong by no more than `error` |(w, b)| |(x, 1)|, and where numbers are too small
-  // for relative errors, by less than with weights of length `least`. To spare a root for every
-  // row, its norm is bounded by (|(x, 1)|^2 / typical + typical) / 2.
-  void allow() {
-    const double terms = double(rows_.d) * double(sizeof(Value)) / kBytes + 24;
-    const double error = 2 * (Pack::kUnit * terms + 0x1p-53 * (double(rows_.d) + 24));
-    const double least = double(rows_.d + 1) * Pack::kShort;
-    const double length = longest_ + least;
-    per_square_ = 0.51 * error * length / typical_;
-    at_least_ = 0.51 * error * length * typical_ + 1.01 * per_square_;
-    if (!(length < Pack::kLongest && error < 0.01)) at_least_ = __builtin_inf();
   }
 
   const Value* weights() const {
@@ -278,10 +333,9 @@ class Margins<DenseRows<Value>> {
   const double* v_;
   Value* copy_;                            // w in the precision of the rows
   double measured_ = 0, longest_ = 0;      // |(w, b)| when last measured, and at most now
-  double typical_ = 1;                     // |(x, 1)| of some row
-  double per_square_ = 0, at_least_ = 0;   // what a margin may be wrong by
-  double square_[2] = {};                  // of the rows just read
-  bool wrong_[2] = {};
+  Slack<Value> slack_;                     // what a margin may be wrong by
+  double square_ = 0;                      // |x|^2 of the row in doubt
+  bool wrong_ = false;                     // and it is surely wrong
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

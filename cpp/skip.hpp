@@ -57,17 +57,22 @@ class Skipping {
   // A row that was read and found right.
   template <class Rows>
   void passed(const Rows& rows, int64_t i, double margin) {
-    if (!memory_->skips && --until_sample_ > 0) return;
     if (lost_) measure();
     const double angle = margin * double(inverse_norm(rows, i)) * inverse_length_ - slack_;
-    if (memory_->skips) {
-      memory_->notes[i].clearance = float((angle - since_) * kRoundDown - slack_);
-      memory_->notes[i].epoch = uint32_t(memory_->epoch);
-    } else {
-      until_sample_ = kSampled * fresh_;
-      ++memory_->sampled;
-      memory_->clear += angle > memory_->turn;
-    }
+    memory_->notes[i].clearance = float((angle - since_) * kRoundDown - slack_);
+    memory_->notes[i].epoch = uint32_t(memory_->epoch);
+  }
+
+  // While no notes are taken, a row now and then shows what they would save: whether that of
+  // visit t is wanted, and what it shows.
+  bool wants(int64_t t) const { return memory_ && !memory_->skips && t >= next_sample_; }
+  template <class Rows>
+  void sampled(const Rows& rows, int64_t i, int64_t t, double margin) {
+    if (lost_) measure();
+    next_sample_ = t + kSampled * fresh_;
+    ++memory_->sampled;
+    memory_->clear +=
+        margin * double(inverse_norm(rows, i)) * inverse_length_ - slack_ > memory_->turn;
   }
 
   // Row i was added to the weights, so many times. Lengths and angles are computed anew when
@@ -186,7 +191,7 @@ class Skipping {
   double shortest_ = 0, longest_ = 0, inverse_length_ = 0;  // bounds on |W|
   double since_ = kNever;  // angle from the newest snapshot to the weights
   int64_t moves_ = 0, fresh_ = 1;  // updates since the last measurement, and most of them
-  int64_t until_sample_ = 1;
+  int64_t next_sample_ = 0;
   bool changed_ = true, lost_ = false;
 };
 
