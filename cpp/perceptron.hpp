@@ -14,7 +14,6 @@ constexpr double kValuesOfNote = 12;  // what a note costs, in values read
 constexpr int64_t kPatience = 512;  // rows between two looks at should_stop
 constexpr int64_t kBetween = 64;    // visits between two entries into the books
 
-
 inline bool plain_steps(const OnlinePass& pass) {
   return pass.batch == 1 && pass.l2 == 0 && *pass.scale == 1;
 }

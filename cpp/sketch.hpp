@@ -109,9 +109,9 @@ template <class Value>
   return sum.total();
 }
 
-// Products x . w and squares |x|^2 of a few rows, in their precision, in as many sums as a processor
-// has under way. On the way lines of other rows are fetched, one for each that is used: a burst
-// of them would wait for room.
+// Products x . w and squares |x|^2 of a few rows, in their precision, in as many sums as a
+// processor has under way. On the way lines of other rows are fetched, one for each that is used:
+// a burst of them would wait for room.
 template <int kRows, bool kFetches, class Value>
 inline SEPARATRIX_INLINE void multiply_and_square(
     const Value* const (&x)[kRows], const Value* w, int64_t d, const Value* const (&near)[kRows],
@@ -251,14 +251,15 @@ class Margins<DenseRows<Value>> {
   template <bool kFetches, class Right>
   int64_t proven(const int64_t* row, const double* y, int64_t count, Right&& right) {
     // Long rows come fastest one after another, short ones two at a time.
-    const int64_t pairs = kFetches || rows_.d * int64_t(sizeof(Value)) <= kShortRow ? count & ~1 : 0;
+    const bool short_rows = rows_.d * int64_t(sizeof(Value)) <= kShortRow;
+    const int64_t pairs = kFetches || short_rows ? count & ~1 : 0;
     const Slack<Value> slack = slack_;
     for (int64_t p = 0; p < pairs; p += 2) {
       Product<2> now = product<2, kFetches>(row + p, y + p);
-      const double bounds[2] = {now.margin[0] - slack.of(now.square[0]), now.margin[1] - slack.of(now.square[1])};
       for (int r = 0; r < 2; ++r) {
-        if (!(bounds[r] > 0)) return doubt(p + r, now.margin[r], now.square[r]);
-        right(p + r, bounds[r]);
+        const double bound = now.margin[r] - slack.of(now.square[r]);
+        if (!(bound > 0)) return doubt(p + r, now.margin[r], now.square[r]);
+        right(p + r, bound);
       }
     }
     for (int64_t p = pairs; p < count; ++p) {

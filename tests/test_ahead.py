@@ -1,11 +1,13 @@
-"""Short passes are made several at once: nobody can tell."""
+"""What is done ahead, short passes at once and orders meanwhile: nobody can tell."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from separatrix import GradientDescent, LinearClassifier, Perceptron, loops
+from separatrix import ArraySource, GradientDescent, LinearClassifier, Perceptron, loops
+from separatrix.data import Shuffle
+from separatrix.data.arrays import GROUP, NEIGHBOURS_BYTES
 from separatrix.solvers import online
 
 RNG = np.random.default_rng(0)
@@ -106,3 +108,20 @@ def test_ctrl_c_during_passes_made_ahead_keeps_the_last_that_was_told():
         )
     assert clf.stop_ == "interrupted"
     np.testing.assert_array_equal(clf._weights(), told[-1])
+
+
+def test_orders_drawn_ahead_are_those_of_their_passes():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30_000, 20)), np.ones(30_000)
+    source = ArraySource(X, y, np.array([0, 1]), n_jobs=2)
+    assert source.threads == 2
+    # Passes one after another, then another seed, then back: nobody gets an order of others.
+    for shuffle in [
+        *(Shuffle(5, p) for p in range(5)),
+        Shuffle(6, 5),
+        Shuffle(5, 5),
+        Shuffle(5, 6),
+    ]:
+        (block,) = source.blocks(shuffle)
+        expected = loops.draw_orders(len(y), int(NEIGHBOURS_BYTES / 160), GROUP, *shuffle)
+        np.testing.assert_array_equal(block.order, expected[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from .. import layout, loops
 from ..layout import CsrRows, Rows
 from ..typing import AnyArray, Array, Ints
-from .pool import n_threads, ordered_sum
+from .pool import meanwhile, n_threads, ordered_sum
 from .source import Block, Shuffle, Source
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
@@ -49,6 +50,7 @@ class ArraySource(Source):
         self.n_jobs = n_jobs
         self.n_features = layout.shape(X)[1]
         self._samples: dict[int, Source] = {}
+        self._next_order: tuple[Shuffle | None, Future[Ints] | None] = None, None
 
     @cached_property
     def present(self) -> Ints | None:
@@ -80,9 +82,22 @@ class ArraySource(Source):
         """All rows as one block, as they stand or in a random order."""
         order = self.present
         if shuffle is not None:
-            drawn = random_order(self.n_rows, shuffle, self.row_bytes)
+            drawn = self._drawn(shuffle)
             order = drawn if order is None else order[drawn]
         yield Block(self.X, self.y, self.weight, 0, order)
+
+    def _drawn(self, shuffle: Shuffle) -> Ints:
+        """A random order; the one that follows is drawn meanwhile where passes go on and on."""
+        expected, coming = self._next_order
+        goes_on = expected == shuffle
+        order: Ints = coming.result() if goes_on and coming is not None else self._draw(shuffle)
+        following = shuffle._replace(number=shuffle.number + shuffle.passes)
+        worth = goes_on and self.threads > 1
+        self._next_order = following, meanwhile(lambda: self._draw(following)) if worth else None
+        return order
+
+    def _draw(self, shuffle: Shuffle) -> Ints:
+        return random_order(self.n_rows, shuffle, self.row_bytes)
 
     @cached_property
     def row_bytes(self) -> float:

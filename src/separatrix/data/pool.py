@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
@@ -133,6 +133,11 @@ def ordered_sum(
     for future in futures:
         future.result()
     return result.sum
+
+
+def meanwhile(work: Callable[[], Any]) -> Future[Any]:
+    """Start work on another thread; it must be short and wait for nobody."""
+    return _executor(2).submit(work)
 
 
 @cache
