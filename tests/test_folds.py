@@ -23,12 +23,12 @@ from separatrix import (
     LinearClassifier,
     LinearClassifierCV,
     Objective,
-    folds,
     get_loss,
 )
 from separatrix.data import RowsOf, Shuffle
 from separatrix.data.intake import check_rows
-from separatrix.folds import Folds, Path, disjoint
+from separatrix.estimators.held_out import stratified
+from separatrix.folds import Folds, Path, Split, disjoint, sums
 
 L2S = np.geomspace(1.0, 1e-5, 8)
 
@@ -44,7 +44,8 @@ def problem(rows, labels, loss="logistic", weight=None, intercept=True):
 def left_out(n, count, seed=0):
     """Each row left out by one fold, or by none."""
     fold = np.random.default_rng(seed).integers(0, count + 1, n)
-    return [np.flatnonzero(fold == i) for i in range(count)]
+    rows = [np.flatnonzero(fold == i) for i in range(count)]
+    return [Split(some, some) for some in rows]
 
 
 def kinds(n, k, seed=0):
@@ -65,12 +66,11 @@ def test_sums_are_those_of_each_fold(k, intercept, loss, make):
     together = Folds(problem(make(X), y, loss, weight, intercept), left_out(80, 3))
     W = rng.standard_normal(together.objective.shape)
     W[:, -1] *= intercept
-    value, gradient = together.means(W)
-    hessians = together.hessians(W)
+    value, gradient, hessians = together.means(W)
     for i in range(4):
         kept = weight.copy()
         if i < 3:
-            kept[together.left_out[i]] = 0.0
+            kept[together.splits[i].left_out] = 0.0
         alone = problem(X, y, loss, kept, intercept)
         at, hessian = alone.hessian(W, together.frame)
         assert value[i] == pytest.approx(at.value, rel=1e-12)
@@ -125,6 +125,45 @@ def test_rows_longer_than_all_others_are_not_left_to_a_sample():
     assert Folds(problem(X, y, weight=absent), rows).cheap
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_the_longest_row_is_found_at_any_scale(kind, make):
+    X, y = kinds(5_000, 2)
+    for scale in (1e-30, 1.0, 1e15):
+        together = Folds(problem(make((X * scale).astype(kind)), y), left_out(5_000, 4))
+        z = together.frame.rows((X * scale).astype(kind))
+        assert together._longest == pytest.approx(np.linalg.norm(z, axis=1).max(), rel=1e-5)
+        assert together.cheap
+    X[7] = 1e30  # its square is beyond float32
+    weight = np.where(np.arange(5_000) == 7, 0.0, 1.0)
+    assert Folds(problem(make(X.astype(kind)), y, weight=weight), left_out(5_000, 4)).cheap
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_changes_of_scores_are_those_of_a_folds_rows(k):
+    rng = np.random.default_rng(k)
+    X, y = kinds(300, k)
+    together = Folds(problem(X, y), left_out(300, 3))
+    W = rng.standard_normal(together.objective.shape)
+    penalty, loss = L2(0.01), together.objective.loss
+    folds, steps = np.array([2, 0]), rng.standard_normal((2, *W.shape))
+    most, mean = together.changes(W, folds, steps, penalty)
+    for i, fold in enumerate(folds):
+        kept = np.setdiff1d(np.arange(300), together.splits[fold].left_out)
+        rows = np.column_stack([X[kept], np.ones(len(kept))])
+        change = rows @ steps[i].T
+        size = np.abs(change[:, 0]) if k == 2 else np.ptp(change, axis=1)
+        own = together.without(fold).source
+        bend = np.array([
+            np.sum(v * (loss.gradient(c, (s + 1e-5 * v)[None])
+                        - loss.gradient(c, (s - 1e-5 * v)[None]))[0]) / 2e-5
+            for c, s, v in zip(own.y[kept, None], rows @ W.T, change, strict=True)
+        ])  # fmt: skip
+        total = bend.sum() + len(kept) * 2.0 * penalty.value(steps[i])
+        assert most[i] == pytest.approx(size.max(), rel=1e-9)
+        assert mean[i] == pytest.approx(np.sqrt(bend @ size**2 / total), rel=1e-5)
+
+
 def test_separable_rows_and_tiny_penalties():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 4))
@@ -132,6 +171,17 @@ def test_separable_rows_and_tiny_penalties():
     X[:, 0] += np.where(y, 1.0, -1.0)
     worst, _ = worst_excess(problem(X, y), left_out(60, 5), np.geomspace(1.0, 1e-9, 10), 1e-6)
     assert worst <= 1e-6
+
+
+def test_folds_unlike_each_other():
+    X, y = kinds(9_000, 2)
+    parts = np.array_split(np.argsort(X[:, 1], kind="stable"), 4)  # the ends are left out first
+    X[parts[0], 2] = 0.0
+    rows = [Split(np.sort(part), np.sort(part)) for part in parts]
+    for tol in (1e-4, 1e-7):
+        worst, steps = worst_excess(problem(X, y), rows, L2S, tol)
+        assert worst <= tol
+        assert steps == len(L2S)
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -144,6 +194,18 @@ def test_most_fits_need_no_read(k, monkeypatch):
     path = Path(Folds(problem(X, y), left_out(20_000, 5)), 1e-4)
     assert all(path.fit(l2).near.all() for l2 in np.geomspace(1e-1, 1e-6, 20))
     assert len(reads) < 20
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_classes_are_dealt_out_as_scikit_learn_does(seed):
+    rng = np.random.default_rng(seed)
+    k, count = int(rng.integers(2, 6)), int(rng.integers(2, 9))
+    y = np.repeat(np.arange(k, dtype=np.uint8), rng.integers(count, 40, k))
+    if seed % 3:
+        y = rng.permutation(y)
+    fold = stratified(y, count)
+    for i, (_, test) in enumerate(StratifiedKFold(count).split(y, y)):
+        np.testing.assert_array_equal(np.flatnonzero(fold == i), test)
 
 
 SPLITTERS = {
@@ -199,26 +261,27 @@ def test_splits_are_sorted_out_one_at_a_time():
     objective = problem(*overlapping(12, 2))
     rows = np.arange(12)
 
-    def kept(*left):
-        return np.where(np.isin(rows, left), 0.0, 1.0)
-
     seen = []
 
     def splits(*each):
-        for weight in each:
+        for split in each:
             seen.append(1)
-            yield weight, rows[:2]
+            yield split
 
-    together, tests, others = disjoint(objective, splits(kept(0, 1), kept(2), kept(3)))
+    def without(*left, times=None):
+        return Split(np.array(left), rows[:2], times)
+
+    together, others = disjoint(objective, splits(without(0, 1), without(2), without(3)))
     assert others is None
-    assert [rows.tolist() for rows in together.left_out] == [[0, 1], [2], [3]]
-    assert len(tests) == 3
-    for odd in (kept(1, 2), 2.0 * kept(5)):
+    assert [split.left_out.tolist() for split in together.splits] == [[0, 1], [2], [3]]
+    for odd in (without(1, 2), without(5, times=2 * (rows != 5))):
         seen.clear()
-        together, tests, others = disjoint(objective, splits(kept(0, 1), odd, kept(7)))
-        assert len(together.left_out) == len(tests) == 1
+        together, others = disjoint(objective, splits(without(0, 1), odd, without(7)))
+        assert len(together.splits) == 1
         assert len(seen) == 2
-        assert [weight.sum() for weight, _ in others] == [odd.sum(), 11.0]
+        source = objective.source
+        expected = 10.0 if odd.times is None else 22.0
+        assert [split.training(source).weight_sum for split in others] == [expected, 11.0]
 
 
 def test_the_path_may_end_early(monkeypatch):
@@ -236,7 +299,7 @@ def test_the_path_may_end_early(monkeypatch):
     np.testing.assert_allclose(
         part.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"], rtol=1e-4
     )
-    monkeypatch.setattr(folds, "MOST_UNKNOWNS", 0)
+    monkeypatch.setattr(sums, "MOST_UNKNOWNS", 0)
     apart = LinearClassifierCV(l2s=L2S, scoring="loss", tol=1e-10).fit(X, y)
     np.testing.assert_allclose(
         apart.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"], rtol=1e-4

@@ -32,7 +32,7 @@ class Frame:
 
     In them the curvature of J is about 1 in every direction that a feature stands for, however
     features are scaled or shifted; J itself is unchanged. Costs O(d), and sparse rows stay
-    sparse.
+    sparse. Weights may be of any number of classes and models: features are the last axis.
     """
 
     mean: Array
@@ -41,19 +41,19 @@ class Frame:
     def gradient(self, gradient: Array) -> Array:
         """A derivative by the weights as one by the variables."""
         g = gradient.copy()
-        g[:, :-1] -= g[:, -1:] * self.mean
+        g[..., :-1] -= g[..., -1:] * self.mean
         return g / self.scale
 
     def direction(self, direction: Array) -> Array:
         """A direction in the variables as one of the weights."""
         v = direction / self.scale
-        v[:, -1] -= v[:, :-1] @ self.mean
+        v[..., -1] -= v[..., :-1] @ self.mean
         return v
 
     def variables(self, W: Array) -> Array:
         """Weights as values of the variables."""
         u = W.copy()
-        u[:, -1] += W[:, :-1] @ self.mean
+        u[..., -1] += W[..., :-1] @ self.mean
         return u * self.scale
 
     def rows(self, rows: Rows) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Self
 
 import numpy as np
@@ -188,16 +188,17 @@ verbose
         """Scores (folds, values); and along the path, as far as they are known, fits to all."""
         source = objective.source
         assert isinstance(source, ArraySource)
-        folds, tests, others = disjoint(objective, splits(self.cv, source, X, y))
+        folds, others = disjoint(objective, splits(self.cv, source, X, y))
         known, fits = self._together(plan, folds) if others is None else ([], [])
+        if len(known) == len(self.l2_path_) and self.scoring in (None, "loss"):
+            tests = [split.test for split in folds.splits]
+            found = np.stack(known, axis=1)
+            return mean_scores(self.scoring, objective.loss, source, tests, found), fits
         scores = []
-        for fold, test in enumerate(tests):
-            rest = self._along(plan, folds.without(fold), [W[fold] for W in known])
-            scores.append(self._scores(objective, X, y, test, rest))
-        for kept, test in others or ():
-            some = ArraySource(source.X, source.y, source.classes, kept, self.n_jobs)
-            weights = self._along(plan, replace(objective, source=some))
-            scores.append(self._scores(objective, X, y, test, weights))
+        for fold, split in enumerate(chain(folds.splits, others or ())):
+            alone = replace(objective, source=split.training(source))
+            weights = self._along(plan, alone, [W[fold] for W in known])
+            scores.append(self._scores(objective, X, y, split.test, weights))
         return np.array(scores), fits
 
     def _together(self, plan: Plan, folds: Folds) -> tuple[list[Array], list[Array]]:
@@ -253,7 +254,8 @@ verbose
         if self.scoring is None or self.scoring == "loss":
             at_once = max(1, HELD_VALUES // int(np.prod(objective.shape)))
             while some := list(islice(weights, at_once)):
-                found += mean_scores(self.scoring, loss, source, test, np.array(some)).tolist()
+                held = np.array([some])
+                found += mean_scores(self.scoring, loss, source, [test], held)[0].tolist()
             return found
         from sklearn.metrics import check_scoring
         from sklearn.utils import _safe_indexing

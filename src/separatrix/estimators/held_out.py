@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import layout, loops
 from ..data import ArraySource, Block, RowsOf
-from ..data.pool import one_blas_thread
+from ..data.pool import one_blas_thread, ordered_sum
 from ..folds import Split
 from ..layout import CsrRows
 from ..losses import Loss
@@ -21,26 +20,59 @@ ROWS = 2048  # whose scores by many weights are held at a time
 
 
 def splits(cv: Any, source: ArraySource, X: Any, y: AnyArray) -> Iterator[Split]:
-    """Weights of the rows that a fold trains on, and the rows that it tests."""
-    from sklearn.model_selection import StratifiedKFold, check_cv  # a third of a second
-
-    n, everyone = len(y), np.arange(len(y))
-    number = (source.y > 0.0).astype(np.intp) if len(source.classes) == 2 else source.y
-    splitter = check_cv(cv, y, classifier=True)
-    if type(splitter) is StratifiedKFold:  # cares for classes, not for their names
-        y = number.astype(np.min_scalar_type(len(source.classes)))
-    for train, test in splitter.split(X, y):
-        train, test = everyone[train], everyone[test]  # numbers of rows, or masks
-        weight = None if source.weight is None else source.weight[train]
-        kept = np.bincount(train, weight, n).astype(np.float64)  # a row twice counts twice
-        left = np.count_nonzero(np.bincount(number, kept != 0.0))
+    """The folds, one at a time."""
+    weight, kind = source.weight, np.min_scalar_type(len(source.classes))
+    number = source.y.astype(kind) if len(source.classes) > 2 else (source.y > 0.0).view(kind)
+    counts = np.bincount(number, None if weight is None else weight != 0.0)
+    for absent, test, times in _rows(cv, X, y, number):
+        if weight is not None:
+            absent &= weight != 0.0
+        left_out = np.flatnonzero(absent)
+        left = np.count_nonzero(counts - np.bincount(number[left_out], minlength=len(counts)))
         if left < len(source.classes) or not len(test):
             raise ValueError(
                 f"a fold trains on {left} of {len(source.classes)} classes and tests on "
                 f"{len(test)} rows; use fewer folds, or a splitter that keeps every class in "
                 "every fold"
             )
-        yield kept, test
+        yield Split(left_out, test, times)
+
+
+def _rows(cv: Any, X: Any, y: AnyArray, number: Ints) -> Iterator[tuple[AnyArray, Ints, Any]]:
+    """Which rows a fold leaves out, those that it tests, and what else a split says."""
+    from sklearn.model_selection import StratifiedKFold, check_cv  # a third of a second
+
+    n, splitter = len(y), check_cv(cv, [0, 1], classifier=True)  # labels are known to be classes
+    if type(splitter) is StratifiedKFold:  # cares for classes, not for their names
+        X = y = number
+        if not splitter.shuffle and np.bincount(number).min() >= splitter.n_splits:
+            fold = stratified(number, splitter.n_splits)
+            for i in range(splitter.n_splits):
+                yield fold == i, np.flatnonzero(fold == i), None
+            return
+    everyone = np.arange(n)
+    for train, test in splitter.split(X, y):
+        train, test = everyone[train], everyone[test]  # numbers of rows, or masks
+        absent = np.ones(n, dtype=bool)
+        absent[train] = False
+        once = len(train) + np.count_nonzero(absent) == n
+        yield absent, test, None if once else np.bincount(train, minlength=n)
+
+
+def stratified(number: Ints, n_splits: int) -> Ints:
+    """The fold that tests each row, as scikit-learn's StratifiedKFold has it, but much faster.
+
+    Classes, in the order in which they are met, are dealt out one after another: every fold gets
+    its share, and neighbours stay together.
+    """
+    fold, dealt = np.empty(len(number), dtype=np.min_scalar_type(n_splits)), 0
+    first = [np.argmax(number == label) for label in range(int(number.max()) + 1)]
+    for label in np.argsort(first).tolist():
+        rows = np.flatnonzero(number == label)
+        ends = np.arange(dealt, dealt + len(rows)) % n_splits
+        fold[rows] = np.repeat(np.arange(n_splits), np.bincount(ends, minlength=n_splits))
+        dealt += len(rows)
+    return fold
 
 
 def row_scores(scoring: Any, loss: Loss, y: AnyArray, s: Array) -> AnyArray:
@@ -51,21 +83,32 @@ def row_scores(scoring: Any, loss: Loss, y: AnyArray, s: Array) -> AnyArray:
     return right
 
 
-def mean_scores(scoring: Any, loss: Loss, source: ArraySource, rows: Ints, weights: Array) -> Array:
-    """Weighted accuracy of some rows, or minus their weighted mean loss, by many weights.
+def mean_scores(
+    scoring: Any, loss: Loss, source: ArraySource, tests: list[Ints], weights: Array
+) -> Array:
+    """Weighted accuracy of each fold's rows, or minus their weighted mean loss, by many weights.
 
-    ``weights`` is (m, k, d + 1), the result (m,): NaN if no row has a weight.
+    ``weights`` is (folds, m, k, d + 1), the result (folds, m): NaN if no row has a weight.
     """
-    some = RowsOf(source, rows)
-    if not some.weight_sum > 0.0:
-        return np.full(len(weights), np.nan)
-    with one_blas_thread(ROWS * weights.size):
-        (total,) = some.total(partial(_score_sums, scoring=scoring, loss=loss, weights=weights))
-    mean: Array = total / some.weight_sum
+    parts = [RowsOf(source, rows) for rows in tests]
+    pieces = [(i, at) for i, part in enumerate(parts) for at in part.pieces]
+
+    def add(piece: tuple[int, slice]) -> tuple[Array]:
+        fold, at = piece
+        sums = np.zeros(weights.shape[:2])
+        sums[fold] = _score_sums(parts[fold].block(at), scoring, loss, weights[fold])
+        return (sums,)
+
+    with one_blas_thread(ROWS * weights[0].size):
+        (total,) = ordered_sum(add, pieces, source.threads)
+    mean: Array = np.full_like(total, np.nan)
+    for fold, part in enumerate(parts):
+        if part.weight_sum > 0.0:
+            mean[fold] = total[fold] / part.weight_sum
     return mean
 
 
-def _score_sums(block: Block, scoring: Any, loss: Loss, weights: Array) -> tuple[Array]:
+def _score_sums(block: Block, scoring: Any, loss: Loss, weights: Array) -> Array:
     m, k, d = weights.shape
     flat, sums = weights.reshape(m * k, d), np.zeros(m)
     for start in range(0, len(block.y), ROWS):
@@ -77,7 +120,7 @@ def _score_sums(block: Block, scoring: Any, loss: Loss, weights: Array) -> tuple
             s = flat[:, :-1] @ layout.dense(rows).T + flat[:, -1:]
         weight = np.ones(len(y)) if block.weight is None else block.weight[at]
         sums += row_scores(scoring, loss, y, s.reshape(m, k, -1)) @ weight
-    return (sums,)
+    return sums
 
 
 def results(l2s: Array, splits: Array) -> dict[str, AnyArray]:

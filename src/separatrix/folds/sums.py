@@ -1,0 +1,287 @@
+"""The rows that folds leave out, and sums over the others for all folds in one read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import chain, pairwise
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from .. import layout, loops
+from ..data import ArraySource, Block, RowsOf
+from ..data.pool import one_blas_thread, ordered_sum
+from ..frame import Frame
+from ..losses import Joint, Logistic, Loss, MarginLoss, Softmax
+from ..objective import Objective, curvature_at, in_blocks
+from ..penalties import L2
+from ..solvers.lbfgs import SAMPLE_PER_FEATURE, SAMPLE_ROWS
+from ..typing import AnyArray, Array, Ints
+
+MOST_UNKNOWNS = 1500  # features, times the square of the classes if there are more than two
+BLOCK_VALUES = 1 << 17  # the second derivatives of all folds may take as much as a block of rows
+ROWS = 2048  # whose lengths are found at a time
+FEW = 1 / 4  # of the sample
+LUCK = 3.0  # deviations from the mean that are not met by chance
+# Norms of rows in the frame, squared: of normal ones the longest is 3 times the mean, and more
+# only where there are few features.
+LONG, FEW_FEATURES = 8.0, 10
+TAME = (Logistic, Softmax)  # losses whose third derivative is no larger than the second
+
+
+class Means(NamedTuple):
+    """Mean losses over each fold's rows and, last, over all; with their derivatives."""
+
+    value: Array
+    gradient: Array
+    hessian: Array
+    """In the frame's variables, and from the sample."""
+
+
+class Sample(NamedTuple):
+    """Random rows of every part in a frame's variables, weighing as much as all of its rows."""
+
+    Z: Array
+    y: AnyArray
+    weight: Array
+    parts: list[slice]
+
+    @classmethod
+    def of(cls, parts: list[RowsOf], share: float, frame: Frame) -> Sample:
+        """Such a share of the rows of each."""
+        picked = [part.some(math.ceil(share * part.n_rows)) for part in parts]
+        rows, source = np.concatenate(picked), parts[0].source
+        weight = np.ones(len(rows)) if source.weight is None else source.weight[rows]
+        ends = np.cumsum([len(some) for some in picked]).tolist()
+        slices = [slice(*ends) for ends in pairwise([0, *ends])]
+        for part, at in zip(parts, slices, strict=True):
+            weight[at] *= part.weight_sum / (weight[at].sum() or 1.0)
+        return cls(frame.rows(layout.pick(source.X, rows)), source.y[rows], weight, slices)
+
+    def hessian(self, at: slice, loss: Loss, U: Array) -> Array:
+        """The second derivative of a part's sum."""
+        Z = self.Z[at]
+        curvature = curvature_at(loss, self.y[at], Z @ U.T, self.weight[at])
+        return in_blocks(len(U), U.shape[1], curvature, partial(_products, Z))
+
+    def changes(self, loss: Loss, U: Array, V: Array) -> tuple[Array, Array]:
+        """How much every V (m, k, d + 1) changes scores at U, and how much rows bend J; (m, n)."""
+        k, d = U.shape
+        scores = np.concatenate([U, V.reshape(-1, d)]) @ self.Z.T
+        here, change = scores[:k], scores[k:].reshape(len(V), k, -1)
+        if isinstance(loss, MarginLoss):
+            size = np.abs(change[:, 0])
+            return size, self.weight * loss.curvature(self.y * here[0]) * size * size
+        size = np.ptp(change, axis=1)  # differences count
+        product = partial(cast(Joint, loss).curvature_product, self.y, here.T)
+        bend = [np.sum(each * product(each.T).T, axis=0) for each in change]
+        return size, self.weight * np.array(bend)
+
+
+def _products(Z: Array, weight: Array) -> Array:
+    """Z.T diag(weight) Z."""
+    if len(weight) and weight.min() < 0.0:
+        return (Z * weight[:, None]).T @ Z
+    root = Z * np.sqrt(weight)[:, None]  # BLAS computes half of it
+    return root.T @ root
+
+
+class Split(NamedTuple):
+    """What a fold trains on, and what it tests."""
+
+    left_out: Ints
+    """Rows that it does not train on."""
+    test: Ints
+    times: Ints | None = None
+    """How often it trains on each row, if not just once."""
+
+    def training(self, source: ArraySource) -> ArraySource:
+        """The rows that it trains on: the others have no weight."""
+        weight = np.ones(len(source.y)) if source.weight is None else source.weight.copy()
+        if self.times is None:
+            weight[self.left_out] = 0.0
+        else:
+            weight *= self.times
+        return ArraySource(source.X, source.y, source.classes, weight, source.n_jobs)
+
+
+def disjoint(objective: Objective, splits: Iterator[Split]) -> tuple[Folds, Iterator[Split] | None]:
+    """Folds that leave out no row twice, and splits that are not such.
+
+    Each split is looked at when it comes: of many folds the rows would fill the memory.
+    """
+    taken = np.zeros(len(cast(ArraySource, objective.source).y), dtype=bool)
+    folds = Folds(objective, [])
+    for split in splits:
+        if split.times is not None or taken[split.left_out].any():
+            return folds, chain([split], splits)
+        taken[split.left_out] = True
+        folds.splits.append(split)
+    return folds, None
+
+
+@dataclass(frozen=True)
+class Folds:
+    """An objective on all rows, and splits of which none leaves out a row of another."""
+
+    objective: Objective
+    splits: list[Split]
+
+    @property
+    def source(self) -> ArraySource:
+        """Rows in memory."""
+        source = self.objective.source
+        assert isinstance(source, ArraySource)
+        return source
+
+    @property
+    def cheap(self) -> bool:
+        """Whether second derivatives for all folds are cheap, and known not to change fast.
+
+        They come from a sample: so no row outside of it may weigh as much as many others.
+        """
+        loss, (k, d) = self.objective.loss, self.objective.shape
+        room = (len(self.splits) + 1) * (k * d) ** 2
+        enough = max(BLOCK_VALUES, len(self.source.y) * d // 16)
+        few = k * k * d <= MOST_UNKNOWNS and room <= enough
+        if not (few and type(loss) in TAME):
+            return False
+        if self._share == 1.0:
+            return True
+        mean = np.mean(np.einsum("ij,ij->i", self._sample.Z, self._sample.Z))
+        return bool(self._longest**2 <= LONG * max(1.0, FEW_FEATURES / d) * mean)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Variables of the second derivatives."""
+        assert self.objective.moments  # known here, they need not be found again elsewhere
+        return self.objective.penalised(0.0).frame
+
+    @cached_property
+    def _parts(self) -> list[RowsOf]:
+        """The rows that each fold leaves out and, last, those that none does."""
+        owner = np.full(len(self.source.y), len(self.splits), dtype=np.int32)
+        for fold, split in enumerate(self.splits):
+            owner[split.left_out] = fold
+        if self.source.weight is not None:
+            owner[self.source.weight == 0.0] = -1
+        every = range(len(self.splits) + 1)
+        return [RowsOf(self.source, np.flatnonzero(owner == part)) for part in every]
+
+    @property
+    def _share(self) -> float:
+        """Of the rows in the sample."""
+        enough = max(SAMPLE_ROWS, SAMPLE_PER_FEATURE * self.source.n_features)
+        return min(enough / self.source.n_rows, 1.0)
+
+    @property
+    def noise(self) -> float:
+        """What a step by the sample's second derivative may well leave of its decrease."""
+        unknowns = math.prod(self.objective.shape)
+        most = unknowns + LUCK * math.sqrt(2.0 * unknowns)  # it is as a sum of so many squares
+        return most / len(self._sample.y) * (1.0 - self._share)
+
+    @cached_property
+    def _sample(self) -> Sample:
+        """Random rows of each part, which tell its second derivative."""
+        return Sample.of(self._parts, self._share, self.frame)
+
+    @cached_property
+    def _few(self) -> Sample:
+        """Fewer of them, which tell means over rows, unless the sample is all there is."""
+        if self._share == 1.0:
+            return self._sample
+        return Sample.of(self._parts, FEW * self._share, self.frame)
+
+    def means(self, W: Array) -> Means:
+        """Of every fold at the same weights, in one read of the data."""
+        parts, loss = self._parts, self.objective.loss
+        pieces = [(i, at) for i, rows in enumerate(parts) for at in rows.pieces]
+        sample, U = self._sample, self.frame.variables(W)
+
+        def part(piece: int | tuple[int, slice]) -> tuple[Array, Array, list[Array]]:
+            """Sums over some rows of a part, beside zeros for the others; or a Hessian."""
+            value, gradient = np.zeros(len(parts)), np.zeros((len(parts), *W.shape))
+            if isinstance(piece, int):
+                return value, gradient, [sample.hessian(sample.parts[piece], loss, U)]
+            i, at = piece
+            block = parts[i].block(at)
+            value[i], _ = loops.batch_pass(
+                block.X, block.y, loss, W, weight=block.weight, gradient=gradient[i]
+            )
+            return value, gradient, []
+
+        with one_blas_thread(len(sample.y) * W.size**2):
+            tasks = [*range(len(parts)), *pieces]  # what takes longest first
+            value, gradient, hessians = ordered_sum(part, tasks, self.source.threads)
+        if not self.objective.intercept:
+            gradient[..., -1] = 0.0
+        hessian = self._without_each(np.array(hessians))
+        for each in hessian:
+            self.objective.fix_biases(each)
+        return Means(self._without_each(value), self._without_each(gradient), hessian)
+
+    @cached_property
+    def _longest(self) -> float:
+        """The norm of the longest row in the frame's variables: one read."""
+        (norms,) = self.source.total(partial(_longest, frame=self.frame))
+        return float(np.max(norms))
+
+    def change_bound(self, steps: Array) -> Array:
+        """By how much each of some steps changes the score of any row, at most."""
+        u = self.frame.variables(steps).reshape(len(steps), -1)
+        factor = self._longest * (1.0 if steps.shape[1] == 1 else math.sqrt(2.0))
+        bound: Array = factor * np.linalg.norm(u, axis=1)
+        return bound
+
+    def changes(self, W: Array, folds: Ints, steps: Array, penalty: L2) -> tuple[Array, Array]:
+        """The same of the rows that a fold trains on, as far as the sample shows it.
+
+        The largest change, and the root of the mean square: rows count as they bend J on the way,
+        and so does the penalty, whose bend never changes.
+        """
+        U, V, sample = self.frame.variables(W), self.frame.variables(steps), self._few
+        with one_blas_thread(sample.Z.size * (len(U) + len(V))):
+            size, bend = sample.changes(self.objective.loss, U, V)
+        for i, fold in enumerate(folds.tolist()):
+            size[i, sample.parts[fold]] = bend[i, sample.parts[fold]] = 0.0
+        rest = self._weights.sum() - self._weights[folds]
+        total = bend.sum(axis=1) + rest * [2.0 * penalty.value(step) for step in steps]
+        square = np.einsum("fi,fi,fi->f", bend, size, size) / np.where(total > 0.0, total, 1.0)
+        return size.max(axis=1), np.sqrt(square)
+
+    @cached_property
+    def _weights(self) -> Array:
+        return np.array([part.weight_sum for part in self._parts])
+
+    def _without_each(self, sums: Array) -> Array:
+        """From sums over parts, the means over all parts but one; in place of the last, of all."""
+        total, weight = sums.sum(axis=0), self._weights.copy()
+        sums[-1] = weight[-1] = 0.0
+        rest: Array = total - sums
+        rest /= (self._weights.sum() - weight).reshape(-1, *[1] * (sums.ndim - 1))
+        return rest
+
+    def without(self, fold: int) -> Objective:
+        """The objective of a fold by itself."""
+        return replace(self.objective, source=self.splits[fold].training(self.source))
+
+
+def _longest(block: Block, frame: Frame) -> tuple[list[float]]:
+    """In the precision of the rows, which is enough for a length."""
+    kind = np.float64 if isinstance(block.X, layout.CsrRows) else block.X.dtype
+    squares = [0.0]
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is too long
+        mean, factor = frame.mean.astype(kind), (1.0 / frame.scale[:-1]).astype(kind)
+        for start in range(0, len(block.y), ROWS):
+            rows = layout.part(block.X, start, min(start + ROWS, len(block.y)))
+            z = (layout.dense(rows) if isinstance(rows, layout.CsrRows) else rows) - mean
+            z *= factor
+            square = np.einsum("ij,ij->i", z, z)
+            if block.weight is not None:
+                square = square[block.weight[start : start + len(z)] != 0.0]
+            squares.append(square.max(initial=0.0))
+    return ([math.sqrt(np.max(squares) + frame.scale[-1] ** -2.0)],)
