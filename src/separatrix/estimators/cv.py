@@ -190,12 +190,14 @@ verbose
         assert isinstance(source, ArraySource)
         folds, others = disjoint(objective, splits(self.cv, source, X, y))
         known, fits = self._together(plan, folds) if others is None else ([], [])
+        mine = folds.splits
+        del folds  # its sample, too, takes room
         if len(known) == len(self.l2_path_) and self.scoring in (None, "loss"):
-            tests = [split.test for split in folds.splits]
+            tests = [split.test for split in mine]
             found = np.stack(known, axis=1)
             return mean_scores(self.scoring, objective.loss, source, tests, found), fits
         scores = []
-        for fold, split in enumerate(chain(folds.splits, others or ())):
+        for fold, split in enumerate(chain(mine, others or ())):
             alone = replace(objective, source=split.training(source))
             weights = self._along(plan, alone, [W[fold] for W in known])
             scores.append(self._scores(objective, X, y, split.test, weights))

@@ -28,6 +28,8 @@ def splits(cv: Any, source: ArraySource, X: Any, y: AnyArray) -> Iterator[Split]
         if weight is not None:
             absent &= weight != 0.0
         left_out = np.flatnonzero(absent)
+        if np.array_equal(left_out, test):
+            left_out = test  # one of them is enough to keep
         left = np.count_nonzero(counts - np.bincount(number[left_out], minlength=len(counts)))
         if left < len(source.classes) or not len(test):
             raise ValueError(
@@ -117,7 +119,8 @@ def _score_sums(block: Block, scoring: Any, loss: Loss, weights: Array) -> Array
         if isinstance(rows, CsrRows):
             s = loops.scores(rows, flat).T
         else:
-            s = flat[:, :-1] @ layout.dense(rows).T + flat[:, -1:]
+            s = flat[:, :-1] @ layout.dense(rows).T
+            s += flat[:, -1:]
         weight = np.ones(len(y)) if block.weight is None else block.weight[at]
         sums += row_scores(scoring, loss, y, s.reshape(m, k, -1)) @ weight
     return sums

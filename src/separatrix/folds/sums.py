@@ -55,11 +55,13 @@ class Sample(NamedTuple):
         picked = [part.some(math.ceil(share * part.n_rows)) for part in parts]
         rows, source = np.concatenate(picked), parts[0].source
         weight = np.ones(len(rows)) if source.weight is None else source.weight[rows]
-        ends = np.cumsum([len(some) for some in picked]).tolist()
-        slices = [slice(*ends) for ends in pairwise([0, *ends])]
+        ends = np.cumsum([0, *map(len, picked)]).tolist()
+        slices = [slice(*ends) for ends in pairwise(ends)]
+        Z = np.empty((len(rows), source.n_features + 1))
         for part, at in zip(parts, slices, strict=True):
+            Z[at] = frame.rows(layout.pick(source.X, rows[at]))
             weight[at] *= part.weight_sum / (weight[at].sum() or 1.0)
-        return cls(frame.rows(layout.pick(source.X, rows)), source.y[rows], weight, slices)
+        return cls(Z, source.y[rows], weight, slices)
 
     def hessian(self, at: slice, loss: Loss, U: Array) -> Array:
         """The second derivative of a part's sum."""
@@ -163,13 +165,13 @@ class Folds:
     @cached_property
     def _parts(self) -> list[RowsOf]:
         """The rows that each fold leaves out and, last, those that none does."""
-        owner = np.full(len(self.source.y), len(self.splits), dtype=np.int32)
-        for fold, split in enumerate(self.splits):
-            owner[split.left_out] = fold
+        rest = np.ones(len(self.source.y), dtype=bool)
         if self.source.weight is not None:
-            owner[self.source.weight == 0.0] = -1
-        every = range(len(self.splits) + 1)
-        return [RowsOf(self.source, np.flatnonzero(owner == part)) for part in every]
+            rest &= self.source.weight != 0.0
+        for split in self.splits:
+            rest[split.left_out] = False
+        every = [*(split.left_out for split in self.splits), np.flatnonzero(rest)]
+        return [RowsOf(self.source, rows) for rows in every]
 
     @property
     def _share(self) -> float:
