@@ -6,6 +6,7 @@
 #include "batch.hpp"
 #include "losses.hpp"
 #include "online.hpp"
+#include "rough.hpp"
 #include "rows.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
@@ -98,9 +99,11 @@ class ManyClasses {
  public:
   static constexpr double kNormFactor = 0x1.6a09e667f3bcdp0;  // sqrt(2)
   ManyClasses(const Rows& rows, OnlinePass& pass, double* scores)
-      : rows_(rows), pass_(pass), scores_(scores) {}
+      : rows_(rows), pass_(pass), scores_(scores), rough_(rows, pass) {}
 
-  double values() const { return row_values(rows_) * double(pass_.k); }
+  double values() const {
+    return row_values(rows_) * double(pass_.k) * RoughMargins<Rows>::kShare;
+  }
   double worth() const { return 0.05 + kValuesOfNote / (values() + 1); }
   using Label = int64_t;
   const Label* labels() const { return pass_.label; }
@@ -112,13 +115,11 @@ class ManyClasses {
         prefetch_row<2>(rows_, row[p + kAhead]);
         prefetch_row<3>(rows_, row[p + kNear]);
       }
-      const int64_t stride = rows_.d + 1, label = labels[p];
-      dot_all(rows_, row[p], pass_.v, pass_.k, scores_);
-      for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += pass_.v[c * stride + rows_.d];
-      rival_ = best_rival(scores_, pass_.k, label);
-      margin_ = scores_[label] - scores_[rival_];
-      if (!(margin_ > 0)) return p;
-      right(p, margin_);
+      double bound = rough_.bound(row[p], labels[p]);
+      if (!(bound > 0)) bound = margin(row[p]);
+      rough_.seen(bound > 0);
+      if (!(bound > 0)) return p;
+      right(p, bound);
     }
     return count;
   }
@@ -133,16 +134,26 @@ class ManyClasses {
   }
 
  private:
+  double margin(int64_t i) {
+    const int64_t stride = rows_.d + 1, label = pass_.label[i];
+    dot_all(rows_, i, pass_.v, pass_.k, scores_);
+    for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += pass_.v[c * stride + rows_.d];
+    rival_ = best_rival(scores_, pass_.k, label);
+    return margin_ = scores_[label] - scores_[rival_];
+  }
+
   void move(int64_t i, int64_t c, double change) {
     double* const v = pass_.v + c * (rows_.d + 1);
     add(rows_, i, change, v);
     if (pass_.sum) add(rows_, i, *pass_.area * change, pass_.lag + c * (rows_.d + 1));
     if (pass_.intercept) v[rows_.d] += change;
+    rough_.moved(c, change);
   }
 
   const Rows& rows_;
   OnlinePass& pass_;
   double* scores_;
+  RoughMargins<Rows> rough_;
   int64_t rival_ = 0;
   double margin_ = 0;
 };
