@@ -284,6 +284,50 @@ void test_exact_perceptron() {
   for (int at = 0; at < 256; ++at) test_online(p, 0, 1 + at % 2, 0, at / 2, kSameBits);
 }
 
+// Many classes at a step so small that margins stay within the rounding of floats: a pass over all
+// rows, most of which are known to be right from sums in float, against passes over one.
+template <class Rows>
+void test_many_classes(const LoopsFor<Rows>& loops, const Rows& rows, int64_t k) {
+  Numbers start = uniforms(k * (rows.d + 1), 1e-6);
+  const Numbers shared = uniforms(rows.d + 1);
+  for (size_t j = 0; j < start.size(); ++j) start[j] += shared[j % shared.size()];
+  Numbers scores(rows.n * k);
+  std::vector<int64_t> label(rows.n), log(rows.n);
+  loops.scores(rows, start.data(), k, scores.data(), never);
+  for (int64_t i = 0; i < rows.n; ++i) {
+    const double* const s = scores.data() + i * k;
+    label[i] = below(5) ? std::max_element(s, s + k) - s : below(k);
+  }
+  const auto weights_after = [&](int64_t at_once) {
+    Numbers v = start;
+    double scale = 1, area = 0, step = 1e-9;
+    for (int64_t first = 0; first < 4 * rows.n; first += at_once) {
+      std::vector<int64_t> order(at_once);
+      for (int64_t i = 0; i < at_once; ++i) order[i] = (first + i) % rows.n;
+      OnlinePass pass{int(JointId::perceptron), {}, label.data(), k, nullptr, 1.0, order.data(),
+                      at_once, &step, true, 0, 1, true, 1 << 30, v.data(), &scale, nullptr,
+                      nullptr, &area, log.data(), nullptr, never, 0, 0, 0, 0, false};
+      loops.online_joint(rows, pass);
+    }
+    return v;
+  };
+  const Numbers expected = weights_after(1), found = weights_after(rows.n);
+  const bool same = std::equal(expected.begin(), expected.end(), found.begin(), kSameBits);
+  ++(same ? passed : failed);
+  if (!same) std::printf("many classes: k %d d %d\n", int(k), int(rows.d));
+}
+
+void test_many_classes() {
+  for (const Table* const* level = usable_levels(); *level; ++level)
+    for (int64_t d : {1, 5, 16, 40, 100})
+      for (int64_t k : {3, 5, 8, 14}) {
+        const Numbers values = uniforms(300 * d);
+        const std::vector<float> floats(values.begin(), values.end());
+        test_many_classes((*level)->dense_double, DenseRows<double>{values.data(), 300, d}, k);
+        test_many_classes((*level)->dense_float, DenseRows<float>{floats.data(), 300, d}, k);
+      }
+}
+
 }  // namespace
 
 int main() {
@@ -291,6 +335,7 @@ int main() {
     std::printf("level %s\n", (*level)->level);
   test_margins();
   test_exact_perceptron();
+  test_many_classes();
   for (int64_t d : {0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 100, 600})
     for (int64_t n : {0, 1, 2, 3, 5, 300}) test_shape(n, d);
   test_shape(5, 20000);
