@@ -114,20 +114,21 @@ class Rules:
             stalled = stalled or stuck
         if stop.cycle or stop.tol is not None:
             self.before = step._replace(rows=None)  # the rows of a pass are a lot to hold on to
-        rules = (
-            (stop.no_mistakes and step.mistakes == 0.0, "no mistakes"),
-            (proven, "optimal"),
-            (step.solved, "closed form"),
-            (cycled, "cycle"),
-            (settled, "tol"),
-            (stop.max_norm is not None and norm > stop.max_norm, "max_norm"),
-            (stalled, "no progress"),
-            (last, "max_iter"),
-        )
-        for holds, name in rules:
-            if holds:
-                return name
-        return None
+        if stop.no_mistakes and step.mistakes == 0.0:
+            return "no mistakes"
+        if proven:
+            return "optimal"
+        if step.solved:
+            return "closed form"
+        if cycled:
+            return "cycle"
+        if settled:
+            return "tol"
+        if stop.max_norm is not None and norm > stop.max_norm:
+            return "max_norm"
+        if stalled:
+            return "no progress"
+        return "max_iter" if last else None
 
     def _settled(self, step: Step) -> bool:
         tol, J, before = self.stop.tol, step.objective, self.before
@@ -203,23 +204,25 @@ class Loop:
 
     def _until_stopped(self, steps: Iterator[Step]) -> str:
         why: str | None = None
+        clock, verdict, infos = time.perf_counter, self.rules.verdict, self.infos
         while why is None:
-            began = time.perf_counter()
+            began = clock()
             self.step = step = next(steps)
-            iteration, norm = len(self.infos) + 1, self._norm(step)
+            iteration, norm = len(infos) + 1, self._norm(step)
             try:
-                why = self.rules.verdict(step, iteration, norm)
+                why = verdict(step, iteration, norm)
                 for observe in self.observers:
                     observe(step, why)
             finally:  # the pass has ended, even if what is said of it is interrupted
-                self.seconds += time.perf_counter() - began
+                self.seconds += clock() - began
                 info = Info(iteration, step.objective, step.mistakes, norm, self.seconds)
-                self.infos.append(info)
+                infos.append(info)
             if self.progress is not None:
                 self.progress.show(self._line())
-            asked = [bool(callback(step, info)) for callback in self.callbacks]
-            if why is None and any(asked):
-                why = "callback"
+            if self.callbacks:
+                asked = [bool(callback(step, info)) for callback in self.callbacks]
+                if why is None and any(asked):
+                    why = "callback"
             if why is None and loops.stop_requested():
                 why = "interrupted"
         return why
@@ -244,14 +247,8 @@ class Loop:
         return f"pass {info.iteration}: {values}, {info.seconds:.1f} s"
 
     def history(self) -> dict[str, AnyArray]:
-        """One entry per pass."""
-        missing = float("nan")
-        return {
-            "pass": np.array([info.iteration for info in self.infos]),
-            "objective": np.array([missing if i.objective is None else i.objective
-                                   for i in self.infos]),
-            "mistakes": np.array([missing if i.mistakes is None else i.mistakes
-                                  for i in self.infos]),
-            "norm": np.array([info.norm for info in self.infos]),
-            "seconds": np.array([info.seconds for info in self.infos]),
-        }  # fmt: skip
+        """One entry per pass, NaN for what is not known."""
+        passes, *others = zip(*self.infos, strict=True)
+        names = ("objective", "mistakes", "norm", "seconds")
+        known = (np.array(each, dtype=np.float64) for each in others)  # None becomes NaN
+        return {"pass": np.array(passes), **dict(zip(names, known, strict=True))}
