@@ -22,6 +22,7 @@ SUMS = 32  # times a sum over features, which every block has of its own, are a 
 # In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
 # by class is mixed to within a few per cent in every group.
 NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
+FEW_VALUES = 1 << 13  # to look at which takes less time than to make blocks of them
 LONG_RUN = 1024  # neighbouring rows that are worth a block of their own
 KEPT = 1 / 16  # of the rows: a sample up to that is copied once, a larger one whenever it is read
 
@@ -249,6 +250,8 @@ def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
 
 def all_finite(X: Rows) -> bool:
     """Whether no value is NaN or infinite: 0 times any other is 0, so scores by 0 tell."""
+    if not isinstance(X, CsrRows) and X.size <= FEW_VALUES:
+        return bool(np.isfinite(X).all())
     zeros = np.zeros((1, layout.shape(X)[1] + 1))
 
     def part(block: Block) -> tuple[int]:
