@@ -52,7 +52,7 @@ class Sample(NamedTuple):
     @classmethod
     def of(cls, parts: list[RowsOf], share: float, frame: Frame) -> Sample:
         """Such a share of the rows of each."""
-        picked = [part.some(math.ceil(share * part.n_rows)) for part in parts]
+        picked = [part.some(math.ceil(share * len(part.rows))) for part in parts]
         rows, source = np.concatenate(picked), parts[0].source
         weight = np.ones(len(rows)) if source.weight is None else source.weight[rows]
         ends = np.cumsum([0, *map(len, picked)]).tolist()
