@@ -25,6 +25,7 @@ from separatrix import (
     loops,
 )
 from separatrix.ascent import bound_at, response_of
+from separatrix.coordinates import Coordinates
 from separatrix.layout import CsrRows, dense, products, squared_norms
 from separatrix.losses import Hinge, Logistic, SquaredHinge
 from separatrix.response import MarginResponse, project
@@ -547,14 +548,67 @@ def test_auto_takes_it_for_long_sparse_rows_where_single_alphas_are_ahead():
     assert chosen("logistic", 1.0, rows=few) is LBFGS
 
 
-def test_parts_of_the_rows_are_climbed_alike_on_any_threads(small_systems):
+@pytest.mark.parametrize("intercept", [True, False])
+def test_parts_are_climbed_alike_on_any_threads(intercept, small_systems, monkeypatch):
+    monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 1 << 12)
     X, y = rows(3, 300, 8)
     X[np.abs(X) < 0.6] = 0.0
     for loss in LOSSES:
-        ends = [climb(problem(X, y, loss, kind="csr", n_jobs=jobs), 1e-7) for jobs in (1, 2, 3)]
+        ends = [
+            climb(problem(X, y, loss, 1e-3, None, intercept, "csr", jobs), 1e-7)
+            for jobs in (1, 2, 3)
+        ]
         for end in ends[1:]:
             np.testing.assert_array_equal(end.weights, ends[0].weights)
             assert end.bound == ends[0].bound
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_systems):
+    """Each step after a pass, against the dual from its definition, of more features than rows."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((120, 150)) * (rng.random((120, 150)) < 0.3)
+    y = np.where(X @ rng.standard_normal(150) + 4.0 * rng.standard_normal(120) > 0.0, 1.0, -1.0)
+    weight = rng.integers(0, 4, 120).astype(float) if weighted else None
+    objective = problem(X, y, "hinge", 2e-3, weight, False, kind)
+    c = (np.ones(120) if weight is None else weight) / objective.source.weight_sum
+    at = Coordinates(objective, response_of(objective), np.zeros(120), 0.0, 7)
+    heights, quicken = [], at._quicken
+
+    def dual():
+        pull = (c * at.alpha * y) @ X
+        np.testing.assert_allclose(at.W[0, :-1], pull / (2 * 2e-3), atol=1e-9)
+        assert np.all((at.alpha >= 0.0) & (at.alpha <= 1.0))
+        return c @ at.alpha - pull @ pull / (4 * 2e-3)
+
+    def watched(*given):
+        before = dual()
+        quicken(*given)
+        heights.append((before, dual()))
+
+    at._quicken = watched
+    while at.quick and at.rounds < 9:
+        at.round()
+    assert len(heights) > 10
+    before, after = np.transpose(heights)
+    assert np.all(after >= before - 1e-14)
+    assert np.mean(after > before) > 0.5
+    assert at.gaps[-1] < 1e-5 * at.lowest
+    assert climb(objective, 1e-12).objective == pytest.approx(at.lowest, rel=1e-5)
+
+
+def test_parts_that_overshoot_are_given_up(small_systems):
+    """Rows that are nearly one: each part takes the whole step, which only one should."""
+    rng = np.random.default_rng(1)
+    X = np.ones((60, 80)) + 0.1 * rng.standard_normal((60, 80))
+    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    objective = problem(y[:, None] * X, y, "hinge", 1e-4, None, False)
+    at = Coordinates(objective, response_of(objective), np.zeros(60), 0.0, 7)
+    while at.gaps.size == 0 or (at.gaps[-1] > 1e-9 * at.lowest and at.rounds < 60):
+        at.round()
+    assert at.parts == 1
+    assert at.gaps[-1] <= 1e-9 * at.lowest
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -2,10 +2,16 @@
 
 A smooth loss bends the dual by itself: some passes of single alphas are enough, and two threads
 climb a part of the rows each (see cpp/dual.hpp). For the hinge, whose dual bends by the rows
-alone, parts would halve every step; there passes find out which rows sit at a bound, and smooth
-the rest. What they leave crawls: so between them conjugate gradients solve for the alphas inside
-their bounds (the gradient projection and conjugate gradients of More and Toraldo, 1991, with
-coordinate passes for the former).
+alone, passes find out which rows sit at a bound, and crawl over the rest. There they are helped:
+
+- Every pass is taken for a direction, and spans a plane with the step before it, in which the
+  highest point is known without a look at the rows. This is conjugate gradients with a pass for
+  their preconditioner, but bounds may come and go. Two threads climb a part each, as it is found
+  out how far to go. The order must be random: passes in a fixed order got stuck.
+- Gains near rounding cannot be seen that way, a free bias did not gain by it, and some problems
+  are too badly conditioned for a memory of one step. Then conjugate gradients solve for all alphas
+  inside their bounds between passes (the gradient projection and conjugate gradients of More and
+  Toraldo, 1991, with coordinate passes for the former).
 
 With a free bias one alpha could not move alone: the bias is held near where it stood by a penalty
 as stiff as the weights', and moved on after every round (method of multipliers).
@@ -13,29 +19,34 @@ as stiff as the weights', and moved on after every round (method of multipliers)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from . import layout, loops
-from .data import ArraySource, Block, Shuffle
+from .data import ArraySource, Block, RowsOf, Shuffle
 from .data.arrays import random_order
-from .data.pool import n_threads, ordered_sum
+from .data.pool import one_blas_thread, ordered_sum
 from .direction import in_memory
+from .face import climb, combined, scores
 from .objective import Objective
 from .response import MarginResponse, Pulls
 from .typing import Array, Ints
 
 FIRST_PASSES, PASSES = 20, 8  # of single alphas in a round
+MOST_PASSES = 30  # where they are quickened
 FEW_PASSES = 3  # where the loss is smooth: there is no face to be found
 PARTS = 2  # of the rows, climbed at the same time; more take more passes: 4 a third more
 MIXED = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
 CAREFUL = 3.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
-IDENTIFIED = 1.3  # rows still visited per alpha inside its bounds, below which a face is solved
+IDENTIFIED = 1.8  # rows still visited per alpha inside its bounds, below which a face is known
+ROUGHLY = 1e-4  # slope at the end of the first round
+EASILY = 1e-3  # of what is enough: then fewer passes than usual will do
+TOO_FAR = 0.4  # of a pass: if its best length is so much shorter, parts are in each other's way
+DEPENDENT = 1e-10  # of the largest bend: so little means that two directions are one
+ROUNDING = 1e-14  # of the dual: gains below are not seen in it
 SHORTEST, LONGEST = 10, 100  # products in the solution of a face
-LITTLE = 0.002  # of the gain so far: a product that adds less is the last
 HALVINGS = 6
 
 
@@ -51,8 +62,15 @@ class Coordinates:
     seed: int
     rounds: int = 0
     passes: int = 0
+    parts: int = PARTS
+    quick: bool = True
+    """Whether passes are helped by planes, or by conjugate gradients."""
     products: int = 2 * SHORTEST
     safe: float = np.inf
+    moved: Array = field(default_factory=lambda: np.empty(0))
+    """By the last step, where the loss has a kink. Rows that are not visited did not move."""
+    moved_weights: Array = field(default_factory=lambda: np.empty(0))
+    """What that did to the weights."""
     visited: Ints | None = None
     """Rows to visit in the next pass: those that may not stay where they are."""
     lowest: float = np.inf
@@ -62,18 +80,23 @@ class Coordinates:
     objective_value: float = field(default=np.inf, init=False)
     mistakes: float = field(default=0.0, init=False)
     bound: float = field(default=0.0, init=False)
+    slope: float = field(default=np.inf, init=False)
+    """Mean distance to its kink of those rows whose alpha could follow, in the last pass."""
 
     def __post_init__(self) -> None:
         source = self.source
         self.square = np.empty(len(source.y))
         source.total(partial(_squares, out=self.square))
-        self.parts = 1 if self.response.kinked else PARTS
         self.share = 1.0 / source.weight_sum
         self.give = 0.5 / self.objective.penalty.strength
         self.bias_give = 0.0
         if self.objective.intercept:  # as stiff as a feature of the rows' own size
             weight = np.ones(len(source.y)) if source.weight is None else source.weight
             self.bias_give = self.give * (float(weight @ self.square) * self.share or 1.0)
+        self.quick = self.quick and self.response.kinked and not self.objective.intercept
+        if self.response.kinked and not len(self.moved):
+            self.moved = np.zeros(len(source.y))
+            self.moved_weights = np.zeros(source.n_features + 1)
         if self.visited is None:
             present = source.present
             self.visited = np.arange(len(source.y)) if present is None else present
@@ -86,82 +109,151 @@ class Coordinates:
         return in_memory(self.objective)
 
     def round(self) -> None:
-        """Some passes, a solution of the face they end on, and an exact measurement."""
+        """Some passes, quickened where bounds hardly change any more, and a measurement."""
         self.rounds += 1
-        rows = self.visited
+        # BLAS's own threads wait for work so eagerly that those which climb would be held up.
+        with one_blas_thread(self.W.size * float(len(self.alpha))):
+            self._climb()
+            self._measure()
+
+    def _climb(self) -> None:
+        """Passes over the rows to visit, and the face they end on if nothing else helped."""
+        rows, enough = self.visited, self._enough()
         assert rows is not None
-        for _ in range(self._passes):
-            rows = self._pass(rows)
-        if self.response.kinked:
+        if not self.response.kinked:
+            for _ in range(FEW_PASSES):
+                rows = self._pass(rows, self.parts)
+            return
+        least = FIRST_PASSES if self.rounds == 1 else PASSES
+        for number in range(1, (MOST_PASSES if self.quick else least) + 1):
+            rows = self._step(rows)
+            if self.slope <= (enough if number >= least else EASILY * enough):
+                break
+        else:
+            self.quick &= self.rounds == 1
+        if not self.quick:
             inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
             if len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + SHORTEST:
                 self._solve_face(inside)
-        self._measure()
 
-    @property
-    def _passes(self) -> int:
-        if not self.response.kinked:
-            return FEW_PASSES
-        return FIRST_PASSES if self.rounds == 1 else PASSES
+    def _enough(self) -> float:
+        """The slope at which the gap, which it bounds, is below the next power of ten.
 
-    def _pass(self, rows: Ints) -> Ints:
+        So are tolerances, mostly, and to measure the gap costs as much as some passes.
+        """
+        if not len(self.gaps) or not self.gaps[-1] > 0.0:
+            return ROUGHLY  # J is 1 at 0
+        digits = np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest))
+        return float(self.lowest * 10.0**digits)
+
+    def _step(self, rows: Ints) -> Ints:
+        """A pass where there is a kink; on to the best of a plane where a face is known."""
+        before, before_w = self.alpha[rows], self.W[0].copy()
+        known = len(rows) < IDENTIFIED * np.count_nonzero((before > 0.0) & (before < 1.0))
+        if not (known and self.quick):
+            self.moved[:] = self.moved_weights[:] = 0.0
+            return self._pass(rows, 1)
+        kept = self._pass(rows, self.parts)
+        self._quicken(
+            rows, (self.alpha[rows] - before, self.moved[rows]),
+            (self.W[0] - before_w, self.moved_weights),
+        )  # fmt: skip
+        self.moved[rows] = self.alpha[rows] - before
+        self.moved_weights = self.W[0] - before_w
+        return kept
+
+    def _pass(self, rows: Ints, parts: int) -> Ints:
         """One of single alphas over all rows given, in a random order; those to visit again."""
         source = self.source
         shuffle = Shuffle(self.seed, self.passes)
         drawn = random_order(len(rows), shuffle, source.row_bytes, MIXED)
         self.passes += 1
+        # With a kink the parts' moves are added: how far to go along their sum is found out.
+        held = 1 if self.response.kinked else parts
         moved, slope, kept = ordered_sum(
-            self._climb_part, np.array_split(rows[drawn], self.parts), n_threads(source.n_jobs)
-        )
-        self.W[0] += moved / self.parts
+            partial(self._climb_part, parts=held), np.array_split(rows[drawn], parts),
+            source.threads,
+        )  # fmt: skip
+        self.W[0] += moved / held
         if self.response.bounded:
+            self.slope = slope * self.share
             self.safe = CAREFUL * slope / max(sum(map(len, kept)), 1)
         again = np.zeros(len(source.y), dtype=bool)
         again[np.concatenate(kept)] = True
         return np.flatnonzero(again)
 
-    def _climb_part(self, order: Ints) -> tuple[Array, float, list[Ints]]:
+    def _climb_part(self, order: Ints, parts: int) -> tuple[Array, float, list[Ints]]:
         source, w = self.source, self.W[0].copy()
         kept, slope = loops.dual_pass(
             source.X, source.y, self.response.loss, self.alpha, w, order, share=self.share,
-            square=self.square, give=self.give, bias_give=self.bias_give, parts=self.parts,
+            square=self.square, give=self.give, bias_give=self.bias_give, parts=parts,
             weight=source.weight, safe=self.safe,
         )  # fmt: skip
         return w - self.W[0], slope, [order[:kept]]
+
+    def _shares(self, rows: Ints) -> Array:
+        p = np.full(len(rows), self.share)
+        return p if self.source.weight is None else p * self.source.weight[rows]
+
+    def _product(self, v: Array, w: Array) -> float:
+        """Of two weights as the dual has it, where there is no bias."""
+        return float(v[:-1] @ w[:-1]) / self.give
+
+    def _quicken(self, rows: Ints, steps: tuple[Array, ...], moves: tuple[Array, ...]) -> None:
+        """On to the highest point of the dual in the plane of two steps, back into the bounds.
+
+        The steps of the alphas moved the weights by ``moves``. The dual is a sum of alphas less
+        squares of weights, so that its slopes and bends need no rows.
+        """
+        source, w, alpha, p = self.source, self.W[0], self.alpha[rows], self._shares(rows)
+        bends = np.array([[self._product(v, u) for u in moves] for v in moves])
+        slopes = np.array([p @ s - self._product(v, w) for s, v in zip(steps, moves, strict=True)])
+        if slopes[0] < -TOO_FAR * bends[0, 0]:
+            self.parts = 1
+        a, b = lengths = np.linalg.lstsq(bends, slopes, rcond=DEPENDENT)[0]
+        if 0.5 * lengths @ slopes <= ROUNDING * self._product(w, w):
+            self.quick = False
+            return
+        wanted = alpha + (a * steps[0] + b * steps[1])
+        there = np.where((alpha > 0.0) & (alpha < 1.0), np.clip(wanted, 0.0, 1.0), alpha)
+        change = a * moves[0] + b * moves[1]
+        back = np.flatnonzero(there != wanted)
+        if len(back):
+            pull = p[back] * source.y[rows[back]] * (there - wanted)[back]
+            change[:-1] += self.give * combined(RowsOf(source, rows[back]), pull)[0, :-1]
+        if p @ (there - alpha) > self._product(change, w + 0.5 * change):
+            self.alpha[rows] = there
+            w += change
 
     def _solve_face(self, rows: Ints) -> None:
         """Conjugate gradients over the alphas inside their bounds; then back into the bounds.
 
         In variables in which the dual bends by 1 for each alone.
         """
-        source, W = self.source, self.W
+        source, W, p = self.source, self.W, self._shares(rows)
         y = source.y[rows]
-        p = np.full(len(rows), self.share)
-        if source.weight is not None:
-            p *= source.weight[rows]
         face = ArraySource(layout.pick(source.X, rows), y, source.classes, n_jobs=source.n_jobs)
         scale = 1.0 / (p * np.sqrt(np.maximum(self.square[rows] * self.give + self.bias_give,
                                               1e-300)))  # fmt: skip
-        lack = 1.0 - y * _scores(face, W)
+        lack = 1.0 - y * scores(face, W)
         gives = np.append(np.full(W.shape[1] - 1, self.give), self.bias_give)
 
         def moved(change: Array) -> Array:
-            (total,) = face.total(partial(_combine, coefficients=(p * y * change)[:, None]))
-            out: Array = total * gives
+            out: Array = combined(face, p * y * change) * gives
             return out
 
         def product(u: Array) -> Array:
-            out: Array = scale * p * y * _scores(face, moved(scale * u))
+            out: Array = scale * p * y * scores(face, moved(scale * u))
             return out
 
-        u, hoped = _climb(product, scale * p * lack, self.products)
+        u, hoped = climb(product, scale * p * lack, self.products)
         length = 1.0
         for _ in range(HALVINGS):
             alpha = np.clip(self.alpha[rows] + length * scale * u, 0.0, 1.0)
             change = alpha - self.alpha[rows]
             step = moved(change)
             # The dual falls by half of what the pulls themselves turn the margins by.
-            gain = float((p * change) @ (lack - 0.5 * y * _scores(face, step)))
+            gain = float((p * change) @ (lack - 0.5 * y * scores(face, step)))
             if gain >= 0.1 * length * hoped:
                 break
             length *= 0.5
@@ -196,14 +288,14 @@ class Coordinates:
         pulls = self._follow(settle=True)
         self.bound = self.response.bound(pulls, objective.penalty.strength, objective.intercept)
         weight = source.weight
-        scores = _scores(source, self.weights)
+        reached = scores(source, self.weights)
         if weight is not None:
-            scores[weight == 0.0] = 0.0  # as if absent, even where its score overflows
+            reached[weight == 0.0] = 0.0  # as if absent, even where its score overflows
         if objective.intercept:
-            shift = self.response.best_bias(source.y, scores, weight)
-            scores += shift
+            shift = self.response.best_bias(source.y, reached, weight)
+            reached += shift
             self.weights[0, -1] += shift
-        margins = source.y * scores
+        margins = source.y * reached
         values = self.response.loss.phi(margins)
         total = float(values.sum() if weight is None else weight @ values)
         self.objective_value = objective.mean(total, self.weights)
@@ -212,6 +304,8 @@ class Coordinates:
         stays = (self.alpha <= 0.0) & (margins > 1.0 + self.safe)
         if self.response.kinked:
             stays |= (self.alpha >= 1.0) & (margins < 1.0 - self.safe)
+            if self.quick:
+                stays &= self.moved == 0.0
         if weight is not None:
             stays |= weight == 0.0
         self.visited = np.flatnonzero(~stays)
@@ -220,50 +314,12 @@ class Coordinates:
         self.gaps = np.append(self.gaps, self.lowest - self.highest)
 
 
-def _climb(product: Callable[[Array], Array], right: Array, most: int) -> tuple[Array, float]:
-    """Conjugate gradients towards the highest ``right.u - u.product(u) / 2``, and what it gains."""
-    u, r, p = np.zeros_like(right), right, right
-    size, gain = float(r @ r), 0.0
-    for _ in range(most):
-        image = product(p)
-        bend = float(p @ image)
-        if not bend > 0.0:
-            break
-        length = size / bend
-        u = u + length * p
-        r = r - length * image
-        gain += 0.5 * length * size
-        if 0.5 * length * size <= LITTLE * gain:
-            break
-        size, before = float(r @ r), size
-        p = r + size / before * p
-    return u, gain
-
-
-def _scores(source: ArraySource, W: Array) -> Array:
-    out = np.empty((len(source.y), 1))
-    source.total(partial(_score, W=W, out=out))
-    return out[:, 0]
-
-
 # Parts of a sum, one block each.
 
 
 def _squares(block: Block, out: Array) -> tuple[()]:
     out[block.start : block.start + len(block.y)] = layout.squared_norms(block.X)
     return ()
-
-
-def _score(block: Block, W: Array, out: Array) -> tuple[()]:
-    loops.scores(block.X, W, out[block.start : block.start + len(block.y)])
-    return ()
-
-
-def _combine(block: Block, coefficients: Array) -> tuple[Array]:
-    out = np.zeros((coefficients.shape[1], layout.shape(block.X)[1] + 1))
-    at = slice(block.start, block.start + len(block.y))
-    loops.combine(block.X, coefficients[at], out)
-    return (out,)
 
 
 def _pulls(block: Block, response: MarginResponse, alpha: Array) -> tuple[Array, Array]:

@@ -71,7 +71,8 @@ class Geometry:
 
     def norm(self, step: Step) -> float:
         """Length of the weights, without overflow of their squares."""
-        square = float(np.vdot(step.weights, step.weights))
+        # Not by BLAS, whose threads wait for more so eagerly that the solver's are held up.
+        square = float(np.einsum("ij,ij->", step.weights, step.weights))
         if LEAST_SQUARE < square < np.inf:
             return math.sqrt(square)
         largest = float(np.abs(step.weights).max())

@@ -20,8 +20,8 @@ from .base import Solver, State, Step
 PATIENCE = 10  # rounds of single alphas in which the gap halves, or else they are left
 TOLD = ("weights", "objective", "mistakes", "bound")
 NEWTON = ("W", "anchor", "sharpness", "travel")
-COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "products", "safe", "visited",
-               "lowest", "highest", "gaps")  # fmt: skip
+COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "parts", "quick", "products", "safe",
+               "moved", "moved_weights", "visited", "lowest", "highest", "gaps")  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,9 +37,9 @@ class DualAscent(Solver):
     the bias is then free as it is in J, and no scale of the features slows it down. See
     :mod:`separatrix.ascent` on why not one alpha, or two, at a time. Where there are two classes
     and more than 1500 features and rows, the systems would be too large: then come passes of
-    single alphas, which for the hinge alternate with conjugate gradients over those inside their
-    bounds, see :mod:`separatrix.coordinates`. They begin at alpha = 0, wherever W is, and are left
-    for Newton's steps, with systems solved by products, when they crawl.
+    single alphas, for the hinge helped by planes that they span, or by conjugate gradients over
+    those inside their bounds, see :mod:`separatrix.coordinates`. They begin at alpha = 0, wherever
+    W is, and are left for Newton's steps, with systems solved by products, when they crawl.
     """
 
     def check(self, objective: Objective) -> None:
