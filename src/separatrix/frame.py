@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from . import layout
+from .data.pool import ordered_sum
 from .layout import Rows
-from .typing import Array
+from .typing import AnyArray, Array
 
 GRAM_ROWS = 512  # rows converted to float64 at a time
+TILE = 512  # features: so many square are summed by one thread
 
 
 class Moments(NamedTuple):
@@ -56,26 +60,63 @@ class Frame:
         u[..., -1] += W[..., :-1] @ self.mean
         return u * self.scale
 
-    def rows(self, rows: Rows) -> Array:
+    def rows(self, rows: Rows, dtype: DTypeLike = np.float64) -> Array:
         """(x - mean, 1) / scale of a few rows: times the variables, their scores."""
         n, d = layout.shape(rows)
-        z = np.ones((n, d + 1))
-        np.subtract(layout.dense(rows), self.mean, out=z[:, :-1])
-        z /= self.scale
+        z = np.ones((n, d + 1), dtype)
+        filled = layout.dense(rows) if isinstance(rows, layout.CsrRows) else rows
+        np.subtract(filled, self.mean, out=z[:, :-1], casting="same_kind")
+        np.divide(z, self.scale, out=z, casting="same_kind")
         return z
 
 
-def gram(rows: Rows, weight: Array, frame: Frame) -> Array:
-    """Z.T diag(weight) Z for the rows Z = (x - mean, 1) / scale, a few at a time in float64."""
+def gram(rows: Rows, weight: Array, frame: Frame, dtype: DTypeLike = np.float64) -> Array:
+    """Z.T diag(weight) Z for the rows Z = (x - mean, 1) / scale, a few at a time in a precision.
+
+    Their sum is in float64.
+    """
     n, d = layout.shape(rows)
     total = np.zeros((d + 1, d + 1))
     symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
     for start in range(0, n, GRAM_ROWS):
         c = weight[start : start + GRAM_ROWS, None]
-        z = frame.rows(layout.part(rows, start, start + len(c)))
+        z = frame.rows(layout.part(rows, start, start + len(c)), dtype)
         if symmetric:
-            z *= np.sqrt(c)
+            z *= np.sqrt(c).astype(dtype)
             total += z.T @ z
         else:
             total += (c * z).T @ z
+    return total
+
+
+def gram_in_tiles(
+    parts: Iterable[tuple[Rows, Array]], frame: Frame, dtype: DTypeLike, threads: int
+) -> AnyArray:
+    """The same over parts of rows and weights, none negative, for many features.
+
+    The sum is held once, in a precision of its own: threads share its tiles, not the rows.
+    """
+    d = len(frame.scale)
+    total = np.zeros((d, d), dtype)
+    cuts = [slice(start, min(start + TILE, d)) for start in range(0, d, TILE)]
+    tiles = [(a, b) for number, a in enumerate(cuts) for b in cuts[number:]]
+
+    for rows, weight in parts:
+        z = np.empty((len(weight), d), dtype)
+        some = [slice(start, start + TILE // 4) for start in range(0, len(z), TILE // 4)]
+
+        def fill(at: slice, rows: Rows = rows, weight: Array = weight, z: Array = z) -> tuple[()]:
+            z[at] = frame.rows(layout.part(rows, at.start, min(at.stop, len(z))), dtype)
+            z[at] *= np.sqrt(weight[at, None]).astype(dtype)
+            return ()
+
+        def add(tile: tuple[slice, slice], z: Array = z) -> tuple[()]:
+            a, b = tile
+            total[tile] += z[:, a].T @ z[:, b]
+            return ()
+
+        ordered_sum(fill, some, threads)
+        ordered_sum(add, tiles, threads)
+    for a, b in tiles:
+        total[b, a] = total[a, b].T
     return total

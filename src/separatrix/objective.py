@@ -15,11 +15,12 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from . import layout, loops
 from .data import Block, Source
 from .data.pool import one_blas_thread
-from .frame import GRAM_ROWS, Frame, Moments, gram
+from .frame import GRAM_ROWS, TILE, Frame, Moments, gram, gram_in_tiles
 from .losses import Joint, Loss, MarginLoss
 from .penalties import L2
 from .typing import AnyArray, Array
@@ -120,12 +121,17 @@ class Objective:
         elif getattr(self.loss, "shifts", False):
             hessian[biases, biases] += 1.0 / k
 
-    def class_hessian(self, W: Array, frame: Frame) -> Array:
+    def class_hessian(self, W: Array, frame: Frame, dtype: DTypeLike = np.float64) -> Array:
         """Second derivative by the variables of one class, their mean: (d + 1, d + 1)."""
+        curvature, threads = partial(_class_curvature, loss=self.loss, W=W), self.source.threads
         with self._one_blas_thread():
-            (hessian,) = self.source.total(
-                partial(_class_hessian, loss=self.loss, W=W, frame=frame)
-            )
+            if W.shape[1] > TILE:
+                blocks = self.source.some_at_a_time(2 * GRAM_ROWS)
+                parts = ((block.X, curvature(block)) for block in blocks)
+                hessian = gram_in_tiles(parts, frame, dtype, threads)
+            else:
+                part = partial(_class_hessian, loss=self.loss, W=W, frame=frame, dtype=dtype)
+                (hessian,) = self.source.total(part)
         hessian /= self.source.weight_sum
         penalty = self.penalty.diagonal((1, W.shape[1])) / frame.scale**2
         np.einsum("ii->i", hessian)[:] += penalty.ravel()
@@ -262,11 +268,16 @@ def _products(block: Block, frame: Frame) -> tuple[Array]:
     return (gram(block.X, weight, frame),)
 
 
-def _class_hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[Array]:
+def _class_curvature(block: Block, loss: Loss, W: Array) -> Array:
     curvature = _curvature(block, loss, W)
     entries = (curvature(c, c) for c in range(len(W)))
-    mean = sum(entry for entry in entries if entry is not None) / len(W)
-    return (gram(block.X, np.asarray(mean), frame),)
+    return np.asarray(sum(entry for entry in entries if entry is not None) / len(W))
+
+
+def _class_hessian(
+    block: Block, loss: Loss, W: Array, frame: Frame, dtype: DTypeLike
+) -> tuple[Array]:
+    return (gram(block.X, _class_curvature(block, loss, W), frame, dtype),)
 
 
 def _curvature(block: Block, loss: Loss, W: Array) -> Curvature:

@@ -100,6 +100,12 @@ class ArraySource(Source):
     def _draw(self, shuffle: Shuffle) -> Ints:
         return random_order(self.n_rows, shuffle, self.row_bytes)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows."""
+        values = self.X.data if isinstance(self.X, CsrRows) else self.X
+        return values.dtype
+
     @cached_property
     def row_bytes(self) -> float:
         """Bytes of a row, on average."""
@@ -205,9 +211,24 @@ class RowsOf(Source):
         """Whether no row comes twice or before a smaller one."""
         return bool(np.all(np.diff(self.rows) > 0))
 
+    @property
+    def threads(self) -> int:
+        """How many threads work on its blocks."""
+        return self.source.threads
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows."""
+        return self.source.dtype
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average."""
+        return self.source.row_bytes
+
     def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Sum of ``part(block)`` over blocks that depend on the rows alone."""
-        return ordered_sum(lambda at: part(self.block(at)), self.pieces, self.source.threads)
+        return ordered_sum(lambda at: part(self.block(at)), self.pieces, self.threads)
 
     def some(self, size: int) -> Ints:
         """Numbers of so many random rows, one from each stretch of them; the same each time."""

@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from .. import layout
 from ..layout import Rows
 from ..typing import AnyArray, Array, Ints
 
@@ -48,6 +51,16 @@ class Source(ABC):
     def weight_sum(self) -> float:
         """Sum of the weights of all rows."""
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows."""
+        return np.dtype(np.float64)
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average."""
+        return 8.0 * self.n_features
+
     def typical_row(self) -> Array | None:
         """Values near the means, (d,); None for zeros, near which sparse rows are."""
         return None
@@ -62,6 +75,20 @@ class Source(ABC):
 
         Block boundaries and the order of summation do not depend on the number of threads.
         """
+
+    @property
+    def threads(self) -> int:
+        """How many threads may work on its rows."""
+        return 1
+
+    def some_at_a_time(self, size: int) -> Iterator[Block]:
+        """All rows, so many at a time, for work that threads share otherwise than by blocks."""
+        for X, y, weight, _, order in self.blocks():
+            rows = np.arange(len(y)) if order is None else order
+            for start in range(0, len(rows), size):
+                at = rows[start : start + size]
+                some = None if weight is None else weight[at]
+                yield Block(layout.pick(X, at), y[at], some, start)
 
     def sample(self, size: int) -> Source:
         """About so many random rows, the same ones each time; all of them will do too."""

@@ -12,7 +12,7 @@ import scipy.linalg
 from ..data.pool import one_blas_thread
 from ..frame import Frame
 from ..objective import Evaluation, Objective
-from ..typing import Array
+from ..typing import AnyArray, Array
 from .base import Solver, State, Step
 
 DECREASE, FLATTEN = 1e-4, 0.9  # the two Wolfe conditions
@@ -20,9 +20,18 @@ ROUNDING = 2e-15  # of J: smaller differences mean nothing
 MOST_TRIALS = 40
 MOST_LIFTS = 8
 REFRESH = 15  # steps after which a second derivative is out of date
-# Rows of a sample: at least so many, and as many as cost no more than an evaluation of all.
+# Rows of a sample: at least so many, and as many as cost no more than an evaluation of all. Each
+# evaluation then brings J nearer by their number per feature: where they are dear, few will do.
 SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
 SAMPLE_SHARE, SAMPLE_COST = 1 / 16, 6.0
+DEAR, FEWEST_PER_FEATURE = 200.0, 3
+# Products of BLAS while an evaluation reads one value: what a second derivative costs is told in
+# evaluations. Up to AT_ONCE of them it is factored at once. Beyond, when steps without it prove
+# so slow that PLACES decimal places take more of them than the factor costs.
+PRODUCTS = 20.0
+CLASSES = 3  # whose scores cost as much as reading the rows
+AT_ONCE = 5.0
+PLACES, LOOK_BACK = 8.0, 6
 SMALL_SAMPLE = 1 / 8  # of the rows: so few are minimised first
 MOST_STEPS_ON_SAMPLE = 30
 
@@ -35,12 +44,13 @@ class Factored:
     """
 
     frame: Frame
-    R: Array
+    R: AnyArray
 
     @classmethod
-    def of(cls, frame: Frame, hessian: Array) -> Factored:
+    def of(cls, frame: Frame, hessian: AnyArray) -> Factored:
         """From a positive semidefinite matrix in the frame, made definite where it is not."""
-        lift = 1e-10 * max(1.0, float(np.diag(hessian).max()))
+        noise = np.sqrt(len(hessian)) * float(np.finfo(hessian.dtype).eps)
+        lift = max(1e-10, noise) * max(1.0, float(np.diag(hessian).max()))
         with one_blas_thread(len(hessian) ** 3):
             for _ in range(MOST_LIFTS):
                 np.einsum("ii->i", hessian)[:] += lift
@@ -66,8 +76,8 @@ class Factored:
         # costs small problems more than the solution does.
         return np.array([
             scipy.linalg.solve_triangular(self.R, each, trans=trans, check_finite=False)
-            for each in right
-        ])  # fmt: skip
+            for each in right.astype(self.R.dtype)
+        ], dtype=np.float64)  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,12 +89,12 @@ class LBFGS(Solver):
 
     It works in variables in which features are centred and of one scale; up to
     ``factored_features`` of them, and for a convex loss, in those of the second derivative on
-    a sample of the rows, taken anew every few steps. In place of zeros it begins at the minimum
-    of the sample.
+    a sample of the rows, taken anew every few steps: at once where that costs a few evaluations,
+    else if progress is slow without. In place of zeros it begins at the minimum of the sample.
     """
 
     memory: int = 10
-    factored_features: int = 1000
+    factored_features: int = 5000
 
     def check(self, objective: Objective) -> None:
         """Only losses without kinks."""
@@ -98,16 +108,34 @@ class LBFGS(Solver):
             )
 
     def _sample(self, objective: Objective) -> Objective | None:
-        """Random rows that tell the second derivative, if it is to be factored."""
-        loss, d = objective.loss, objective.source.n_features
+        """Random rows that tell the second derivative, if it may be factored."""
+        loss, source, d = objective.loss, objective.source, objective.source.n_features
         if not loss.has_curvature or not loss.convex or d > self.factored_features:
             return None
-        affordable = int(min(SAMPLE_SHARE, SAMPLE_COST / d) * objective.source.n_rows)
-        return objective.sample(max(SAMPLE_ROWS, SAMPLE_PER_FEATURE * d, affordable))
+        share = min(SAMPLE_SHARE, SAMPLE_COST / d)
+        most = max(FEWEST_PER_FEATURE * d, int(DEAR / d * source.n_rows))
+        least = min(SAMPLE_PER_FEATURE * d, most)
+        return objective.sample(max(SAMPLE_ROWS, least, int(share * source.n_rows)))
 
-    def _coordinates(self, objective: Objective, W: Array) -> Frame | Factored:
-        sample, frame = self._sample(objective), objective.frame
-        return frame if sample is None else Factored.of(frame, sample.class_hessian(W, frame))
+    def _price(self, objective: Objective) -> float:
+        """How many evaluations cost as much as forming and factoring the second derivative."""
+        sample, source = self._sample(objective), objective.source
+        if sample is None:
+            return np.inf
+        k, d = objective.shape
+        products = d * d * (d + sample.source.n_rows) * source.dtype.itemsize
+        reading = source.n_rows * source.row_bytes * max(1.0, k / CLASSES)
+        return products / (PRODUCTS * reading)
+
+    def _coordinates(self, objective: Objective, anchor: Array) -> Frame | Factored:
+        """Those of the second derivative at the anchor, if there is one."""
+        frame = objective.frame
+        if not len(anchor):
+            return frame
+        sample = self._sample(objective)
+        assert sample is not None
+        hessian = sample.class_hessian(anchor, frame, sample.source.dtype)
+        return Factored.of(frame, hessian)
 
     def _near(self, objective: Objective, W: Array) -> tuple[Array, Evaluation]:
         """In place of zeros the minimum of the sample, itself from a smaller one; and J there.
@@ -137,19 +165,23 @@ class LBFGS(Solver):
 
     def _walk(self, objective: Objective, W: Array, state: State | None) -> Iterator[Step]:
         """The same, with the place where it begins."""
+        price = self._price(objective)
         if state is None:
             W, at = self._near(objective, W)
             none = np.empty((0, *W.shape))
-            state = {"weights": W, "moved": none, "changed": none, "anchor": W, "age": 0}
+            state = {
+                "weights": W, "moved": none, "changed": none, "age": 0, "trail": np.empty(0),
+                "anchor": W if price <= AT_ONCE else W[:0],
+            }  # fmt: skip
         else:
             at = Evaluation(state["value"], state["gradient"], state["mistakes"])
-        W, moved, changed, anchor, age = (
-            state[name] for name in ("weights", "moved", "changed", "anchor", "age")
+        W, moved, changed, anchor, age, trail = (
+            state[name] for name in ("weights", "moved", "changed", "anchor", "age", "trail")
         )
         coordinates = self._coordinates(objective, anchor)
         begins = True
         while True:
-            if age == REFRESH and isinstance(coordinates, Factored):
+            if age >= max(REFRESH, 2.0 * price) if len(anchor) else slow(trail, price):
                 coordinates, anchor, age = self._coordinates(objective, W), W, 0
                 moved, changed = moved[:0], changed[:0]
             age += 1
@@ -167,12 +199,22 @@ class LBFGS(Solver):
             elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient
                 moved, changed = moved[:0], changed[:0]
             W, at = there, then
+            remaining = -0.5 * slope
+            trail = np.append(trail, remaining)[-LOOK_BACK - 1 :]
             state = {
                 "weights": W, "moved": moved, "changed": changed, "anchor": anchor, "age": age,
-                "value": at.value, "gradient": at.gradient, "mistakes": at.mistakes,
+                "trail": trail, "value": at.value, "gradient": at.gradient,
+                "mistakes": at.mistakes,
             }  # fmt: skip
-            remaining = -0.5 * slope
             yield Step(W, state, at.value, at.mistakes, remaining=remaining, gradient=at.gradient)
+
+
+def slow(trail: Array, price: float) -> bool:
+    """Whether so many steps would not get far, at the pace of those that left this trail."""
+    if len(trail) <= LOOK_BACK or not price < np.inf or not trail.min() > 0.0:
+        return False
+    places = float(np.log10(trail[0] / trail[-1])) / LOOK_BACK
+    return price * places < PLACES
 
 
 def two_loop(g: Array, moved: Array, changed: Array) -> Array:
