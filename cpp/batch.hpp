@@ -162,46 +162,53 @@ __attribute__((noinline)) void add_moments(const double (&c)[kRows],
     }
 }
 
+// One group of rows after another: the tile is in the cache.
 template <class Value>
 inline void add_moments(const DenseRows<Value>& rows, int64_t first, int64_t count,
-                        const double* weight, const double* shift, double* sum, double* squares) {
+                        const double* weight, const int64_t* group, int64_t groups,
+                        const double* shift, double* sum, double* squares) {
   Ahead<1> next{after(rows, first + count)};
   double c[4];
   const Value* x[4];
-  int waiting = 0;
-  for (int64_t i = first; i < first + count; ++i) {
-    c[waiting] = weight ? weight[i] : 1.0;
-    x[waiting] = row(rows, i);
-    waiting += c[waiting] != 0;  // a row of weight 0 is as if absent
-    if (waiting == 4) {
-      add_moments<4, Value>(c, x, shift, sum, squares, rows.d, next);
-      waiting = 0;
+  for (int64_t g = 0; g < groups; ++g, sum += rows.d) {
+    int waiting = 0;
+    for (int64_t i = first; i < first + count; ++i) {
+      c[waiting] = weight ? weight[i] : 1.0;
+      x[waiting] = row(rows, i);
+      // A row of weight 0 is as if absent.
+      waiting += int(c[waiting] != 0) & int(!group || group[i] == g);
+      if (waiting == 4) {
+        add_moments<4, Value>(c, x, shift, sum, squares, rows.d, next);
+        waiting = 0;
+      }
     }
+    for (int r = 0; r < waiting; ++r)
+      add_moments<1, Value>({c[r]}, {x[r]}, shift, sum, squares, rows.d, next);
   }
-  for (int r = 0; r < waiting; ++r)
-    add_moments<1, Value>({c[r]}, {x[r]}, shift, sum, squares, rows.d, next);
 }
 
 template <class Value, class Index>
 inline void add_moments(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
-                        const double* weight, const double*, double* sum, double* squares) {
+                        const double* weight, const int64_t* group, int64_t, const double*,
+                        double* sum, double* squares) {
   for (int64_t i = first; i < first + count; ++i) {
     const double c = weight ? weight[i] : 1.0;
     if (c == 0) continue;
+    double* const own = sum + (group ? group[i] * rows.d : 0);
     each_value(rows, i, [&](int64_t j, double x) {
-      sum[j] += c * x;
+      own[j] += c * x;
       squares[j] = fma(c * x, x, squares[j]);
     });
   }
 }
 
 template <class Rows>
-bool moments(const Rows& rows, const double* weight, const double* shift, double* sum,
-             double* squares, ShouldStop stop) {
+bool moments(const Rows& rows, const double* weight, const int64_t* group, int64_t groups,
+             const double* shift, double* sum, double* squares, ShouldStop stop) {
   double* const zeros = shift ? nullptr : new double[size_t(rows.d)]();
   const bool done =
       each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
-        add_moments(rows, first, count, weight, shift ? shift : zeros, sum, squares);
+        add_moments(rows, first, count, weight, group, groups, shift ? shift : zeros, sum, squares);
       });
   delete[] zeros;
   return done;

@@ -305,14 +305,17 @@ void hessian_product(nb::handle rows, Numbers curvature, Numbers v, Output out) 
   raise_if(!whole);
 }
 
-void moments(nb::handle rows, std::optional<Numbers> weight, std::optional<Numbers> shift,
-             Output sum, Output squares) {
+void moments(nb::handle rows, std::optional<Numbers> weight, std::optional<Longs> group,
+             std::optional<Numbers> shift, Output sum, Output squares) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    expect(int64_t(sum.size()) == view.d, "sum: wrong size");
+    const int64_t groups = group ? int64_t(sum.shape(0)) : 1;
+    expect(int64_t(sum.size()) == groups * view.d, "sum: wrong size");
+    for (int64_t i = 0; group && i < view.n; ++i)
+      expect(group->data()[i] >= 0 && group->data()[i] < groups, "group: out of range");
     nb::gil_scoped_release free;
-    whole = loops.moments(view, pointer(weight), pointer(shift), sum.data(), squares.data(),
-                          should_stop);
+    whole = loops.moments(view, pointer(weight), group ? group->data() : nullptr, groups,
+                          pointer(shift), sum.data(), squares.data(), should_stop);
   });
   raise_if(!whole);
 }
@@ -562,7 +565,7 @@ NB_MODULE(_loops, m) {
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());
   m.def("combine", &combine, "rows"_a, "coefficients"_a, "out"_a.noconvert());
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());
-  m.def("moments", &moments, "rows"_a, "weight"_a.none(), "shift"_a.none(),
+  m.def("moments", &moments, "rows"_a, "weight"_a.none(), "group"_a.none(), "shift"_a.none(),
         "sum"_a.noconvert(), "squares"_a.noconvert());
   m.def("dual_pass", &dual_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "share"_a,
         "square"_a, "give"_a, "bias_give"_a, "parts"_a, "order"_a.noconvert(),

@@ -208,10 +208,10 @@ struct LoopsFor {
   // out (d + 1) += (rows, 1)' diag(curvature) (rows, 1) v
   bool (*hessian_product)(const Rows&, const double* curvature, const double* v, double* out,
                           ShouldStop);
-  // sum (d) += sum of weight * (x - shift), squares (d) += sum of weight * (x - shift)^2; the
-  // shift is for dense rows only, or null
-  bool (*moments)(const Rows&, const double* weight, const double* shift, double* sum,
-                  double* squares, ShouldStop);
+  // sum (groups, d) += sum of weight * (x - shift) over the rows of each group, squares (d) += sum
+  // of weight * (x - shift)^2 over all; the shift is for dense rows only, or null; one group if null
+  bool (*moments)(const Rows&, const double* weight, const int64_t* group, int64_t groups,
+                  const double* shift, double* sum, double* squares, ShouldStop);
   void (*dual)(const Rows&, DualPass&);
 };
 

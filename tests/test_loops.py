@@ -108,10 +108,13 @@ def test_sums_equal_their_twins(level, kind):
         np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-11)
     for c in (None, rng.integers(0, 2, 700).astype(float)):
         for shift in (None,) if kind.startswith("csr") else (None, rng.standard_normal(37)):
-            got, expected = np.zeros((2, 37)), np.zeros((2, 37))
-            loops.moments(rows, c, shift, *got)
-            loops.moments_twin(rows, c, shift, *expected)
-            np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+            for group in (None, rng.integers(0, 3, 700)):
+                shape = (37,) if group is None else (3, 37)
+                got, expected = ([np.zeros(shape), np.zeros(37)] for _ in range(2))
+                loops.moments(rows, c, group, shift, *got)
+                loops.moments_twin(rows, c, group, shift, *expected)
+                for ours, theirs in zip(got, expected, strict=True):
+                    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)

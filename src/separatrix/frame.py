@@ -15,7 +15,7 @@ from .layout import Rows
 from .typing import AnyArray, Array
 
 GRAM_ROWS = 512  # rows converted to float64 at a time
-TILE = 512  # features: so many square are summed by one thread
+TILE = 256  # features: about so many square are summed by one thread at a time
 
 
 class Moments(NamedTuple):
@@ -98,7 +98,8 @@ def gram_in_tiles(
     """
     d = len(frame.scale)
     total = np.zeros((d, d), dtype)
-    cuts = [slice(start, min(start + TILE, d)) for start in range(0, d, TILE)]
+    edges = np.linspace(0, d, -(-d // TILE) + 1).astype(int)
+    cuts = list(map(slice, edges[:-1], edges[1:]))
     tiles = [(a, b) for number, a in enumerate(cuts) for b in cuts[number:]]
 
     for rows, weight in parts:

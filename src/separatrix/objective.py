@@ -58,7 +58,7 @@ class Objective:
     def penalised(self, l2: float) -> Objective:
         """The same with another penalty; what is remembered of the data goes along."""
         other = replace(self, penalty=L2(l2))
-        known = ("moments", "class_sums")
+        known = ("_sums", "moments")
         vars(other).update({name: vars(self)[name] for name in known if name in vars(self)})
         return other
 
@@ -171,12 +171,19 @@ class Objective:
         result: Array = total
         return result
 
-    @cached_property
+    @property
     def class_sums(self) -> Array:
-        """Weighted sum of (x, 1) over each class, (number of classes, d + 1): remembered."""
-        (sums,) = self.source.total(partial(_class_sums, k=len(self.source.classes)))
-        result: Array = sums
-        return result
+        """Weighted sum of (x, 1) over each class, (number of classes, d + 1)."""
+        shift, sums, counts, _ = self._sums
+        return np.column_stack([sums + counts[:, None] * shift, counts])
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array, Array, Array]:
+        """A shift, by class the sums of x - shift and of 1, and all their squares: one read."""
+        shift = self.source.typical_row()
+        k = len(self.source.classes)
+        sums, counts, squares = self.source.total(partial(_moments, shift=shift, k=k))
+        return np.zeros(1) if shift is None else shift, sums, counts, squares
 
     def mistakes_of(self, candidates: Array) -> Array:
         """Weighted mistakes of several weights (m, k, d + 1) in one read of the data."""
@@ -186,10 +193,9 @@ class Objective:
 
     @cached_property
     def moments(self) -> Moments:
-        """Mean and deviation of every feature: one read, remembered."""
-        shift = self.source.typical_row()
-        total, squares = self.source.total(partial(_moments, shift=shift))
-        offset = total / self.source.weight_sum
+        """Mean and deviation of every feature, remembered."""
+        shift, sums, _, squares = self._sums
+        offset = sums.sum(axis=0) / self.source.weight_sum
         square = squares / self.source.weight_sum
         if not np.all(np.isfinite(square)):
             raise ValueError(
@@ -199,7 +205,7 @@ class Objective:
         # What cancels to nothing or below is a constant feature, up to rounding.
         variance = square - offset**2
         deviation = np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
-        return Moments(offset if shift is None else shift + offset, deviation)
+        return Moments(shift + offset, deviation)
 
     def largest_eigenvalue(self) -> float:
         """Of the mean of (x, 1)(x, 1)', on a sample of the rows."""
@@ -355,18 +361,9 @@ def _label_sum(block: Block, k: int) -> tuple[Array]:
     return (total,)
 
 
-def _class_sums(block: Block, k: int) -> tuple[Array]:
-    number = block.y > 0.0 if k == 2 else block.y
-    coefficients = np.where(number[:, None] == np.arange(k), 1.0, 0.0)
-    if block.weight is not None:
-        coefficients *= block.weight[:, None]
-    sums = np.zeros((k, layout.shape(block.X)[1] + 1))
-    loops.combine(block.X, coefficients, sums)
-    return (sums,)
-
-
-def _moments(block: Block, shift: Array | None) -> tuple[Array, Array]:
+def _moments(block: Block, shift: Array | None, k: int) -> tuple[Array, Array, Array]:
     d = layout.shape(block.X)[1]
-    total, squares = np.zeros(d), np.zeros(d)
-    loops.moments(block.X, block.weight, shift, total, squares)
-    return total, squares
+    sums, squares = np.zeros((k, d)), np.zeros(d)
+    number = (block.y > 0.0).astype(np.int64) if k == 2 else block.y
+    loops.moments(block.X, block.weight, number, shift, sums, squares)
+    return sums, np.bincount(number, block.weight, k).astype(np.float64), squares

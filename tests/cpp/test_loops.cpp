@@ -205,7 +205,7 @@ void test_products(const Problem& p, int64_t k, const double* weight) {
     loops.scores(rows, w.data(), k, scores.data(), never);
     loops.combine(rows, a.data(), k, sums.data(), never);
     loops.hessian_product(rows, p.weight.data(), p.w.data(), product.data(), never);
-    loops.moments(rows, weight, nullptr, sum.data(), squares.data(), never);
+    loops.moments(rows, weight, nullptr, 1, nullptr, sum.data(), squares.data(), never);
     return join(scores, sums, product, sum, squares);
   });
 }

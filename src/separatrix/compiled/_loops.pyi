@@ -48,7 +48,12 @@ def scores(rows: Rows, weights: Array, out: Array) -> None: ...
 def combine(rows: Rows, coefficients: Array, out: Array) -> None: ...
 def hessian_product(rows: Rows, curvature: Array, v: Array, out: Array) -> None: ...
 def moments(
-    rows: Rows, weight: Array | None, shift: Array | None, sum: Array, squares: Array
+    rows: Rows,
+    weight: Array | None,
+    group: Ints | None,
+    shift: Array | None,
+    sum: Array,
+    squares: Array,
 ) -> None: ...
 def dual_pass(
     rows: Rows,

@@ -192,7 +192,7 @@ def _candidates(case: Case) -> list[tuple[int, int]]:
     draws -= draws.mean(axis=0)  # shifts of a feature do not show
     total, squares = np.zeros(d), np.zeros(d)
     shift = None if isinstance(rows, CsrRows) else layout.dense(layout.part(rows, 0, 1))[0]
-    loops.moments(rows, None, shift, total, squares)
+    loops.moments(rows, None, None, shift, total, squares)
     with np.errstate(over="ignore", invalid="ignore"):  # squares of huge values: not compared
         variance = squares / n - (total / n) ** 2
     varies = np.flatnonzero(np.isfinite(variance) & (variance > 1e-12 * squares / n))

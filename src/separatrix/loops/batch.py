@@ -109,20 +109,34 @@ def hessian_product_twin(rows: Rows, curvature: Array, v: Array, out: Array) -> 
 
 
 def moments(
-    rows: Rows, weight: Array | None, shift: Array | None, sum: Array, squares: Array
+    rows: Rows,
+    weight: Array | None,
+    group: Ints | None,
+    shift: Array | None,
+    sum: Array,
+    squares: Array,
 ) -> None:
     """Add the weighted column sums of rows - shift, and of their squares, to (d,) arrays.
 
-    A shift near the means keeps large means from drowning small deviations; dense rows only.
+    With the number of its group for every row, sums of each group to (groups, d). A shift near
+    the means keeps large means from drowning small deviations; dense rows only.
     """
-    _loops.moments(rows, weight, shift, sum, squares)
+    _loops.moments(rows, weight, group, shift, sum, squares)
 
 
 def moments_twin(
-    rows: Rows, weight: Array | None, shift: Array | None, sum: Array, squares: Array
+    rows: Rows,
+    weight: Array | None,
+    group: Ints | None,
+    shift: Array | None,
+    sum: Array,
+    squares: Array,
 ) -> None:
     """``moments`` in NumPy."""
     x = dense(rows) - (0.0 if shift is None else shift)
     c = np.ones(len(x)) if weight is None else weight
-    sum += c @ x
+    if group is None:
+        sum += c @ x
+    else:
+        sum += np.where(group == np.arange(len(sum))[:, None], c, 0.0) @ x
     squares += c @ x**2

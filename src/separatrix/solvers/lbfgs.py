@@ -23,14 +23,14 @@ REFRESH = 15  # steps after which a second derivative is out of date
 # Rows of a sample: at least so many, and as many as cost no more than an evaluation of all. Each
 # evaluation then brings J nearer by their number per feature: where they are dear, few will do.
 SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
-SAMPLE_SHARE, SAMPLE_COST = 1 / 16, 6.0
+SAMPLE_SHARE, SAMPLE_COST = 1 / 32, 3.0
 DEAR, FEWEST_PER_FEATURE = 200.0, 3
 # Products of BLAS while an evaluation reads one value: what a second derivative costs is told in
 # evaluations. Up to AT_ONCE of them it is factored at once. Beyond, when steps without it prove
 # so slow that PLACES decimal places take more of them than the factor costs.
-PRODUCTS = 20.0
+PRODUCTS = 15.0
 CLASSES = 3  # whose scores cost as much as reading the rows
-AT_ONCE = 5.0
+AT_ONCE = 4.0
 PLACES, LOOK_BACK = 8.0, 6
 SMALL_SAMPLE = 1 / 8  # of the rows: so few are minimised first
 MOST_STEPS_ON_SAMPLE = 30
