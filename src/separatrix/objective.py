@@ -21,7 +21,7 @@ from . import layout, loops
 from .data import Block, Source
 from .data.pool import one_blas_thread
 from .frame import GRAM_ROWS, TILE, Frame, Moments, gram, gram_in_tiles
-from .losses import Joint, Loss, MarginLoss
+from .losses import Joint, Loss, MarginLoss, Squared
 from .penalties import L2
 from .typing import AnyArray, Array
 
@@ -288,6 +288,9 @@ def _class_hessian(
 
 def _curvature(block: Block, loss: Loss, W: Array) -> Curvature:
     """Weighted second derivative of every row by the scores of two classes."""
+    if type(loss) is Squared:  # the same at any score
+        bend = np.full(len(block.y), 2.0) if block.weight is None else 2.0 * block.weight
+        return lambda a, b: bend
     if isinstance(loss, MarginLoss):
         bend = np.empty(len(block.y))
         loops.batch_pass(block.X, block.y, loss, W, weight=block.weight, curvature=bend)

@@ -181,7 +181,7 @@ class LBFGS(Solver):
         coordinates = self._coordinates(objective, anchor)
         begins = True
         while True:
-            if age >= max(REFRESH, 2.0 * price) if len(anchor) else slow(trail, price):
+            if (age >= max(REFRESH, price / 4) or not len(anchor)) and slow(trail, price):
                 coordinates, anchor, age = self._coordinates(objective, W), W, 0
                 moved, changed = moved[:0], changed[:0]
             age += 1
