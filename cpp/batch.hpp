@@ -206,8 +206,10 @@ template <class Rows>
 bool moments(const Rows& rows, const double* weight, const int64_t* group, int64_t groups,
              const double* shift, double* sum, double* squares, ShouldStop stop) {
   double* const zeros = shift ? nullptr : new double[size_t(rows.d)]();
+  // So many that most rows of a group are added four at a time.
+  const int64_t mixed = 16 * groups < kTile ? 16 * groups : kTile, fit = tile_rows(rows);
   const bool done =
-      each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
+      each_tile(rows, fit < mixed ? mixed : fit, stop, [&](int64_t first, int64_t count) {
         add_moments(rows, first, count, weight, group, groups, shift ? shift : zeros, sum, squares);
       });
   delete[] zeros;

@@ -81,6 +81,15 @@ class Objective:
         loss_sum, mistakes, gradient = self.source.total(partial(_gradient, loss=self.loss, W=W))
         return self._evaluation(loss_sum, gradient, W, mistakes)
 
+    def at_zeros(self) -> Evaluation:
+        """The same at weights of 0, without a read: all rows of a class are alike there."""
+        W = np.zeros(self.shape)
+        if not isinstance(self.loss, MarginLoss):
+            return self.value_and_gradient(W)
+        sums, total, margin = self.class_sums, self.source.weight_sum, np.zeros(1)
+        gradient = float(self.loss.slope(margin)[0]) * (sums[1:] - sums[:1])
+        return self._evaluation(total * float(self.loss.phi(margin)[0]), gradient, W, total)
+
     def _evaluation(
         self, loss_sum: float, gradient: Array, W: Array, mistakes: float
     ) -> Evaluation:

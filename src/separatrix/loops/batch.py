@@ -9,7 +9,7 @@ import numpy as np
 from ..compiled import _loops
 from ..layout import Rows, dense, shape
 from ..losses import Loss, MarginLoss
-from ..typing import AnyArray, Array
+from ..typing import AnyArray, Array, Ints
 from .levels import compiled
 
 

@@ -115,21 +115,18 @@ def by_products(objective: Objective) -> tuple[Array, Evaluation] | None:
     the gradient at the solution takes as much off it again: one that hardly moves it is proof
     that nothing is left.
     """
-    frame, sums = objective.frame, objective.class_sums
-    W = np.zeros(objective.shape)
+    frame, W, at = objective.frame, np.zeros(objective.shape), objective.at_zeros()
     hessian = objective.class_hessian(W, frame)
+    if not np.diag(hessian).min() > 0.0:  # a constant feature, and no penalty
+        return None
+    scale = 1.0 / np.sqrt(np.diag(hessian))
     with one_blas_thread(len(hessian) ** 3):
-        scale = 1.0 / np.sqrt(np.diag(hessian))
         R, failed = lapack.dpotrf(hessian * scale * scale[:, None])
     if failed or np.diag(R).min() < SINGULAR:
         return None
-    labels = sums[1:] - sums[:1] if len(W) == 1 else 2.0 * sums - sums.sum(axis=0)
-    gradient = -2.0 * labels / objective.source.weight_sum
-    if not objective.intercept:
-        gradient[:, -1] = 0.0
     whole = 0.0
     for _ in range(MOST_STEPS):
-        g = frame.gradient(gradient)
+        g = frame.gradient(at.gradient)
         u = -np.array([scale * lapack.dpotrs(R, scale * each)[0] for each in g])
         size = float(-np.vdot(g, u))
         whole = max(whole, size)
@@ -137,7 +134,6 @@ def by_products(objective: Objective) -> tuple[Array, Evaluation] | None:
             return W, at
         W = W + frame.direction(u)
         at = objective.value_and_gradient(W)
-        gradient = at.gradient
     return None
 
 

@@ -29,6 +29,7 @@ DEAR, FEWEST_PER_FEATURE = 200.0, 3
 # evaluations. Up to AT_ONCE of them it is factored at once. Beyond, when steps without it prove
 # so slow that PLACES decimal places take more of them than the factor costs.
 PRODUCTS = 15.0
+STEP = 1e6  # bytes that could be read while a step is prepared
 CLASSES = 3  # whose scores cost as much as reading the rows
 AT_ONCE = 4.0
 PLACES, LOOK_BACK = 8.0, 6
@@ -124,7 +125,7 @@ class LBFGS(Solver):
             return np.inf
         k, d = objective.shape
         products = d * d * (d + sample.source.n_rows) * source.dtype.itemsize
-        reading = source.n_rows * source.row_bytes * max(1.0, k / CLASSES)
+        reading = STEP + source.n_rows * source.row_bytes * max(1.0, k / CLASSES)
         return products / (PRODUCTS * reading)
 
     def _coordinates(self, objective: Objective, anchor: Array) -> Frame | Factored:
@@ -143,9 +144,11 @@ class LBFGS(Solver):
         Minima of m random rows and of all are about d / m of J apart: no nearer than that is the
         sample worth following.
         """
-        sample = None if W.any() else self._sample(objective)
-        if sample is None or sample.source.n_rows > SMALL_SAMPLE * objective.source.n_rows:
+        if W.any():
             return W, objective.value_and_gradient(W)
+        sample = self._sample(objective)
+        if sample is None or sample.source.n_rows > SMALL_SAMPLE * objective.source.n_rows:
+            return W, objective.at_zeros()
         noise = W.shape[1] / sample.source.n_rows
         there = W
         for step in islice(self._walk(sample, W, None), MOST_STEPS_ON_SAMPLE):
@@ -153,9 +156,9 @@ class LBFGS(Solver):
             if step.remaining is not None and step.remaining <= expected:
                 break
         at = objective.value_and_gradient(there)
-        if at.value <= sample.value(W)[0]:
+        if at.value <= sample.at_zeros().value:  # as that of all rows
             return there, at
-        return W, objective.value_and_gradient(W)  # few rows may be separable where all are not
+        return W, objective.at_zeros()  # few rows may be separable where all are not
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
