@@ -139,10 +139,11 @@ constexpr LoopsFor<Problem> kByHand{
       for (int64_t i = 0; i < p.n; ++i) add_row(p, i, a[i] * score(p, i, v), out);
       return true;
     },
-    [](const Problem& p, const double* a, const double*, double* sum, double* squares, ShouldStop) {
+    [](const Problem& p, const double* a, const int64_t* group, int64_t, const double*, double* sum,
+       double* squares, ShouldStop) {
       for (int64_t at = 0; at < p.n * p.d; ++at) {  // without a shift, which sparse rows lack
         const double weight = a ? a[at / p.d] : 1, x = weight == 0 ? 0 : p.x[at];
-        sum[at % p.d] += weight * x, squares[at % p.d] += weight * x * x;
+        sum[group[at / p.d] * p.d + at % p.d] += weight * x, squares[at % p.d] += weight * x * x;
       }
       return true;
     }};
@@ -201,11 +202,13 @@ void test_products(const Problem& p, int64_t k, const double* weight) {
   const Numbers w = uniforms(k * (p.d + 1)), a = uniforms(p.n * k, 1, true);
   test("scores, combine, hessian_product, moments", p, kClose, [&](auto& loops, auto& rows) {
     Numbers scores(p.n * k), sums(k * (p.d + 1), kFiller), product(p.d + 1, kFiller);
-    Numbers sum(p.d, kFiller), squares(p.d, kFiller);
+    Numbers sum(k * p.d, kFiller), squares(p.d, kFiller);
+    std::vector<int64_t> group(p.n);
+    for (int64_t i = 0; i < p.n; ++i) group[i] = i * i % k;
     loops.scores(rows, w.data(), k, scores.data(), never);
     loops.combine(rows, a.data(), k, sums.data(), never);
     loops.hessian_product(rows, p.weight.data(), p.w.data(), product.data(), never);
-    loops.moments(rows, weight, nullptr, 1, nullptr, sum.data(), squares.data(), never);
+    loops.moments(rows, weight, group.data(), k, nullptr, sum.data(), squares.data(), never);
     return join(scores, sums, product, sum, squares);
   });
 }
