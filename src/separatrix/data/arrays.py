@@ -89,10 +89,12 @@ class ArraySource(Source):
 
     def _drawn(self, shuffle: Shuffle) -> Ints:
         """A random order; the one that follows is drawn meanwhile where passes go on and on."""
+        if shuffle.passes > 1:  # they are short
+            return self._draw(shuffle)
         expected, coming = self._next_order
         goes_on = expected == shuffle
         order: Ints = coming.result() if goes_on and coming is not None else self._draw(shuffle)
-        following = shuffle._replace(number=shuffle.number + shuffle.passes)
+        following = Shuffle(shuffle.seed, shuffle.number + 1)
         worth = goes_on and self.threads > 1
         self._next_order = following, meanwhile(lambda: self._draw(following)) if worth else None
         return order
