@@ -162,10 +162,12 @@ class OnlineRun:
         )
         made = ends[: result.position // source.n_rows]
         each = made[:, 3:].reshape(len(made), -1, *V.shape)
+        smooth = self.objective.loss.smooth
+        changed = None if smooth else self._numbers(log[: int(made[:, 2].sum())], block)
         last = 0
         for (loss_sum, mistakes, updates), kept in zip(made[:, :3].tolist(), each, strict=True):
             first, last = last, last + int(updates)
-            rows = None if self.objective.loss.smooth else self._numbers(log[first:last], block)
+            rows = None if changed is None else changed[first:last]
             self.passes += 1
             self.batches += -(-source.n_rows // self.batch)
             total = None if len(kept) == 1 else kept[1]
