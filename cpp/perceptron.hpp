@@ -223,7 +223,9 @@ class Rosenblatt {
 
   // What happened before visit t goes into the books.
   void tell(int64_t t) {
+    const bool left_out = skipping_.on();
     skipping_.visited(t - told_, t - told_ - read_);
+    if (left_out && !skipping_.on()) coming_.restart(t);  // from now on nobody looks again
     watched_ += t - told_;
     told_ = t;
     read_ = 0;

@@ -201,11 +201,11 @@ def test_folds_of_every_kind():
     assert np.isnan(clf.cv_results_["split0_test_score"]).all()
     assert np.isfinite(clf.cv_results_["mean_test_score"]).all()
     twice = [(np.r_[0:60, 0:30], np.arange(60, 90))]
-    drawn = LinearClassifierCV(l2s=L2S, cv=twice, scoring="loss", tol=1e-10).fit(X, Y)
-    heavier = LinearClassifierCV(l2s=L2S, cv=[(rows < 60, rows >= 60)], scoring="loss", tol=1e-10)
+    drawn = LinearClassifierCV(l2s=L2S, cv=twice, scoring="loss", tol=1e-12).fit(X, Y)
+    heavier = LinearClassifierCV(l2s=L2S, cv=[(rows < 60, rows >= 60)], scoring="loss", tol=1e-12)
     heavier.fit(X, Y, sample_weight=np.where(rows < 30, 2.0, 1.0))
     np.testing.assert_allclose(
-        drawn.cv_results_["mean_test_score"], heavier.cv_results_["mean_test_score"], rtol=1e-5
+        drawn.cv_results_["mean_test_score"], heavier.cv_results_["mean_test_score"], rtol=1e-6
     )
     for form in (X.tolist(), sp.coo_array(X), pd.DataFrame(X)):
         LinearClassifierCV(l2s=2, cv=3, scoring="f1_macro").fit(form, Y)
