@@ -106,7 +106,8 @@ class ManyClasses {
   }
   double worth() const { return 0.05 + kValuesOfNote / (values() + 1); }
   using Label = int64_t;
-  const Label* labels() const { return pass_.label; }
+  Label label(int64_t i) const { return pass_.label[i]; }
+  void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.label + i); }
 
   template <bool kFetches, class Right>
   int64_t proven(const int64_t* row, const int64_t* labels, int64_t count, Right&& right) {
@@ -116,26 +117,26 @@ class ManyClasses {
         prefetch_row<3>(rows_, row[p + kNear]);
       }
       double bound = rough_.bound(row[p], labels[p]);
-      if (!(bound > 0)) bound = margin(row[p]);
+      if (!(bound > 0)) bound = margin(row[p], labels[p]);
       rough_.seen(bound > 0);
       if (!(bound > 0)) return p;
       right(p, bound);
     }
     return count;
   }
-  bool right(int64_t) const { return false; }
+  bool right(int64_t, Label) const { return false; }
 
-  double update(int64_t i, double step, double weight, double& margin) {
+  double update(int64_t i, Label label, double step, double weight, double& margin) {
     const double change = -step * pass_.weight_scale * (weight * -1.0);
     margin = margin_;
-    move(i, pass_.label[i], change);
+    move(i, label, change);
     move(i, rival_, -change);
     return change;
   }
 
  private:
-  double margin(int64_t i) {
-    const int64_t stride = rows_.d + 1, label = pass_.label[i];
+  double margin(int64_t i, Label label) {
+    const int64_t stride = rows_.d + 1;
     dot_all(rows_, i, pass_.v, pass_.k, scores_);
     for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += pass_.v[c * stride + rows_.d];
     rival_ = best_rival(scores_, pass_.k, label);

@@ -3,6 +3,7 @@
 // the standard library that could be emitted as a shared symbol is used.
 #include "batch.hpp"
 #include "dual.hpp"
+#include "finite.hpp"
 #include "joint.hpp"
 #include "kernel.hpp"
 #include "online.hpp"
@@ -33,6 +34,8 @@ const Table table = {SEPARATRIX_NAME(SEPARATRIX_LEVEL),
                      gaussian_rows,
                      gaussian_sums,
                      panel_squares,
-                     decay_all};
+                     decay_all,
+                     all_finite<float>,
+                     all_finite<double>};
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -142,11 +142,12 @@ class OwnedMemory {
  public:
   OwnedMemory(int64_t n, int64_t size, int64_t room, int64_t epoch_rows)
       : notes_(static_cast<RowNote*>(std::calloc(size_t(n) + 1, sizeof(RowNote))), &std::free),
-        snapshots_(room * size), lengths_(room), turned_(room), round_start_(size) {
+        sign_(n), snapshots_(room * size), lengths_(room), turned_(room), round_start_(size) {
     if (!notes_) throw std::bad_alloc();
     expect(room >= 4 && (room & (room - 1)) == 0, "room: must be a power of two, 4 or more");
     view = RowMemory{};
     view.notes = notes_.get();
+    view.sign = sign_.data();
     view.n = n;
     view.snapshots = snapshots_.data();
     view.lengths = lengths_.data();
@@ -162,13 +163,14 @@ class OwnedMemory {
   RowMemory view;
 
   size_t bytes() const {
-    return size_t(view.n) * sizeof(RowNote) +
+    return size_t(view.n) * (sizeof(RowNote) + 1) +
            8 * (snapshots_.size() + lengths_.size() + turned_.size() + round_start_.size());
   }
 
  private:
   // Pages that nobody writes to take no memory: where no row is skipped, no notes are taken.
   std::unique_ptr<RowNote[], void (*)(void*)> notes_;
+  std::vector<int8_t> sign_;
   std::vector<double> snapshots_, lengths_, turned_, round_start_;
 };
 
@@ -410,6 +412,15 @@ void decay_all(Output values, double factor) {
   active.load()->decay_all(values.data(), int64_t(values.size()), factor);
 }
 
+bool all_finite(AnyArray values) {
+  const bool single = values.dtype() == nb::dtype<float>();
+  expect(single || values.dtype() == nb::dtype<double>(), "values: must be float32 or float64");
+  nb::gil_scoped_release free;
+  const auto count = int64_t(values.size());
+  if (single) return active.load()->finite_floats(static_cast<const float*>(values.data()), count);
+  return active.load()->finite_doubles(static_cast<const double*>(values.data()), count);
+}
+
 // The arrays: y, weight, factor, order, steps, scores, coefficients, late, counts, totals, log.
 KernelPass kernel_view(const nb::tuple& arrays, int64_t visits, int64_t position, int64_t end,
                        int64_t max_updates) {
@@ -575,6 +586,7 @@ NB_MODULE(_loops, m) {
   m.def("gaussian_sums", &gaussian_sums, "rows"_a, "panels"_a, "squares"_a, "row_squares"_a,
         "gamma"_a, "coefficients"_a, "sums"_a);
   m.def("panel_squares", &panel_squares, "panels"_a, "squares"_a);
+  m.def("all_finite", &all_finite, "values"_a);
   m.def("decay_all", &decay_all, "values"_a.noconvert(), "factor"_a);
   m.def("kernel_pass", &kernel_pass, "arrays"_a, "kept"_a, "place"_a, "used"_a, "visits"_a,
         "position"_a, "end"_a, "max_updates"_a);

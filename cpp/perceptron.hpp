@@ -23,14 +23,24 @@ class TwoClasses {
  public:
   static constexpr double kNormFactor = 1;
   TwoClasses(const Rows& rows, OnlinePass& pass)
-      : rows_(rows), pass_(pass), margins_(rows, pass.v) {}
+      : rows_(rows), pass_(pass), margins_(rows, pass.v) {
+    if (!pass.memory) return;
+    sign_ = pass.memory->sign;
+    if (pass.memory->signs_known) return;
+    for (int64_t i = 0; i < rows.n; ++i) sign_[i] = pass.y[i] < 0 ? -1 : 1;
+    pass.memory->signs_known = true;
+  }
 
   double values() const { return row_values(rows_); }
   // Rows in order stream in so fast that to pick a few of them takes as long, unless most are
   // left out; rows in random order cost a wait each.
   double worth() const { return pass_.order ? 0.1 + kValuesOfNote / (values() + 1) : 0.6; }
   using Label = double;
-  const Label* labels() const { return pass_.y; }
+  Label label(int64_t i) const { return sign_ ? double(sign_[i]) : pass_.y[i]; }
+  void prefetch_label(int64_t i) const {
+    if (sign_) __builtin_prefetch(sign_ + i);
+    else __builtin_prefetch(pass_.y + i);
+  }
 
   // Reads the rows of a list, two places further those to be read soon, until one is not proven
   // to be right; returns its place. Of those before, right(place, bound on the margin) is told.
@@ -39,12 +49,12 @@ class TwoClasses {
     return margins_.template proven<kFetches>(row, y, count, right);
   }
   // Whether that row is right after all.
-  bool right(int64_t i) { return margins_.right(i, pass_.y); }
+  bool right(int64_t i, double y) { return margins_.right(i, y); }
 
   // Returns how many times the row was added.
-  double update(int64_t i, double step, double weight, double& margin) {
-    const double change = -step * pass_.weight_scale * (weight * -1.0 * pass_.y[i]);
-    margin = margins_.update(i, pass_.y, change, pass_.v);
+  double update(int64_t i, double y, double step, double weight, double& margin) {
+    const double change = -step * pass_.weight_scale * (weight * -1.0 * y);
+    margin = margins_.update(i, y, change, pass_.v);
     if (pass_.sum) add(rows_, i, *pass_.area * change, pass_.lag);
     if (pass_.intercept) pass_.v[rows_.d] += change;
     return change;
@@ -53,6 +63,7 @@ class TwoClasses {
  private:
   const Rows& rows_;
   OnlinePass& pass_;
+  int8_t* sign_ = nullptr;
   Margins<Rows> margins_;
 };
 
@@ -61,13 +72,12 @@ class TwoClasses {
 template <class Label>
 class Coming {
  public:
-  Coming(const int64_t* order, const Label* labels, int64_t count)
-      : order_(order), labels_(labels), count_(count) {}
+  Coming(const int64_t* order, int64_t count) : order_(order), count_(count) {}
 
   // Looks at visits until there are kAhead more than the few to be read, or none is left;
-  // known(t, i) says whether row i of visit t is left out.
-  template <class Known>
-  void extend(Known&& known) {
+  // known(t, i) says whether row i of visit t is left out, label(i) is its label.
+  template <class Known, class LabelOf>
+  void extend(Known&& known, LabelOf&& label) {
     for (int64_t p = begin_; p < end_; ++p) {
       row_[p - begin_] = row_[p];
       visit_[p - begin_] = visit_[p];
@@ -82,7 +92,7 @@ class Coming {
         const int64_t i = at(t);
         row_[end] = i;
         visit_[end] = t;
-        label_[end] = labels_[i];
+        label_[end] = label(i);
         end += !known(t, i);
       }
       end_ = end;
@@ -118,7 +128,6 @@ class Coming {
   Label label_[kAhead + kChunk];
   int64_t begin_ = 0, end_ = 0, scanned_ = 0;
   const int64_t* order_;
-  const Label* labels_;
   int64_t count_;
 };
 
@@ -128,7 +137,7 @@ class Rosenblatt {
   Rosenblatt(const Rows& rows, OnlinePass& pass, Problem& problem)
       : rows_(rows), pass_(pass), problem_(problem),
         skipping_(pass.memory, pass.v, problem.values(), Problem::kNormFactor, problem.worth()),
-        coming_(pass.order, problem.labels(), pass.count) {}
+        coming_(pass.order, pass.count) {}
 
   void run() {
     while (pass_.updates < pass_.max_updates && !pass_.stopped) {
@@ -153,18 +162,21 @@ class Rosenblatt {
     const auto soon = [&](int64_t t, auto&& ask) {
       if (pass_.order && t + kSoon < pass_.count) ask(pass_.order[t + kSoon]);
     };
-    const auto label = [&](int64_t i) { __builtin_prefetch(problem_.labels() + i); };
+    const auto label = [&](int64_t i) { return problem_.label(i); };
+    const auto prefetch_label = [&](int64_t i) { problem_.prefetch_label(i); };
     if (skipping_.on()) {
-      coming_.extend([&](int64_t t, int64_t i) {
-        soon(t, label);
+      const auto known = [&](int64_t t, int64_t i) {
+        soon(t, prefetch_label);
         soon(t, [&](int64_t later) { skipping_.prefetch_note(later); });
         return skipping_.skip(i);
-      });
+      };
+      coming_.extend(known, label);
     } else {
-      coming_.extend([&](int64_t t, int64_t) {
-        soon(t, label);
+      const auto known = [&](int64_t t, int64_t) {
+        soon(t, prefetch_label);
         return false;
-      });
+      };
+      coming_.extend(known, label);
     }
   }
 
@@ -188,19 +200,20 @@ class Rosenblatt {
   // The next row may be a mistake.
   void doubt() {
     const int64_t i = coming_.rows()[0], t = coming_.visit(0);
+    const auto label = coming_.labels()[0];
     coming_.pop(1);
     ++read_;
-    if (problem_.right(i)) return;
+    if (problem_.right(i, label)) return;
     const double weight = pass_.weight ? pass_.weight[i] : 1.0;
     pass_.mistakes += weight;
-    if (weight != 0) update(i, t, weight);
+    if (weight != 0) update(i, label, t, weight);
   }
 
-  void update(int64_t i, int64_t t, double weight) {
+  void update(int64_t i, typename Problem::Label label, int64_t t, double weight) {
     count_rows(t);
     double margin;
     const double times =
-        problem_.update(i, pass_.steps[pass_.constant_step ? 0 : t], weight, margin);
+        problem_.update(i, label, pass_.steps[pass_.constant_step ? 0 : t], weight, margin);
     pass_.loss_sum += weight * -margin;
     if (pass_.log) pass_.log[pass_.updates] = i;
     ++pass_.updates;

@@ -219,10 +219,10 @@ class Margins {
     return count;
   }
 
-  bool right(int64_t, const double*) const { return false; }
+  bool right(int64_t, double) const { return false; }
 
   // Adds a times that row to the weights; returns its margin before.
-  double update(int64_t i, const double* /*y*/, double a, double* v) {
+  double update(int64_t i, double /*y*/, double a, double* v) {
     add(rows_, i, a, v);
     return margin_;
   }
@@ -271,11 +271,11 @@ class Margins<DenseRows<Value>> {
     return count;
   }
 
-  bool right(int64_t i, const double* y) const {
-    return !wrong_ && y[i] * (dot(rows_, i, v_) + v_[rows_.d]) > 0;
+  bool right(int64_t i, double y) const {
+    return !wrong_ && y * (dot(rows_, i, v_) + v_[rows_.d]) > 0;
   }
 
-  double update(int64_t i, const double* y, double a, double* v) {
+  double update(int64_t i, double y, double a, double* v) {
     const double before = v[rows_.d];
     const double product = dot_then_add(row(rows_, i), a, v, copy_, rows_.d);
     if (!(longest_ < 2 * measured_)) {
@@ -284,7 +284,7 @@ class Margins<DenseRows<Value>> {
     }
     longest_ += (a < 0 ? -a : a) * slack_.norm(square_);
     slack_.allow(longest_);
-    return y[i] * (product + before);
+    return y * (product + before);
   }
 
  private:

@@ -43,6 +43,8 @@ struct RowNote {
 // Notes of all rows, and the weights they refer to. It changes what is read, never a result.
 struct RowMemory {
   RowNote* notes;         // (n)
+  int8_t* sign;           // (n): labels of two classes, an eighth of their size; once they are known
+  bool signs_known;
   int64_t n;
   double* snapshots;      // (room, size): weights at the begin of the last epochs, in a ring
   double* lengths;        // (room): their norms
@@ -236,6 +238,8 @@ struct Table {
   void (*panel_squares)(const double* panels, int64_t count, int64_t d, double* squares);
   // values <- e^(factor * max(values, 0))
   void (*decay_all)(double* values, int64_t count, double factor);
+  bool (*finite_floats)(const float* values, int64_t count);
+  bool (*finite_doubles)(const double* values, int64_t count);
 };
 
 }  // namespace separatrix

@@ -278,3 +278,28 @@ def test_what_a_loop_writes_to_is_never_a_copy():
         loops.batch_pass(
             rows, y, get_loss("logistic"), np.zeros((1, 3)), gradient=np.zeros((1, 6))[:, ::2]
         )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_not_finite_is_found_wherever_it_stands(level, dtype, odd):
+    largest = np.finfo(dtype).max
+    for size in (1, 7, 8, 131, 260):
+        values = np.resize([largest, -largest, np.finfo(dtype).tiny, 0.0], size).astype(dtype)
+        values.flags.writeable = False
+        assert loops.all_finite(values) and loops.all_finite_twin(values)
+        for at in range(size):
+            spoilt = values.copy()
+            spoilt[at] = odd
+            assert not loops.all_finite(spoilt) and not loops.all_finite_twin(spoilt)
+
+
+@pytest.mark.parametrize("store", [np.array, sp.csr_array])
+@pytest.mark.parametrize("at", [(0, 0), (40_000, 7), (-1, -1)])
+def test_rows_that_are_not_finite_are_refused_whatever_their_number(store, at):
+    X = np.ones((70_000, 16))
+    check_rows(store(X))
+    for odd, said in ((np.nan, "NaN"), (np.inf, "infinity")):
+        X[at] = odd
+        with pytest.raises(ValueError, match=f"X contains {said}"):
+            check_rows(store(X))

@@ -18,11 +18,11 @@ from .source import Block, Shuffle, Source
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
 MOST_BLOCKS, FEW_BLOCKS = 64, 8
+READ_AT_ONCE = 4 << 20  # bytes that are only looked at
 SUMS = 32  # times a sum over features, which every block has of its own, are a block's rows
 # In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
 # by class is mixed to within a few per cent in every group.
 NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
-FEW_VALUES = 1 << 13  # to look at which takes less time than to make blocks of them
 LONG_RUN = 1024  # neighbouring rows that are worth a block of their own
 KEPT = 1 / 16  # of the rows: a sample up to that is copied once, a larger one whenever it is read
 
@@ -51,7 +51,7 @@ class ArraySource(Source):
         self.n_jobs = n_jobs
         self.n_features = layout.shape(X)[1]
         self._samples: dict[int, Source] = {}
-        self._next_order: tuple[Shuffle | None, Future[Ints] | None] = None, None
+        self._following: tuple[Shuffle, Future[Ints]] | None = None
 
     @cached_property
     def present(self) -> Ints | None:
@@ -88,15 +88,15 @@ class ArraySource(Source):
         yield Block(self.X, self.y, self.weight, 0, order)
 
     def _drawn(self, shuffle: Shuffle) -> Ints:
-        """A random order; the one that follows is drawn meanwhile where passes go on and on."""
+        """A random order; the one that follows is drawn meanwhile."""
         if shuffle.passes > 1:  # they are short
             return self._draw(shuffle)
-        expected, coming = self._next_order
-        goes_on = expected == shuffle
-        order: Ints = coming.result() if goes_on and coming is not None else self._draw(shuffle)
-        following = Shuffle(shuffle.seed, shuffle.number + 1)
-        worth = goes_on and self.threads > 1
-        self._next_order = following, meanwhile(lambda: self._draw(following)) if worth else None
+        following, self._following = self._following, None
+        foreseen = following is not None and following[0] == shuffle
+        order: Ints = following[1].result() if foreseen else self._draw(shuffle)
+        if self.threads > 1:
+            then = Shuffle(shuffle.seed, shuffle.number + 1)
+            self._following = then, meanwhile(lambda: self._draw(then))
         return order
 
     def _draw(self, shuffle: Shuffle) -> Ints:
@@ -271,13 +271,14 @@ def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
     return out
 
 
-def all_finite(X: Rows) -> bool:
-    """Whether no value is NaN or infinite: 0 times any other is 0, so scores by 0 tell."""
-    if not isinstance(X, CsrRows) and X.size <= FEW_VALUES:
-        return bool(np.isfinite(X).all())
-    zeros = np.zeros((1, layout.shape(X)[1] + 1))
+def all_finite(values: AnyArray) -> bool:
+    """Whether no value of a contiguous array of floats is NaN or infinite."""
+    if values.nbytes <= READ_AT_ONCE:
+        return loops.all_finite(values)
+    flat, size = values.reshape(-1), READ_AT_ONCE // values.itemsize
+    blocks = [flat[start : start + size] for start in range(0, len(flat), size)]
 
-    def part(block: Block) -> tuple[int]:
-        return (int(np.count_nonzero(loops.scores(block.X, zeros))),)  # NaN is not zero
+    def part(block: AnyArray) -> tuple[int]:
+        return (int(not loops.all_finite(block)),)
 
-    return ArraySource(X, np.empty(layout.shape(X)[0]), np.empty(0)).total(part) == (0,)
+    return ordered_sum(part, blocks, n_threads(None)) == (0,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,15 @@ def check_rows(X: Any, owner: Any = None) -> Rows:
     """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if it must be."""
     if plain_rows(X) and all_finite(X):
         return np.asarray(X)
-    X = check_array(
-        X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", estimator=owner,
-        input_name="X",
+    check = partial(
+        check_array, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
+        estimator=owner, input_name="X",
     )  # fmt: skip
     if not sp.issparse(X):
-        return np.asarray(X)
+        return np.asarray(check(X))
+    X = check(X, ensure_all_finite=False)
+    if not all_finite(X.data):
+        check(X)  # which says so
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -6,6 +6,8 @@ online every row. The loops of kernels are in :mod:`separatrix.loops.kernel`.
 """
 
 from .batch import (
+    all_finite,
+    all_finite_twin,
     batch_pass,
     batch_pass_twin,
     combine,
@@ -52,6 +54,8 @@ __all__ = [
     "OnlineWeights",
     "PassResult",
     "RowMemory",
+    "all_finite",
+    "all_finite_twin",
     "batch_pass",
     "batch_pass_twin",
     "clear_stop",

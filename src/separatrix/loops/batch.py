@@ -140,3 +140,13 @@ def moments_twin(
     else:
         sum += np.where(group == np.arange(len(sum))[:, None], c, 0.0) @ x
     squares += c @ x**2
+
+
+def all_finite(values: AnyArray) -> bool:
+    """Whether no value of a contiguous array of floats is NaN or infinite."""
+    return bool(_loops.all_finite(values))
+
+
+def all_finite_twin(values: AnyArray) -> bool:
+    """``all_finite`` in NumPy."""
+    return bool(np.isfinite(values).all())
