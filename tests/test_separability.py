@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from separatrix import ArraySource, Block, Source, separability
-from separatrix.separability import PairWitness, Witness
-from separatrix.separability import search as search_module
+from separatrix.separability import PairWitness, Witness, working
 from separatrix.separability.search import Search
 
 
@@ -157,7 +156,7 @@ def test_more_features_than_rows(rng):
 
 
 def test_many_features_that_overlap(rng, monkeypatch):
-    monkeypatch.setattr(search_module, "WIDE", 10)
+    monkeypatch.setattr(working, "WIDE", 10)
     X = rng.standard_normal((400, 20))
     X[:, 3] = X[:, 4]
     y = rng.integers(0, 2, 400)

@@ -12,19 +12,17 @@ A program over a few rows proposes; all rows, or whole numbers, dispose:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.linalg import lsmr
 
 from ..typing import Array, Ints
 from . import exact
 from .exact import Exact, Fractions
-from .program import Coordinates, smallest, unit
+from .program import smallest
 from .proof import (
     Weights,
     certain,
@@ -35,19 +33,14 @@ from .proof import (
     signs,
     solved_on,
     spanning,
-    stacked,
 )
-from .rows import EPSILON, Matrix, SignedRows
+from .rows import SignedRows
 from .simplex import combination_or_direction
 from .totals import exact_total
-from .wide import fewer, least_squared_hinge
+from .wide import Wide
+from .working import ACTIVE, MOST_ROUNDS, TIE, WorkingSet
 
-TIE = 1e-7  # a value of a program, its rows of length 1, that may as well be 0
-ACTIVE = 1e-8  # a margin in a program that is taken for 0
 ON_BOUNDARY, WRONG = 1e3, -1e2  # margins of a weak separator in units of their rounding error
-KEPT = 4  # rows per dimension that stay in a working set that has grown
-MOST_ROUNDS = 200
-WIDE = 600  # signed rows longer than this are not left to linear programs
 EXACT_ENTRIES = 2e7  # boundary rows times width up to which their margins are computed exactly
 
 
@@ -78,136 +71,48 @@ class Search:
 
     rows: SignedRows
     exact: bool = False
-    rounds: int = 0
-    ids: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     def __post_init__(self) -> None:
-        D = self.rows.dimension
-        self.step = max(100, 3 * D) if D <= WIDE else D
-        self.slopes: Array | None = None
-        size = max(500, 16 * D) if D <= 100 else max(1600, 4 * D) if D <= WIDE else 12 * D
-        self.add(self.rows.all() if self.rows.count <= size else self.rows.sample(size))
-
-    @property
-    def coordinates(self) -> Coordinates:
-        """Fitted to the first rows of the working set, and kept."""
-        if not hasattr(self, "_coordinates"):
-            self._coordinates = Coordinates.of(self.Z, self.rows.width)
-        return self._coordinates
-
-    def add(self, ids: Ints) -> bool:
-        """Put rows into the working set; whether any of them is new."""
-        new = np.setdiff1d(ids, self.ids)
-        if len(new) == 0:
-            return False
-        Z = self.rows.gather(new)
-        first = len(self.ids) == 0
-        self.ids = np.append(self.ids, new)
-        self.Z: Matrix = Z if first else stacked(self.Z, Z)
-        scaled, norms = unit(self.coordinates.of_rows(Z))
-        self.scaled: Matrix = scaled if first else stacked(self.scaled, scaled)
-        self.norms: Array = norms if first else np.append(self.norms, norms)
-        return True
+        self.working = WorkingSet(self.rows)
+        self.wide = Wide(self.working)
 
     # ---- is there a separator? -----------------------------------------------------------
 
     def decide(self) -> Decision:
         """The verdict with its certificate."""
-        wide = self.rows.dimension > WIDE
-        found = (self._wide_separator() if wide else None) or self._separator()
+        found = (self._wide_separator() if self.working.wide else None) or self._separator()
         if isinstance(found, Decision):
             return found
         return self._weak_separator(found)
 
+    def _wide_separator(self) -> Decision | Weights | None:
+        """By Newton's method; None where it does not settle the question."""
+        W, weights = self.wide.separator()
+        if W is not None:
+            return self._separable(W)
+        return None if weights is None else self._witness(weights)
+
     def _separator(self) -> Decision | Weights:
+        working = self.working
         for _ in range(MOST_ROUNDS):
-            self.rounds += 1
-            weights, direction, value = smallest(self.scaled)
+            working.rounds += 1
+            weights, direction, value = smallest(working.scaled)
             if value <= TIE and (witness := self._witness(weights)) is not None:
                 return witness
-            W = self.coordinates.weights(direction)
-            low = self.rows.doubtful(W, 1.0, self.step)
-            if low.found == 0 or (low.found <= self.step and self._positive(W, low.ids)):
-                return self._separable(direction=W)
+            W = working.coordinates.weights(direction)
+            low = self.rows.doubtful(W, 1.0, working.step)
+            if low.found == 0 or (low.found <= working.step and self._positive(W, low.ids)):
+                return self._separable(W)
             if value > TIE:
-                self._forget(direction)
-            if not self.add(low.ids):
+                working.forget(direction)
+            if not working.add(low.ids):
                 break
         return self._exact_separator(direction)
 
-    def _forget(self, direction: Array) -> None:
-        """Let go of the rows that are furthest on the right side; should they matter, they return.
-
-        The optimum does not depend on them, and falls with every row that is added: no round
-        repeats an earlier one.
-        """
-        few = KEPT * self.rows.dimension
-        if len(self.ids) == self.rows.count or len(self.ids) <= 2 * few:
-            return
-        near = np.sort(np.argsort(self.scaled @ direction, kind="stable")[:few])
-        self.ids, self.norms = self.ids[near], self.norms[near]
-        self.Z, self.scaled = self.Z[near], self.scaled[near]
-
-    def _wide_separator(self) -> Decision | Weights | None:
-        """By Newton's method; None where it does not settle the question."""
-        w = np.zeros(self.rows.dimension)
-        for _ in range(MOST_ROUNDS):
-            self.rounds += 1
-            w, slopes = least_squared_hinge(self.scaled, w)
-            if self._cancel(slopes):
-                slopes = self._from_fewer(w, slopes)
-                break
-            W = self.coordinates.weights(w)
-            low = self.rows.doubtful(W, 1.0, self.step)
-            if low.found == 0:
-                return self._separable(direction=W)
-            if not self.add(low.ids):
-                break
-        if len(slopes) < len(self.ids) or not self._cancel(slopes):
-            return None
-        self.slopes = slopes
-        columns = stacked(self.scaled.T, np.ones((1, len(slopes))))
-        at, values = fewer(columns, slopes / slopes.sum())
-        weights = np.zeros(len(slopes))
-        weights[at] = values
-        return self._witness(weights)
-
-    def _cancel(self, slopes: Array) -> bool:
-        """Whether these weights take the rows of the working set to 0, not all of them 0."""
-        size = slopes @ abs(self.scaled)
-        return bool(slopes.any() and np.all(np.abs(slopes @ self.scaled) <= TIE * size))
-
-    def _from_fewer(self, w: Array, slopes: Array) -> Array:
-        """Weights with which fewer rows cancel, where a part of the working set is enough."""
-        order = np.random.default_rng(0).permutation(len(slopes))
-        for share in (4, 7):
-            some = np.sort(order[: share * self.rows.dimension])
-            if len(some) == len(slopes):
-                break
-            part = np.zeros(len(slopes))
-            part[some] = least_squared_hinge(self.scaled[some], w)[1]
-            if self._cancel(part):
-                return part
-        return slopes
-
-    def _wide_interior(self, start: Array) -> Array | None:
-        """Weights >= 0 of few rows that take a sum to 0, from those with which rows cancel."""
-        slopes = self.slopes
-        if slopes is None or len(slopes) != len(self.ids):
-            return None
-        at = np.flatnonzero(slopes > 1e-9 * slopes.max())
-        columns = self.scaled[at].T
-        shift = lsmr(columns, -start, atol=1e-15, btol=1e-15, maxiter=4 * len(start) + 200)[0]
-        enough = max(0.0, float(np.max(-shift / slopes[at])))
-        kept, values = fewer(columns, shift + 1.5 * enough * slopes[at])
-        weights = np.zeros(len(slopes))
-        weights[at[kept]] = values
-        size = np.abs(start) + weights @ abs(self.scaled)
-        near = np.all(np.abs(start + weights @ self.scaled) <= TIE * size)
-        return weights if near else None
-
     def _separable(self, direction: Array, exact_direction: Fractions | None = None) -> Decision:
-        return Decision("separable", direction, exact_direction, exact=True, rounds=self.rounds)
+        return Decision(
+            "separable", direction, exact_direction, exact=True, rounds=self.working.rounds
+        )
 
     def _positive(self, W: Array, ids: Ints) -> bool:
         """Whether margins that rounding leaves open are positive."""
@@ -215,25 +120,26 @@ class Search:
 
     def _witness(self, weights: Array) -> Weights | None:
         """Weights of rows whose combination vanishes, proven, or None."""
+        working = self.working
         at = np.flatnonzero(weights > 1e-11 * weights.max())
         if len(at) > self.rows.rank_at_most + 1:
             return None
-        Z, scaled = self.Z[at], dense(self.scaled[at])
+        Z, scaled = working.Z[at], dense(working.scaled[at])
         square = np.vstack([scaled.T, np.ones(len(at))])
-        floats = weights[at] / self.norms[at]
+        floats = weights[at] / working.norms[at]
         right = np.append(np.zeros(len(square) - 1), 1.0)
         if not self.exact and (sure := certain(square, right)) is not None:
-            floats = sure / self.norms[at]
-            return Weights(self.ids[at], floats / floats.sum(), None)
-        return solved_on(self.ids[at], dense(Z), None, floats / floats.sum())
+            floats = sure / working.norms[at]
+            return Weights(working.ids[at], floats / floats.sum(), None)
+        return solved_on(working.ids[at], dense(Z), None, floats / floats.sum())
 
     def _exact_separator(self, direction: Array) -> Decision | Weights:
         """The same question in whole numbers, on the rows nearest to a tie."""
-        margins = self.scaled @ direction
+        margins = self.working.scaled @ direction
         D = self.rows.dimension
-        ids = self.ids[np.argsort(margins, kind="stable")[: max(100, 4 * D)]]
+        ids = self.working.ids[np.argsort(margins, kind="stable")[: max(100, 4 * D)]]
         while True:
-            self.rounds += 1
+            self.working.rounds += 1
             numbers, exponents = exact.whole(dense(self.rows.gather(ids)))
             A = np.vstack([numbers.T, np.ones((1, len(ids)), np.int64).astype(object)])
             b = np.zeros(D + 1, object)
@@ -246,7 +152,7 @@ class Search:
             wrong = low[signs(self.rows, w, low) <= 0]
             if len(wrong) == 0:
                 return self._separable(W, w)
-            ids = np.union1d(ids, wrong[: self.step])
+            ids = np.union1d(ids, wrong[: self.working.step])
 
     def _unsafe(self, w: Fractions) -> tuple[Array, Ints]:
         """The nearest floats, and the rows whose sign they do not settle."""
@@ -277,7 +183,7 @@ class Search:
             return Decision(
                 "overlapping", witness=witness, interior=found,
                 exact=found.fractions is not None and witness.fractions is not None,
-                rounds=self.rounds,
+                rounds=self.working.rounds,
             )  # fmt: skip
         boundary = np.sort(self.rows.doubtful(total, ON_BOUNDARY, None, sizes).ids)
         decision = self._quasi(witness, total, boundary, found)
@@ -290,58 +196,35 @@ class Search:
 
         None where floating point cannot tell.
         """
-        start = self._scaled_sum(objective)
+        working = self.working
+        start = working.scaled_sum(objective)
         size = float(np.sqrt(start @ start)) or 1.0
-        quick = self._wide_interior(start / size)
+        quick = self.wide.interior(start / size)
         if quick is not None and (proof := prove(quick * size, objective)) is not None:
             return proof
         for _ in range(MOST_ROUNDS):
-            self.rounds += 1
-            weights, direction, value = smallest(self.scaled, start / size)
+            working.rounds += 1
+            weights, direction, value = smallest(working.scaled, start / size)
             if value <= TIE:
                 proof = prove(weights * size, objective)
                 if proof is not None:
                     return proof
                 if value <= ACTIVE:
                     return None
-            W, sizes = self._polished(direction), self.coordinates.sizes(direction)
-            low = self.rows.doubtful(W, WRONG, self.step, sizes)
+            W, sizes = working.polished(direction), working.coordinates.sizes(direction)
+            low = self.rows.doubtful(W, WRONG, working.step, sizes)
             if low.found == 0:
                 return Found(W, sizes)
-            if not self.add(low.ids):
+            if not working.add(low.ids):
                 return None
         return None
 
     def solved(self, weights: Array, right: Exact) -> Weights | None:
         """Weights of the working set that a program found, solved exactly for a right-hand side."""
+        working = self.working
         at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
-        floats = weights[at] / self.norms[at]
-        return solved_on(self.ids[at], dense(self.Z[at]), right, floats)
-
-    def _scaled_sum(self, total: Array) -> Array:
-        """A sum of signed rows in the coordinates of the programs."""
-        scaled: Array = dense(self.coordinates.of_rows(total[None]))[0]
-        return scaled
-
-    def _sum_error(self) -> Array:
-        """What rounding can have done to the sum of all rows, in these coordinates."""
-        count = float(self.rows.count)
-        most = np.tile(self.rows.largest, (self.rows.kind.stacked, 1)) * count
-        of_terms = Coordinates(np.abs(self.coordinates.T))
-        error: Array = dense(of_terms.of_rows(count * EPSILON * most.reshape(1, -1)))[0]
-        return error
-
-    def _polished(self, direction: Array) -> Array:
-        """Weights for a direction, without its small errors on the rows that it leaves at 0."""
-        W = self.coordinates.weights(direction)
-        at = np.flatnonzero(np.abs(self.scaled @ direction) <= ACTIVE)
-        if len(at) == 0 or sp.issparse(self.scaled):
-            return W
-        Z, scaled, norms = self.Z[at], self.scaled[at], self.norms[at]
-        for _ in range(3):  # each time as much more accurate as the first is accurate
-            error = np.linalg.lstsq(scaled, Z @ W.ravel() / norms, rcond=1e-10)[0]
-            W = W - self.coordinates.weights(error)
-        return W
+        floats = weights[at] / working.norms[at]
+        return solved_on(working.ids[at], dense(working.Z[at]), right, floats)
 
     def _interior(
         self, weights: Array, objective: Array, among: tuple[Array, Array] | None
@@ -350,21 +233,22 @@ class Search:
 
         Or the sum of those among whose margins a weak separator leaves at 0.
         """
+        working = self.working
         at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
         boundary = None
         if among is not None:
             boundary = self.rows.doubtful(among[0], ON_BOUNDARY, None, among[1]).ids
-            at = at[np.isin(self.ids[at], boundary)]
+            at = at[np.isin(working.ids[at], boundary)]
         if len(at) > self.rows.rank_at_most:
             return None
-        floats = weights[at] / self.norms[at]
-        scaled = dense(self.scaled[at]).T
-        start, error = self._scaled_sum(objective), self._sum_error()
+        floats = weights[at] / working.norms[at]
+        scaled = dense(working.scaled[at]).T
+        start, error = working.scaled_sum(objective), working.sum_error()
         sure = certain(scaled, -start, error) if not self.exact and among is None else None
         if sure is not None:
-            return Weights(self.ids[at], sure / self.norms[at], None)
+            return Weights(working.ids[at], sure / working.norms[at], None)
         right = -exact_total(self.rows, boundary)
-        return solved_on(self.ids[at], dense(self.Z[at]), right, floats)
+        return solved_on(working.ids[at], dense(working.Z[at]), right, floats)
 
     def _quasi(
         self, witness: Weights, total: Array, boundary: Ints, proof: Weights
@@ -392,7 +276,7 @@ class Search:
             if right:
                 return Decision(
                     "quasi-separable", W, w, witness, proof, boundary,
-                    self.exact or few, self.rounds,
+                    self.exact or few, self.working.rounds,
                 )  # fmt: skip
         return None
 
@@ -400,9 +284,9 @@ class Search:
         """The same question in whole numbers."""
         D = self.rows.dimension
         total = np.zeros(D, object)
-        ids, boundary = self._nearest(), None
+        ids, boundary = self.working.ids[: max(100, 4 * D)], None
         while True:
-            self.rounds += 1
+            self.working.rounds += 1
             right = -exact_total(self.rows, boundary)
             A, b, powers = equations(dense(self.rows.gather(ids)), right)
             x, u = combination_or_direction(A, b)
@@ -413,18 +297,14 @@ class Search:
             _, low = self._unsafe(exact.Fractions(w, 1))
             found = signs(self.rows, exact.Fractions(w, 1), low)
             if np.any(found < 0):
-                ids = np.union1d(ids, low[found < 0][: self.step])
+                ids = np.union1d(ids, low[found < 0][: self.working.step])
                 continue
             total = total + w
             _, low = self._unsafe(exact.Fractions(total, 1))
             boundary = np.sort(low[signs(self.rows, exact.Fractions(total, 1), low) == 0])
         if boundary is None:
             return Decision("overlapping", witness=witness, interior=interior, exact=True,
-                            rounds=self.rounds)  # fmt: skip
+                            rounds=self.working.rounds)  # fmt: skip
         w_total = exact.Fractions(total, 1)
         return Decision("quasi-separable", rounded(w_total, self.rows.shape), w_total, witness,
-                        interior, boundary, True, self.rounds)  # fmt: skip
-
-    def _nearest(self) -> Ints:
-        """Rows of the working set to begin with in whole numbers."""
-        return self.ids[: max(100, 4 * self.rows.dimension)]
+                        interior, boundary, True, self.working.rounds)  # fmt: skip

@@ -15,11 +15,85 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import lsmr
 
 from ..typing import Array, Ints
+from .proof import stacked
 from .rows import Matrix
+from .working import MOST_ROUNDS, TIE, WorkingSet
 
 MOST_STEPS = 60
 PUSHES = 64  # rows taken out between two updates of the table of the others
 FAINT = 1e-11
+
+
+class Wide:
+    """The questions of a search that are put to a working set of wide rows."""
+
+    def __init__(self, working: WorkingSet) -> None:
+        self.working = working
+        self.slopes: Array | None = None
+        """With which the rows of the working set cancel, once that is known."""
+
+    def separator(self) -> tuple[Array | None, Array | None]:
+        """Weights of the features that separate all rows, or of few rows that cancel.
+
+        Neither where the question is not settled.
+        """
+        working = self.working
+        w = np.zeros(working.rows.dimension)
+        for _ in range(MOST_ROUNDS):
+            working.rounds += 1
+            w, slopes = least_squared_hinge(working.scaled, w)
+            if self._cancel(slopes):
+                slopes = self._from_fewer(w, slopes)
+                break
+            W = working.coordinates.weights(w)
+            low = working.rows.doubtful(W, 1.0, working.step)
+            if low.found == 0:
+                return W, None
+            if not working.add(low.ids):
+                break
+        if len(slopes) < len(working.ids) or not self._cancel(slopes):
+            return None, None
+        self.slopes = slopes
+        columns = stacked(working.scaled.T, np.ones((1, len(slopes))))
+        at, values = fewer(columns, slopes / slopes.sum())
+        weights = np.zeros(len(slopes))
+        weights[at] = values
+        return None, weights
+
+    def _cancel(self, slopes: Array) -> bool:
+        """Whether these weights take the rows of the working set to 0, not all of them 0."""
+        scaled = self.working.scaled
+        size = slopes @ abs(scaled)
+        return bool(slopes.any() and np.all(np.abs(slopes @ scaled) <= TIE * size))
+
+    def _from_fewer(self, w: Array, slopes: Array) -> Array:
+        """Weights with which fewer rows cancel, where a part of the working set is enough."""
+        order = np.random.default_rng(0).permutation(len(slopes))
+        for share in (4, 7):
+            some = np.sort(order[: share * self.working.rows.dimension])
+            if len(some) == len(slopes):
+                break
+            part = np.zeros(len(slopes))
+            part[some] = least_squared_hinge(self.working.scaled[some], w)[1]
+            if self._cancel(part):
+                return part
+        return slopes
+
+    def interior(self, start: Array) -> Array | None:
+        """Weights >= 0 of few rows that take a sum to 0, from those with which rows cancel."""
+        slopes, scaled = self.slopes, self.working.scaled
+        if slopes is None or len(slopes) != len(self.working.ids):
+            return None
+        at = np.flatnonzero(slopes > 1e-9 * slopes.max())
+        columns = scaled[at].T
+        shift = lsmr(columns, -start, atol=1e-15, btol=1e-15, maxiter=4 * len(start) + 200)[0]
+        enough = max(0.0, float(np.max(-shift / slopes[at])))
+        kept, values = fewer(columns, shift + 1.5 * enough * slopes[at])
+        weights = np.zeros(len(slopes))
+        weights[at[kept]] = values
+        size = np.abs(start) + weights @ abs(scaled)
+        near = np.all(np.abs(start + weights @ scaled) <= TIE * size)
+        return weights if near else None
 
 
 def least_squared_hinge(Z: Matrix, w: Array) -> tuple[Array, Array]:
