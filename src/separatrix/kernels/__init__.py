@@ -1,0 +1,121 @@
+"""Mercer kernels: inner products in a space of features that is never written down.
+
+============ =====================================
+name         K(x, z)
+============ =====================================
+``linear``   x.z
+``poly``     (gamma x.z + coef0)^degree
+``rbf``      exp(-gamma |x - z|^2)
+``laplacian`` exp(-gamma sum_j |x_j - z_j|)
+``sigmoid``  tanh(gamma x.z + coef0)
+============ =====================================
+
+The sigmoid is no inner product for most of its parameters: with it the theorems about the
+perceptron do not hold. Beside the names there are ``"precomputed"``, where the rows are rows of
+the kernel matrix, and any callable ``f(A, B) -> (len(A), len(B))``.
+
+A kernel is computed in two steps: ``begin``, which compares rows with rows and is left to BLAS,
+and ``finish``, a function of each number by itself. So whoever prefetches rows that may never
+be used (:class:`KernelRows`) pays for their powers only when they are. The Gaussian of dense
+rows has a compiled loop that does both at once.
+
+>>> import numpy as np
+>>> X = np.array([[0.0, 1.0], [2.0, 1.0]])
+>>> kernel = get_kernel("poly", X, gamma=1.0, degree=2, coef0=1.0)
+>>> kernel.between(X, kernel.prepare(X))
+array([[ 4.,  4.],
+       [ 4., 36.]])
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from .functions import (
+    WORTH_A_THREAD,
+    Custom,
+    Gaussian,
+    Kernel,
+    KernelFunction,
+    Laplacian,
+    Linear,
+    Matrix,
+    Polynomial,
+    Precomputed,
+    Reference,
+    Sigmoid,
+    products,
+    squares,
+)
+from .rows import KernelRows
+
+__all__ = [
+    "NAMES",
+    "WORTH_A_THREAD",
+    "Custom",
+    "Gaussian",
+    "Kernel",
+    "KernelFunction",
+    "KernelRows",
+    "Laplacian",
+    "Linear",
+    "Matrix",
+    "Polynomial",
+    "Precomputed",
+    "Reference",
+    "Sigmoid",
+    "get_kernel",
+    "products",
+    "resolve_gamma",
+    "squares",
+]
+
+NAMES = ("rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed")
+
+
+def get_kernel(
+    kernel: str | KernelFunction,
+    rows: Matrix,
+    *,
+    gamma: str | float = "scale",
+    degree: int = 3,
+    coef0: float = 1.0,
+) -> Kernel:
+    """A kernel by name, or around a callable, with gamma found from the training rows."""
+    if callable(kernel):
+        return Custom(kernel)
+    if kernel not in NAMES:
+        raise ValueError(
+            f"kernel must be one of {', '.join(map(repr, NAMES))} or a callable "
+            f"f(A, B) -> array (len(A), len(B)), got {kernel!r}"
+        )
+    if kernel == "precomputed":
+        return Precomputed()
+    if kernel == "linear":
+        return Linear()
+    number = resolve_gamma(gamma, rows)
+    if kernel == "poly":
+        return Polynomial(number, degree, coef0)
+    if kernel == "sigmoid":
+        return Sigmoid(number, coef0)
+    return Gaussian(number) if kernel == "rbf" else Laplacian(number)
+
+
+def resolve_gamma(gamma: str | float, rows: Matrix) -> float:
+    """The number that gamma means for these rows, by the rules of scikit-learn's SVC.
+
+    "scale": 1 / (features * variance of all entries), 1 if that is 0; "auto": 1 / features.
+    """
+    if isinstance(gamma, str) and gamma == "auto":
+        return 1.0 / int(rows.shape[1])
+    if isinstance(gamma, str) and gamma == "scale":
+        if sp.issparse(rows):
+            variance = float(rows.multiply(rows).mean() - rows.mean() ** 2)
+        else:
+            variance = float(rows.var())
+        return 1.0 / (int(rows.shape[1]) * variance) if variance > 0.0 else 1.0
+    number = isinstance(gamma, (int, float, np.number)) and not isinstance(gamma, bool)
+    if not (number and 0.0 < float(gamma) < np.inf):
+        raise ValueError(f"gamma must be 'scale', 'auto' or a finite number above 0, got {gamma!r}")
+    return float(gamma)
