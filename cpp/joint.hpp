@@ -112,10 +112,7 @@ class ManyClasses {
   template <bool kFetches, class Right>
   int64_t proven(const int64_t* row, const int64_t* labels, int64_t count, Right&& right) {
     for (int64_t p = 0; p < count; ++p) {
-      if constexpr (kFetches) {
-        prefetch_row<2>(rows_, row[p + kAhead]);
-        prefetch_row<3>(rows_, row[p + kNear]);
-      }
+      if constexpr (kFetches) prefetch_ahead(rows_, row + p);
       double bound = rough_.bound(row[p], labels[p]);
       if (!(bound > 0)) bound = margin(row[p], labels[p]);
       rough_.seen(bound > 0);

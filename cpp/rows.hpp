@@ -143,6 +143,13 @@ inline void prefetch_ahead(const Rows& rows, int64_t t, int64_t count, At&& at) 
   if (t + kNear < count) prefetch_row<3>(rows, at(t + kNear));
 }
 
+// The same from a place in a list of rows that has kAhead more.
+template <class Rows>
+inline void prefetch_ahead(const Rows& rows, const int64_t* row) {
+  prefetch_row<2>(rows, row[kAhead]);
+  prefetch_row<3>(rows, row[kNear]);
+}
+
 // Rows per tile, so that a tile read for its scores is still in cache for its gradient.
 template <class Value>
 inline int64_t tile_rows(const DenseRows<Value>& rows) {

@@ -208,10 +208,7 @@ class Margins {
   template <bool kFetches, class Right>
   int64_t proven(const int64_t* row, const double* y, int64_t count, Right&& right) {
     for (int64_t p = 0; p < count; ++p) {
-      if constexpr (kFetches) {
-        prefetch_row<2>(rows_, row[p + kAhead]);
-        prefetch_row<3>(rows_, row[p + kNear]);
-      }
+      if constexpr (kFetches) prefetch_ahead(rows_, row + p);
       margin_ = y[p] * (dot(rows_, row[p], v_) + v_[rows_.d]);
       if (!(margin_ > 0)) return p;
       right(p, margin_);
