@@ -132,14 +132,26 @@ def _inverse(residues: Ints, prime: int) -> Ints:
     n = len(residues)
     M = np.hstack([residues, np.eye(n, dtype=np.int64)])
     for j in range(n):
-        i = j + int(np.flatnonzero(M[j:, j])[0])
-        M[[j, i]] = M[[i, j]]
-        M[j] = M[j] * pow(int(M[j, j]), -1, prime) % prime
-        factor = M[:, j].copy()
-        factor[j] = 0
-        some = np.flatnonzero(factor)
-        M[some] = (M[some] - factor[some, None] * M[j]) % prime
+        _eliminated(M, j, j, prime)
     return M[:, n:]
+
+
+def _eliminated(M: Ints, rank: int, j: int, prime: int) -> bool:
+    """Whether a row from ``rank`` on has an entry in column j; it is left the only one there.
+
+    That row changes places with row ``rank``, and its entry becomes 1.
+    """
+    nonzero = np.flatnonzero(M[rank:, j])
+    if len(nonzero) == 0:
+        return False
+    i = rank + int(nonzero[0])
+    M[[rank, i]] = M[[i, rank]]
+    M[rank] = M[rank] * pow(int(M[rank, j]), -1, prime) % prime
+    factor = M[:, j].copy()
+    factor[rank] = 0
+    some = np.flatnonzero(factor)
+    M[some] = (M[some] - factor[some, None] * M[rank]) % prime
+    return True
 
 
 def _lift(B: Exact, b: Exact, prime: int) -> Fractions | None:
@@ -225,18 +237,8 @@ def axes_spanned(Z: Array) -> AnyArray:
     spanned = np.zeros(M.shape[1], bool)
     place: list[int] = []
     for j in range(M.shape[1]):
-        rank = len(place)
-        nonzero = np.flatnonzero(M[rank:, j])
-        if len(nonzero) == 0:
-            continue
-        i = rank + int(nonzero[0])
-        M[[rank, i]] = M[[i, rank]]
-        M[rank] = M[rank] * pow(int(M[rank, j]), -1, prime) % prime
-        factor = M[:, j].copy()
-        factor[rank] = 0
-        some = np.flatnonzero(factor)
-        M[some] = (M[some] - factor[some, None] * M[rank]) % prime
-        place.append(j)
+        if _eliminated(M, len(place), j, prime):
+            place.append(j)
     for row, j in enumerate(place):  # reduced: a lone entry is a coordinate vector
         spanned[j] = np.count_nonzero(M[row]) == 1
     return spanned
