@@ -287,11 +287,13 @@ def test_a_value_that_is_not_finite_is_found_wherever_it_stands(level, dtype, od
     for size in (1, 7, 8, 131, 260):
         values = np.resize([largest, -largest, np.finfo(dtype).tiny, 0.0], size).astype(dtype)
         values.flags.writeable = False
-        assert loops.all_finite(values) and loops.all_finite_twin(values)
+        assert loops.all_finite(values)
+        assert loops.all_finite_twin(values)
         for at in range(size):
             spoilt = values.copy()
             spoilt[at] = odd
-            assert not loops.all_finite(spoilt) and not loops.all_finite_twin(spoilt)
+            assert not loops.all_finite(spoilt)
+            assert not loops.all_finite_twin(spoilt)
 
 
 @pytest.mark.parametrize("store", [np.array, sp.csr_array])

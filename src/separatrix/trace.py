@@ -16,6 +16,13 @@ from .solvers import Solver, State, Step
 from .typing import AnyArray, Array, Ints
 
 MOST_BYTES = 8 << 20
+COUNTED_AT_ONCE = 1 << 16
+
+
+def _count(counts: AnyArray, rows: Ints) -> None:
+    """One more for each of these rows; none comes twice. By parts, for the sake of memory."""
+    for start in range(0, len(rows), COUNTED_AT_ONCE):
+        counts[rows[start : start + COUNTED_AT_ONCE]] += 1
 
 
 @dataclass
@@ -62,7 +69,7 @@ class Trace:
             return
         if self._counts is None:
             self._counts = np.zeros(self.n_rows, dtype=np.int32)
-        self._counts[step.rows] += 1  # a row comes at most once in a pass
+        _count(self._counts, step.rows)
 
     @property
     def strengths(self) -> AnyArray | None:
@@ -71,7 +78,7 @@ class Trace:
             return self._counts
         total: AnyArray = np.zeros(self.n_rows, dtype=np.int32)
         for rows in self.rows:
-            total[rows] += 1
+            _count(total, rows)
         return total
 
     @property

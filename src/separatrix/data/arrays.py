@@ -92,8 +92,10 @@ class ArraySource(Source):
         if shuffle.passes > 1:  # they are short
             return self._draw(shuffle)
         following, self._following = self._following, None
-        foreseen = following is not None and following[0] == shuffle
-        order: Ints = following[1].result() if foreseen else self._draw(shuffle)
+        if following is not None and following[0] == shuffle:
+            order = following[1].result()
+        else:
+            order = self._draw(shuffle)
         if self.threads > 1:
             then = Shuffle(shuffle.seed, shuffle.number + 1)
             self._following = then, meanwhile(lambda: self._draw(then))
