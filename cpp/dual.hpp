@@ -14,6 +14,7 @@
 #include "losses.hpp"
 #include "online.hpp"
 #include "rows.hpp"
+#include "soon.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -82,12 +83,13 @@ template <class Loss, class Rows>
 void climb(const Rows& rows, DualPass& pass) {
   const int64_t d = rows.d;
   double* const w = pass.w;
+  const auto at = [&](int64_t t) { return pass.order[t]; };
   for (int64_t t = 0; t < pass.count; ++t) {
-    const int64_t i = pass.order[t];
-    prefetch_ahead(rows, t, pass.count, [&](int64_t u) { return pass.order[u]; });
+    const int64_t i = at(t);
     const double p = (pass.weight ? pass.weight[i] : 1.0) * pass.share * pass.parts;
     const double before = pass.alpha[i], y = pass.y[i];
-    const double m = y * (dot(rows, i, w) + w[d]);
+    const double product = dot(rows, i, w, soon(t, pass.count, at));
+    const double m = y * (product + w[d]);
     // The rows behind in `order` have been read: their places may be taken.
     if (Climb<Loss>::stays(before, m, pass.safe)) continue;
     pass.order[pass.kept++] = i;

@@ -8,6 +8,7 @@
 #include "online.hpp"
 #include "rough.hpp"
 #include "rows.hpp"
+#include "soon.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -112,7 +113,7 @@ class ManyClasses {
   template <bool kFetches, class Right>
   int64_t proven(const int64_t* row, const int64_t* labels, int64_t count, Right&& right) {
     for (int64_t p = 0; p < count; ++p) {
-      if constexpr (kFetches) prefetch_ahead(rows_, row + p);
+      if constexpr (kFetches) prefetch_rows(rows_, soon(row + p));
       double bound = rough_.bound(row[p], labels[p]);
       if (!(bound > 0)) bound = margin(row[p], labels[p]);
       rough_.seen(bound > 0);
@@ -169,7 +170,7 @@ inline void online_joint(const Rows& rows, OnlinePass& pass) {
     const double step = pass.steps[pass.constant_step ? 0 : t];
     for (int64_t b = 0; b < size; ++b) {
       const int64_t i = at(done + b);
-      prefetch_ahead(rows, done + b, pass.count, at);
+      prefetch_rows(rows, soon(done + b, pass.count, at));
       for (int64_t c = 0; c < k; ++c) {
         const double* v = pass.v + c * stride;
         scores[c] = *pass.scale * dot(rows, i, v) + v[d];

@@ -10,6 +10,7 @@
 #include "losses.hpp"
 #include "perceptron.hpp"
 #include "rows.hpp"
+#include "soon.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -51,8 +52,8 @@ inline void online(const Rows& rows, OnlinePass& pass) {
     bool moves = false;
     for (int64_t b = 0; b < size; ++b) {
       const int64_t i = at(done + b);
-      prefetch_ahead(rows, done + b, pass.count, at);
-      const double m = pass.y[i] * (*pass.scale * dot(rows, i, v) + v[d]);
+      const double product = dot(rows, i, v, soon(done + b, pass.count, at));
+      const double m = pass.y[i] * (*pass.scale * product + v[d]);
       const double weight = pass.weight ? pass.weight[i] : 1.0;
       const Point<double> point = point_at<Loss>(m);
       if (weight != 0) pass.loss_sum += weight * point.value;

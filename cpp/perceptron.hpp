@@ -163,7 +163,10 @@ class Rosenblatt {
       if (pass_.order && t + kSoon < pass_.count) ask(pass_.order[t + kSoon]);
     };
     const auto label = [&](int64_t i) { return problem_.label(i); };
-    const auto prefetch_label = [&](int64_t i) { problem_.prefetch_label(i); };
+    const auto prefetch_label = [&](int64_t i) {
+      problem_.prefetch_label(i);
+      prefetch_place(rows_, i);
+    };
     if (skipping_.on()) {
       const auto known = [&](int64_t t, int64_t i) {
         soon(t, prefetch_label);

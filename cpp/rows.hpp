@@ -6,21 +6,8 @@
 namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr int64_t kLine = 64;         // bytes in a cache line
-constexpr int64_t kPrefetched = 16;   // lines of a row asked for early; hardware follows on
-constexpr int64_t kAhead = 8, kNear = 2;  // rows between a prefetch and its use: far, near cache
-constexpr int64_t kSoon = 64;  // and between asking for a label and its use
 constexpr int64_t kTileBytes = 24 << 10;
 constexpr int64_t kTile = 256;        // most rows in a tile
-
-// kNearness as in __builtin_prefetch: 3 for the nearest cache, 2 for the one behind it. The far
-// one has room for more requests at a time.
-template <int kNearness>
-inline void prefetch(const void* from, int64_t bytes) {
-  const char *at = static_cast<const char*>(from), *end = at + bytes;
-  if (bytes > kPrefetched * kLine) end = at + kPrefetched * kLine;
-  for (; at < end; at += kLine) __builtin_prefetch(at, 0, kNearness);
-  if (bytes > 0) __builtin_prefetch(end - 1, 0, kNearness);
-}
 
 template <class Value>
 inline const Value* row(const DenseRows<Value>& rows, int64_t i) {
@@ -79,21 +66,30 @@ inline double squared_norm(const DenseRows<Value>& rows, int64_t i) {
   return dot(row(rows, i), row(rows, i), rows.d);
 }
 
-template <int kNearness, class Value>
-inline void prefetch_row(const DenseRows<Value>& rows, int64_t i) {
-  prefetch<kNearness>(row(rows, i), rows.d * int64_t(sizeof(Value)));
+constexpr int kStretch = 16;  // values of a sparse row, between which others may be asked for
+
+template <class Value, class Index, class Between>
+inline double dot_with(const CsrRows<Value, Index>& rows, int64_t i, const double* w,
+                       Between&& between) {
+  double sum[4] = {};
+  Index j = rows.indptr[i];
+  const Index end = rows.indptr[i + 1];
+  const auto four = [&](Index from) SEPARATRIX_INLINE {
+    for (int l = 0; l < 4; ++l)
+      sum[l] = fma(double(rows.data[from + l]), w[rows.indices[from + l]], sum[l]);
+  };
+  for (; end - j >= kStretch; j += kStretch) {
+    between();
+    for (int l = 0; l < kStretch; l += 4) four(j + l);
+  }
+  for (; end - j >= 4; j += 4) four(j);
+  for (; j < end; ++j) sum[0] = fma(double(rows.data[j]), w[rows.indices[j]], sum[0]);
+  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
 template <class Value, class Index>
 inline double dot(const CsrRows<Value, Index>& rows, int64_t i, const double* w) {
-  double sum[4] = {};
-  Index j = rows.indptr[i];
-  const Index end = rows.indptr[i + 1];
-  for (; end - j >= 4; j += 4)
-    for (int l = 0; l < 4; ++l)
-      sum[l] = fma(double(rows.data[j + l]), w[rows.indices[j + l]], sum[l]);
-  for (; j < end; ++j) sum[0] = fma(double(rows.data[j]), w[rows.indices[j]], sum[0]);
-  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+  return dot_with(rows, i, w, [] {});
 }
 
 template <class Value, class Index>
@@ -118,13 +114,6 @@ inline double squared_norm(const CsrRows<Value, Index>& rows, int64_t i) {
   return sum;
 }
 
-template <int kNearness, class Value, class Index>
-inline void prefetch_row(const CsrRows<Value, Index>& rows, int64_t i) {
-  const Index from = rows.indptr[i], count = rows.indptr[i + 1] - from;
-  prefetch<kNearness>(rows.data + from, int64_t(count) * int64_t(sizeof(Value)));
-  prefetch<kNearness>(rows.indices + from, int64_t(count) * int64_t(sizeof(Index)));
-}
-
 // Values read for a row, on average.
 template <class Value>
 inline double row_values(const DenseRows<Value>& rows) {
@@ -134,20 +123,6 @@ inline double row_values(const DenseRows<Value>& rows) {
 template <class Value, class Index>
 inline double row_values(const CsrRows<Value, Index>& rows) {
   return double(rows.indptr[rows.n] - rows.indptr[0]) / double(rows.n > 0 ? rows.n : 1);
-}
-
-// The rows that a loop will visit soon: one far ahead, one next to come.
-template <class Rows, class At>
-inline void prefetch_ahead(const Rows& rows, int64_t t, int64_t count, At&& at) {
-  if (t + kAhead < count) prefetch_row<2>(rows, at(t + kAhead));
-  if (t + kNear < count) prefetch_row<3>(rows, at(t + kNear));
-}
-
-// The same from a place in a list of rows that has kAhead more.
-template <class Rows>
-inline void prefetch_ahead(const Rows& rows, const int64_t* row) {
-  prefetch_row<2>(rows, row[kAhead]);
-  prefetch_row<3>(rows, row[kNear]);
 }
 
 // Rows per tile, so that a tile read for its scores is still in cache for its gradient.

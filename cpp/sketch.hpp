@@ -5,7 +5,7 @@
 // more than both sums can be wrong. Rows that are not settled so are computed as in the plain
 // loop: no decision changes.
 #pragma once
-#include "rows.hpp"
+#include "soon.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -208,8 +208,9 @@ class Margins {
   template <bool kFetches, class Right>
   int64_t proven(const int64_t* row, const double* y, int64_t count, Right&& right) {
     for (int64_t p = 0; p < count; ++p) {
-      if constexpr (kFetches) prefetch_ahead(rows_, row + p);
-      margin_ = y[p] * (dot(rows_, row[p], v_) + v_[rows_.d]);
+      const double product =
+          kFetches ? dot(rows_, row[p], v_, soon(row + p)) : dot(rows_, row[p], v_);
+      margin_ = y[p] * (product + v_[rows_.d]);
       if (!(margin_ > 0)) return p;
       right(p, margin_);
     }
