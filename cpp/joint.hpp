@@ -124,6 +124,11 @@ class ManyClasses {
     return count;
   }
   bool right(int64_t) const { return false; }
+  double margin_at(int64_t i, const double* w) {
+    const int64_t label = pass_.label[i];
+    score(i, w);
+    return scores_[label] - scores_[best_rival(scores_, pass_.k, label)];
+  }
 
   double update(int64_t i, double step, double weight, double& margin) {
     const double change = -step * pass_.weight_scale * (weight * -1.0);
@@ -135,11 +140,15 @@ class ManyClasses {
 
  private:
   double margin(int64_t i) {
-    const int64_t stride = rows_.d + 1, label = pass_.label[i];
-    dot_all(rows_, i, pass_.v, pass_.k, scores_);
-    for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += pass_.v[c * stride + rows_.d];
+    const int64_t label = pass_.label[i];
+    score(i, pass_.v);
     rival_ = best_rival(scores_, pass_.k, label);
     return margin_ = scores_[label] - scores_[rival_];
+  }
+
+  void score(int64_t i, const double* w) {
+    dot_all(rows_, i, w, pass_.k, scores_);
+    for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += w[c * (rows_.d + 1) + rows_.d];
   }
 
   void move(int64_t i, int64_t c, double change) {

@@ -40,6 +40,10 @@ class TwoClasses {
   }
   // Whether that row is right after all.
   bool right(int64_t i) { return margins_.right(i, pass_.y); }
+  // The margin of a row at any weights.
+  double margin_at(int64_t i, const double* w) const {
+    return pass_.y[i] * (dot(rows_, i, w) + w[rows_.d]);
+  }
 
   // Returns how many times the row was added.
   double update(int64_t i, double step, double weight, double& margin) {
@@ -127,10 +131,11 @@ class Rosenblatt {
  public:
   Rosenblatt(const Rows& rows, OnlinePass& pass, Problem& problem)
       : rows_(rows), pass_(pass), problem_(problem),
-        skipping_(pass.memory, pass.v, problem.values(), Problem::kNormFactor, problem.worth()),
+        skipping_(rows, problem, pass.memory, pass.v),
         coming_(pass.order, problem.labels(), pass.count) {}
 
   void run() {
+    pass_.stopped = !skipping_.survey(pass_.should_stop);
     while (pass_.updates < pass_.max_updates && !pass_.stopped) {
       look_ahead();
       const int64_t count = coming_.ready();
@@ -172,17 +177,10 @@ class Rosenblatt {
   int64_t read(int64_t count) {
     const int64_t* const row = coming_.rows();
     const auto* const label = coming_.labels();
-    if (skipping_.on())
-      return problem_.template proven<true>(row, label, count, [&](int64_t p, double bound) {
-        skipping_.passed(rows_, row[p], bound);
-      });
-    double last = 0;
-    const auto keep = [&](int64_t, double bound) { last = bound; };
-    const int64_t proven = pass_.order ? problem_.template proven<true>(row, label, count, keep)
-                                       : problem_.template proven<false>(row, label, count, keep);
-    if (proven > 0 && skipping_.wants(coming_.visit(proven - 1)))
-      skipping_.sampled(rows_, row[proven - 1], coming_.visit(proven - 1), last);
-    return proven;
+    const auto right = [](int64_t, double) {};
+    return skipping_.on() || pass_.order
+               ? problem_.template proven<true>(row, label, count, right)
+               : problem_.template proven<false>(row, label, count, right);
   }
 
   // The next row may be a mistake.
@@ -204,7 +202,7 @@ class Rosenblatt {
     pass_.loss_sum += weight * -margin;
     if (pass_.log) pass_.log[pass_.updates] = i;
     ++pass_.updates;
-    skipping_.moved(rows_, i, times);
+    skipping_.moved(i, times);
     if (skipping_.on()) coming_.restart(t + 1);
   }
 
@@ -237,7 +235,7 @@ class Rosenblatt {
   const Rows& rows_;
   OnlinePass& pass_;
   Problem& problem_;
-  Skipping skipping_;
+  Skipping<Rows, Problem> skipping_;
   Coming<typename Problem::Label> coming_;
   int64_t told_ = 0, read_ = 0, watched_ = 0;
 };
