@@ -28,7 +28,7 @@ class TwoClasses {
   double values() const { return row_values(rows_); }
   // Rows in order stream in so fast that to pick a few of them takes as long, unless most are
   // left out; rows in random order cost a wait each.
-  double worth() const { return pass_.order ? 0.1 + kValuesOfNote / (values() + 1) : 0.6; }
+  double worth() const { return pass_.order ? 0.1 + kValuesOfNote / (values() + 1) : 0.5; }
   using Label = double;
   const Label* labels() const { return pass_.y; }
 
@@ -83,11 +83,12 @@ class Coming {
       const int64_t stop = count_ - scanned_ < kChunk ? count_ : scanned_ + kChunk;
       int64_t end = end_;
       for (int64_t t = scanned_; t < stop; ++t) {
-        const int64_t i = at(t);
-        row_[end] = i;
         visit_[end] = t;
-        label_[end] = labels_[i];
-        end += !known(t, i);
+        end += !known(t, at(t));
+      }
+      for (int64_t p = end_; p < end; ++p) {
+        row_[p] = at(visit_[p]);
+        label_[p] = labels_[row_[p]];
       }
       end_ = end;
       scanned_ = stop;
@@ -116,7 +117,7 @@ class Coming {
   }
 
  private:
-  static constexpr int64_t kChunk = 32, kFar = 8 * kChunk;
+  static constexpr int64_t kChunk = 256, kFar = kChunk;
   int64_t at(int64_t t) const { return order_ ? order_[t] : t; }
   int64_t row_[2 * kAhead + kChunk], visit_[kAhead + kChunk];
   Label label_[kAhead + kChunk];

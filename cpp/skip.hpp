@@ -34,7 +34,7 @@ class Skipping {
     if (!memory) return;
     const double values = problem.values() + 1, size = double(memory->size);
     slack_ = 2 * rounding(memory->size, 0x1p-53);
-    fresh_ = int64_t(size / values) + 1;
+    fresh_ = int64_t(size / values + 0.5);
     between_ = int64_t(3 * size / (kUpkeep * values)) + 1;
     if (between_ < memory->n / kLooks) between_ = memory->n / kLooks;
     measure();
@@ -52,6 +52,8 @@ class Skipping {
     if (!memory_ || !memory_->due) return true;
     RowMemory& m = *memory_;
     m.due = false;
+    m.loss = 0;
+    m.price *= 2;
     for (int64_t i = 0; i < m.n; ++i) {
       if (i % 4096 == 0 && should_stop()) return m.skips = false;
       m.clearance[i] = clearance(i, m.mean, m.mean_length);
@@ -147,10 +149,7 @@ class Skipping {
     const double now = m.skips ? cost(share) : 1;
     if (m.sampled) m.loss += now - cost(double(m.clear) / double(m.sampled));
     if (m.loss < 0) m.loss = 0;
-    if (m.skips && now >= 1 && !m.always) {
-      m.skips = false;
-      m.price *= 2;
-    }
+    if (now >= 1 && !m.always) m.skips = false;
     if (m.looks) {
       for (int64_t j = 0; j < m.size; ++j) {
         m.mean[j] = m.sum[j] / double(m.looks);
@@ -158,7 +157,6 @@ class Skipping {
       }
       m.mean_length = length(m.mean);
       m.due = m.mean_length > 0 && (m.loss >= m.price || (m.always && !m.skips));
-      if (m.due) m.loss = 0;
     }
     m.visits = m.skipped = m.sampled = m.clear = m.looks = 0;
   }
