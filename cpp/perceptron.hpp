@@ -11,7 +11,6 @@
 namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr double kValuesOfNote = 12;  // what a note costs, in values read
-constexpr int64_t kPatience = 512;  // rows between two looks at should_stop
 constexpr int64_t kBetween = 64;    // visits between two entries into the books
 
 inline bool plain_steps(const OnlinePass& pass) {
@@ -40,10 +39,21 @@ class TwoClasses {
   }
   // Whether that row is right after all.
   bool right(int64_t i) { return margins_.right(i, pass_.y); }
-  // The margin of a row at any weights.
-  double margin_at(int64_t i, const double* w) const {
-    return pass_.y[i] * (dot(rows_, i, w) + w[rows_.d]);
-  }
+
+  // Margins at any weights, or less, and |x|^2.
+  class Seen {
+   public:
+    Seen(TwoClasses& problem, const double* w)
+        : products_(problem.rows_, w), y_(problem.pass_.y), bias_(w[problem.rows_.d]) {}
+    double margin(int64_t i, double& square) const {
+      return products_.least(i, y_[i], square) + y_[i] * bias_;
+    }
+
+   private:
+    Products<Rows> products_;
+    const double* y_;
+    double bias_;
+  };
 
   // Returns how many times the row was added.
   double update(int64_t i, double step, double weight, double& margin) {

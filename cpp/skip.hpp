@@ -54,9 +54,10 @@ class Skipping {
     m.due = false;
     m.loss = 0;
     m.price *= 2;
+    const Seen seen(problem_, m.mean);
     for (int64_t i = 0; i < m.n; ++i) {
-      if (i % 4096 == 0 && should_stop()) return m.skips = false;
-      m.clearance[i] = clearance(i, m.mean, m.mean_length);
+      if (i % kPatience == 0 && should_stop()) return m.skips = false;
+      m.clearance[i] = clearance(i, seen, m.mean_length);
     }
     std::memcpy(m.reference, m.mean, 8 * size_t(m.size));
     m.reference_length = m.mean_length;
@@ -70,7 +71,8 @@ class Skipping {
   void moved(int64_t i, double times) {
     if (!on()) return;
     if (++moves_ >= fresh_) return measure();
-    const double norm = (1 + 1e-5) * Problem::kNormFactor * row_norm(i);
+    const double norm =
+        (1 + 1e-5) * Problem::kNormFactor * __builtin_sqrt(1 + squared_norm(rows_, i));
     const double way = (times < 0 ? -times : times) * norm, turn = way / shortest_;
     shortest_ -= way;
     if (!(turn < 0.5 && shortest_ > kShortest)) return measure();
@@ -90,12 +92,13 @@ class Skipping {
   }
 
  private:
-  double row_norm(int64_t i) const { return __builtin_sqrt(1 + squared_norm(rows_, i)); }
+  using Seen = typename Problem::Seen;
 
-  // Sine of the angle by which a row clears the plane of these weights, or less.
-  float clearance(int64_t i, const double* at, double length) {
-    const double sine =
-        problem_.margin_at(i, at) / (Problem::kNormFactor * row_norm(i) * length);
+  // Sine of the angle by which a row clears the plane of weights of this length, or less.
+  float clearance(int64_t i, const Seen& seen, double length) const {
+    double square;
+    const double margin = seen.margin(i, square);
+    const double sine = margin / (Problem::kNormFactor * __builtin_sqrt(1 + square) * length);
     return float((sine - slack_) * kRoundDown - slack_);
   }
 
@@ -129,11 +132,12 @@ class Skipping {
     if (m.mean_length > 0) {
       shortest_ = length(w_);
       const double turned = angle(m.mean, m.mean_length);
+      const Seen seen(problem_, m.mean);
       const int64_t some = m.since_look / kSampled + 1;
       for (int64_t s = some < kMostSampled ? some : kMostSampled; s > 0; --s) {
         m.place = (m.place + m.stride) % m.n;
         ++m.sampled;
-        m.clear += clearance(m.place, m.mean, m.mean_length) > turned;
+        m.clear += clearance(m.place, seen, m.mean_length) > turned;
       }
     }
     measure();
