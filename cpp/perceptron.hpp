@@ -75,13 +75,16 @@ class TwoClasses {
 template <class Label>
 class Coming {
  public:
+  static constexpr int64_t kFew = 32, kMany = 512;  // visits looked at together
+
   Coming(const int64_t* order, const Label* labels, int64_t count)
       : order_(order), labels_(labels), count_(count) {}
 
   // Looks at visits until there are kAhead more than the few to be read, or none is left;
-  // known(t, i) says whether row i of visit t is left out.
-  template <class Known>
-  void extend(Known&& known) {
+  // unknown(first, last, to) lists those of visits first to last whose rows are not known to be
+  // right, and returns how many. At first it is asked for kFew at a time, in the end for `most`.
+  template <class Unknown>
+  void extend(int64_t most, Unknown&& unknown) {
     for (int64_t p = begin_; p < end_; ++p) {
       row_[p - begin_] = row_[p];
       visit_[p - begin_] = visit_[p];
@@ -90,18 +93,14 @@ class Coming {
     end_ -= begin_;
     begin_ = 0;
     while (!enough() && scanned_ < count_) {
-      const int64_t stop = count_ - scanned_ < kChunk ? count_ : scanned_ + kChunk;
-      int64_t end = end_;
-      for (int64_t t = scanned_; t < stop; ++t) {
-        visit_[end] = t;
-        end += !known(t, at(t));
+      const int64_t last = count_ - scanned_ < chunk_ ? count_ : scanned_ + chunk_;
+      const int64_t end = end_ + unknown(scanned_, last, visit_ + end_);
+      for (; end_ < end; ++end_) {
+        row_[end_] = at(visit_[end_]);
+        label_[end_] = labels_[row_[end_]];
       }
-      for (int64_t p = end_; p < end; ++p) {
-        row_[p] = at(visit_[p]);
-        label_[p] = labels_[row_[p]];
-      }
-      end_ = end;
-      scanned_ = stop;
+      scanned_ = last;
+      if (chunk_ < most) chunk_ *= 2;
     }
     for (int64_t p = 0; p < kAhead; ++p) row_[end_ + p] = at(count_ - 1);  // only fetched
   }
@@ -124,14 +123,15 @@ class Coming {
   void restart(int64_t from) {
     begin_ = end_ = 0;
     scanned_ = from;
+    chunk_ = kFew;
   }
 
  private:
-  static constexpr int64_t kChunk = 256, kFar = kChunk;
+  static constexpr int64_t kFar = 256;
   int64_t at(int64_t t) const { return order_ ? order_[t] : t; }
-  int64_t row_[2 * kAhead + kChunk], visit_[kAhead + kChunk];
-  Label label_[kAhead + kChunk];
-  int64_t begin_ = 0, end_ = 0, scanned_ = 0;
+  int64_t row_[2 * kAhead + kMany], visit_[kAhead + kMany];
+  Label label_[kAhead + kMany];
+  int64_t begin_ = 0, end_ = 0, scanned_ = 0, chunk_ = kFew;
   const int64_t* order_;
   const Label* labels_;
   int64_t count_;
@@ -166,32 +166,35 @@ class Rosenblatt {
  private:
   void look_ahead() {
     if (coming_.enough()) return;
+    using List = Coming<typename Problem::Label>;
     const auto soon = [&](int64_t t, auto&& ask) {
-      if (pass_.order && t + kSoon < pass_.count) ask(pass_.order[t + kSoon]);
+      if (t + kSoon < pass_.count) ask(pass_.order[t + kSoon]);
     };
     const auto label = [&](int64_t i) { __builtin_prefetch(problem_.labels() + i); };
-    if (skipping_.on()) {
-      coming_.extend([&](int64_t t, int64_t i) {
-        soon(t, label);
-        soon(t, [&](int64_t later) { skipping_.prefetch_note(later); });
-        return skipping_.skip(i);
+    if (skipping_.on())
+      return coming_.extend(List::kMany, [&](int64_t first, int64_t last, int64_t* visit) {
+        return skipping_.unknown(pass_.order, first, last, visit, [&](int64_t t) {
+          soon(t, label);
+          soon(t, [&](int64_t i) { skipping_.prefetch_note(i); });
+        });
       });
-    } else {
-      coming_.extend([&](int64_t t, int64_t) {
-        soon(t, label);
-        return false;
-      });
-    }
+    coming_.extend(List::kFew, [&](int64_t first, int64_t last, int64_t* visit) {
+      for (int64_t t = first; t < last; ++t) {
+        if (pass_.order) soon(t, label);
+        visit[t - first] = t;
+      }
+      return last - first;
+    });
   }
 
   // Reads rows until one is not proven to be right; returns how many were.
   int64_t read(int64_t count) {
     const int64_t* const row = coming_.rows();
     const auto* const label = coming_.labels();
-    const auto right = [](int64_t, double) {};
-    return skipping_.on() || pass_.order
-               ? problem_.template proven<true>(row, label, count, right)
-               : problem_.template proven<false>(row, label, count, right);
+    const auto nothing = [](int64_t, double) {};
+    return pass_.order || skipping_.on()
+               ? problem_.template proven<true>(row, label, count, nothing)
+               : problem_.template proven<false>(row, label, count, nothing);
   }
 
   // The next row may be a mistake.

@@ -20,8 +20,8 @@ constexpr double kShortest = 1e-20, kLongest = 1e+20;  // lengths whose squares 
 constexpr double kNever = 8;                           // an angle that nothing clears
 constexpr double kRoundDown = 1 - 1e-6;
 constexpr int64_t kLooks = 32;       // looks at the weights in a round, at most
-constexpr double kUpkeep = 0.05;     // what a look may cost, in reads of the rows since the last
-constexpr int64_t kMostSampled = 16, kSampled = 64;  // rows of a look: one in so many visits
+constexpr double kUpkeep = 0.02;     // what a look may cost, in reads of the rows since the last
+constexpr int64_t kMostSampled = 8, kSampled = 128;  // rows of a look: one in so many visits
 
 // Relative to |w| |x|, twice a bound on the error of a product of d values.
 inline double rounding(int64_t d, double unit) { return 2 * unit * (double(d) + 16); }
@@ -42,9 +42,31 @@ class Skipping {
 
   bool on() const { return memory_ && memory_->skips; }
 
-  // Whether the row is right at the weights of now, from its note alone.
-  bool skip(int64_t i) const { return memory_->clearance[i] > turned_; }
   void prefetch_note(int64_t i) const { __builtin_prefetch(memory_->clearance + i); }
+
+  // Lists the visits first to last of an order, or of the rows as they lie, whose rows are not
+  // known to be right at the weights of now, and returns how many; soon(t) is told before each
+  // visit of an order.
+  template <class Soon>
+  int64_t unknown(const int64_t* order, int64_t first, int64_t last, int64_t* visit, Soon&& soon) {
+    const float* const clearance = memory_->clearance;
+    const auto limit = float(turned_ * (1 + 1e-6));
+    int64_t count = 0, t = first;
+    if (order)
+      for (; t < last; ++t) {
+        soon(t);
+        visit[count] = t;
+        count += !(clearance[order[t]] > limit);
+      }
+    for (; t + kTested <= last; t += kTested)
+      for (uint32_t left = unclear(clearance + t, limit); left != 0; left &= left - 1)
+        visit[count++] = t + __builtin_ctz(left);
+    for (; t < last; ++t) {
+      visit[count] = t;
+      count += !(clearance[t] > limit);
+    }
+    return count;
+  }
 
   // Notes of all rows are made anew if that is due. Only before a pass: rows that were already
   // left out would have to be looked at again, and after the last pass nobody needs it.
@@ -93,6 +115,20 @@ class Skipping {
 
  private:
   using Seen = typename Problem::Seen;
+
+  // Bit l says that the l-th of kTested numbers is no larger than a limit.
+  static constexpr int64_t kTested = 32;
+  static uint32_t unclear(const float* number, float limit) {
+    typedef float Four __attribute__((vector_size(16)));
+    typedef uint32_t Bits __attribute__((vector_size(16)));
+    Bits found = {};
+    unrolled<kTested / 4>([&](auto part) SEPARATRIX_INLINE {
+      Four four;
+      std::memcpy(&four, number + 4 * part, sizeof four);
+      found |= ~(Bits)(four > limit) & (uint32_t(1) << 4 * part);
+    });
+    return found[0] | found[1] << 1 | found[2] << 2 | found[3] << 3;
+  }
 
   // Sine of the angle by which a row clears the plane of weights of this length, or less.
   float clearance(int64_t i, const Seen& seen, double length) const {
