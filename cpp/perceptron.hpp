@@ -10,7 +10,7 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr double kValuesOfNote = 12;  // what a note costs, in values read
+constexpr double kValuesOfNote = 4;  // what a note costs, in values read
 constexpr int64_t kBetween = 64;    // visits between two entries into the books
 
 inline bool plain_steps(const OnlinePass& pass) {

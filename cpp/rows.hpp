@@ -7,7 +7,7 @@ namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr int64_t kLine = 64;         // bytes in a cache line
 constexpr int64_t kPrefetched = 16;   // lines of a row asked for early; hardware follows on
-constexpr int64_t kAhead = 16, kNear = 4;  // rows between a prefetch and its use: far, near cache
+constexpr int64_t kAhead = 8, kNear = 2;  // rows between a prefetch and its use: far, near cache
 constexpr int64_t kSoon = 64;  // and between asking for a label and its use
 constexpr int64_t kPatience = 512;  // rows between two looks at should_stop
 constexpr int64_t kTileBytes = 24 << 10;

@@ -21,7 +21,7 @@ constexpr double kNever = 8;                           // an angle that nothing 
 constexpr double kRoundDown = 1 - 1e-6;
 constexpr int64_t kLooks = 32;       // looks at the weights in a round, at most
 constexpr double kUpkeep = 0.02;     // what a look may cost, in reads of the rows since the last
-constexpr int64_t kMostSampled = 8, kSampled = 128;  // rows of a look: one in so many visits
+constexpr int64_t kMostSampled = 4, kSampled = 128;  // rows of a look: one in so many visits
 
 // Relative to |w| |x|, twice a bound on the error of a product of d values.
 inline double rounding(int64_t d, double unit) { return 2 * unit * (double(d) + 16); }
@@ -30,7 +30,8 @@ template <class Rows, class Problem>
 class Skipping {
  public:
   Skipping(const Rows& rows, Problem& problem, RowMemory* memory, const double* w)
-      : rows_(rows), problem_(problem), memory_(memory), w_(w), worth_(problem.worth()) {
+      : rows_(rows), problem_(problem), memory_(memory), w_(w),
+        worth_(problem.worth() < 0.95 ? problem.worth() : 0.95) {
     if (!memory) return;
     const double values = problem.values() + 1, size = double(memory->size);
     slack_ = 2 * rounding(memory->size, 0x1p-53);

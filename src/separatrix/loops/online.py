@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -125,10 +124,8 @@ def row_memory(rows: Rows, k: int) -> RowMemory | None:
     """
     n, d = shape(rows)
     size = k * (d + 1)
-    if isinstance(rows, CsrRows):
-        of_rows = rows.data.nbytes + rows.indices.nbytes
-    else:
-        of_rows = rows.nbytes
+    arrays = [rows.data, rows.indices] if isinstance(rows, CsrRows) else [rows]
+    of_rows = sum(array.nbytes for array in arrays)
     return RowMemory(n, size) if 24 * size <= of_rows // 20 + 8 * n else None
 
 
