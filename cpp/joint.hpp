@@ -124,6 +124,21 @@ class ManyClasses {
   }
   bool right(int64_t, Label) const { return false; }
 
+  class Seen {
+   public:
+    Seen(ManyClasses& problem, const double* w) : problem_(problem), w_(w) {}
+    double margin(int64_t i, double& square) const {
+      const double* const scores = problem_.score(i, w_);
+      const int64_t label = problem_.label(i);
+      square = squared_norm(problem_.rows_, i);
+      return scores[label] - scores[best_rival(scores, problem_.pass_.k, label)];
+    }
+
+   private:
+    ManyClasses& problem_;
+    const double* w_;
+  };
+
   double update(int64_t i, Label label, double step, double weight, double& margin) {
     const double change = -step * pass_.weight_scale * (weight * -1.0);
     margin = margin_;
@@ -134,11 +149,15 @@ class ManyClasses {
 
  private:
   double margin(int64_t i, Label label) {
-    const int64_t stride = rows_.d + 1;
-    dot_all(rows_, i, pass_.v, pass_.k, scores_);
-    for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += pass_.v[c * stride + rows_.d];
+    score(i, pass_.v);
     rival_ = best_rival(scores_, pass_.k, label);
     return margin_ = scores_[label] - scores_[rival_];
+  }
+
+  const double* score(int64_t i, const double* w) {
+    dot_all(rows_, i, w, pass_.k, scores_);
+    for (int64_t c = 0; c < pass_.k; ++c) scores_[c] += w[c * (rows_.d + 1) + rows_.d];
+    return scores_;
   }
 
   void move(int64_t i, int64_t c, double change) {

@@ -140,38 +140,32 @@ void with_rows(nb::handle rows, F&& f) {
 // Owns what RowMemory points to.
 class OwnedMemory {
  public:
-  OwnedMemory(int64_t n, int64_t size, int64_t room, int64_t epoch_rows)
-      : notes_(static_cast<RowNote*>(std::calloc(size_t(n) + 1, sizeof(RowNote))), &std::free),
-        sign_(n), snapshots_(room * size), lengths_(room), turned_(room), round_start_(size) {
-    if (!notes_) throw std::bad_alloc();
-    expect(room >= 4 && (room & (room - 1)) == 0, "room: must be a power of two, 4 or more");
+  OwnedMemory(int64_t n, int64_t size)
+      : clearance_(static_cast<float*>(std::calloc(size_t(n) + 1, sizeof(float))), &std::free),
+        sign_(size_t(n)), vectors_(size_t(3 * size)) {
+    if (!clearance_) throw std::bad_alloc();
     view = RowMemory{};
-    view.notes = notes_.get();
+    view.clearance = clearance_.get();
     view.sign = sign_.data();
     view.n = n;
-    view.snapshots = snapshots_.data();
-    view.lengths = lengths_.data();
-    view.turned = turned_.data();
-    view.round_start = round_start_.data();
-    view.room = room;
     view.size = size;
-    view.epoch_rows = epoch_rows;
-    view.renew_age = room - n / epoch_rows - 2;
-    view.turn = 8;
-    view.next_rest = 2;
+    view.reference = vectors_.data();
+    view.mean = view.reference + size;
+    view.sum = view.mean + size;
+    view.stride = int64_t(0.618 * double(n)) + 1;
+    view.price = 0.5;
   }
   RowMemory view;
 
   size_t bytes() const {
-    return size_t(view.n) * (sizeof(RowNote) + 1) +
-           8 * (snapshots_.size() + lengths_.size() + turned_.size() + round_start_.size());
+    return size_t(view.n) * (sizeof(float) + 1) + 8 * vectors_.size();
   }
 
  private:
   // Pages that nobody writes to take no memory: where no row is skipped, no notes are taken.
-  std::unique_ptr<RowNote[], void (*)(void*)> notes_;
+  std::unique_ptr<float[], void (*)(void*)> clearance_;
   std::vector<int8_t> sign_;
-  std::vector<double> snapshots_, lengths_, turned_, round_start_;
+  std::vector<double> vectors_;
 };
 
 // ---- the loops -------------------------------------------------------------------------
@@ -558,8 +552,7 @@ NB_MODULE(_loops, m) {
   nb::exception<Interrupted>(m, "Interrupted", PyExc_KeyboardInterrupt);
 
   nb::class_<OwnedMemory>(m, "RowMemory")
-      .def(nb::init<int64_t, int64_t, int64_t, int64_t>(), "n"_a, "size"_a, "room"_a,
-           "epoch_rows"_a)
+      .def(nb::init<int64_t, int64_t>(), "n"_a, "size"_a)
       .def_prop_ro("nbytes", &OwnedMemory::bytes)
       .def_prop_ro("skips", [](const OwnedMemory& memory) { return memory.view.skips; })
       .def_prop_ro("skipped", [](const OwnedMemory& memory) { return memory.view.skipped_ever; })

@@ -10,8 +10,7 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr double kValuesOfNote = 12;  // what a note costs, in values read
-constexpr int64_t kPatience = 512;  // rows between two looks at should_stop
+constexpr double kValuesOfNote = 4;  // what a note costs, in values read
 constexpr int64_t kBetween = 64;    // visits between two entries into the books
 
 inline bool plain_steps(const OnlinePass& pass) {
@@ -34,7 +33,7 @@ class TwoClasses {
   double values() const { return row_values(rows_); }
   // Rows in order stream in so fast that to pick a few of them takes as long, unless most are
   // left out; rows in random order cost a wait each.
-  double worth() const { return pass_.order ? 0.1 + kValuesOfNote / (values() + 1) : 0.6; }
+  double worth() const { return pass_.order ? 0.1 + kValuesOfNote / (values() + 1) : 0.5; }
   using Label = double;
   Label label(int64_t i) const { return sign_ ? double(sign_[i]) : pass_.y[i]; }
   void prefetch_label(int64_t i) const {
@@ -50,6 +49,21 @@ class TwoClasses {
   }
   // Whether that row is right after all.
   bool right(int64_t i, double y) { return margins_.right(i, y); }
+
+  // Margins at any weights, or less, and |x|^2.
+  class Seen {
+   public:
+    Seen(TwoClasses& problem, const double* w)
+        : products_(problem.rows_, w), y_(problem.pass_.y), bias_(w[problem.rows_.d]) {}
+    double margin(int64_t i, double& square) const {
+      return products_.least(i, y_[i], square) + y_[i] * bias_;
+    }
+
+   private:
+    Products<Rows> products_;
+    const double* y_;
+    double bias_;
+  };
 
   // Returns how many times the row was added.
   double update(int64_t i, double y, double step, double weight, double& margin) {
@@ -72,12 +86,16 @@ class TwoClasses {
 template <class Label>
 class Coming {
  public:
+  static constexpr int64_t kFew = 32, kMany = 512;  // visits looked at together
+
   Coming(const int64_t* order, int64_t count) : order_(order), count_(count) {}
 
   // Looks at visits until there are kAhead more than the few to be read, or none is left;
-  // known(t, i) says whether row i of visit t is left out, label(i) is its label.
-  template <class Known, class LabelOf>
-  void extend(Known&& known, LabelOf&& label) {
+  // unknown(first, last, to) lists those of visits first to last whose rows are not known to be
+  // right, and returns how many; label(i) is a row's label. At first it is asked for kFew visits
+  // at a time, in the end for `most`.
+  template <class Unknown, class LabelOf>
+  void extend(int64_t most, Unknown&& unknown, LabelOf&& label) {
     for (int64_t p = begin_; p < end_; ++p) {
       row_[p - begin_] = row_[p];
       visit_[p - begin_] = visit_[p];
@@ -86,17 +104,14 @@ class Coming {
     end_ -= begin_;
     begin_ = 0;
     while (!enough() && scanned_ < count_) {
-      const int64_t stop = count_ - scanned_ < kChunk ? count_ : scanned_ + kChunk;
-      int64_t end = end_;
-      for (int64_t t = scanned_; t < stop; ++t) {
-        const int64_t i = at(t);
-        row_[end] = i;
-        visit_[end] = t;
-        label_[end] = label(i);
-        end += !known(t, i);
+      const int64_t last = count_ - scanned_ < chunk_ ? count_ : scanned_ + chunk_;
+      const int64_t end = end_ + unknown(scanned_, last, visit_ + end_);
+      for (; end_ < end; ++end_) {
+        row_[end_] = at(visit_[end_]);
+        label_[end_] = label(row_[end_]);
       }
-      end_ = end;
-      scanned_ = stop;
+      scanned_ = last;
+      if (chunk_ < most) chunk_ *= 2;
     }
     for (int64_t p = 0; p < kAhead; ++p) row_[end_ + p] = at(count_ - 1);  // only fetched
   }
@@ -119,14 +134,15 @@ class Coming {
   void restart(int64_t from) {
     begin_ = end_ = 0;
     scanned_ = from;
+    chunk_ = kFew;
   }
 
  private:
-  static constexpr int64_t kChunk = 32, kFar = 8 * kChunk;
+  static constexpr int64_t kFar = 256;
   int64_t at(int64_t t) const { return order_ ? order_[t] : t; }
-  int64_t row_[2 * kAhead + kChunk], visit_[kAhead + kChunk];
-  Label label_[kAhead + kChunk];
-  int64_t begin_ = 0, end_ = 0, scanned_ = 0;
+  int64_t row_[2 * kAhead + kMany], visit_[kAhead + kMany];
+  Label label_[kAhead + kMany];
+  int64_t begin_ = 0, end_ = 0, scanned_ = 0, chunk_ = kFew;
   const int64_t* order_;
   int64_t count_;
 };
@@ -136,10 +152,10 @@ class Rosenblatt {
  public:
   Rosenblatt(const Rows& rows, OnlinePass& pass, Problem& problem)
       : rows_(rows), pass_(pass), problem_(problem),
-        skipping_(pass.memory, pass.v, problem.values(), Problem::kNormFactor, problem.worth()),
-        coming_(pass.order, pass.count) {}
+        skipping_(rows, problem, pass.memory, pass.v), coming_(pass.order, pass.count) {}
 
   void run() {
+    pass_.stopped = !skipping_.survey(pass_.should_stop);
     while (pass_.updates < pass_.max_updates && !pass_.stopped) {
       look_ahead();
       const int64_t count = coming_.ready();
@@ -159,45 +175,40 @@ class Rosenblatt {
  private:
   void look_ahead() {
     if (coming_.enough()) return;
+    using List = Coming<typename Problem::Label>;
     const auto soon = [&](int64_t t, auto&& ask) {
-      if (pass_.order && t + kSoon < pass_.count) ask(pass_.order[t + kSoon]);
+      if (t + kSoon < pass_.count) ask(pass_.order[t + kSoon]);
     };
     const auto label = [&](int64_t i) { return problem_.label(i); };
     const auto prefetch_label = [&](int64_t i) {
       problem_.prefetch_label(i);
       prefetch_place(rows_, i);
     };
-    if (skipping_.on()) {
-      const auto known = [&](int64_t t, int64_t i) {
+    const auto not_skipped = [&](int64_t first, int64_t last, int64_t* visit) {
+      return skipping_.unknown(pass_.order, first, last, visit, [&](int64_t t) {
         soon(t, prefetch_label);
-        soon(t, [&](int64_t later) { skipping_.prefetch_note(later); });
-        return skipping_.skip(i);
-      };
-      coming_.extend(known, label);
-    } else {
-      const auto known = [&](int64_t t, int64_t) {
-        soon(t, prefetch_label);
-        return false;
-      };
-      coming_.extend(known, label);
-    }
+        soon(t, [&](int64_t i) { skipping_.prefetch_note(i); });
+      });
+    };
+    const auto all = [&](int64_t first, int64_t last, int64_t* visit) {
+      for (int64_t t = first; t < last; ++t) {
+        if (pass_.order) soon(t, prefetch_label);
+        visit[t - first] = t;
+      }
+      return last - first;
+    };
+    if (skipping_.on()) coming_.extend(List::kMany, not_skipped, label);
+    else coming_.extend(List::kFew, all, label);
   }
 
   // Reads rows until one is not proven to be right; returns how many were.
   int64_t read(int64_t count) {
     const int64_t* const row = coming_.rows();
     const auto* const label = coming_.labels();
-    if (skipping_.on())
-      return problem_.template proven<true>(row, label, count, [&](int64_t p, double bound) {
-        skipping_.passed(rows_, row[p], bound);
-      });
-    double last = 0;
-    const auto keep = [&](int64_t, double bound) { last = bound; };
-    const int64_t proven = pass_.order ? problem_.template proven<true>(row, label, count, keep)
-                                       : problem_.template proven<false>(row, label, count, keep);
-    if (proven > 0 && skipping_.wants(coming_.visit(proven - 1)))
-      skipping_.sampled(rows_, row[proven - 1], coming_.visit(proven - 1), last);
-    return proven;
+    const auto nothing = [](int64_t, double) {};
+    return pass_.order || skipping_.on()
+               ? problem_.template proven<true>(row, label, count, nothing)
+               : problem_.template proven<false>(row, label, count, nothing);
   }
 
   // The next row may be a mistake.
@@ -220,7 +231,7 @@ class Rosenblatt {
     pass_.loss_sum += weight * -margin;
     if (pass_.log) pass_.log[pass_.updates] = i;
     ++pass_.updates;
-    skipping_.moved(rows_, i, times);
+    skipping_.moved(i, times);
     if (skipping_.on()) coming_.restart(t + 1);
   }
 
@@ -253,7 +264,7 @@ class Rosenblatt {
   const Rows& rows_;
   OnlinePass& pass_;
   Problem& problem_;
-  Skipping skipping_;
+  Skipping<Rows, Problem> skipping_;
   Coming<typename Problem::Label> coming_;
   int64_t told_ = 0, read_ = 0, watched_ = 0;
 };

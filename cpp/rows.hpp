@@ -6,6 +6,7 @@
 namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr int64_t kLine = 64;         // bytes in a cache line
+constexpr int64_t kPatience = 512;    // rows between two looks at should_stop
 constexpr int64_t kTileBytes = 24 << 10;
 constexpr int64_t kTile = 256;        // most rows in a tile
 

@@ -199,6 +199,49 @@ class Slack {
   double per_square_ = 0, at_least_ = 0;
 };
 
+// Products of rows with weights that stay, no more than the truth in the direction of the sign y;
+// and |x|^2.
+template <class Rows>
+class Products {
+ public:
+  Products(const Rows& rows, const double* w) : rows_(rows), w_(w) {}
+  double least(int64_t i, double y, double& square) const {
+    square = squared_norm(rows_, i);
+    return y * dot(rows_, i, w_);
+  }
+
+ private:
+  const Rows& rows_;
+  const double* w_;
+};
+
+template <class Value>
+class Products<DenseRows<Value>> {
+ public:
+  Products(const DenseRows<Value>& rows, const double* w)
+      : rows_(rows), w_(new Value[size_t(rows.d)]), slack_(rows.d) {
+    for (int64_t j = 0; j < rows.d; ++j) w_[j] = Value(w[j]);
+    slack_.expect(rows.n > 0 ? __builtin_sqrt(1 + squared_norm(rows, 0)) : 1);
+    slack_.allow(1.001 * __builtin_sqrt(dot(w, w, rows.d + 1)));
+  }
+  ~Products() { delete[] w_; }
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+
+  double least(int64_t i, double y, double& square) const {
+    const Value* const x[] = {row(rows_, i)};
+    Value product[1], squares[1];
+    multiply_and_square<1, false, Value>(x, w_, rows_.d, x, x, product, squares);
+    square = double(squares[0]);
+    return y * double(product[0]) - slack_.of(square);
+  }
+
+ private:
+  const DenseRows<Value>& rows_;
+  Value* w_;
+  Slack<Value> slack_;
+};
+
 // Margins of rows one by one, as the plain loop has them.
 template <class Rows>
 class Margins {

@@ -1,14 +1,16 @@
 // Rows that need not be read.
 //
-// A row that cleared the plane by the angle asin(m / (|W| |(x, 1)|)) when it was last read is
-// right as long as the weights have turned by less. For k classes, W are all weights in one
-// vector and the row's norm is sqrt(2) |(x, 1)|: the gap of two scores is its product with
+// Seen from a reference W0, weights W have turned by some angle. A row that clears the plane of W0
+// by more, by the angle asin(m / (|W0| |(x, 1)|)), is right at W. For k classes, W are all weights
+// in one vector and the row's norm is sqrt(2) |(x, 1)|: the gap of two scores is its product with
 // (e_d - e_r) x (x, 1).
 //
-// The weights at the begin of each epoch are kept as a snapshot, and a row's note says by which
-// angle it cleared, as seen from the snapshot of the epoch in which it was read. All bounds are
-// rounded to the safe side, with room for the error of the score that the plain loop would
-// compute: no update is missed, and the weights have the bits of the plain loop.
+// Weights that settle wander about some middle, and are nearer to it than to each other: so the
+// reference is the mean of the weights in a round of n visits, and a survey notes of every row by
+// how much it clears it. It lasts until the mean of a later round would leave so many more rows
+// unread that another survey pays. All bounds are rounded to the safe side, with room for the error
+// of the score that the plain loop would compute: no update is missed, and the weights have the
+// bits of the plain loop.
 #pragma once
 #include "rows.hpp"
 
@@ -16,183 +18,200 @@ namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr double kShortest = 1e-20, kLongest = 1e+20;  // lengths whose squares are harmless
 constexpr double kNever = 8;                           // an angle that nothing clears
-constexpr int64_t kSampled = 64;       // one row in so many is looked at to see what skipping saves
 constexpr double kRoundDown = 1 - 1e-6;
+constexpr int64_t kLooks = 32;       // looks at the weights in a round, at most
+constexpr double kUpkeep = 0.02;     // what a look may cost, in reads of the rows since the last
+constexpr int64_t kMostSampled = 4, kSampled = 128;  // rows of a look: one in so many visits
 
 // Relative to |w| |x|, twice a bound on the error of a product of d values.
 inline double rounding(int64_t d, double unit) { return 2 * unit * (double(d) + 16); }
 
+template <class Rows, class Problem>
 class Skipping {
  public:
-  // worth: the share of rows that must be skipped for the notes to pay.
-  Skipping(RowMemory* memory, const double* w, double values, double norm_factor, double worth)
-      : memory_(memory), w_(w), norm_factor_(norm_factor), worth_(worth) {
+  Skipping(const Rows& rows, Problem& problem, RowMemory* memory, const double* w)
+      : rows_(rows), problem_(problem), memory_(memory), w_(w),
+        worth_(problem.worth() < 0.95 ? problem.worth() : 0.95) {
     if (!memory) return;
+    const double values = problem.values() + 1, size = double(memory->size);
     slack_ = 2 * rounding(memory->size, 0x1p-53);
-    fresh_ = int64_t(double(memory->size) / (values + 1)) + 1;
+    fresh_ = int64_t(size / values + 0.5);
+    between_ = int64_t(3 * size / (kUpkeep * values)) + 1;
+    if (between_ < memory->n / kLooks) between_ = memory->n / kLooks;
     measure();
-    if (memory->visits == 0) std::memcpy(memory->round_start, w, 8 * size_t(memory->size));
   }
 
   bool on() const { return memory_ && memory_->skips; }
 
-  // Whether the row is right at the weights of now, from its note alone.
-  bool skip(int64_t i) const {
-    RowNote& note = memory_->notes[i];
-    const int64_t age = memory_->epoch - int64_t(note.epoch);
-    if (note.epoch == 0 || age >= memory_->room) return false;
-    const double turned = memory_->turned[note.epoch & (memory_->room - 1)];
-    if (!(note.clearance > turned + since_)) return false;
-    if (age >= memory_->renew_age) {  // it must not outlive its snapshot
-      note.clearance = float((note.clearance - turned) * kRoundDown - slack_);
-      note.epoch = uint32_t(memory_->epoch);
+  void prefetch_note(int64_t i) const { __builtin_prefetch(memory_->clearance + i); }
+
+  // Lists the visits first to last of an order, or of the rows as they lie, whose rows are not
+  // known to be right at the weights of now, and returns how many; soon(t) is told before each
+  // visit of an order.
+  template <class Soon>
+  int64_t unknown(const int64_t* order, int64_t first, int64_t last, int64_t* visit, Soon&& soon) {
+    const float* const clearance = memory_->clearance;
+    const auto limit = float(turned_ * (1 + 1e-6));
+    int64_t count = 0, t = first;
+    if (order)
+      for (; t < last; ++t) {
+        soon(t);
+        visit[count] = t;
+        count += !(clearance[order[t]] > limit);
+      }
+    for (; t + kTested <= last; t += kTested)
+      for (uint32_t left = unclear(clearance + t, limit); left != 0; left &= left - 1)
+        visit[count++] = t + __builtin_ctz(left);
+    for (; t < last; ++t) {
+      visit[count] = t;
+      count += !(clearance[t] > limit);
     }
+    return count;
+  }
+
+  // Notes of all rows are made anew if that is due. Only before a pass: rows that were already
+  // left out would have to be looked at again, and after the last pass nobody needs it.
+  bool survey(ShouldStop should_stop) {
+    if (!memory_ || !memory_->due) return true;
+    RowMemory& m = *memory_;
+    m.due = false;
+    m.loss = 0;
+    m.price *= 2;
+    const Seen seen(problem_, m.mean);
+    for (int64_t i = 0; i < m.n; ++i) {
+      if (i % kPatience == 0 && should_stop()) return m.skips = false;
+      m.clearance[i] = clearance(i, seen, m.mean_length);
+    }
+    std::memcpy(m.reference, m.mean, 8 * size_t(m.size));
+    m.reference_length = m.mean_length;
+    m.skips = true;
+    measure();
     return true;
-  }
-
-  void prefetch_note(int64_t i) const {
-    __builtin_prefetch(memory_->notes + i);
-  }
-
-  // A row that was read and found right.
-  template <class Rows>
-  void passed(const Rows& rows, int64_t i, double margin) {
-    if (lost_) measure();
-    const double angle = margin * double(inverse_norm(rows, i)) * inverse_length_ - slack_;
-    memory_->notes[i].clearance = float((angle - since_) * kRoundDown - slack_);
-    memory_->notes[i].epoch = uint32_t(memory_->epoch);
-  }
-
-  // While no notes are taken, a row now and then shows what they would save: whether that of
-  // visit t is wanted, and what it shows.
-  bool wants(int64_t t) const { return memory_ && !memory_->skips && t >= next_sample_; }
-  template <class Rows>
-  void sampled(const Rows& rows, int64_t i, int64_t t, double margin) {
-    if (lost_) measure();
-    next_sample_ = t + kSampled * fresh_;
-    ++memory_->sampled;
-    memory_->clear +=
-        margin * double(inverse_norm(rows, i)) * inverse_length_ - slack_ > memory_->turn;
   }
 
   // Row i was added to the weights, so many times. Lengths and angles are computed anew when
   // that costs no more than the rows read meanwhile, and bounded by the way gone in between.
-  template <class Rows>
-  void moved(const Rows& rows, int64_t i, double times) {
-    if (!memory_) return;
-    changed_ = true;
-    lost_ = !memory_->skips;  // then nobody asks for lengths but the sampled rows
-    if (lost_) return;
+  void moved(int64_t i, double times) {
+    if (!on()) return;
     if (++moves_ >= fresh_) return measure();
-    const double norm = (1 + 1e-5) / double(inverse_norm(rows, i));
+    const double norm =
+        (1 + 1e-5) * Problem::kNormFactor * __builtin_sqrt(1 + squared_norm(rows_, i));
     const double way = (times < 0 ? -times : times) * norm, turn = way / shortest_;
-    since_ = turn < 0.5 ? since_ + turn * (1 + turn * turn) : kNever;  // above the arc sine
     shortest_ -= way;
-    longest_ += way;
-    if (!(shortest_ > kShortest && longest_ < kLongest)) return measure();
-    inverse_length_ = kRoundDown / longest_;
+    if (!(turn < 0.5 && shortest_ > kShortest)) return measure();
+    turned_ += turn * (1 + turn * turn);  // above the arc sine
   }
 
   // So many rows went by, of them so many unread.
   void visited(int64_t count, int64_t skipped) {
     if (!memory_) return;
-    memory_->visits += count;
-    memory_->skipped += skipped;
-    memory_->skipped_ever += skipped;
-    if (memory_->visits >= memory_->n) end_round();
-    memory_->epoch_visits += count;
-    if (memory_->skips && changed_ && memory_->epoch_visits >= memory_->epoch_rows) begin_epoch();
+    RowMemory& m = *memory_;
+    m.visits += count;
+    m.skipped += skipped;
+    m.skipped_ever += skipped;
+    m.since_look += count;
+    if (m.since_look >= between_) look();
+    if (m.visits >= m.n) end_round();
   }
 
  private:
-  // 1 / norm rounded down, noted once it is known.
-  template <class Rows>
-  float inverse_norm(const Rows& rows, int64_t i) const {
-    const float noted = memory_->notes[i].inverse_norm;
-    if (noted != 0) return noted;
-    const auto found =
-        float(kRoundDown / (norm_factor_ * __builtin_sqrt(1 + squared_norm(rows, i))));
-    if (memory_->skips) memory_->notes[i].inverse_norm = found;  // a sample leaves no trace
-    return found;
+  using Seen = typename Problem::Seen;
+
+  // Bit l says that the l-th of kTested numbers is no larger than a limit.
+  static constexpr int64_t kTested = 32;
+  static uint32_t unclear(const float* number, float limit) {
+    typedef float Four __attribute__((vector_size(16)));
+    typedef uint32_t Bits __attribute__((vector_size(16)));
+    Bits found = {};
+    unrolled<kTested / 4>([&](auto part) SEPARATRIX_INLINE {
+      Four four;
+      std::memcpy(&four, number + 4 * part, sizeof four);
+      found |= ~(Bits)(four > limit) & (uint32_t(1) << 4 * part);
+    });
+    return found[0] | found[1] << 1 | found[2] << 2 | found[3] << 3;
   }
 
-  int64_t slot() const { return memory_->epoch & (memory_->room - 1); }
-  double* newest() const { return memory_->snapshots + slot() * memory_->size; }
-
-  void measure() {
-    moves_ = 0;
-    lost_ = false;
-    const double length = __builtin_sqrt(dot(w_, w_, memory_->size));
-    const bool sound = length > kShortest && length < kLongest;
-    shortest_ = longest_ = sound ? length : __builtin_inf();
-    inverse_length_ = kRoundDown / longest_;  // 0 where there is no length: then nothing is clear
-    since_ = memory_->skips && memory_->epoch ? angle(newest(), memory_->lengths[slot()]) : kNever;
+  // Sine of the angle by which a row clears the plane of weights of this length, or less.
+  float clearance(int64_t i, const Seen& seen, double length) const {
+    double square;
+    const double margin = seen.margin(i, square);
+    const double sine = margin / (Problem::kNormFactor * __builtin_sqrt(1 + square) * length);
+    return float((sine - slack_) * kRoundDown - slack_);
   }
 
-  // Upper bound on the angle from a snapshot to the weights, just measured.
+  // 0 where it is so short or so long that squares cannot be relied upon.
+  double length(const double* of) const {
+    const double found = __builtin_sqrt(dot(of, of, memory_->size));
+    return found > kShortest && found < kLongest ? found : 0;
+  }
+
+  // Upper bound on the angle from there to the weights, just measured.
   double angle(const double* from, double from_length) const {
-    const double cosine =
-        dot(from, w_, memory_->size) / (from_length * shortest_) - slack_;
-    if (!(cosine > 0)) return kNever;
+    const double cosine = dot(from, w_, memory_->size) / (from_length * shortest_) - slack_;
+    if (!(cosine > 0 && from_length > 0 && shortest_ > 0)) return kNever;
     return cosine < 1 ? __builtin_acos(cosine) * (1 + 1e-9) + slack_ : slack_;
   }
 
-  // A snapshot of now, and how far the others are from it.
-  void begin_epoch() {
-    memory_->epoch_visits = 0;
-    changed_ = false;
-    measure();
-    if (longest_ > kLongest) return;
-    RowMemory& m = *memory_;
-    ++m.epoch;
-    std::memcpy(newest(), w_, 8 * size_t(m.size));
-    m.lengths[slot()] = shortest_;
-    const int64_t live = m.epoch < m.room ? m.epoch : m.room;
-    for (int64_t e = m.epoch - live + 1; e < m.epoch; ++e) {
-      const int64_t s = e & (m.room - 1);
-      m.turned[s] = angle(m.snapshots + s * m.size, m.lengths[s]);
-    }
-    m.turned[slot()] = 0;
-    since_ = slack_;
+  void measure() {
+    moves_ = 0;
+    turned_ = kNever;
+    if (!memory_->skips) return;
+    shortest_ = length(w_);
+    turned_ = angle(memory_->reference, memory_->reference_length);
   }
 
-  // Notes are taken while they save more reading than they cost, by what was measured.
+  // The weights go into the mean of this round; and some rows show how many would be left out with
+  // the mean of the round before as reference.
+  void look() {
+    RowMemory& m = *memory_;
+    for (int64_t j = 0; j < m.size; ++j) m.sum[j] += w_[j];
+    ++m.looks;
+    if (m.mean_length > 0) {
+      shortest_ = length(w_);
+      const double turned = angle(m.mean, m.mean_length);
+      const Seen seen(problem_, m.mean);
+      const int64_t some = m.since_look / kSampled + 1;
+      for (int64_t s = some < kMostSampled ? some : kMostSampled; s > 0; --s) {
+        m.place = (m.place + m.stride) % m.n;
+        ++m.sampled;
+        m.clear += clearance(m.place, seen, m.mean_length) > turned;
+      }
+    }
+    measure();
+    m.since_look = 0;
+  }
+
+  // What a round costs of which this share is left out, in reads of all its rows.
+  double cost(double share) const { return (1 - share) / (1 - worth_); }
+
   void end_round() {
     RowMemory& m = *memory_;
-    if (m.skips) {
-      if (m.settling > 0) --m.settling;
-      else if (!m.always && double(m.skipped) < worth_ * double(m.visits)) {
-        m.skips = false;
-        m.rest = m.next_rest;
-        m.next_rest *= 2;
+    const double share = double(m.skipped) / double(m.visits);
+    const double now = m.skips ? cost(share) : 1;
+    if (m.sampled) m.loss += now - cost(double(m.clear) / double(m.sampled));
+    if (m.loss < 0) m.loss = 0;
+    if (now >= 1 && !m.always) m.skips = false;
+    if (m.looks) {
+      for (int64_t j = 0; j < m.size; ++j) {
+        m.mean[j] = m.sum[j] / double(m.looks);
+        m.sum[j] = 0;
       }
-    } else if (m.rest > 0) {
-      --m.rest;
-    } else if (m.always || double(m.clear) > 1.25 * worth_ * double(m.sampled)) {
-      m.skips = true;
-      m.settling = 1;
-      for (int64_t i = 0; i < m.n; ++i) m.notes[i].epoch = 0;
-      m.epoch = 0;
-      begin_epoch();
+      m.mean_length = length(m.mean);
+      m.due = m.mean_length > 0 && (m.loss >= m.price || (m.always && !m.skips));
     }
-    if (!m.skips) {
-      measure();
-      const double length = __builtin_sqrt(dot(m.round_start, m.round_start, m.size));
-      m.turn = length > kShortest ? angle(m.round_start, length) : kNever;
-    }
-    std::memcpy(m.round_start, w_, 8 * size_t(m.size));
-    m.visits = m.skipped = m.sampled = m.clear = 0;
+    m.visits = m.skipped = m.sampled = m.clear = m.looks = 0;
   }
 
+  const Rows& rows_;
+  Problem& problem_;
   RowMemory* memory_;
   const double* w_;
-  double norm_factor_, worth_;
+  double worth_;            // the share of rows that must be left out for the notes to pay
   double slack_ = 0;
-  double shortest_ = 0, longest_ = 0, inverse_length_ = 0;  // bounds on |W|
-  double since_ = kNever;  // angle from the newest snapshot to the weights
+  double shortest_ = 0;     // at most |W|
+  double turned_ = kNever;  // at least the angle from the reference to the weights
   int64_t moves_ = 0, fresh_ = 1;  // updates since the last measurement, and most of them
-  int64_t next_sample_ = 0;
-  bool changed_ = true, lost_ = false;
+  int64_t between_ = 1;     // visits between two looks
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

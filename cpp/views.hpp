@@ -33,36 +33,28 @@ enum class JointId : int { softmax, perceptron, crammer_singer, columns };
 // Asked every few thousand values; true means: leave the loop as soon as possible.
 using ShouldStop = bool (*)();
 
-// What is known of a row from the last time it was read; see skip.hpp.
-struct RowNote {
-  float inverse_norm;     // 1 / |(x, 1)|, rounded down; 0: not known
-  float clearance;        // angle by which it cleared the plane, as seen from a snapshot
-  uint32_t epoch;         // number of that snapshot; 0: none
-};
-
-// Notes of all rows, and the weights they refer to. It changes what is read, never a result.
+// What online passes of the perceptron know of rows; see skip.hpp. It changes what is read, never
+// a result. A round is n visits.
 struct RowMemory {
-  RowNote* notes;         // (n)
-  int8_t* sign;           // (n): labels of two classes, an eighth of their size; once they are known
+  float* clearance;       // (n): sine of the angle by which the reference clears a row, or less
+  int8_t* sign;           // (n): labels of two classes, in an eighth of their room
   bool signs_known;
-  int64_t n;
-  double* snapshots;      // (room, size): weights at the begin of the last epochs, in a ring
-  double* lengths;        // (room): their norms
-  double* turned;         // (room): angle from each to the newest
-  double* round_start;    // (size): weights when the round began
-  int64_t room, size;     // room: a power of two
-  int64_t epoch_rows;     // rows in an epoch, at least
-  int64_t epoch_visits;   // rows in this one so far
-  int64_t epoch;          // number of the newest snapshot
-  int64_t renew_age;      // epochs after which a note is written anew, lest its snapshot go
-  bool skips;             // notes are taken and used
-  bool always;            // and will be, whatever they save: for tests
+  int64_t n, size;        // rows; all weights
+  double* reference;      // (size): weights that the notes refer to
+  double* mean;           // (size): of the weights in the round before
+  double* sum;            // (size): of those met in this round so far
+  double reference_length, mean_length;  // 0: there is none
+  bool skips;             // notes are used
+  bool due;               // and made anew before the next pass, with the mean as reference
+  bool always;            // they will be used, whatever they save: for tests
   int64_t skipped_ever;   // rows not read so far
-  // Measured in this round of n visits, to decide what the next one does.
-  int64_t visits, skipped, sampled, clear;
-  double turn;            // angle by which the weights turned in the round before
-  int64_t settling;       // rounds until the share of skipped rows is looked at
-  int64_t rest, next_rest;  // rounds without notes
+  // Measured in this round: visits, rows not read, looks at the weights, rows looked at to see what
+  // the mean would save, and those that it would.
+  int64_t visits, skipped, looks, sampled, clear;
+  int64_t since_look;     // visits since the last look
+  int64_t place, stride;  // of the rows looked at
+  double loss;            // reads of all rows that the mean would have saved so far
+  double price;           // and as many as make a survey pay
 };
 
 // One online pass. Weights are scale * v (bias apart), so that an L2 decay of all of them

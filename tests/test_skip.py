@@ -37,7 +37,7 @@ def run(
     log = np.empty(len(y) + 1, dtype=np.int64)
     with np.errstate(over="ignore"):
         for number, order in enumerate(orders):
-            if remembered is not None:  # else even a few snapshots are too large
+            if remembered is not None:  # else even the weights are too large
                 remembered.always = number < sure
             result = loops.online_pass(
                 rows, signs, PerceptronLoss().multiclass() if joint else PerceptronLoss(), weights,
@@ -89,6 +89,15 @@ def test_scales_at_the_edge_of_floating_point(scale, k):
     assert_same(mixed, y, k, [None] * PASSES)
 
 
+@pytest.mark.parametrize("scale", [1e-42, 1e-20, 1e-3, 1e10, 1e18, 1e30])
+def test_notes_of_single_precision_rows_at_every_scale(scale):
+    X, y = separable(400, 9, 1)
+    X[:, -1] *= 1e-4
+    assert_same((scale * X).astype(np.float32), y, 2, [None] * PASSES)
+    start = np.random.default_rng(0).standard_normal((1, 10)) / scale
+    assert_same((scale * X).astype(np.float32), y, 2, [None] * PASSES, start=start)
+
+
 @pytest.mark.parametrize("start", [1e-300, 1e-25, 1e25, 1e300])
 def test_starts_at_the_edge_of_floating_point(start):
     X, y = separable(200, 7, 0)
@@ -109,6 +118,50 @@ def test_rows_are_left_unread_once_the_weights_settle():
     X, y = separable(2000, 5, 0)
     memory = assert_same(X, y, 2, [None] * 60)
     assert memory.skipped > 0.5 * 60 * 2000
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_notes_are_taken_where_they_save_most_of_the_reading(shuffled):
+    X, y = separable(3000, 20, 0, gap=0.2)
+    rng = np.random.default_rng(0)
+    signs = np.where(y == 1, 1.0, -1.0)
+    memory = loops.row_memory(X, 1)
+    with_notes, plain = (loops.OnlineWeights.start(np.zeros((1, 21)), None) for _ in range(2))
+    for _ in range(60):
+        order = rng.permutation(3000) if shuffled else None
+        for weights, known in ((with_notes, memory), (plain, None)):
+            loops.online_pass(
+                X, signs, PerceptronLoss(), weights, steps=np.ones(1), order=order, memory=known
+            )
+    np.testing.assert_array_equal(with_notes.v, plain.v)
+    assert memory.skips
+    assert memory.skipped > 0.5 * 60 * 3000
+
+
+def test_a_survey_that_is_interrupted_leaves_the_weights_alone():
+    X, y = separable(3000, 20, 0, gap=0.2)
+    signs = np.where(y == 1, 1.0, -1.0)
+    memory = loops.row_memory(X, 1)
+    memory.always = True
+    with_notes, plain = (loops.OnlineWeights.start(np.zeros((1, 21)), None) for _ in range(2))
+
+    def one_pass(weights, known):
+        loops.online_pass(X, signs, PerceptronLoss(), weights, steps=np.ones(1), memory=known)
+
+    one_pass(with_notes, memory)
+    before = with_notes.v.copy()
+    loops.request_stop()
+    try:
+        with pytest.raises(loops.Interrupted):
+            one_pass(with_notes, memory)
+    finally:
+        loops.clear_stop()
+    np.testing.assert_array_equal(with_notes.v, before)
+    for _ in range(PASSES):
+        one_pass(with_notes, memory)
+    for _ in range(PASSES + 1):
+        one_pass(plain, None)
+    np.testing.assert_array_equal(with_notes.v, plain.v)
 
 
 def test_notes_are_given_up_where_they_save_nothing():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +15,6 @@ from .levels import Interrupted, compiled, stop_requested
 
 SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = 1e-9, 1e-3  # as in cpp/online.hpp
 EVERY_UPDATE = 2**62
-SPAN, UPKEEP, LEAST_ROOM = 4, 0.03, 4
 
 
 @dataclass
@@ -122,23 +120,13 @@ RowMemory = _loops.RowMemory
 def row_memory(rows: Rows, k: int) -> RowMemory | None:
     """What online passes of the perceptron may remember of these rows, for k rows of weights.
 
-    Weights are kept at the begin of epochs, enough of them for the last SPAN passes; an epoch is
-    long enough that to compare them all costs little against reading its rows. None where even
-    a few of them take too much memory.
+    A number for each row, and three copies of the weights. None where those take too much memory.
     """
     n, d = shape(rows)
     size = k * (d + 1)
-    if isinstance(rows, CsrRows):
-        values, of_rows = len(rows.data), rows.data.nbytes + rows.indices.nbytes
-    else:
-        values, of_rows = rows.size, rows.nbytes
-    shortest = math.sqrt(SPAN * n * size / (UPKEEP * (k * values / max(n, 1) + 1)))
-    epoch_rows = min(max(int(shortest), 1), max(n, 1))
-    most = (of_rows // 20 + 4 * n) // (8 * (size + 2)) - 1
-    if most < LEAST_ROOM:
-        return None
-    room = max(LEAST_ROOM, min(SPAN * n // epoch_rows, most))
-    return RowMemory(n, size, 1 << (room.bit_length() - 1), epoch_rows)
+    arrays = [rows.data, rows.indices] if isinstance(rows, CsrRows) else [rows]
+    of_rows = sum(array.nbytes for array in arrays)
+    return RowMemory(n, size) if 24 * size <= of_rows // 20 + 8 * n else None
 
 
 def online_pass(
