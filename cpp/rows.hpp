@@ -20,6 +20,7 @@ inline void prefetch(const void* from, int64_t bytes) {
   if (bytes > kPrefetched * kLine) end = at + kPrefetched * kLine;
   for (; at < end; at += kLine) __builtin_prefetch(at, 0, kNearness);
   if (bytes > 0) __builtin_prefetch(end - 1, 0, kNearness);
+  asm volatile("");  // GCC takes a function that only prefetches for one without effect
 }
 
 template <class Value>
@@ -123,6 +124,15 @@ inline void prefetch_row(const CsrRows<Value, Index>& rows, int64_t i) {
   const Index from = rows.indptr[i], count = rows.indptr[i + 1] - from;
   prefetch<kNearness>(rows.data + from, int64_t(count) * int64_t(sizeof(Value)));
   prefetch<kNearness>(rows.indices + from, int64_t(count) * int64_t(sizeof(Index)));
+}
+
+// Where a row begins, which has to be known before its values can be asked for.
+template <class Value>
+inline void prefetch_place(const DenseRows<Value>&, int64_t) {}
+
+template <class Value, class Index>
+inline void prefetch_place(const CsrRows<Value, Index>& rows, int64_t i) {
+  prefetch<3>(rows.indptr + i, 2 * int64_t(sizeof(Index)));
 }
 
 // Values read for a row, on average.
