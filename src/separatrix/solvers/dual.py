@@ -20,8 +20,9 @@ from .base import Solver, State, Step
 PATIENCE = 10  # rounds of single alphas in which the gap halves, or else they are left
 TOLD = ("weights", "objective", "mistakes", "bound")
 NEWTON = ("W", "anchor", "sharpness", "travel")
-COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "parts", "quick", "products", "safe",
-               "moved", "moved_weights", "visited", "lowest", "highest", "gaps")  # fmt: skip
+COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "alone", "caution", "quick",
+               "products", "safe", "moved", "moved_weights", "visited", "lowest", "highest",
+               "gaps")  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
