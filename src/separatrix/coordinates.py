@@ -32,7 +32,7 @@ from .data import ArraySource, Block, RowsOf, Shuffle
 from .data.arrays import random_order
 from .data.pool import one_blas_thread, ordered_sum
 from .direction import in_memory
-from .face import best_lengths, best_of_face, combined, scores
+from .face import best_lengths, best_of_face, combined, pulls_of, scores
 from .objective import Objective
 from .response import MarginResponse, Pulls
 from .typing import AnyArray, Array, Ints
@@ -308,8 +308,7 @@ class Coordinates:
 
         To settle moves the point near which the bias is held to where the bias is.
         """
-        sums, gains = self.source.total(partial(_pulls, response=self.response, alpha=self.alpha))
-        pulls = Pulls(sums * self.share, gains * self.share)
+        pulls = pulls_of(self.source, self.response, self.alpha)
         pull = -self.response.gradient(pulls.sums)
         self.W[:] = self.give * pull
         away = self.bias_give * float(pull[0, -1])
@@ -369,13 +368,3 @@ class Coordinates:
 def _squares(block: Block, out: Array) -> tuple[()]:
     out[block.start : block.start + len(block.y)] = layout.squared_norms(block.X)
     return ()
-
-
-def _pulls(block: Block, response: MarginResponse, alpha: Array) -> tuple[Array, Array]:
-    at = slice(block.start, block.start + len(block.y))
-    pull, gain = response.coefficients(block.y, alpha[at, None])
-    if block.weight is not None:
-        pull, gain = pull * block.weight[:, None], gain * block.weight[:, None]
-    out = np.zeros((response.groups, layout.shape(block.X)[1] + 1))
-    loops.combine(block.X, pull, out)
-    return out, gain.sum(axis=0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import layout, loops
 from .data import ArraySource, Block, Source
+from .response import MarginResponse, Pulls
 from .typing import Array
 
 LITTLE = 0.002  # of the gain so far: a product that adds less is the last
@@ -81,6 +82,12 @@ def combined(source: Source, coefficients: Array) -> Array:
     return out
 
 
+def pulls_of(source: ArraySource, response: MarginResponse, alpha: Array) -> Pulls:
+    """Of all rows, from which weights and the bound follow."""
+    sums, gains = source.total(partial(_pulls, response=response, alpha=alpha))
+    return Pulls(sums / source.weight_sum, gains / source.weight_sum)
+
+
 def climb(product: Callable[[Array], Array], right: Array, most: int) -> tuple[Array, float]:
     """Conjugate gradients towards the highest ``right.u - u.product(u) / 2``, and what it gains."""
     u, r, p = np.zeros_like(right), right, right
@@ -113,3 +120,13 @@ def _combine(block: Block, coefficients: Array) -> tuple[Array]:
     out = np.zeros((1, layout.shape(block.X)[1] + 1))
     loops.combine(block.X, coefficients[block.start : block.start + len(block.y)], out)
     return (out,)
+
+
+def _pulls(block: Block, response: MarginResponse, alpha: Array) -> tuple[Array, Array]:
+    at = slice(block.start, block.start + len(block.y))
+    pull, gain = response.coefficients(block.y, alpha[at, None])
+    if block.weight is not None:
+        pull, gain = pull * block.weight[:, None], gain * block.weight[:, None]
+    out = np.zeros((response.groups, layout.shape(block.X)[1] + 1))
+    loops.combine(block.X, pull, out)
+    return out, gain.sum(axis=0)
