@@ -79,6 +79,15 @@ struct Climb<Logistic> {
   static bool stays(double, double, double) { return false; }  // no alpha gets to a bound
 };
 
+// What is kept beside the rows lies as far apart as they do.
+template <class Rows>
+inline void prefetch_beside(const Rows& rows, const DualPass& pass, int64_t i) {
+  prefetch_place(rows, i);
+  const double* const beside[] = {pass.y, pass.square, pass.alpha};
+  for (const double* each : beside) __builtin_prefetch(each + i);
+  if (pass.weight) __builtin_prefetch(pass.weight + i);
+}
+
 template <class Loss, class Rows>
 void climb(const Rows& rows, DualPass& pass) {
   const int64_t d = rows.d;
@@ -86,6 +95,7 @@ void climb(const Rows& rows, DualPass& pass) {
   const auto at = [&](int64_t t) { return pass.order[t]; };
   for (int64_t t = 0; t < pass.count; ++t) {
     const int64_t i = at(t);
+    if (t + kSoon < pass.count) prefetch_beside(rows, pass, at(t + kSoon));
     const double p = (pass.weight ? pass.weight[i] : 1.0) * pass.share * pass.parts;
     const double before = pass.alpha[i], y = pass.y[i];
     const double product = dot(rows, i, w, soon(t, pass.count, at));

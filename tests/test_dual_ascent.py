@@ -584,8 +584,9 @@ def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_s
 
     def watched(*given):
         before = dual()
-        quicken(*given)
+        there = quicken(*given)
         heights.append((before, dual()))
+        return there
 
     at._quicken = watched
     while at.quick and at.rounds < 9:
@@ -607,8 +608,33 @@ def test_parts_that_overshoot_are_given_up(small_systems):
     at = Coordinates(objective, response_of(objective), np.zeros(60), 0.0, 7)
     while at.gaps.size == 0 or (at.gaps[-1] > 1e-9 * at.lowest and at.rounds < 60):
         at.round()
-    assert at.parts == 1
+    assert at.caution > 1
     assert at.gaps[-1] <= 1e-9 * at.lowest
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_pieces_of_a_pass_only_climb(weighted, small_systems, monkeypatch):
+    """Also of rows that are nearly one, where each part takes the whole step."""
+    monkeypatch.setattr("separatrix.coordinates.COPIED", 1e-9)
+    rng = np.random.default_rng(1)
+    X = np.ones((60, 80)) + 0.1 * rng.standard_normal((60, 80))
+    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
+    weight = rng.integers(0, 4, 60).astype(float) if weighted else None
+    objective = problem(y[:, None] * X, y, "hinge", 1e-2, weight, False)
+    c = (np.ones(60) if weight is None else weight) / objective.source.weight_sum
+    at = Coordinates(objective, response_of(objective), np.zeros(60), 0.0, 7)
+    height, rows = 0.0, at.visited
+    for _ in range(12):
+        at.alone = 0
+        again = at._early_pass(rows)
+        pull = (c * at.alpha) @ X
+        np.testing.assert_allclose(at.W[0, :-1], pull / (2 * 1e-2), atol=1e-9)
+        assert np.all((at.alpha >= 0.0) & (at.alpha <= 1.0))
+        before, height = height, c @ at.alpha - pull @ pull / (4 * 1e-2)
+        assert height >= before - 1e-14
+        rows = rows[again]
+    assert at.caution > 1
+    assert climb(objective, 1e-9).objective == pytest.approx(height, rel=0.1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

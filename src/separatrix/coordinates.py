@@ -4,12 +4,14 @@ A smooth loss bends the dual by itself: some passes of single alphas are enough,
 climb a part of the rows each (see cpp/dual.hpp). For the hinge, whose dual bends by the rows
 alone, passes find out which rows sit at a bound, and crawl over the rest. There they are helped:
 
-- Every pass is taken for a direction, and spans a plane with the step before it, in which the
+- Every pass is taken for a direction, and spans a space with the two steps before it, in which the
   highest point is known without a look at the rows. This is conjugate gradients with a pass for
-  their preconditioner, but bounds may come and go. Two threads climb a part each, as it is found
-  out how far to go. The order must be random: passes in a fixed order got stuck.
+  their preconditioner, but bounds may come and go. A pass in one direction is no symmetric one:
+  a memory of two steps took a quarter fewer passes than one, more did not help. Two threads climb
+  a part each, as it is found out how far to go. The order must be random: passes in a fixed order
+  got stuck.
 - Gains near rounding cannot be seen that way, a free bias did not gain by it, and some problems
-  are too badly conditioned for a memory of one step. Then conjugate gradients solve for all alphas
+  are too badly conditioned for so short a memory. Then conjugate gradients solve for all alphas
   inside their bounds between passes (the gradient projection and conjugate gradients of More and
   Toraldo, 1991, with coordinate passes for the former).
 
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -29,25 +32,26 @@ from .data import ArraySource, Block, RowsOf, Shuffle
 from .data.arrays import random_order
 from .data.pool import one_blas_thread, ordered_sum
 from .direction import in_memory
-from .face import climb, combined, scores
+from .face import best_lengths, best_of_face, combined, pulls_of, scores
 from .objective import Objective
 from .response import MarginResponse, Pulls
-from .typing import Array, Ints
+from .typing import AnyArray, Array, Ints
 
 FIRST_PASSES, PASSES = 20, 8  # of single alphas in a round
 MOST_PASSES = 30  # where they are quickened
 FEW_PASSES = 3  # where the loss is smooth: there is no face to be found
 PARTS = 2  # of the rows, climbed at the same time; more take more passes: 4 a third more
+PIECES = 8  # of a pass before a face is known; after each the parts hear of each other
+COPIED = 32  # times their copies of the weights are the rows of a piece, at least
+MEMORY = 2  # steps
 MIXED = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
-CAREFUL = 3.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
+CAREFUL = 6.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
 IDENTIFIED = 1.8  # rows still visited per alpha inside its bounds, below which a face is known
 ROUGHLY = 1e-4  # slope at the end of the first round
 EASILY = 1e-3  # of what is enough: then fewer passes than usual will do
 TOO_FAR = 0.4  # of a pass: if its best length is so much shorter, parts are in each other's way
-DEPENDENT = 1e-10  # of the largest bend: so little means that two directions are one
 ROUNDING = 1e-14  # of the dual: gains below are not seen in it
 SHORTEST, LONGEST = 10, 100  # products in the solution of a face
-HALVINGS = 6
 
 
 @dataclass
@@ -62,14 +66,17 @@ class Coordinates:
     seed: int
     rounds: int = 0
     passes: int = 0
-    parts: int = PARTS
+    alone: int = 0
+    """Passes still to come that are not shared by parts, because those were in each other's way."""
+    caution: int = 1
+    """How many that will be the next time."""
     quick: bool = True
     """Whether passes are helped by planes, or by conjugate gradients."""
     products: int = 2 * SHORTEST
     safe: float = np.inf
-    moved: Array = field(default_factory=lambda: np.empty(0))
-    """By the last step, where the loss has a kink. Rows that are not visited did not move."""
-    moved_weights: Array = field(default_factory=lambda: np.empty(0))
+    moved: Array = field(default_factory=lambda: np.empty((MEMORY, 0)))
+    """The rows to visit by the last steps, where the loss has a kink. Others did not move."""
+    moved_weights: Array = field(default_factory=lambda: np.empty((MEMORY, 0)))
     """What that did to the weights."""
     visited: Ints | None = None
     """Rows to visit in the next pass: those that may not stay where they are."""
@@ -94,13 +101,12 @@ class Coordinates:
             weight = np.ones(len(source.y)) if source.weight is None else source.weight
             self.bias_give = self.give * (float(weight @ self.square) * self.share or 1.0)
         self.quick = self.quick and self.response.kinked and not self.objective.intercept
-        if self.response.kinked and not len(self.moved):
-            self.moved = np.zeros(len(source.y))
-            self.moved_weights = np.zeros(source.n_features + 1)
+        self.again = np.zeros(len(source.y), dtype=bool)
+        self.W = self.weights = np.zeros(self.objective.shape)
         if self.visited is None:
             present = source.present
             self.visited = np.arange(len(source.y)) if present is None else present
-        self.W = self.weights = np.zeros(self.objective.shape)
+            self._forget(self.visited)
         self._follow()
 
     @property
@@ -122,7 +128,7 @@ class Coordinates:
         assert rows is not None
         if not self.response.kinked:
             for _ in range(FEW_PASSES):
-                rows = self._pass(rows, self.parts)
+                rows = rows[self._pass(rows, PARTS)]
             return
         least = FIRST_PASSES if self.rounds == 1 else PASSES
         for number in range(1, (MOST_PASSES if self.quick else least) + 1):
@@ -131,6 +137,7 @@ class Coordinates:
                 break
         else:
             self.quick &= self.rounds == 1
+        self.visited = rows
         if not self.quick:
             inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
             if len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + SHORTEST:
@@ -151,36 +158,70 @@ class Coordinates:
         before, before_w = self.alpha[rows], self.W[0].copy()
         known = len(rows) < IDENTIFIED * np.count_nonzero((before > 0.0) & (before < 1.0))
         if not (known and self.quick):
-            self.moved[:] = self.moved_weights[:] = 0.0
-            return self._pass(rows, 1)
-        kept = self._pass(rows, self.parts)
-        self._quicken(
-            rows, (self.alpha[rows] - before, self.moved[rows]),
-            (self.W[0] - before_w, self.moved_weights),
-        )  # fmt: skip
-        self.moved[rows] = self.alpha[rows] - before
-        self.moved_weights = self.W[0] - before_w
-        return kept
+            rows = rows[self._early_pass(rows)]
+            self._forget(rows)
+            return rows
+        again = self._pass(rows, self._parts())
+        alpha = self.alpha[rows]
+        steps = np.vstack([alpha - before, self.moved])
+        moves = np.vstack([self.W[0] - before_w, self.moved_weights])
+        steps[0] = self._quicken(rows, alpha, steps, moves) - before
+        moves[0] = self.W[0] - before_w
+        again |= steps[1:MEMORY].any(axis=0)  # what they did to the weights stays in memory
+        self.moved, self.moved_weights = steps[:MEMORY].compress(again, axis=1), moves[:MEMORY]
+        return rows[again]
 
-    def _pass(self, rows: Ints, parts: int) -> Ints:
-        """One of single alphas over all rows given, in a random order; those to visit again."""
+    def _parts(self) -> int:
+        """Of the rows, climbed at the same time in the next pass."""
+        self.alone -= (alone := self.alone > 0)
+        return 1 if alone else PARTS
+
+    def _go_alone(self) -> None:
+        self.alone, self.caution = self.caution, 2 * self.caution
+
+    def _forget(self, rows: Ints) -> None:
+        """The steps before, where there is a kink."""
+        if self.response.kinked:
+            self.moved = np.zeros((MEMORY, len(rows)))
+            self.moved_weights = np.zeros((MEMORY, self.W.shape[1]))
+
+    def _early_pass(self, rows: Ints) -> AnyArray:
+        """In pieces that are worth the copies of the weights that parts make, or by one part."""
+        pieces = int(len(rows) * self.source.row_bytes / (COPIED * self.W.nbytes))
+        if self.quick and pieces > 1 and self._parts() > 1:
+            return self._pass(rows, PARTS, min(pieces, PIECES))
+        return self._pass(rows, 1)
+
+    def _pass(self, rows: Ints, parts: int, pieces: int = 0) -> AnyArray:
+        """One of single alphas over all rows given, in a random order; which to visit again.
+
+        After each of the pieces, if any, parts go back to where together they are highest.
+        """
         source = self.source
         shuffle = Shuffle(self.seed, self.passes)
         drawn = random_order(len(rows), shuffle, source.row_bytes, MIXED)
         self.passes += 1
         # With a kink the parts' moves are added: how far to go along their sum is found out.
         held = 1 if self.response.kinked else parts
-        moved, slope, kept = ordered_sum(
-            partial(self._climb_part, parts=held), np.array_split(rows[drawn], parts),
-            source.threads,
-        )  # fmt: skip
-        self.W[0] += moved / held
+        part = partial(self._climb_part, parts=held)
+        total = 0.0
+        for piece in np.array_split(rows[drawn], max(pieces, 1)):
+            before = self.alpha[piece] if pieces else None
+            moved, slope, kept = ordered_sum(
+                part, np.array_split(piece.copy(), parts), source.threads
+            )
+            if before is not None:
+                self._shorten(piece, before, moved)
+            self.W[0] += moved / held
+            total += slope
+            for some in kept:
+                self.again[some] = True
+        again = self.again[rows]
+        self.again[rows] = False
         if self.response.bounded:
-            self.slope = slope * self.share
-            self.safe = CAREFUL * slope / max(sum(map(len, kept)), 1)
-        again = np.zeros(len(source.y), dtype=bool)
-        again[np.concatenate(kept)] = True
-        return np.flatnonzero(again)
+            self.slope = total * self.share
+            self.safe = CAREFUL * total / (np.count_nonzero(again) or 1)
+        return again
 
     def _climb_part(self, order: Ints, parts: int) -> tuple[Array, float, list[Ints]]:
         source, w = self.source, self.W[0].copy()
@@ -189,80 +230,77 @@ class Coordinates:
             square=self.square, give=self.give, bias_give=self.bias_give, parts=parts,
             weight=source.weight, safe=self.safe,
         )  # fmt: skip
-        return w - self.W[0], slope, [order[:kept]]
+        w -= self.W[0]
+        return w, slope, [order[:kept]]
 
-    def _shares(self, rows: Ints) -> Array:
-        p = np.full(len(rows), self.share)
-        return p if self.source.weight is None else p * self.source.weight[rows]
+    def _shorten(self, rows: Ints, before: Array, moved: Array) -> None:
+        """Back along what parts did without each other, to where the dual is highest."""
+        change = self.alpha[rows] - before
+        bend = self._product(moved, moved)
+        beyond = self._product(moved, self.W[0]) + bend - self._gains(rows, change)
+        if not beyond > 0.0:
+            return
+        length = 1.0 - beyond / bend
+        self.alpha[rows] = np.clip(before + length * change, 0.0, 1.0)
+        moved *= length
+        if length < 1.0 - TOO_FAR:
+            self._go_alone()
 
-    def _product(self, v: Array, w: Array) -> float:
-        """Of two weights as the dual has it, where there is no bias."""
-        return float(v[:-1] @ w[:-1]) / self.give
+    def _gains(self, rows: Ints, steps: Array) -> Any:
+        """Of the dual's linear part, by each step of these rows' alphas."""
+        weight = self.source.weight
+        return self.share * (steps.sum(axis=-1) if weight is None else steps @ weight[rows])
 
-    def _quicken(self, rows: Ints, steps: tuple[Array, ...], moves: tuple[Array, ...]) -> None:
-        """On to the highest point of the dual in the plane of two steps, back into the bounds.
+    def _product(self, v: Array, w: Array) -> Any:
+        """Of weights as the dual has it, where there is no bias."""
+        return v[..., :-1] @ w[:-1] / self.give
+
+    def _quicken(self, rows: Ints, alpha: Array, steps: Array, moves: Array) -> Array:
+        """On to the highest point of the dual in the space of some steps, back into the bounds.
 
         The steps of the alphas moved the weights by ``moves``. The dual is a sum of alphas less
         squares of weights, so that its slopes and bends need no rows.
         """
-        source, w, alpha, p = self.source, self.W[0], self.alpha[rows], self._shares(rows)
-        bends = np.array([[self._product(v, u) for u in moves] for v in moves])
-        slopes = np.array([p @ s - self._product(v, w) for s, v in zip(steps, moves, strict=True)])
+        source, w = self.source, self.W[0]
+        bends = np.array([self._product(moves, v) for v in moves])
+        slopes = self._gains(rows, steps) - self._product(moves, w)
         if slopes[0] < -TOO_FAR * bends[0, 0]:
-            self.parts = 1
-        a, b = lengths = np.linalg.lstsq(bends, slopes, rcond=DEPENDENT)[0]
+            self._go_alone()
+        lengths = best_lengths(bends, slopes)
         if 0.5 * lengths @ slopes <= ROUNDING * self._product(w, w):
             self.quick = False
-            return
-        wanted = alpha + (a * steps[0] + b * steps[1])
+            return alpha
+        wanted = alpha + lengths @ steps
         there = np.where((alpha > 0.0) & (alpha < 1.0), np.clip(wanted, 0.0, 1.0), alpha)
-        change = a * moves[0] + b * moves[1]
+        change = lengths @ moves
         back = np.flatnonzero(there != wanted)
         if len(back):
-            pull = p[back] * source.y[rows[back]] * (there - wanted)[back]
+            p = self.share if source.weight is None else self.share * source.weight[rows[back]]
+            pull = p * source.y[rows[back]] * (there - wanted)[back]
             change[:-1] += self.give * combined(RowsOf(source, rows[back]), pull)[0, :-1]
-        if p @ (there - alpha) > self._product(change, w + 0.5 * change):
-            self.alpha[rows] = there
-            w += change
+        if self._gains(rows, there - alpha) <= self._product(change, w + 0.5 * change):
+            return alpha
+        self.alpha[rows] = there
+        w += change
+        return there
 
     def _solve_face(self, rows: Ints) -> None:
-        """Conjugate gradients over the alphas inside their bounds; then back into the bounds.
-
-        In variables in which the dual bends by 1 for each alone.
-        """
-        source, W, p = self.source, self.W, self._shares(rows)
-        y = source.y[rows]
-        face = ArraySource(layout.pick(source.X, rows), y, source.classes, n_jobs=source.n_jobs)
-        scale = 1.0 / (p * np.sqrt(np.maximum(self.square[rows] * self.give + self.bias_give,
-                                              1e-300)))  # fmt: skip
-        lack = 1.0 - y * scores(face, W)
-        gives = np.append(np.full(W.shape[1] - 1, self.give), self.bias_give)
-
-        def moved(change: Array) -> Array:
-            out: Array = combined(face, p * y * change) * gives
-            return out
-
-        def product(u: Array) -> Array:
-            out: Array = scale * p * y * scores(face, moved(scale * u))
-            return out
-
-        u, hoped = climb(product, scale * p * lack, self.products)
-        length = 1.0
-        for _ in range(HALVINGS):
-            alpha = np.clip(self.alpha[rows] + length * scale * u, 0.0, 1.0)
-            change = alpha - self.alpha[rows]
-            step = moved(change)
-            # The dual falls by half of what the pulls themselves turn the margins by.
-            gain = float((p * change) @ (lack - 0.5 * y * scores(face, step)))
-            if gain >= 0.1 * length * hoped:
-                break
-            length *= 0.5
-        if gain > 0.0:
-            self.alpha[rows] = alpha
+        """Conjugate gradients over the alphas inside their bounds; then back into the bounds."""
+        source, p = self.source, np.full(len(rows), self.share)
+        if source.weight is not None:
+            p *= source.weight[rows]
+        face = ArraySource(
+            layout.pick(source.X, rows), source.y[rows], source.classes, n_jobs=source.n_jobs
+        )
+        gives = np.append(np.full(self.W.shape[1] - 1, self.give), self.bias_give)
+        bends = self.square[rows] * self.give + self.bias_give
+        found = best_of_face(face, self.alpha[rows], p, self.W, bends, gives, self.products)
+        if found.gain > 0.0:
+            self.alpha[rows] = found.alpha
         # Longer where the bounds hardly stood in the way.
-        if gain > 0.8 * hoped:
+        if found.gain > 0.8 * found.hoped:
             self.products = min(2 * self.products, LONGEST)
-        elif gain < 0.5 * hoped:
+        elif found.gain < 0.5 * found.hoped:
             self.products = max(self.products // 2, SHORTEST)
 
     def _follow(self, settle: bool = False) -> Pulls:
@@ -270,8 +308,7 @@ class Coordinates:
 
         To settle moves the point near which the bias is held to where the bias is.
         """
-        sums, gains = self.source.total(partial(_pulls, response=self.response, alpha=self.alpha))
-        pulls = Pulls(sums * self.share, gains * self.share)
+        pulls = pulls_of(self.source, self.response, self.alpha)
         pull = -self.response.gradient(pulls.sums)
         self.W[:] = self.give * pull
         away = self.bias_give * float(pull[0, -1])
@@ -304,14 +341,25 @@ class Coordinates:
         stays = (self.alpha <= 0.0) & (margins > 1.0 + self.safe)
         if self.response.kinked:
             stays |= (self.alpha >= 1.0) & (margins < 1.0 - self.safe)
-            if self.quick:
-                stays &= self.moved == 0.0
         if weight is not None:
             stays |= weight == 0.0
-        self.visited = np.flatnonzero(~stays)
+        self._visit(np.flatnonzero(~stays))
         self.lowest = min(self.lowest, self.objective_value)
         self.highest = max(self.highest, self.bound)
         self.gaps = np.append(self.gaps, self.lowest - self.highest)
+
+    def _visit(self, rows: Ints) -> None:
+        """These in the next pass, and those that the last steps moved."""
+        before, self.visited = self.visited, rows
+        if self.response.kinked:
+            assert before is not None
+            self.again[rows] = True
+            self.again[before[self.moved.any(axis=0)]] = True
+            self.visited = np.flatnonzero(self.again)
+            self.again[:] = False
+            moved = np.zeros((MEMORY, len(self.alpha)))
+            moved[:, before] = self.moved
+            self.moved = moved[:, self.visited]
 
 
 # Parts of a sum, one block each.
@@ -320,13 +368,3 @@ class Coordinates:
 def _squares(block: Block, out: Array) -> tuple[()]:
     out[block.start : block.start + len(block.y)] = layout.squared_norms(block.X)
     return ()
-
-
-def _pulls(block: Block, response: MarginResponse, alpha: Array) -> tuple[Array, Array]:
-    at = slice(block.start, block.start + len(block.y))
-    pull, gain = response.coefficients(block.y, alpha[at, None])
-    if block.weight is not None:
-        pull, gain = pull * block.weight[:, None], gain * block.weight[:, None]
-    out = np.zeros((response.groups, layout.shape(block.X)[1] + 1))
-    loops.combine(block.X, pull, out)
-    return out, gain.sum(axis=0)

@@ -120,6 +120,11 @@ class MarginResponse(Response):
         """Whether alphas come to rest at a bound: not where slopes only tend to theirs."""
         return not isinstance(self.loss, Logistic)
 
+    @property
+    def most(self) -> float:
+        """The upper bound of the alphas."""
+        return np.inf if isinstance(self.loss, SquaredHinge) else 1.0
+
     def alpha(self, y: AnyArray, scores: Array, anchor: Array, sharpness: float) -> Array:
         """``clip(anchor + sharpness * (1 - m), 0, 1)`` for the hinge, else minus the slope."""
         m = y[:, None] * scores

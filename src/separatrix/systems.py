@@ -15,22 +15,29 @@ MOST_PRODUCTS = 250
 
 
 def solve(hessian: Array, right: Array) -> Array:
-    """Solve with a positive semidefinite matrix, scaled to a unit diagonal first.
+    """Solve with a positive semidefinite matrix.
 
     Where it is singular, the shortest solution in the scaled variables.
+    """
+    with one_blas_thread(len(right) ** 3):
+        return factored(hessian)(right)
+
+
+def factored(hessian: Array, noise: float = 1e-7) -> Callable[[Array], Array]:
+    """What solves with a positive semidefinite matrix, scaled to a unit diagonal first.
+
+    Nearly singular is one whose factor has less than ``noise`` on its diagonal.
     """
     diagonal = np.diag(hessian)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     scaled = hessian * scale * scale[:, None]
-    with one_blas_thread(len(right) ** 3):
-        factor, solution, failed = lapack.dposv(scaled, scale * right)
-        if failed or np.diag(factor).min() < 1e-7:  # of a nearly singular matrix it is noise
-            values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
-            keep = values > 1e-13 * values[-1] * len(values)
-            inner = vectors[:, keep].T @ (scale * right) / values[keep]
-            solution = vectors[:, keep] @ inner
-    result: Array = scale * solution
-    return result
+    factor, failed = lapack.dpotrf(scaled)
+    if not failed and np.diag(factor).min() >= noise:
+        return lambda right: scale * lapack.dpotrs(factor, scale * right)[0]
+    values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
+    keep = values > 1e-13 * values[-1] * len(values)
+    values, vectors = values[keep], vectors[:, keep]
+    return lambda right: scale * (vectors @ (vectors.T @ (scale * right) / values))
 
 
 def conjugate_gradients(product: Callable[[Array], Array], right: Array, share: float) -> Array:

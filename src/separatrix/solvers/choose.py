@@ -6,11 +6,12 @@ import numpy as np
 
 from ..direction import DIRECT, in_memory
 from ..layout import CsrRows, pick, squared_norms
+from ..losses import SquaredHinge
 from ..objective import Objective
 from .base import Solver
 from .descent import GradientDescent
 from .direct import LeastSquares, is_squared
-from .dual import DualAscent, takes
+from .dual import DualAscent, few_rows, takes
 from .lbfgs import LBFGS
 from .newton import Newton
 
@@ -41,6 +42,22 @@ def _few_passes(objective: Objective) -> bool:
     square = float(squared_norms(pick(X, some)).mean())
     bend = curvature * square / (2.0 * objective.penalty.strength * n)
     return bend >= BENDS[0] and (bend <= BENDS[1] or d >= WIDE * n)
+
+
+# The squared hinge on rows that can nearly be separated has many rows at its kink, at which second
+# derivatives jump, and gradients need hundreds of reads where the penalty is weak.
+SEPARABLE = 3  # rows per feature
+WEAK = 200.0  # what a row bends by, in units of the penalty
+
+
+def _at_kinks(objective: Objective) -> bool:
+    n, d = objective.source.n_rows, objective.source.n_features
+    if not isinstance(objective.loss, SquaredHinge) or not takes(objective):
+        return False
+    if n > SEPARABLE * d or not few_rows(objective):
+        return False
+    square = objective.moments.mean_square
+    return SquaredHinge.max_curvature * square >= WEAK * 2.0 * objective.penalty.strength * n
 
 
 def _closed(objective: Objective) -> bool:
@@ -74,4 +91,7 @@ def choose(objective: Objective) -> Solver:
     k = objective.shape[0]
     if twice and not sparse and k * d <= FEW_WEIGHTS and n * d * k**2 <= SMALL:
         return Newton(reason=f"{loss.name} is convex and twice differentiable, and {n} x {d} small")
+    if not sparse and _at_kinks(objective):
+        why = f"{loss.name} has {n} rows for {d} features, and hardly a penalty"
+        return DualAscent(reason=why)
     return LBFGS(reason=f"{loss.name} is smooth: gradients are enough, and cheap")

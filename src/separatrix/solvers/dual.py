@@ -12,16 +12,20 @@ from ..ascent import Ascent, response_of
 from ..coordinates import Coordinates
 from ..data import ArraySource
 from ..direction import DIRECT, in_memory
+from ..interior import STATE, Interior
 from ..objective import Objective
 from ..response import MarginResponse, Response, has_response
 from ..typing import Array
 from .base import Solver, State, Step
 
 PATIENCE = 10  # rounds of single alphas in which the gap halves, or else they are left
+FEW_ROWS = 15  # per feature: so few are climbed between their bounds
+MANY_FEATURES = 100  # with fewer, either way is quick
 TOLD = ("weights", "objective", "mistakes", "bound")
 NEWTON = ("W", "anchor", "sharpness", "travel")
-COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "parts", "quick", "products", "safe",
-               "moved", "moved_weights", "visited", "lowest", "highest", "gaps")  # fmt: skip
+COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "alone", "caution", "quick",
+               "products", "safe", "moved", "moved_weights", "visited", "lowest", "highest",
+               "gaps")  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,7 +40,9 @@ class DualAscent(Solver):
     The steps are proximal in the alphas, and each is solved by Newton's method on the weights:
     the bias is then free as it is in J, and no scale of the features slows it down. See
     :mod:`separatrix.ascent` on why not one alpha, or two, at a time. Where there are two classes
-    and more than 1500 features and rows, the systems would be too large: then come passes of
+    and few rows per feature, those at a kink change with every such step: then the alphas of the
+    hinge and its square are moved between their bounds, see :mod:`separatrix.interior`. Where
+    there are more than 1500 features and rows, the systems would be too large: then come passes of
     single alphas, for the hinge helped by planes that they span, or by conjugate gradients over
     those inside their bounds, see :mod:`separatrix.coordinates`. They begin at alpha = 0, wherever
     W is, and are left for Newton's steps, with systems solved by products, when they crawl.
@@ -99,16 +105,25 @@ class Reached(NamedTuple):
 def _climb(
     objective: Objective, W: Array, rng: np.random.Generator, state: State | None
 ) -> Iterator[tuple[Reached, State]]:
-    """One alpha at a time where systems would be too large, else Newton's steps."""
+    """One alpha at a time where systems would be too large, else all, in the end by Newton."""
     response = response_of(objective)
     n, d = objective.source.n_rows, objective.source.n_features
-    large = min(n, d) > DIRECT
-    if large and isinstance(response, MarginResponse) and (state is None or "gaps" in state):
-        run = _coordinates(objective, response, W, rng, state)
+    two = response if isinstance(response, MarginResponse) else None
+    if two and min(n, d) > DIRECT and (state is None or "gaps" in state):
+        run = _coordinates(objective, two, W, rng, state)
         while state is None or not crawls(state["gaps"]):
             at, state = next(run)
             yield at, state
+    if two and two.bounded and few_rows(objective) and (state is None or "slack" in state):
+        for at, state in _interior(objective, two, W, state):  # noqa: B020
+            yield at, state
     yield from _newton(objective, response, W, state)
+
+
+def few_rows(objective: Objective) -> bool:
+    """Whether rows can nearly be separated, so that those at a bound are not soon known."""
+    n, d = objective.source.n_rows, objective.source.n_features
+    return d >= MANY_FEATURES and n <= FEW_ROWS * d and min(n, d) <= DIRECT
 
 
 def crawls(gaps: Array) -> bool:
@@ -123,6 +138,8 @@ def _newton(
     known: State = {"W": W, "anchor": np.zeros((rows, response.columns))}
     if state is not None and "gaps" in state:  # on from single alphas
         known = {"W": state["weights_now"], "anchor": state["alpha"][:, None].copy()}
+    elif state is not None and "slack" in state:
+        known = {"W": state["W"], "anchor": state["alpha"][:, None]}
     elif state is not None:
         known = {name: state[name] for name in NEWTON}
     run = Ascent(objective, response, **known)
@@ -130,6 +147,18 @@ def _newton(
         at = run.step()
         told = Reached(at.W, at.objective, at.mistakes, at.bound)
         yield told, {name: getattr(run, name) for name in NEWTON}
+
+
+def _interior(
+    objective: Objective, response: MarginResponse, W: Array, state: State | None
+) -> Iterator[tuple[Reached, State]]:
+    """Until rounding ends it."""
+    known: State = {"W": W} if state is None else {name: state[name] for name in STATE}
+    run = Interior(objective, response, **known)
+    run.step()
+    while not run.ended:
+        yield Reached(run.W, run.objective_value, run.mistakes, run.bound), run.state
+        run.step()
 
 
 def _coordinates(
