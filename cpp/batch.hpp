@@ -1,6 +1,7 @@
 // Sums over a block of rows in one read of it: a tile's rows stay in cache between the
 // product that gives their scores and the addition that uses them.
 #pragma once
+#include "floats.hpp"
 #include "losses.hpp"
 #include "rows.hpp"
 
@@ -39,14 +40,28 @@ inline bool each_tile(const Rows& rows, int64_t size, ShouldStop should_stop, F&
   return true;
 }
 
-template <class Loss, class Rows>
-inline void batch(const Rows& rows, BatchPass& pass) {
+// Scores of a tile, and what its rows add to the gradient.
+template <class Rows>
+struct InDoubles {
+  const Rows& rows;
+  const double* w;
+  double* gradient;
+  void dot_tile(int64_t first, int64_t count, double* scores) const {
+    separatrix::SEPARATRIX_LEVEL::dot_tile(rows, first, count, w, scores);
+  }
+  void add_tile(int64_t first, int64_t count, const double* a) {
+    separatrix::SEPARATRIX_LEVEL::add_tile(rows, first, count, a, gradient);
+  }
+};
+
+template <class Loss, class Rows, class Sums>
+inline void batch(const Rows& rows, BatchPass& pass, Sums&& sums) {
   Tile tile;
   const int64_t d = rows.d;
   const int64_t size = tile_rows(rows);
   pass.stopped = !each_tile(rows, size, pass.should_stop, [&](int64_t first, int64_t count) {
     const double* y = pass.y + first;
-    dot_tile(rows, first, count, pass.w, tile.margin);
+    sums.dot_tile(first, count, tile.margin);
     for (int64_t i = 0; i < count; ++i) tile.margin[i] = y[i] * (tile.margin[i] + pass.w[d]);
     evaluate<Loss>(tile, count);
     double loss_sum = 0, mistakes = 0, slope_sum = 0;
@@ -66,7 +81,7 @@ inline void batch(const Rows& rows, BatchPass& pass) {
     pass.loss_sum += loss_sum;
     pass.mistakes += mistakes;
     if (pass.gradient) {
-      add_tile(rows, first, count, tile.slope, pass.gradient);
+      sums.add_tile(first, count, tile.slope);
       pass.gradient[d] += slope_sum;
     }
     if (pass.curvature) std::memcpy(pass.curvature + first, tile.curvature, 8 * size_t(count));
@@ -75,7 +90,12 @@ inline void batch(const Rows& rows, BatchPass& pass) {
 
 template <class Rows>
 void batch_pass(const Rows& rows, BatchPass& pass) {
-  with_loss(pass.loss, [&](auto loss) { batch<decltype(loss)>(rows, pass); });
+  with_loss(pass.loss, [&](auto loss) {
+    using Loss = decltype(loss);
+    if constexpr (kInFloats<Rows>)
+      if (pass.rough) return batch<Loss>(rows, pass, InFloats(rows, pass.w, pass.gradient));
+    batch<Loss>(rows, pass, InDoubles<Rows>{rows, pass.w, pass.gradient});
+  });
 }
 
 template <class Rows>
@@ -134,26 +154,35 @@ bool hessian_product(const Rows& rows, const double* curvature, const double* v,
 }
 
 // sum += c * (x - shift) and squares += c * (x - shift)^2 for kRows rows at once, in their order:
-// what has been summed is loaded and stored once for all.
-template <int kRows, class Value, class Next>
+// what has been summed is loaded and stored once for all. Without kWeighted all c are 1.
+template <bool kWeighted, int kRows, class Value, class Next>
 __attribute__((noinline)) void add_moments(const double (&c)[kRows],
                                            const Value* const (&x)[kRows], const double* shift,
                                            double* sum, double* squares, int64_t d, Next& next) {
   Doubles weight[kRows];
-  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE { weight[r] = splat<Doubles>(c[r]); });
-  next.used(kRows * d * int64_t(sizeof(Value)));
-  int64_t j = 0;
-  for (; j + kWidth <= d; j += kWidth) {
+  const Value* from_row[kRows];  // of its own: the stores below might change what is passed in
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+    weight[r] = splat<Doubles>(c[r]);
+    from_row[r] = x[r];
+  });
+  const auto add_at = [&](int64_t j) SEPARATRIX_INLINE {
     Doubles total = load(sum + j), square = load(squares + j);
     const Doubles from = load(shift + j);
     unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
-      const Doubles away = load(x[r] + j) - from, part = weight[r] * away;
+      const Doubles away = load(from_row[r] + j) - from;
+      const Doubles part = kWeighted ? weight[r] * away : away;
       total += part;
       square = fma(part, away, square);
     });
     store(sum + j, total);
     store(squares + j, square);
+  };
+  int64_t j = 0;
+  for (; j + kLanes <= d; j += kLanes) {
+    next.used(kRows * kLanes * int64_t(sizeof(Value)));
+    unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE { add_at(j + p * kWidth); });
   }
+  for (; j + kWidth <= d; j += kWidth) add_at(j);
   for (; j < d; ++j)
     for (int r = 0; r < kRows; ++r) {
       const double away = double(x[r][j]) - shift[j], part = c[r] * away;
@@ -177,13 +206,13 @@ inline void add_moments(const DenseRows<Value>& rows, int64_t first, int64_t cou
       x[waiting] = row(rows, i);
       // A row of weight 0 is as if absent.
       waiting += int(c[waiting] != 0) & int(!group || group[i] == g);
-      if (waiting == 4) {
-        add_moments<4, Value>(c, x, shift, sum, squares, rows.d, next);
-        waiting = 0;
-      }
+      if (waiting < 4) continue;
+      if (weight) add_moments<true, 4, Value>(c, x, shift, sum, squares, rows.d, next);
+      else add_moments<false, 4, Value>(c, x, shift, sum, squares, rows.d, next);
+      waiting = 0;
     }
     for (int r = 0; r < waiting; ++r)
-      add_moments<1, Value>({c[r]}, {x[r]}, shift, sum, squares, rows.d, next);
+      add_moments<true, 1, Value>({c[r]}, {x[r]}, shift, sum, squares, rows.d, next);
   }
 }
 

@@ -252,7 +252,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
 std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
                                       std::optional<Numbers> weight, Numbers w,
                                       std::optional<Output> gradient,
-                                      std::optional<Output> curvature) {
+                                      std::optional<Output> curvature, bool rough) {
   BatchPass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t k = int64_t(w.size()) / (view.d + 1);
@@ -260,8 +260,8 @@ std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
     expect(int64_t(y.size()) == view.n && int64_t(w.size()) == k * (view.d + 1), "y or w: size");
     labels.expect_below(k, view.n);
     pass = BatchPass{loss,     labels.signs,      labels.numbers,     k,           pointer(weight),
-                     w.data(), pointer(gradient), pointer(curvature), should_stop, 0,
-                     0,        false};
+                     w.data(), pointer(gradient), pointer(curvature), rough,       should_stop,
+                     0,        0,                 false};
     nb::gil_scoped_release free;
     (labels.numbers ? loops.batch_joint : loops.batch)(view, pass);
   });
@@ -565,7 +565,7 @@ NB_MODULE(_loops, m) {
         "lag"_a.none().noconvert(), "log"_a.none().noconvert(), "memory"_a.none(),
         "ends"_a.none().noconvert());
   m.def("batch_pass", &batch_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
-        "gradient"_a.none().noconvert(), "curvature"_a.none().noconvert());
+        "gradient"_a.none().noconvert(), "curvature"_a.none().noconvert(), "rough"_a);
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());
   m.def("combine", &combine, "rows"_a, "coefficients"_a, "out"_a.noconvert());
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());

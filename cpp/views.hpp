@@ -103,6 +103,7 @@ struct BatchPass {
   const double* w;        // (k, d + 1), bias last
   double* gradient;       // (k, d + 1), added to; or null
   double* curvature;      // (n), weight * second derivative; or null, as it is for joint losses
+  bool rough;             // sums in float will do, where rows are
   ShouldStop should_stop;
   double loss_sum;
   double mistakes;

@@ -541,7 +541,14 @@ def test_auto_takes_it_for_long_sparse_rows_where_single_alphas_are_ahead():
     wide = sp.random_array((1600, 6400), density=0.01, rng=rng, format="csr", dtype=np.float64)
     wide = CsrRows(wide.data, wide.indices, wide.indptr, 6400)
     assert chosen("logistic", 100.0, rows=wide) is chosen("logistic", 1.0, rows=wide) is DualAscent
-    assert chosen("logistic", 100.0, True, wide) is LBFGS
+    assert chosen("logistic", 100.0, True, wide) is chosen("squared_hinge", 2.0, True, wide)
+    assert chosen("logistic", 2.0, True, wide) is DualAscent
+    assert chosen("logistic", 0.5, True, wide) is LBFGS  # gradients need few reads too
+    alike = sp.random_array((1600, 6400), density=0.01, rng=rng, format="lil", dtype=np.float64)
+    alike[:, 0] = 5.0
+    alike = alike.tocsr()
+    alike = CsrRows(alike.data, alike.indices, alike.indptr, 6400)
+    assert chosen("logistic", 2.0, True, alike) is LBFGS
     short = X[:, :300]
     short.resize((1600, 1600))
     few = CsrRows(short.data, short.indices, short.indptr, 1600)

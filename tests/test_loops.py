@@ -57,6 +57,32 @@ def test_batch_pass_equals_its_twin(level, kind, d):
                 np.testing.assert_allclose(bend[0], bend[1], rtol=1e-11, atol=1e-14)
 
 
+@pytest.mark.parametrize("d", [1, 3, 16, 33, 100, 2500])
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_rough_sums_are_right_to_single_precision_and_only_of_dense_floats(level, kind, d):
+    X, y, rng = data(300, d)
+    rows = stored(X, kind)
+    W = rng.standard_normal((1, d + 1)) / d**0.5
+    weight = rng.integers(0, 3, 300).astype(float)
+    logistic = get_loss("logistic")
+    for c in (None, weight):
+        got, exact = np.zeros_like(W), np.zeros_like(W)
+        bend = [np.empty(300), np.empty(300)]
+        loss_sum, _ = loops.batch_pass(
+            rows, y, logistic, W, weight=c, gradient=got, curvature=bend[0], rough=True
+        )
+        wanted, _ = loops.batch_pass(
+            rows, y, logistic, W, weight=c, gradient=exact, curvature=bend[1]
+        )
+        assert loss_sum == pytest.approx(wanted, rel=1e-6)
+        np.testing.assert_allclose(got, exact, rtol=0, atol=2e-7 * 300 * np.abs(X).max())
+        np.testing.assert_allclose(bend[0], bend[1], rtol=0, atol=1e-5)
+        if kind != "dense32":
+            np.testing.assert_array_equal(got, exact)
+        elif d > 3:
+            assert not np.array_equal(got, exact)
+
+
 @pytest.mark.parametrize("kind", LAYOUTS)
 @pytest.mark.parametrize("k", [3, 5])
 @pytest.mark.parametrize("loss", JOINT, ids=lambda loss: loss.name)

@@ -51,13 +51,13 @@ class Frame:
     def direction(self, direction: Array) -> Array:
         """A direction in the variables as one of the weights."""
         v = direction / self.scale
-        v[..., -1] -= v[..., :-1] @ self.mean
+        v[..., -1] -= np.einsum("...j,j->...", v[..., :-1], self.mean)
         return v
 
     def variables(self, W: Array) -> Array:
         """Weights as values of the variables."""
         u = W.copy()
-        u[..., -1] += W[..., :-1] @ self.mean
+        u[..., -1] += np.einsum("...j,j->...", W[..., :-1], self.mean)
         return u * self.scale
 
     def rows(self, rows: Rows, dtype: DTypeLike = np.float64) -> Array:

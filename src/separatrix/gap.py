@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import entr
 
 from .ascent import bound_at
+from .inner import inner
 from .losses import Columns, MarginLoss, Softmax
 from .objective import Evaluation, Objective
 from .solvers import Step
@@ -125,7 +126,7 @@ def _polished(objective: Objective, W: Array, bias: Array) -> Array:
 
 
 def _square(a: Array) -> float:
-    return float(np.vdot(a, a))
+    return inner(a, a)
 
 
 def smooth_bound(objective: Objective, W: Array, at: Evaluation) -> float:
@@ -133,7 +134,7 @@ def smooth_bound(objective: Objective, W: Array, at: Evaluation) -> float:
     l2 = objective.penalty.strength
     loss_mean = at.value - objective.penalty.value(W)
     G = at.gradient[:, :-1] - 2.0 * l2 * W[:, :-1]
-    along = float(np.vdot(G, W[:, :-1]) + np.vdot(at.gradient[:, -1], W[:, -1]))
+    along = inner(G, W[:, :-1]) + inner(at.gradient[:, -1], W[:, -1])
     conjugate = along - loss_mean  # phi*(slope) = m * slope - phi(m), the mean over rows
 
     def dual(share: float, level: float, towards: Array | float) -> float:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import loops
+from .inner import inner
 from .interrupt import gentle_interrupt
 from .progress import Progress
 from .solvers import Step
@@ -19,7 +20,6 @@ from .typing import AnyArray, Array
 
 TINY = 1e-12  # below this J counts as 0
 LEAST_SQUARE = 1e-250  # what underflowed in a larger sum of squares does not count
-FEW = 10_000  # numbers, of which OpenBLAS sums the products with one thread
 ROUNDING = 4e-16  # J cannot be told more exactly
 PROOF_EVERY = 5  # passes, where a proof costs a read of the data
 OPTIMISM = 1e-3  # a solver's estimate of what remains is believed to within this factor
@@ -73,8 +73,7 @@ class Geometry:
     def norm(self, step: Step) -> float:
         """Length of the weights, without overflow of their squares."""
         W = step.weights
-        # Many not by BLAS, whose threads wait for more so eagerly that the solver's are held up.
-        square = float(np.vdot(W, W) if W.size <= FEW else np.einsum("ij,ij->", W, W))
+        square = inner(W, W)
         if LEAST_SQUARE < square < np.inf:
             return math.sqrt(square)
         largest = float(np.abs(step.weights).max())

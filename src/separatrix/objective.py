@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -48,6 +48,8 @@ class Objective:
     penalty: L2
     source: Source
     intercept: bool = True
+    rough: bool = False
+    """Sums of dense float32 rows in float32: right to about six digits, and twice as fast."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -57,7 +59,21 @@ class Objective:
 
     def penalised(self, l2: float) -> Objective:
         """The same with another penalty; what is remembered of the data goes along."""
-        other = replace(self, penalty=L2(l2))
+        return self._changed(penalty=L2(l2))
+
+    def roughly(self) -> Objective | None:
+        """The same with rough sums, if that saves time."""
+        X = getattr(self.source, "X", None)
+        floats = isinstance(X, np.ndarray) and X.dtype == np.float32
+        two_classes = isinstance(self.loss, MarginLoss) and loops.compiled(self.loss) is not None
+        if self.rough or not floats or not two_classes:
+            return None
+        self.moments  # noqa: B018 (to be remembered by both)
+        return self._changed(rough=True)
+
+    def _changed(self, **changes: Any) -> Objective:
+        """With what is remembered of the data."""
+        other = replace(self, **changes)
         known = ("_sums", "moments")
         vars(other).update({name: vars(self)[name] for name in known if name in vars(self)})
         return other
@@ -78,7 +94,8 @@ class Objective:
 
     def value_and_gradient(self, W: Array) -> Evaluation:
         """J, its gradient and the weighted mistakes at W, in one read of the data."""
-        loss_sum, mistakes, gradient = self.source.total(partial(_gradient, loss=self.loss, W=W))
+        part = partial(_gradient, loss=self.loss, W=W, rough=self.rough)
+        loss_sum, mistakes, gradient = self.source.total(part)
         return self._evaluation(loss_sum, gradient, W, mistakes)
 
     def at_zeros(self) -> Evaluation:
@@ -245,9 +262,13 @@ def _value(block: Block, loss: Loss, W: Array) -> tuple[float, float]:
     return loops.batch_pass(block.X, block.y, loss, W, weight=block.weight)
 
 
-def _gradient(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array]:
+def _gradient(
+    block: Block, loss: Loss, W: Array, rough: bool = False
+) -> tuple[float, float, Array]:
     gradient = np.zeros(W.shape)  # not zeros_like: the loops need rows in a row
-    sums = loops.batch_pass(block.X, block.y, loss, W, weight=block.weight, gradient=gradient)
+    sums = loops.batch_pass(
+        block.X, block.y, loss, W, weight=block.weight, gradient=gradient, rough=rough
+    )
     return *sums, gradient
 
 

@@ -22,15 +22,17 @@ def batch_pass(
     weight: Array | None = None,
     gradient: Array | None = None,
     curvature: Array | None = None,
+    rough: bool = False,
 ) -> tuple[float, float]:
     """Weighted sum of the losses and of the mistakes, in one read of the rows.
 
     The weighted gradient (k, d + 1) is added to ``gradient``; weight times second derivative
-    of each row is written to ``curvature`` (n,).
+    of each row is written to ``curvature`` (n,). Rough sums over dense float32 rows are made in
+    float32, in half the time; others are as exact as ever.
     """
     number = compiled(loss)
     if number is not None:
-        return _loops.batch_pass(rows, number, y, weight, W, gradient, curvature)
+        return _loops.batch_pass(rows, number, y, weight, W, gradient, curvature, rough)
     return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores, combine)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..direction import DIRECT, in_memory
+from ..inner import inner
 from ..layout import CsrRows, pick, squared_norms
 from ..losses import SquaredHinge
 from ..objective import Objective
@@ -20,28 +21,35 @@ SMALL = 200_000  # values in all rows: below, a second derivative costs next to 
 
 
 # Where single alphas are ahead of gradients, as measured (benchmarks/choices.py): rows that are
-# worth a step each, without a bias that ties them together, and a penalty in whose units a row
-# bends by so much. Below, gradients need few reads too; above, alphas crawl, unless rows have
-# features of their own.
+# worth a step each, and a penalty in whose units a row bends by so much. Below, gradients need few
+# reads too; above, alphas crawl, unless rows have features of their own. A bias ties all rows
+# together: then they must have features of their own, bend, and be unlike each other.
 LONG_ROWS = 40
 BENDS = (0.1, 3.0)
 WIDE = 4  # features per row
+BENDS_WITH_BIAS, ALIKE = 1.0, 0.25
 LOOKED_AT = 1000
 
 
 def _few_passes(objective: Objective) -> bool:
     source, curvature = objective.source, objective.loss.max_curvature
-    if objective.intercept or curvature is None or not takes(objective):
+    if curvature is None or not takes(objective):
         return False
     X, n, d = in_memory(objective).X, source.n_rows, source.n_features
     if not isinstance(X, CsrRows) or min(n, d) <= DIRECT:
         return False
     if len(X.data) < LONG_ROWS * len(X.indptr):
         return False
-    some = np.linspace(0, len(X.indptr) - 2, LOOKED_AT).astype(np.int64)
-    square = float(squared_norms(pick(X, some)).mean())
+    some = pick(X, np.linspace(0, len(X.indptr) - 2, LOOKED_AT).astype(np.int64))
+    square = float(squared_norms(some).mean())
     bend = curvature * square / (2.0 * objective.penalty.strength * n)
-    return bend >= BENDS[0] and (bend <= BENDS[1] or d >= WIDE * n)
+    if not objective.intercept:
+        return bend >= BENDS[0] and (bend <= BENDS[1] or d >= WIDE * n)
+    if d < WIDE * n or bend < BENDS_WITH_BIAS:
+        return False
+    assert isinstance(some, CsrRows)
+    mean = np.bincount(some.indices, some.data, d) / LOOKED_AT
+    return inner(mean, mean) <= ALIKE * square
 
 
 # The squared hinge on rows that can nearly be separated has many rows at its kink, at which second

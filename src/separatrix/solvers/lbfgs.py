@@ -11,12 +11,14 @@ import scipy.linalg
 
 from ..data.pool import one_blas_thread
 from ..frame import Frame
+from ..inner import inner
+from ..loops import Interrupted
 from ..objective import Evaluation, Objective
 from ..typing import AnyArray, Array
 from .base import Solver, State, Step
 
 DECREASE, FLATTEN = 1e-4, 0.9  # the two Wolfe conditions
-ROUNDING = 2e-15  # of J: smaller differences mean nothing
+ROUNDING, ROUGHNESS = 2e-15, 1e-7  # of J: smaller differences mean nothing, and of rough sums
 MOST_TRIALS = 40
 MOST_LIFTS = 8
 REFRESH = 15  # steps after which a second derivative is out of date
@@ -25,9 +27,13 @@ REFRESH = 15  # steps after which a second derivative is out of date
 SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
 SAMPLE_SHARE, SAMPLE_COST = 1 / 32, 3.0
 DEAR, FEWEST_PER_FEATURE = 200.0, 3
+# Far from the minimum of large rows in float32, sums are rough: until so little of J remains.
+LARGE = 1e7  # bytes: from there on reading is most of a step
+ROUGH_ENOUGH, MOST_ROUGH_STEPS = 3e-7, 50
 # Products of BLAS while an evaluation reads one value: what a second derivative costs is told in
 # evaluations. Up to AT_ONCE of them it is factored at once. Beyond, when steps without it prove
-# so slow that PLACES decimal places take more of them than the factor costs.
+# so slow that PLACES decimal places take more of them than the factor costs; not before they have
+# cost a share of that, for some steps are slow by chance.
 PRODUCTS = 15.0
 STEP = 1e6  # bytes that could be read while a step is prepared
 CLASSES = 3  # whose scores cost as much as reading the rows
@@ -92,6 +98,8 @@ class LBFGS(Solver):
     ``factored_features`` of them, and for a convex loss, in those of the second derivative on
     a sample of the rows, taken anew every few steps: at once where that costs a few evaluations,
     else if progress is slow without. In place of zeros it begins at the minimum of the sample.
+    Many rows in float32 are summed in float32 far from the minimum, twice as fast; what comes of
+    it counts as one step, and whatever is told of a step is exact.
     """
 
     memory: int = 10
@@ -163,8 +171,37 @@ class LBFGS(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One step after another, each from a line search."""
-        return islice(self._walk(objective, W, state), 1, None)
+        """One step after another, each from a line search; far from the minimum by rough sums."""
+        if state is None:
+            for step in self._roughly(objective, W):
+                state = step.state
+                yield step
+        yield from islice(self._walk(objective, W, state), 1, None)
+
+    def _roughly(self, objective: Objective, W: Array) -> Iterator[Step]:
+        """Where steps by rough sums lead to, as one step, with the exact J there.
+
+        None if they save no time, or prove too rough to lower J.
+        """
+        large = objective.source.n_rows * objective.source.row_bytes >= LARGE
+        rough = objective.roughly() if large else None
+        if rough is None:
+            return
+        values: list[float] = []
+        try:
+            for reached in islice(self._walk(rough, W, None), MOST_ROUGH_STEPS):
+                J, lowest = reached.objective or 0.0, min(values, default=np.inf)
+                values.append(J)
+                if lowest <= J or (reached.remaining or 0.0) <= ROUGH_ENOUGH * J:
+                    break
+            at = objective.value_and_gradient(reached.weights)
+        except Interrupted:
+            if len(values) > 1:
+                yield Step(reached.weights, reached.state)
+            raise
+        if at.value <= values[0] + ROUGHNESS * abs(values[0]):
+            state = reached.state | at._asdict()
+            yield Step(reached.weights, state, at.value, at.mistakes, gradient=at.gradient)
 
     def _walk(self, objective: Objective, W: Array, state: State | None) -> Iterator[Step]:
         """The same, with the place where it begins."""
@@ -182,34 +219,40 @@ class LBFGS(Solver):
             state[name] for name in ("weights", "moved", "changed", "anchor", "age", "trail")
         )
         coordinates = self._coordinates(objective, anchor)
-        begins = True
         while True:
-            if (age >= max(REFRESH, price / 4) or not len(anchor)) and slow(trail, price):
+            g, p, slope = downhill(coordinates, at, moved, changed)
+            yield Step(
+                W, state, at.value, at.mistakes, remaining=-0.5 * slope, gradient=at.gradient
+            )
+            least = max(REFRESH, price / 4) if len(anchor) else price / 8
+            if age >= least and slow(trail, price):
                 coordinates, anchor, age = self._coordinates(objective, W), W, 0
                 moved, changed = moved[:0], changed[:0]
+                g, p, slope = downhill(coordinates, at, moved, changed)
             age += 1
-            g = coordinates.gradient(at.gradient)
-            p = -two_loop(g, moved, changed)
-            slope = float(np.vdot(g, p))
-            if begins:
-                begins = False
-                yield Step(W, state, at.value, at.mistakes, remaining=-0.5 * slope)
             length, there, then = line_search(objective, W, at, coordinates.direction(p), slope)
             s, y = length * p, coordinates.gradient(then.gradient) - g
-            if np.vdot(s, y) > 1e-14 * np.linalg.norm(s) * np.linalg.norm(y):
+            if inner(s, y) > 1e-14 * np.sqrt(inner(s, s)) * np.sqrt(inner(y, y)):
                 moved = np.concatenate([moved, s[None]])[-self.memory :]
                 changed = np.concatenate([changed, y[None]])[-self.memory :]
             elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient
                 moved, changed = moved[:0], changed[:0]
             W, at = there, then
-            remaining = -0.5 * slope
-            trail = np.append(trail, remaining)[-LOOK_BACK - 1 :]
+            trail = np.append(trail, -0.5 * slope)[-LOOK_BACK - 1 :]
             state = {
                 "weights": W, "moved": moved, "changed": changed, "anchor": anchor, "age": age,
                 "trail": trail, "value": at.value, "gradient": at.gradient,
                 "mistakes": at.mistakes,
             }  # fmt: skip
-            yield Step(W, state, at.value, at.mistakes, remaining=remaining, gradient=at.gradient)
+
+
+def downhill(
+    coordinates: Frame | Factored, at: Evaluation, moved: Array, changed: Array
+) -> tuple[Array, Array, float]:
+    """The gradient, the direction that the recent steps suggest, and the slope along it."""
+    g = coordinates.gradient(at.gradient)
+    p = -two_loop(g, moved, changed)
+    return g, p, inner(g, p)
 
 
 def slow(trail: Array, price: float) -> bool:
@@ -225,12 +268,12 @@ def two_loop(g: Array, moved: Array, changed: Array) -> Array:
     q = g.copy()
     alphas = []
     for s, y in zip(moved[::-1], changed[::-1], strict=True):
-        alphas.append(float(np.vdot(s, q)) / float(np.vdot(s, y)))
+        alphas.append(inner(s, q) / inner(s, y))
         q -= alphas[-1] * y
     if len(moved):
-        q *= float(np.vdot(moved[-1], changed[-1])) / float(np.vdot(changed[-1], changed[-1]))
+        q *= inner(moved[-1], changed[-1]) / inner(changed[-1], changed[-1])
     for s, y, alpha in zip(moved, changed, reversed(alphas), strict=True):
-        q += (alpha - float(np.vdot(y, q)) / float(np.vdot(s, y))) * s
+        q += (alpha - inner(y, q) / inner(s, y)) * s
     return q
 
 
@@ -248,11 +291,11 @@ def line_search(
     best = (0.0, W, at)
     low_value, low_slope = at.value, slope
     length = 1.0
-    unsure = ROUNDING * abs(at.value)
+    unsure = (ROUGHNESS if objective.rough else ROUNDING) * abs(at.value)
     for _ in range(MOST_TRIALS):
         there = W + length * direction
         then = objective.value_and_gradient(there)
-        steep = float(np.vdot(then.gradient, direction))
+        steep = inner(then.gradient, direction)
         falls = then.value <= at.value + DECREASE * length * slope or (
             then.value <= at.value + unsure and steep <= (2.0 * DECREASE - 1.0) * slope
         )
