@@ -55,6 +55,10 @@ def moments(
     sum: Array,
     squares: Array,
 ) -> None: ...
+def right(
+    rows: Rows, y: AnyArray, weight: Array | None, weights: Array, right: Array
+) -> None: ...
+def farthest(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float: ...
 def dual_pass(
     rows: Rows,
     loss: int,

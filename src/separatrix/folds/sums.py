@@ -23,7 +23,6 @@ from ..typing import AnyArray, Array, Ints
 
 MOST_UNKNOWNS = 1500  # features, times the square of the classes if there are more than two
 BLOCK_VALUES = 1 << 17  # the second derivatives of all folds may take as much as a block of rows
-ROWS = 2048  # whose lengths are found at a time
 FEW = 1 / 4  # of the sample
 LUCK = 3.0  # deviations from the mean that are not met by chance
 # Norms of rows in the frame, squared: of normal ones the longest is 3 times the mean, and more
@@ -229,8 +228,9 @@ class Folds:
     @cached_property
     def _longest(self) -> float:
         """The norm of the longest row in the frame's variables: one read."""
-        (norms,) = self.source.total(partial(_longest, frame=self.frame))
-        return float(np.max(norms))
+        mean, scale = self.frame.mean, self.frame.scale
+        (squares,) = self.source.total(partial(_farthest, mean=mean, factor=1.0 / scale[:-1]))
+        return float(np.sqrt(np.max(squares) + scale[-1] ** -2.0))
 
     def change_bound(self, steps: Array) -> Array:
         """By how much each of some steps changes the score of any row, at most."""
@@ -272,18 +272,5 @@ class Folds:
         return replace(self.objective, source=self.splits[fold].training(self.source))
 
 
-def _longest(block: Block, frame: Frame) -> tuple[list[float]]:
-    """In the precision of the rows, which is enough for a length."""
-    kind = np.float64 if isinstance(block.X, layout.CsrRows) else block.X.dtype
-    squares = [0.0]
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is too long
-        mean, factor = frame.mean.astype(kind), (1.0 / frame.scale[:-1]).astype(kind)
-        for start in range(0, len(block.y), ROWS):
-            rows = layout.part(block.X, start, min(start + ROWS, len(block.y)))
-            z = (layout.dense(rows) if isinstance(rows, layout.CsrRows) else rows) - mean
-            z *= factor
-            square = np.einsum("ij,ij->i", z, z)
-            if block.weight is not None:
-                square = square[block.weight[start : start + len(z)] != 0.0]
-            squares.append(square.max(initial=0.0))
-    return ([math.sqrt(np.max(squares) + frame.scale[-1] ** -2.0)],)
+def _farthest(block: Block, mean: Array, factor: Array) -> tuple[list[float]]:
+    return ([loops.farthest(block.X, block.weight, mean, factor)],)

@@ -1,0 +1,34 @@
+// Products of rows with vectors that stand in panels of kPanel, one feature of all of them after
+// another: lanes are vectors, so that nothing is left to be summed across them.
+#pragma once
+#include "simd.hpp"
+#include "views.hpp"
+
+namespace separatrix::SEPARATRIX_LEVEL {
+
+constexpr int kPieces = kPanel / kWidth;
+constexpr int kTileRows = kBytes == 64 ? 8 : 4;  // as many chains as hide the latency of one
+
+// Of kRows rows, one after another from x on, with the vectors of a panel (d, kPanel). Every
+// product is one chain over the features, whatever else is computed along with it.
+template <int kRows>
+inline void panel_products(const double* x, int64_t d, const double* panel,
+                           Doubles (&out)[kRows][kPieces]) {
+  Doubles products[kRows][kPieces] = {};
+  for (int64_t j = 0; j < d; ++j, panel += kPanel) {
+    Doubles pieces[kPieces];
+    for (int v = 0; v < kPieces; ++v) pieces[v] = load(panel + v * kWidth);
+    for (int r = 0; r < kRows; ++r) {
+      const Doubles factor = splat<Doubles>(x[r * d + j]);
+      for (int v = 0; v < kPieces; ++v) products[r][v] = fma(factor, pieces[v], products[r][v]);
+    }
+  }
+  // An array that a loop indexes stays in memory, and every product would be stored: so the
+  // loop that indexes has an array of its own.
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < kPieces; ++v) out[r][v] = products[r][v];
+}
+
+}  // namespace separatrix::SEPARATRIX_LEVEL
