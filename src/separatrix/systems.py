@@ -15,21 +15,29 @@ MOST_PRODUCTS = 250
 
 
 def solve(hessian: Array, right: Array) -> Array:
-    """Solve with a positive semidefinite matrix, scaled to a unit diagonal first.
+    """Solve with a positive semidefinite matrix, scaled to a unit diagonal first; or with several.
 
     Where it is singular, the shortest solution in the scaled variables.
     """
-    diagonal = np.diag(hessian)
+    diagonal = np.einsum("...ii->...i", hessian)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    scaled = hessian * scale * scale[:, None]
-    with one_blas_thread(len(right) ** 3):
-        factor, solution, failed = lapack.dposv(scaled, scale * right)
-        if failed or np.diag(factor).min() < 1e-7:  # of a nearly singular matrix it is noise
-            values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
-            keep = values > 1e-13 * values[-1] * len(values)
-            inner = vectors[:, keep].T @ (scale * right) / values[keep]
-            solution = vectors[:, keep] @ inner
-    result: Array = scale * solution
+    scaled = hessian * scale[..., None, :]
+    scaled *= scale[..., None]
+    n = right.shape[-1]
+    pairs = zip(scaled.reshape(-1, n, n), (scale * right).reshape(-1, n), strict=True)
+    with one_blas_thread(n**3):
+        solutions = [_solve_scaled(*pair) for pair in pairs]
+    result: Array = scale * np.reshape(solutions, right.shape)
+    return result
+
+
+def _solve_scaled(matrix: Array, right: Array) -> Array:
+    factor, solution, failed = lapack.dposv(matrix.T, right)  # LAPACK goes down the columns
+    if failed or factor.diagonal().min() < 1e-7:  # of a nearly singular matrix it is noise
+        values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
+        keep = values > 1e-13 * values[-1] * len(values)
+        solution = vectors[:, keep] @ (vectors[:, keep].T @ right / values[keep])
+    result: Array = solution
     return result
 
 

@@ -200,15 +200,14 @@ class Folds:
     def means(self, W: Array) -> Means:
         """Of every fold at the same weights, in one read of the data."""
         parts, loss = self._parts, self.objective.loss
-        pieces = [(i, at) for i, rows in enumerate(parts) for at in rows.pieces]
         sample, U = self._sample, self.frame.variables(W)
 
-        def part(piece: int | tuple[int, slice]) -> tuple[Array, Array, list[Array]]:
-            """Sums over some rows of a part, beside zeros for the others; or a Hessian."""
+        def part(piece: tuple[int, slice | None]) -> tuple[Array, Array, list[Array]]:
+            """Sums over some rows of a part, beside zeros for the others; or its Hessian."""
             value, gradient = np.zeros(len(parts)), np.zeros((len(parts), *W.shape))
-            if isinstance(piece, int):
-                return value, gradient, [sample.hessian(sample.parts[piece], loss, U)]
             i, at = piece
+            if at is None:
+                return value, gradient, [sample.hessian(sample.parts[i], loss, U)]
             block = parts[i].block(at)
             value[i], _ = loops.batch_pass(
                 block.X, block.y, loss, W, weight=block.weight, gradient=gradient[i]
@@ -216,7 +215,8 @@ class Folds:
             return value, gradient, []
 
         with one_blas_thread(len(sample.y) * W.size**2):
-            tasks = [*range(len(parts)), *pieces]  # what takes longest first
+            # One Hessian at a time, beside sums: many small calls hold each other up.
+            tasks = [(i, at) for i, rows in enumerate(parts) for at in (None, *rows.pieces)]
             value, gradient, hessians = ordered_sum(part, tasks, self.source.threads)
         if not self.objective.intercept:
             gradient[..., -1] = 0.0
