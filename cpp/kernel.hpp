@@ -40,7 +40,7 @@ inline double square(const double* x, int64_t d) {
 template <int kRows>
 inline void gaussian_tile(const GaussianBlock& block, const double* x, const double* x_squares,
                           int64_t p, Doubles (&values)[kRows][kPieces]) {
-  panel_products(x, block.d, block.panels + p * block.d * kPanel, values);
+  panel_products(x, block.d, 1, block.panels + p * block.d * kPanel, kPanel, block.d, values);
   const double* const squares = block.squares + p * kPanel;
   for (int r = 0; r < kRows; ++r)
     for (int v = 0; v < kPieces; ++v) {

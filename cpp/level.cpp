@@ -17,7 +17,7 @@ template <class Rows>
 constexpr LoopsFor<Rows> loops() {
   return {online_pass<Rows>, batch_pass<Rows>, online_joint_pass<Rows>, batch_joint_pass<Rows>,
           scores<Rows>,      combine<Rows>,    hessian_product<Rows>,   moments<Rows>,
-          right<Rows>,       farthest<Rows>,   dual_pass<Rows>};
+          right<Rows>,       farthest<Rows>,   gram<Rows>,              dual_pass<Rows>};
 }
 
 extern const Table table;

@@ -1,4 +1,4 @@
-// What rows are worth by many weights at once, and how far they are from their mean.
+// Rows by many weights at once, how far they are from their mean, and products of their features.
 #pragma once
 #include "batch.hpp"
 #include "panels.hpp"
@@ -42,7 +42,7 @@ class ManyScores<DenseRows<Value>> {
   __attribute__((noinline)) void some(const double* x, int64_t i, int64_t c, double* out) const {
     const double* const panel = panels_ + c * (d_ + 1);
     Doubles products[kRows][kPieces];
-    panel_products(x + i * d_, d_, panel, products);
+    panel_products(x + i * d_, d_, 1, panel, kPanel, d_, products);
     for (int r = 0; r < kRows; ++r)
       for (int v = 0; v < kPieces; ++v)
         store(out + (i + r) * width_ + c + v * kWidth,
@@ -154,6 +154,67 @@ bool farthest(const Rows& rows, const double* weight, const double* mean, const 
     }
   });
   delete[] zeros;
+  return done;
+}
+
+// Rows z = (x - mean, 1) * factor that are multiplied at a time, in rows of a width.
+constexpr int64_t kTall = 32;
+
+template <class Value>
+inline void centre(const DenseRows<Value>& rows, int64_t i, const double* mean,
+                   const double* factor, const double*, double* z) {
+  const Value* const x = row(rows, i);
+  int64_t j = 0;
+  for (; j + kWidth <= rows.d; j += kWidth)
+    store(z + j, (load(x + j) - load(mean + j)) * load(factor + j));
+  for (; j < rows.d; ++j) z[j] = (double(x[j]) - mean[j]) * factor[j];
+}
+
+// `empty` is a row of zeros, centred.
+template <class Value, class Index>
+inline void centre(const CsrRows<Value, Index>& rows, int64_t i, const double*,
+                   const double* factor, const double* empty, double* z) {
+  std::memcpy(z, empty, 8 * size_t(rows.d));
+  each_value(rows, i, [&](int64_t j, double x) { z[j] += x * factor[j]; });
+}
+
+// total (width, width) += a' b for kTileRows columns of a and kPanel of b.
+__attribute__((noinline)) inline void add_products(const double* a, const double* b,
+                                                   int64_t width, int64_t count, double* total) {
+  Doubles products[kTileRows][kPieces];
+  panel_products(a, 1, width, b, width, count, products);
+  for (int r = 0; r < kTileRows; ++r)
+    for (int v = 0; v < kPieces; ++v) {
+      double* const to = total + r * width + v * kWidth;
+      store(to, load(to) + products[r][v]);
+    }
+}
+
+template <class Rows>
+bool gram(const Rows& rows, const double* weight, const double* mean, const double* factor,
+          double* out, ShouldStop stop) {
+  const int64_t d = rows.d, width = (d + kPanel) / kPanel * kPanel;  // of d + 1, filled up
+  double* const room = new double[size_t((2 * kTall + width + 1) * width)]();
+  double *const z = room, *const weighted = z + kTall * width;
+  double *const empty = weighted + kTall * width, *const total = empty + width;
+  for (int64_t j = 0; j < d; ++j) empty[j] = (0.0 - mean[j]) * factor[j];
+  const bool done = each_tile(rows, kTall, stop, [&](int64_t first, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      double *const own = z + i * width, *const scaled = weighted + i * width;
+      centre(rows, first + i, mean, factor, empty, own);
+      own[d] = factor[d];
+      for (int64_t j = 0; j <= d; ++j) scaled[j] = weight[first + i] * own[j];
+    }
+    for (int64_t a = 0; a < width; a += kTileRows)  // the upper half, and what is beside it
+      for (int64_t b = a / kPanel * kPanel; b < width; b += kPanel)
+        add_products(weighted + a, z + b, width, count, total + a * width + b);
+  });
+  for (int64_t a = 0; a <= d; ++a)
+    for (int64_t b = a; b <= d; ++b) {
+      out[a * (d + 1) + b] += total[a * width + b];
+      if (b > a) out[b * (d + 1) + a] += total[a * width + b];
+    }
+  delete[] room;
   return done;
 }
 

@@ -349,6 +349,19 @@ double farthest(nb::handle rows, std::optional<Numbers> weight, Numbers mean, Nu
   return square;
 }
 
+void gram(nb::handle rows, Numbers weight, Numbers mean, Numbers factor, Output out) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(weight.size()) == view.n && int64_t(mean.size()) == view.d &&
+               int64_t(factor.size()) == view.d + 1 &&
+               int64_t(out.size()) == (view.d + 1) * (view.d + 1),
+           "weight, mean, factor or out: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.gram(view, weight.data(), mean.data(), factor.data(), out.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
 // The rows to visit again are left at the front of `order`; how many, and the rest, are told.
 std::tuple<int64_t, double> dual_pass(
     nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double share,
@@ -598,6 +611,7 @@ NB_MODULE(_loops, m) {
         "sum"_a.noconvert(), "squares"_a.noconvert());
   m.def("right", &right, "rows"_a, "y"_a, "weight"_a.none(), "weights"_a, "right"_a.noconvert());
   m.def("farthest", &farthest, "rows"_a, "weight"_a.none(), "mean"_a, "factor"_a);
+  m.def("gram", &gram, "rows"_a, "weight"_a, "mean"_a, "factor"_a, "out"_a.noconvert());
   m.def("dual_pass", &dual_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "share"_a,
         "square"_a, "give"_a, "bias_give"_a, "parts"_a, "order"_a.noconvert(),
         "alpha"_a.noconvert(), "w"_a.noconvert(), "safe"_a);

@@ -1,5 +1,5 @@
-// Products of rows with vectors that stand in panels of kPanel, one feature of all of them after
-// another: lanes are vectors, so that nothing is left to be summed across them.
+// Products with vectors that stand in panels of kPanel, one entry of all of them after another:
+// lanes are vectors, so that nothing is left to be summed across them.
 #pragma once
 #include "simd.hpp"
 #include "views.hpp"
@@ -9,17 +9,17 @@ namespace separatrix::SEPARATRIX_LEVEL {
 constexpr int kPieces = kPanel / kWidth;
 constexpr int kTileRows = kBytes == 64 ? 8 : 4;  // as many chains as hide the latency of one
 
-// Of kRows rows, one after another from x on, with the vectors of a panel (d, kPanel). Every
-// product is one chain over the features, whatever else is computed along with it.
+// out[r] = sum over t of x[r * across + t * along] * panel[t * step ...]: kRows vectors times the
+// kPanel of a panel. Every product is one chain, whatever else is computed along with it.
 template <int kRows>
-inline void panel_products(const double* x, int64_t d, const double* panel,
-                           Doubles (&out)[kRows][kPieces]) {
+inline void panel_products(const double* x, int64_t across, int64_t along, const double* panel,
+                           int64_t step, int64_t count, Doubles (&out)[kRows][kPieces]) {
   Doubles products[kRows][kPieces] = {};
-  for (int64_t j = 0; j < d; ++j, panel += kPanel) {
+  for (int64_t t = 0; t < count; ++t, x += along, panel += step) {
     Doubles pieces[kPieces];
     for (int v = 0; v < kPieces; ++v) pieces[v] = load(panel + v * kWidth);
     for (int r = 0; r < kRows; ++r) {
-      const Doubles factor = splat<Doubles>(x[r * d + j]);
+      const Doubles factor = splat<Doubles>(x[r * across]);
       for (int v = 0; v < kPieces; ++v) products[r][v] = fma(factor, pieces[v], products[r][v]);
     }
   }

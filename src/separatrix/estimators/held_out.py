@@ -66,13 +66,16 @@ def stratified(number: Ints, n_splits: int) -> Ints:
     Classes, in the order in which they are met, are dealt out one after another: every fold gets
     its share, and neighbours stay together.
     """
-    fold, dealt = np.empty(len(number), dtype=np.min_scalar_type(n_splits)), 0
+    kind = np.min_scalar_type(n_splits)
+    fold, dealt = np.empty(len(number), dtype=kind), np.arange(n_splits, dtype=kind)
     first = [np.argmax(number == label) for label in range(int(number.max()) + 1)]
     for label in np.argsort(first).tolist():
-        rows = np.flatnonzero(number == label)
-        ends = np.arange(dealt, dealt + len(rows)) % n_splits
-        fold[rows] = np.repeat(np.arange(n_splits), np.bincount(ends, minlength=n_splits))
-        dealt += len(rows)
+        rows = number == label
+        share, left = divmod(np.count_nonzero(rows), n_splits)
+        sizes = np.full(n_splits, share)
+        sizes[dealt[:left]] += 1
+        fold[rows] = np.repeat(np.sort(dealt), sizes)
+        dealt = np.roll(dealt, -left)
     return fold
 
 

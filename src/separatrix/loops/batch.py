@@ -168,3 +168,17 @@ def farthest_twin(rows: Rows, weight: Array | None, mean: Array, factor: Array) 
     """``farthest`` in NumPy."""
     square = np.sum(((dense(rows) - mean) * factor) ** 2, axis=1)
     return float(np.max(square if weight is None else square[weight != 0.0], initial=0.0))
+
+
+def gram(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None:
+    """Add ``Z' diag(weight) Z`` for the rows ``Z = (x - mean, 1) * factor`` to (d + 1, d + 1).
+
+    Made for few features: BLAS multiplies many faster.
+    """
+    _loops.gram(rows, weight, mean, factor, out)
+
+
+def gram_twin(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None:
+    """``gram`` in NumPy."""
+    z = np.column_stack([dense(rows) - mean, np.ones(len(weight))]) * factor
+    out += (weight[:, None] * z).T @ z
