@@ -3,14 +3,11 @@
 // Every kernel value is one chain of fused products over the features, whatever else is computed
 // along with it: the same bits in any company, for (x, z) and (z, x), and exactly 1 for (x, x).
 #pragma once
-#include "simd.hpp"
-#include "views.hpp"
+#include "panels.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr int kPieces = kPanel / kWidth;
-constexpr int kTileRows = kBytes == 64 ? 8 : 4;  // as many chains as hide the latency of one
-constexpr int64_t kBetweenLooks = 1 << 18;       // kernel values between two looks at should_stop
+constexpr int64_t kBetweenLooks = 1 << 18;  // kernel values between two looks at should_stop
 
 // e^(factor * x) for x >= 0 and factor <= 0; what is below 0 is rounding, what underflows is 0.
 template <class T>
@@ -43,22 +40,7 @@ inline double square(const double* x, int64_t d) {
 template <int kRows>
 inline void gaussian_tile(const GaussianBlock& block, const double* x, const double* x_squares,
                           int64_t p, Doubles (&values)[kRows][kPieces]) {
-  const double* panel = block.panels + p * block.d * kPanel;
-  Doubles products[kRows][kPieces] = {};
-  for (int64_t j = 0; j < block.d; ++j, panel += kPanel) {
-    Doubles pieces[kPieces];
-    for (int v = 0; v < kPieces; ++v) pieces[v] = load(panel + v * kWidth);
-    for (int r = 0; r < kRows; ++r) {
-      const Doubles factor = splat<Doubles>(x[r * block.d + j]);
-      for (int v = 0; v < kPieces; ++v) products[r][v] = fma(factor, pieces[v], products[r][v]);
-    }
-  }
-  // An array that a loop indexes stays in memory, and every product would be stored: so the
-  // loop that indexes has an array of its own.
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 16
-    for (int v = 0; v < kPieces; ++v) values[r][v] = products[r][v];
+  panel_products(x, block.d, 1, block.panels + p * block.d * kPanel, kPanel, block.d, values);
   const double* const squares = block.squares + p * kPanel;
   for (int r = 0; r < kRows; ++r)
     for (int v = 0; v < kPieces; ++v) {

@@ -6,6 +6,7 @@
 #include "finite.hpp"
 #include "joint.hpp"
 #include "kernel.hpp"
+#include "many.hpp"
 #include "online.hpp"
 
 #define SEPARATRIX_NAME_OF(level) #level
@@ -17,7 +18,7 @@ template <class Rows>
 constexpr LoopsFor<Rows> loops() {
   return {online_pass<Rows>, batch_pass<Rows>, online_joint_pass<Rows>, batch_joint_pass<Rows>,
           scores<Rows>,      combine<Rows>,    hessian_product<Rows>,   moments<Rows>,
-          dual_pass<Rows>};
+          right<Rows>,       farthest<Rows>,   gram<Rows>,              dual_pass<Rows>};
 }
 
 extern const Table table;

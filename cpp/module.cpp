@@ -316,6 +316,48 @@ void moments(nb::handle rows, std::optional<Numbers> weight, std::optional<Longs
   raise_if(!whole);
 }
 
+void right(nb::handle rows, AnyArray y, std::optional<Numbers> weight, Numbers weights,
+           Output right) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t m = int64_t(right.size()), k = int64_t(weights.size()) / (m * (view.d + 1));
+    const Labels labels(y);
+    expect(int64_t(y.size()) == view.n && int64_t(weights.size()) == m * k * (view.d + 1),
+           "y or weights: size");
+    labels.expect_below(k, view.n);
+    nb::gil_scoped_release free;
+    whole = loops.right(view, labels.signs, labels.numbers, pointer(weight), weights.data(), m, k,
+                        right.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+double farthest(nb::handle rows, std::optional<Numbers> weight, Numbers mean, Numbers factor) {
+  bool whole = true;
+  double square = 0;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(mean.size()) == view.d && int64_t(factor.size()) == view.d,
+           "mean or factor: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.farthest(view, pointer(weight), mean.data(), factor.data(), square, should_stop);
+  });
+  raise_if(!whole);
+  return square;
+}
+
+void gram(nb::handle rows, Numbers weight, Numbers mean, Numbers factor, Output out) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(weight.size()) == view.n && int64_t(mean.size()) == view.d &&
+               int64_t(factor.size()) == view.d + 1 &&
+               int64_t(out.size()) == (view.d + 1) * (view.d + 1),
+           "weight, mean, factor or out: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.gram(view, weight.data(), mean.data(), factor.data(), out.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
 // The rows to visit again are left at the front of `order`; how many, and the rest, are told.
 std::tuple<int64_t, double> dual_pass(
     nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double share,
@@ -571,6 +613,9 @@ NB_MODULE(_loops, m) {
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());
   m.def("moments", &moments, "rows"_a, "weight"_a.none(), "group"_a.none(), "shift"_a.none(),
         "sum"_a.noconvert(), "squares"_a.noconvert());
+  m.def("right", &right, "rows"_a, "y"_a, "weight"_a.none(), "weights"_a, "right"_a.noconvert());
+  m.def("farthest", &farthest, "rows"_a, "weight"_a.none(), "mean"_a, "factor"_a);
+  m.def("gram", &gram, "rows"_a, "weight"_a, "mean"_a, "factor"_a, "out"_a.noconvert());
   m.def("dual_pass", &dual_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "share"_a,
         "square"_a, "give"_a, "bias_give"_a, "parts"_a, "order"_a.noconvert(),
         "alpha"_a.noconvert(), "w"_a.noconvert(), "safe"_a);

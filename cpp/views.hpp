@@ -207,6 +207,16 @@ struct LoopsFor {
   // of weight * (x - shift)^2 over all; the shift is for dense rows only, or null; one group if null
   bool (*moments)(const Rows&, const double* weight, const int64_t* group, int64_t groups,
                   const double* shift, double* sum, double* squares, ShouldStop);
+  // right (m) += weight of the rows whose class each of m weights (k, d + 1) finds; on a tie of
+  // two classes that is the larger, of more the first
+  bool (*right)(const Rows&, const double* y, const int64_t* label, const double* weight,
+                const double* weights, int64_t m, int64_t k, double* right, ShouldStop);
+  // square = the largest sum of ((x - mean) * factor)^2 over a row whose weight is not 0, if larger
+  bool (*farthest)(const Rows&, const double* weight, const double* mean, const double* factor,
+                   double& square, ShouldStop);
+  // out (d + 1, d + 1) += sum of weight * z'z for z = (x - mean, 1) * factor
+  bool (*gram)(const Rows&, const double* weight, const double* mean, const double* factor,
+               double* out, ShouldStop);
   void (*dual)(const Rows&, DualPass&);
 };
 

@@ -144,6 +144,48 @@ def test_sums_equal_their_twins(level, kind):
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)
+@pytest.mark.parametrize("shape", [(700, 37), (3, 1), (33, 8), (20, 129)])
+def test_many_weights_and_products_equal_their_twins(level, kind, shape):
+    n, d = shape
+    X, y, rng = data(n, d)
+    X[:, -1] = 3.0  # a constant
+    rows, mean, factor = stored(X, kind), rng.standard_normal(d), rng.random(d + 1)
+    for c in (None, rng.integers(0, 2, n).astype(float), np.zeros(n)):
+        for m, k in ((1, 1), (20, 1), (3, 4), (9, 3)):
+            W = rng.standard_normal((m, k, d + 1))
+            labels = y if k == 1 else rng.integers(0, k, n)
+            got, expected = np.ones(m), np.ones(m)
+            loops.right(rows, labels, c, W, got)
+            loops.right_twin(rows, labels, c, W, expected)
+            np.testing.assert_array_equal(got, expected)
+        got, expected = (
+            each(rows, c, mean, factor[:-1]) for each in (loops.farthest, loops.farthest_twin)
+        )
+        assert got == pytest.approx(expected, rel=1e-12)
+    for weight in (rng.random(n), rng.standard_normal(n)):
+        got, expected = np.ones((d + 1, d + 1)), np.ones((d + 1, d + 1))
+        loops.gram(rows, weight, mean, factor, got)
+        loops.gram_twin(rows, weight, mean, factor, expected)
+        np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-10)
+        np.testing.assert_array_equal(got, got.T)
+
+
+def test_ties_are_right_for_the_larger_of_two_classes_and_the_first_of_more():
+    X, zeros = np.ones((5, 2)), np.zeros((1, 1, 3))
+    right = np.zeros(1)
+    loops.right(X, np.array([-1.0, 1.0, -1.0, 1.0, 1.0]), None, zeros, right)
+    assert right == 3.0
+    right[:] = 0.0
+    loops.right(X, np.array([0, 1, 2, 0, 0]), None, np.zeros((1, 3, 3)), right)
+    assert right == 3.0
+    with pytest.raises(ValueError, match="number of a class"):
+        loops.right(X, np.array([0, 1, 3, 0, 0]), None, np.zeros((1, 3, 3)), right)
+    assert loops.farthest(X, np.zeros(5), np.zeros(2), np.ones(2)) == 0.0
+    far = np.array([[0.0, 1.0], [1e300, 0.0], [1.0, 1.0]])
+    assert loops.farthest(far, None, np.zeros(2), np.ones(2)) == np.inf
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
 @pytest.mark.parametrize("batch", [1, 7])
 @pytest.mark.parametrize("l2", [0.0, 1e-3, 0.4])
 def test_online_pass_equals_its_twin(level, kind, batch, l2):

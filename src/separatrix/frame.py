@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from . import layout
+from . import layout, loops
 from .data.pool import ordered_sum
 from .layout import Rows
 from .typing import AnyArray, Array
 
+FEW = 128  # features, up to which a loop of our own is faster than BLAS on copies of rows
 GRAM_ROWS = 512  # rows converted to float64 at a time
 TILE = 256  # features: about so many square are summed by one thread at a time
 
@@ -73,10 +74,13 @@ class Frame:
 def gram(rows: Rows, weight: Array, frame: Frame, dtype: DTypeLike = np.float64) -> Array:
     """Z.T diag(weight) Z for the rows Z = (x - mean, 1) / scale, a few at a time in a precision.
 
-    Their sum is in float64.
+    Their sum is in float64, as are all of them where features are few.
     """
     n, d = layout.shape(rows)
     total = np.zeros((d + 1, d + 1))
+    if d <= FEW:
+        loops.gram(rows, weight, frame.mean, 1.0 / frame.scale, total)
+        return total
     symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
     for start in range(0, n, GRAM_ROWS):
         c = weight[start : start + GRAM_ROWS, None]

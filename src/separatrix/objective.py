@@ -274,12 +274,16 @@ def _gradient(
 
 def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, float, Array, Array]:
     *sums, gradient = _gradient(block, loss, W)
+    return sums[0], sums[1], gradient, hessian_of(block, loss, W, frame)
+
+
+def hessian_of(block: Block, loss: Loss, W: Array, frame: Frame) -> Array:
+    """The second derivative of a block's sum by all variables of a frame."""
     curvature = _curvature(block, loss, W)
-    hessian = in_blocks(len(W), W.shape[1], curvature, lambda c: gram(block.X, c, frame))
-    return sums[0], sums[1], gradient, hessian
+    return _in_blocks(len(W), W.shape[1], curvature, lambda c: gram(block.X, c, frame))
 
 
-def in_blocks(k: int, d: int, curvature: Curvature, products: Callable[[Array], Array]) -> Array:
+def _in_blocks(k: int, d: int, curvature: Curvature, products: Callable[[Array], Array]) -> Array:
     """The second derivative by all k * d variables, from products for every pair of classes."""
     hessian = np.zeros((k * d, k * d))
     for a in range(k):

@@ -13,31 +13,50 @@ from .typing import Array
 
 MOST_PRODUCTS = 250
 
+NOISE = 1e-7  # less on the diagonal of a factor is that of a nearly singular matrix
+
 
 def solve(hessian: Array, right: Array) -> Array:
-    """Solve with a positive semidefinite matrix.
+    """Solve with a positive semidefinite matrix, or with several.
 
     Where it is singular, the shortest solution in the scaled variables.
     """
-    with one_blas_thread(len(right) ** 3):
-        return factored(hessian)(right)
+    scaled, scale = _scaled(hessian)
+    n = right.shape[-1]
+    pairs = zip(scaled.reshape(-1, n, n), (scale * right).reshape(-1, n), strict=True)
+    with one_blas_thread(n**3):
+        solutions = [_inverse(matrix)(column) for matrix, column in pairs]
+    result: Array = scale * np.reshape(solutions, right.shape)
+    return result
 
 
-def factored(hessian: Array, noise: float = 1e-7) -> Callable[[Array], Array]:
-    """What solves with a positive semidefinite matrix, scaled to a unit diagonal first.
+def factored(hessian: Array, noise: float = NOISE) -> Callable[[Array], Array]:
+    """What solves with a positive semidefinite matrix.
 
     Nearly singular is one whose factor has less than ``noise`` on its diagonal.
     """
-    diagonal = np.diag(hessian)
+    scaled, scale = _scaled(hessian)
+    inverse = _inverse(scaled, noise)
+    return lambda right: scale * inverse(scale * right)
+
+
+def _scaled(hessian: Array) -> tuple[Array, Array]:
+    """Matrices with a unit diagonal, and what their rows and columns were multiplied by."""
+    diagonal = np.einsum("...ii->...i", hessian)
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    scaled = hessian * scale * scale[:, None]
-    factor, failed = lapack.dpotrf(scaled)
-    if not failed and np.diag(factor).min() >= noise:
-        return lambda right: scale * lapack.dpotrs(factor, scale * right)[0]
-    values, vectors = scipy.linalg.eigh(scaled, check_finite=False)
+    scaled = hessian * scale[..., None, :]
+    scaled *= scale[..., None]
+    return scaled, scale
+
+
+def _inverse(matrix: Array, noise: float = NOISE) -> Callable[[Array], Array]:
+    factor, failed = lapack.dpotrf(matrix.T)  # LAPACK goes down the columns
+    if not failed and factor.diagonal().min() >= noise:
+        return lambda right: lapack.dpotrs(factor, right)[0]
+    values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
     keep = values > 1e-13 * values[-1] * len(values)
     values, vectors = values[keep], vectors[:, keep]
-    return lambda right: scale * (vectors @ (vectors.T @ (scale * right) / values))
+    return lambda right: vectors @ (vectors.T @ right / values)
 
 
 def conjugate_gradients(product: Callable[[Array], Array], right: Array, share: float) -> Array:

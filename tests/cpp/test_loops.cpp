@@ -147,6 +147,38 @@ constexpr LoopsFor<Problem> kByHand{
         sum[group[at / p.d] * p.d + at % p.d] += weight * x, squares[at % p.d] += weight * x * x;
       }
       return true;
+    },
+    [](const Problem& p, const double* y, const int64_t* label, const double* a, const double* w,
+       int64_t m, int64_t k, double* right, ShouldStop) {
+      for (int64_t i = 0; i < p.n; ++i)
+        for (int64_t c = 0; c < m; ++c) {
+          std::vector<Real> s;
+          for (int64_t b = 0; b < k; ++b) s.push_back(score(p, i, w + (c * k + b) * (p.d + 1)));
+          const int64_t best = std::max_element(s.begin(), s.end()) - s.begin();
+          if (y ? (s[0] >= 0) == (y[i] > 0) : best == label[i]) right[c] += a ? a[i] : 1;
+        }
+      return true;
+    },
+    [](const Problem& p, const double* a, const double* mean, const double* factor, double& square,
+       ShouldStop) {
+      for (int64_t i = 0; i < p.n; ++i) {
+        Real sum = 0;
+        for (int64_t j = 0; j < p.d; ++j)
+          sum += std::pow((p.x[i * p.d + j] - Real(mean[j])) * factor[j], 2);
+        if (!a || a[i] != 0) square = std::max(square, double(sum));
+      }
+      return true;
+    },
+    [](const Problem& p, const double* a, const double* mean, const double* factor, double* out,
+       ShouldStop) {
+      const int64_t size = p.d + 1;
+      for (int64_t at = 0; at < p.n * size * size; ++at) {
+        auto z = [&, i = at / size / size](int64_t j) {
+          return (p.feature(i, j) - (j < p.d ? Real(mean[j]) : 0)) * factor[j];
+        };
+        out[at % (size * size)] += double(a[at / size / size] * z(at / size % size) * z(at % size));
+      }
+      return true;
     }};
 
 void compare(const std::string& what, const Numbers& got, const Numbers& wanted, Near near) {
@@ -225,6 +257,21 @@ void test_products(const Problem& p, int64_t k, const double* weight) {
   });
 }
 
+// Many weights at once, on rows and labels such that some are right by some of them.
+void test_many(const Problem& p, int64_t m, int64_t k, const double* weight) {
+  const Numbers w = uniforms(m * k * (p.d + 1)), mean = uniforms(p.d), factor = uniforms(p.d + 1);
+  std::vector<int64_t> label(p.n);
+  for (int64_t& number : label) number = below(k);
+  test("right, farthest, gram", p, kClose, [&](auto& loops, auto& rows) {
+    Numbers right(m, kFiller), square(1), products((p.d + 1) * (p.d + 1), kFiller);
+    loops.right(rows, k == 1 ? p.y.data() : nullptr, k == 1 ? nullptr : label.data(), weight,
+                w.data(), m, k, right.data(), never);
+    loops.farthest(rows, weight, mean.data(), factor.data(), square[0], never);
+    loops.gram(rows, p.weight.data(), mean.data(), factor.data(), products.data(), never);
+    return join(right, square, products);
+  });
+}
+
 // `decay` is 2 * step * l2 at the longest step; the bits of `code` switch the other options.
 void test_online(const Problem& p, int loss, int batch, double decay, int code, Near near) {
   auto flag = [&](int bit) { return bool(code >> bit & 1); };
@@ -271,6 +318,10 @@ void test_shape(int64_t n, int64_t d) {
   test_rough(p, p.weight.data());
   test_products(p, 1, nullptr);
   test_products(p, 3, p.weight.data());
+  if (d > 100) return;  // products of all features with all others
+  test_many(p, 1, 1, nullptr);
+  test_many(p, 11, 1, p.weight.data());
+  test_many(p, 3, 4, p.weight.data());
 }
 
 // With no features the bias is the margin, and nothing else hides what a loss gives there.

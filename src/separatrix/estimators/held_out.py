@@ -9,9 +9,8 @@ import numpy as np
 
 from .. import layout, loops
 from ..data import ArraySource, Block, RowsOf
-from ..data.pool import one_blas_thread, ordered_sum
+from ..data.pool import ordered_sum
 from ..folds import Split
-from ..layout import CsrRows
 from ..losses import Loss
 from ..typing import AnyArray, Array, Ints
 
@@ -67,13 +66,16 @@ def stratified(number: Ints, n_splits: int) -> Ints:
     Classes, in the order in which they are met, are dealt out one after another: every fold gets
     its share, and neighbours stay together.
     """
-    fold, dealt = np.empty(len(number), dtype=np.min_scalar_type(n_splits)), 0
+    kind = np.min_scalar_type(n_splits)
+    fold, dealt = np.empty(len(number), dtype=kind), np.arange(n_splits, dtype=kind)
     first = [np.argmax(number == label) for label in range(int(number.max()) + 1)]
     for label in np.argsort(first).tolist():
-        rows = np.flatnonzero(number == label)
-        ends = np.arange(dealt, dealt + len(rows)) % n_splits
-        fold[rows] = np.repeat(np.arange(n_splits), np.bincount(ends, minlength=n_splits))
-        dealt += len(rows)
+        rows = number == label
+        share, left = divmod(np.count_nonzero(rows), n_splits)
+        sizes = np.full(n_splits, share)
+        sizes[dealt[:left]] += 1
+        fold[rows] = np.repeat(np.sort(dealt), sizes)
+        dealt = np.roll(dealt, -left)
     return fold
 
 
@@ -101,8 +103,7 @@ def mean_scores(
         sums[fold] = _score_sums(parts[fold].block(at), scoring, loss, weights[fold])
         return (sums,)
 
-    with one_blas_thread(ROWS * weights[0].size):
-        (total,) = ordered_sum(add, pieces, source.threads)
+    (total,) = ordered_sum(add, pieces, source.threads)
     mean: Array = np.full_like(total, np.nan)
     for fold, part in enumerate(parts):
         if part.weight_sum > 0.0:
@@ -112,17 +113,15 @@ def mean_scores(
 
 def _score_sums(block: Block, scoring: Any, loss: Loss, weights: Array) -> Array:
     m, k, d = weights.shape
-    flat, sums = weights.reshape(m * k, d), np.zeros(m)
+    sums = np.zeros(m)
+    if scoring is None:
+        loops.right(block.X, block.y, block.weight, weights, sums)
+        return sums
     for start in range(0, len(block.y), ROWS):
         at = slice(start, min(start + ROWS, len(block.y)))
-        rows, y = layout.part(block.X, at.start, at.stop), block.y[at]
-        if isinstance(rows, CsrRows):
-            s = loops.scores(rows, flat).T
-        else:
-            s = flat[:, :-1] @ layout.dense(rows).T
-            s += flat[:, -1:]
-        weight = np.ones(len(y)) if block.weight is None else block.weight[at]
-        sums += row_scores(scoring, loss, y, s.reshape(m, k, -1)) @ weight
+        s = loops.scores(layout.part(block.X, at.start, at.stop), weights.reshape(m * k, d)).T
+        weight = np.ones(len(s.T)) if block.weight is None else block.weight[at]
+        sums += row_scores(scoring, loss, block.y[at], s.reshape(m, k, -1)) @ weight
     return sums
 
 

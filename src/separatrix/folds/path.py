@@ -100,8 +100,7 @@ class Path:
         extra = penalty.diagonal(self.W.shape) / frame.scale**2
         np.einsum("fii->fi", hessians)[:] += extra.ravel()
         right = -frame.gradient(gradient).reshape(len(hessians), -1)
-        u = np.array([solve(*each) for each in zip(hessians, right, strict=True)])
-        steps = frame.direction(u.reshape(gradient.shape))
+        steps = frame.direction(solve(hessians, right).reshape(gradient.shape))
         decreases = -0.5 * np.einsum("fcj,fcj->f", gradient, steps)
         return steps, np.maximum(decreases, LEAST)
 

@@ -15,15 +15,15 @@ from .. import layout, loops
 from ..data import ArraySource, Block, RowsOf
 from ..data.pool import one_blas_thread, ordered_sum
 from ..frame import Frame
+from ..layout import Rows
 from ..losses import Joint, Logistic, Loss, MarginLoss, Softmax
-from ..objective import Objective, curvature_at, in_blocks
+from ..objective import Objective, hessian_of
 from ..penalties import L2
 from ..solvers.lbfgs import SAMPLE_PER_FEATURE, SAMPLE_ROWS
 from ..typing import AnyArray, Array, Ints
 
 MOST_UNKNOWNS = 1500  # features, times the square of the classes if there are more than two
 BLOCK_VALUES = 1 << 17  # the second derivatives of all folds may take as much as a block of rows
-ROWS = 2048  # whose lengths are found at a time
 FEW = 1 / 4  # of the sample
 LUCK = 3.0  # deviations from the mean that are not met by chance
 # Norms of rows in the frame, squared: of normal ones the longest is 3 times the mean, and more
@@ -42,38 +42,36 @@ class Means(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Random rows of every part in a frame's variables, weighing as much as all of its rows."""
+    """Random rows of every part, weighing as much as all of its rows."""
 
-    Z: Array
+    X: Rows
     y: AnyArray
     weight: Array
     parts: list[slice]
 
     @classmethod
-    def of(cls, parts: list[RowsOf], share: float, frame: Frame) -> Sample:
+    def of(cls, parts: list[RowsOf], share: float) -> Sample:
         """Such a share of the rows of each."""
         picked = [part.some(math.ceil(share * len(part.rows))) for part in parts]
         rows, source = np.concatenate(picked), parts[0].source
         weight = np.ones(len(rows)) if source.weight is None else source.weight[rows]
         ends = np.cumsum([0, *map(len, picked)]).tolist()
         slices = [slice(*ends) for ends in pairwise(ends)]
-        Z = np.empty((len(rows), source.n_features + 1))
         for part, at in zip(parts, slices, strict=True):
-            Z[at] = frame.rows(layout.pick(source.X, rows[at]))
             weight[at] *= part.weight_sum / (weight[at].sum() or 1.0)
-        return cls(Z, source.y[rows], weight, slices)
+        return cls(layout.pick(source.X, rows), source.y[rows], weight, slices)
 
-    def hessian(self, at: slice, loss: Loss, U: Array) -> Array:
-        """The second derivative of a part's sum."""
-        Z = self.Z[at]
-        curvature = curvature_at(loss, self.y[at], Z @ U.T, self.weight[at])
-        return in_blocks(len(U), U.shape[1], curvature, partial(_products, Z))
+    def block(self, part: int) -> Block:
+        """The rows of a part."""
+        at = self.parts[part]
+        rows = layout.part(self.X, at.start, at.stop)
+        return Block(rows, self.y[at], self.weight[at], at.start)
 
-    def changes(self, loss: Loss, U: Array, V: Array) -> tuple[Array, Array]:
-        """How much every V (m, k, d + 1) changes scores at U, and how much rows bend J; (m, n)."""
-        k, d = U.shape
-        scores = np.concatenate([U, V.reshape(-1, d)]) @ self.Z.T
-        here, change = scores[:k], scores[k:].reshape(len(V), k, -1)
+    def changes(self, loss: Loss, W: Array, steps: Array) -> tuple[Array, Array]:
+        """How much steps (m, k, d + 1) change scores at W, and how much rows bend J; (m, n)."""
+        k, d = W.shape
+        scores = loops.scores(self.X, np.concatenate([W, steps.reshape(-1, d)])).T.copy()
+        here, change = scores[:k], scores[k:].reshape(len(steps), k, -1)
         if isinstance(loss, MarginLoss):
             size = np.abs(change[:, 0])
             return size, self.weight * loss.curvature(self.y * here[0]) * size * size
@@ -81,14 +79,6 @@ class Sample(NamedTuple):
         product = partial(cast(Joint, loss).curvature_product, self.y, here.T)
         bend = [np.sum(each * product(each.T).T, axis=0) for each in change]
         return size, self.weight * np.array(bend)
-
-
-def _products(Z: Array, weight: Array) -> Array:
-    """Z.T diag(weight) Z."""
-    if len(weight) and weight.min() < 0.0:
-        return (Z * weight[:, None]).T @ Z
-    root = Z * np.sqrt(weight)[:, None]  # BLAS computes half of it
-    return root.T @ root
 
 
 class Split(NamedTuple):
@@ -153,7 +143,8 @@ class Folds:
             return False
         if self._share == 1.0:
             return True
-        mean = np.mean(np.einsum("ij,ij->i", self._sample.Z, self._sample.Z))
+        each = (self.frame.rows(self._sample.block(part).X) for part in range(len(self._parts)))
+        mean = sum(np.einsum("ij,ij->", Z, Z) for Z in each) / len(self._sample.y)
         return bool(self._longest**2 <= LONG * max(1.0, FEW_FEATURES / d) * mean)
 
     @cached_property
@@ -189,27 +180,24 @@ class Folds:
     @cached_property
     def _sample(self) -> Sample:
         """Random rows of each part, which tell its second derivative."""
-        return Sample.of(self._parts, self._share, self.frame)
+        return Sample.of(self._parts, self._share)
 
     @cached_property
     def _few(self) -> Sample:
         """Fewer of them, which tell means over rows, unless the sample is all there is."""
-        if self._share == 1.0:
-            return self._sample
-        return Sample.of(self._parts, FEW * self._share, self.frame)
+        return self._sample if self._share == 1.0 else Sample.of(self._parts, FEW * self._share)
 
     def means(self, W: Array) -> Means:
         """Of every fold at the same weights, in one read of the data."""
         parts, loss = self._parts, self.objective.loss
-        pieces = [(i, at) for i, rows in enumerate(parts) for at in rows.pieces]
-        sample, U = self._sample, self.frame.variables(W)
+        sample, frame = self._sample, self.frame
 
-        def part(piece: int | tuple[int, slice]) -> tuple[Array, Array, list[Array]]:
-            """Sums over some rows of a part, beside zeros for the others; or a Hessian."""
+        def part(piece: tuple[int, slice | None]) -> tuple[Array, Array, list[Array]]:
+            """Sums over some rows of a part, beside zeros for the others; or its Hessian."""
             value, gradient = np.zeros(len(parts)), np.zeros((len(parts), *W.shape))
-            if isinstance(piece, int):
-                return value, gradient, [sample.hessian(sample.parts[piece], loss, U)]
             i, at = piece
+            if at is None:
+                return value, gradient, [hessian_of(sample.block(i), loss, W, frame)]
             block = parts[i].block(at)
             value[i], _ = loops.batch_pass(
                 block.X, block.y, loss, W, weight=block.weight, gradient=gradient[i]
@@ -217,7 +205,8 @@ class Folds:
             return value, gradient, []
 
         with one_blas_thread(len(sample.y) * W.size**2):
-            tasks = [*range(len(parts)), *pieces]  # what takes longest first
+            # One Hessian at a time, beside sums: many small calls hold each other up.
+            tasks = [(i, at) for i, rows in enumerate(parts) for at in (None, *rows.pieces)]
             value, gradient, hessians = ordered_sum(part, tasks, self.source.threads)
         if not self.objective.intercept:
             gradient[..., -1] = 0.0
@@ -229,8 +218,9 @@ class Folds:
     @cached_property
     def _longest(self) -> float:
         """The norm of the longest row in the frame's variables: one read."""
-        (norms,) = self.source.total(partial(_longest, frame=self.frame))
-        return float(np.max(norms))
+        mean, scale = self.frame.mean, self.frame.scale
+        (squares,) = self.source.total(partial(_farthest, mean=mean, factor=1.0 / scale[:-1]))
+        return float(np.sqrt(np.max(squares) + scale[-1] ** -2.0))
 
     def change_bound(self, steps: Array) -> Array:
         """By how much each of some steps changes the score of any row, at most."""
@@ -245,9 +235,8 @@ class Folds:
         The largest change, and the root of the mean square: rows count as they bend J on the way,
         and so does the penalty, whose bend never changes.
         """
-        U, V, sample = self.frame.variables(W), self.frame.variables(steps), self._few
-        with one_blas_thread(sample.Z.size * (len(U) + len(V))):
-            size, bend = sample.changes(self.objective.loss, U, V)
+        sample = self._few
+        size, bend = sample.changes(self.objective.loss, W, steps)
         for i, fold in enumerate(folds.tolist()):
             size[i, sample.parts[fold]] = bend[i, sample.parts[fold]] = 0.0
         rest = self._weights.sum() - self._weights[folds]
@@ -272,18 +261,5 @@ class Folds:
         return replace(self.objective, source=self.splits[fold].training(self.source))
 
 
-def _longest(block: Block, frame: Frame) -> tuple[list[float]]:
-    """In the precision of the rows, which is enough for a length."""
-    kind = np.float64 if isinstance(block.X, layout.CsrRows) else block.X.dtype
-    squares = [0.0]
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is too long
-        mean, factor = frame.mean.astype(kind), (1.0 / frame.scale[:-1]).astype(kind)
-        for start in range(0, len(block.y), ROWS):
-            rows = layout.part(block.X, start, min(start + ROWS, len(block.y)))
-            z = (layout.dense(rows) if isinstance(rows, layout.CsrRows) else rows) - mean
-            z *= factor
-            square = np.einsum("ij,ij->i", z, z)
-            if block.weight is not None:
-                square = square[block.weight[start : start + len(z)] != 0.0]
-            squares.append(square.max(initial=0.0))
-    return ([math.sqrt(np.max(squares) + frame.scale[-1] ** -2.0)],)
+def _farthest(block: Block, mean: Array, factor: Array) -> tuple[list[float]]:
+    return ([loops.farthest(block.X, block.weight, mean, factor)],)

@@ -152,3 +152,45 @@ def all_finite(values: AnyArray) -> bool:
 def all_finite_twin(values: AnyArray) -> bool:
     """``all_finite`` in NumPy."""
     return bool(np.isfinite(values).all())
+
+
+def right(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
+    """Add the weight of the rows whose class is found by each of many weights (m, k, d + 1).
+
+    On a tie of two classes that is the larger, of more the first.
+    """
+    _loops.right(rows, y, weight, W, right)
+
+
+def right_twin(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
+    """``right`` in NumPy."""
+    m, k, d = W.shape
+    s = scores_twin(rows, W.reshape(m * k, d)).reshape(-1, m, k)
+    found = np.where(s[:, :, 0] >= 0.0, 1.0, -1.0) if k == 1 else s.argmax(axis=2)
+    c = np.ones(len(y)) if weight is None else weight
+    right += c @ (found == y[:, None])
+
+
+def farthest(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float:
+    """Square of the largest |(x - mean) * factor| of a row whose weight is not 0."""
+    return _loops.farthest(rows, weight, mean, factor)
+
+
+def farthest_twin(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float:
+    """``farthest`` in NumPy."""
+    square = np.sum(((dense(rows) - mean) * factor) ** 2, axis=1)
+    return float(np.max(square if weight is None else square[weight != 0.0], initial=0.0))
+
+
+def gram(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None:
+    """Add ``Z' diag(weight) Z`` for the rows ``Z = (x - mean, 1) * factor`` to (d + 1, d + 1).
+
+    Made for few features: BLAS multiplies many faster.
+    """
+    _loops.gram(rows, weight, mean, factor, out)
+
+
+def gram_twin(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None:
+    """``gram`` in NumPy."""
+    z = np.column_stack([dense(rows) - mean, np.ones(len(weight))]) * factor
+    out += (weight[:, None] * z).T @ z
