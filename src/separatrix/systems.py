@@ -12,7 +12,6 @@ from .data.pool import one_blas_thread
 from .typing import Array
 
 MOST_PRODUCTS = 250
-
 NOISE = 1e-7  # less on the diagonal of a factor is that of a nearly singular matrix
 
 
