@@ -16,7 +16,7 @@ from ..layout import CsrRows, Rows, shape
 from ..typing import AnyArray, Array, Ints
 from .arrays import ArraySource, all_finite
 
-MOST_COUNTED = 1 << 16
+MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
 
 ClassWeight = Mapping[Any, float] | str | None
 
@@ -72,14 +72,17 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
 def small_whole_numbers(y: AnyArray) -> AnyArray | None:
     """The distinct values of whole numbers that lie close together; None for all else.
 
-    Found by counting: much faster than by hashing or sorting. They are classes beyond doubt
-    if there are far fewer of them than rows.
+    Found by looking for each or by counting: much faster than by hashing or sorting. They are
+    classes beyond doubt if there are far fewer of them than rows.
     """
     if y.dtype.kind not in "biu" or not y.size:
         return None
     least, most = int(y.min()), int(y.max())
     if most - least > min(MOST_COUNTED, len(y) // 2 - 1):
         return None
+    if most - least <= LOOKED_FOR:
+        between = [value for value in range(least + 1, most) if np.any(y == value)]
+        return np.array(sorted({least, *between, most}), dtype=y.dtype)
     counts = np.bincount(y.astype(np.intp, copy=False) - least)
     found: AnyArray = (np.flatnonzero(counts) + least).astype(y.dtype)
     return found
