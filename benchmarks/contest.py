@@ -1,7 +1,8 @@
 """Who is faster at equal quality: settings are chosen first, then all run in turn.
 
 The ratio of a peer to us is taken within each round, when both met the same machine; the figure
-is the median over the rounds, with the lowest and the highest.
+is the median over the rounds, with the lowest and the highest. Everybody begins on a machine
+that lies still.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ TRIALS = 30.0  # seconds: who has tried for longer tries no further setting
 CAP = 60.0  # seconds: a run that takes longer is not repeated
 READING = 0.05  # seconds: shorter calls are made several times per reading of the clock
 MOST_CALLS = 1000
+GLANCE, LONGEST_REST = 0.01, 4.0  # seconds: between two contestants
 PATIENCE = 1.0  # nor one that takes longer than this and twice as long as the best peer
 
 
@@ -160,8 +162,19 @@ class Outcome:
         return Ratio.of(entry.seconds, self.ours.seconds)
 
 
+def rest() -> None:
+    """Wait until the threads of whoever ran before lie still: those of BLAS spin for a while."""
+    until = time.perf_counter() + LONGEST_REST
+    while time.perf_counter() < until:
+        used = time.process_time()
+        time.sleep(GLANCE)
+        if time.process_time() - used < 0.2 * GLANCE:
+            return
+
+
 def clock(contestant: Contestant, setting: Any, calls: int = 1) -> tuple[float, Any]:
     """Seconds per call, and what the last call made."""
+    rest()
     began = time.perf_counter()
     for _ in range(calls):
         made = contestant.run(setting)

@@ -10,6 +10,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple, cast
 
 import numpy as np
+from scipy.special import chdtri
 
 from .. import layout, loops
 from ..data import ArraySource, Block, RowsOf
@@ -25,7 +26,7 @@ from ..typing import AnyArray, Array, Ints
 MOST_UNKNOWNS = 1500  # features, times the square of the classes if there are more than two
 BLOCK_VALUES = 1 << 17  # the second derivatives of all folds may take as much as a block of rows
 FEW = 1 / 4  # of the sample
-LUCK = 3.0  # deviations from the mean that are not met by chance
+CHANCE = 1e-5  # that a sample is worse than allowed for: there are many fits
 # Norms of rows in the frame, squared: of normal ones the longest is 3 times the mean, and more
 # only where there are few features.
 LONG, FEW_FEATURES = 8.0, 10
@@ -174,7 +175,7 @@ class Folds:
     def noise(self) -> float:
         """What a step by the sample's second derivative may well leave of its decrease."""
         unknowns = math.prod(self.objective.shape)
-        most = unknowns + LUCK * math.sqrt(2.0 * unknowns)  # it is as a sum of so many squares
+        most = float(chdtri(unknowns, CHANCE))  # it is as a sum of so many squares
         return most / len(self._sample.y) * (1.0 - self._share)
 
     @cached_property
