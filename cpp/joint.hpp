@@ -110,15 +110,14 @@ class ManyClasses {
   Label label(int64_t i) const { return pass_.label[i]; }
   void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.label + i); }
 
-  template <bool kFetches, class Right>
-  int64_t proven(const int64_t* row, const int64_t* labels, int64_t count, Right&& right) {
+  template <bool kFetches>
+  int64_t proven(const int64_t* row, const int64_t* labels, int64_t count) {
     for (int64_t p = 0; p < count; ++p) {
       if constexpr (kFetches) prefetch_rows(rows_, soon(row + p));
       double bound = rough_.bound(row[p], labels[p]);
       if (!(bound > 0)) bound = margin(row[p], labels[p]);
       rough_.seen(bound > 0);
       if (!(bound > 0)) return p;
-      right(p, bound);
     }
     return count;
   }

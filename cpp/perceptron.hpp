@@ -42,10 +42,10 @@ class TwoClasses {
   }
 
   // Reads the rows of a list, two places further those to be read soon, until one is not proven
-  // to be right; returns its place. Of those before, right(place, bound on the margin) is told.
-  template <bool kFetches, class Right>
-  int64_t proven(const int64_t* row, const double* y, int64_t count, Right&& right) {
-    return margins_.template proven<kFetches>(row, y, count, right);
+  // to be right; returns its place.
+  template <bool kFetches>
+  int64_t proven(const int64_t* row, const double* y, int64_t count) {
+    return margins_.template proven<kFetches>(row, y, count);
   }
   // Whether that row is right after all.
   bool right(int64_t i, double y) { return margins_.right(i, y); }
@@ -205,10 +205,8 @@ class Rosenblatt {
   int64_t read(int64_t count) {
     const int64_t* const row = coming_.rows();
     const auto* const label = coming_.labels();
-    const auto nothing = [](int64_t, double) {};
-    return pass_.order || skipping_.on()
-               ? problem_.template proven<true>(row, label, count, nothing)
-               : problem_.template proven<false>(row, label, count, nothing);
+    return pass_.order || skipping_.on() ? problem_.template proven<true>(row, label, count)
+                                         : problem_.template proven<false>(row, label, count);
   }
 
   // The next row may be a mistake.

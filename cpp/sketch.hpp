@@ -248,14 +248,13 @@ class Margins {
  public:
   Margins(const Rows& rows, const double* v) : rows_(rows), v_(v) {}
 
-  template <bool kFetches, class Right>
-  int64_t proven(const int64_t* row, const double* y, int64_t count, Right&& right) {
+  template <bool kFetches>
+  int64_t proven(const int64_t* row, const double* y, int64_t count) {
     for (int64_t p = 0; p < count; ++p) {
       const double product =
           kFetches ? dot(rows_, row[p], v_, soon(row + p)) : dot(rows_, row[p], v_);
       margin_ = y[p] * (product + v_[rows_.d]);
       if (!(margin_ > 0)) return p;
-      right(p, margin_);
     }
     return count;
   }
@@ -289,8 +288,8 @@ class Margins<DenseRows<Value>> {
   Margins(const Margins&) = delete;
   Margins& operator=(const Margins&) = delete;
 
-  template <bool kFetches, class Right>
-  int64_t proven(const int64_t* row, const double* y, int64_t count, Right&& right) {
+  template <bool kFetches>
+  int64_t proven(const int64_t* row, const double* y, int64_t count) {
     // Long rows come fastest one after another, short ones two at a time.
     const bool short_rows = rows_.d * int64_t(sizeof(Value)) <= kShortRow;
     const int64_t pairs = kFetches || short_rows ? count & ~1 : 0;
@@ -300,14 +299,12 @@ class Margins<DenseRows<Value>> {
       for (int r = 0; r < 2; ++r) {
         const double bound = now.margin[r] - slack.of(now.square[r]);
         if (!(bound > 0)) return doubt(p + r, now.margin[r], now.square[r]);
-        right(p + r, bound);
       }
     }
     for (int64_t p = pairs; p < count; ++p) {
       Product<1> now = product<1, kFetches>(row + p, y + p);
       const double bound = now.margin[0] - slack.of(now.square[0]);
       if (!(bound > 0)) return doubt(p, now.margin[0], now.square[0]);
-      right(p, bound);
     }
     return count;
   }
