@@ -99,6 +99,10 @@ template <class Rows>
 class ManyClasses {
  public:
   static constexpr double kNormFactor = 0x1.6a09e667f3bcdp0;  // sqrt(2)
+  struct Runner {
+    static constexpr bool kRuns = false;
+    Runner(const Rows&, OnlinePass&) {}
+  };
   ManyClasses(const Rows& rows, OnlinePass& pass, double* scores)
       : rows_(rows), pass_(pass), scores_(scores), rough_(rows, pass) {}
 

@@ -17,6 +17,7 @@
 #include <new>
 #include <vector>
 
+#include "beside.hpp"
 #include "dispatch.hpp"
 #include "order.hpp"
 
@@ -218,7 +219,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
     std::optional<Longs> order, Numbers steps, double l2, int64_t batch, bool intercept,
     int64_t max_updates, Output v, Output scalars, std::optional<Output> sum,
     std::optional<Output> lag, std::optional<LongOutput> log, OwnedMemory* memory,
-    std::optional<Output> ends) {
+    std::optional<Output> ends, int64_t threads) {
   OnlinePass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t count = order ? int64_t(order->size()) : view.n;
@@ -234,14 +235,16 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
                       pointer(order),
                       count, steps.data(), steps.size() == 1, l2, batch, intercept, max_updates,
                       v.data(), scalars.data(), pointer(sum), pointer(lag), scalars.data() + 1,
-                      pointer(log), memory ? &memory->view : nullptr, should_stop, 0, 0, 0, 0,
-                      false};
+                      pointer(log), memory ? &memory->view : nullptr, nullptr, should_stop, 0, 0,
+                      0, 0, false};
     const int64_t passes = ends ? int64_t(ends->shape(0)) : 0;
     expect(!ends || (order && steps.size() == 1 && count % passes == 0 &&
                      ends->size() == passes * (3 + v.size() * (sum ? 2 : 1))),
            "ends: wrong size");
     const auto loop = labels.numbers ? loops.online_joint : loops.online;
     nb::gil_scoped_release free;
+    Beside beside;
+    if (threads > 1) pass.beside = &beside;
     if (ends) pass = several_passes(view, loop, pass, passes, ends->data());
     else loop(view, pass);
   });
@@ -605,7 +608,7 @@ NB_MODULE(_loops, m) {
         "weight_scale"_a, "order"_a.none(), "steps"_a, "l2"_a, "batch"_a, "intercept"_a,
         "max_updates"_a, "v"_a.noconvert(), "scalars"_a.noconvert(), "sum"_a.none().noconvert(),
         "lag"_a.none().noconvert(), "log"_a.none().noconvert(), "memory"_a.none(),
-        "ends"_a.none().noconvert());
+        "ends"_a.none().noconvert(), "threads"_a);
   m.def("batch_pass", &batch_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
         "gradient"_a.none().noconvert(), "curvature"_a.none().noconvert(), "rough"_a);
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());

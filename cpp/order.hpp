@@ -27,30 +27,8 @@ class Random {
   uint64_t state_;
 };
 
-inline void shuffle(int64_t* items, int64_t count, Random& random) {
-  for (int64_t i = count - 1; i > 0; --i) {
-    const int64_t j = int64_t(random.below(uint64_t(i) + 1)), kept = items[i];
-    items[i] = items[j];
-    items[j] = kept;
-  }
-}
-
 // `blocks` has room for ceil(n / block_rows) numbers.
-inline void draw_order(int64_t n, int64_t block_rows, int64_t blocks_per_group, uint64_t seed,
-                       int64_t* blocks, int64_t* order) {
-  Random random(seed);
-  const int64_t count = (n + block_rows - 1) / block_rows;
-  for (int64_t b = 0; b < count; ++b) blocks[b] = b;
-  if (count > blocks_per_group) shuffle(blocks, count, random);
-  int64_t filled = 0;
-  for (int64_t first = 0; first < count; first += blocks_per_group) {
-    const int64_t begin = filled;
-    for (int64_t b = first; b < count && b < first + blocks_per_group; ++b) {
-      const int64_t end = (blocks[b] + 1) * block_rows;
-      for (int64_t i = blocks[b] * block_rows; i < n && i < end; ++i) order[filled++] = i;
-    }
-    shuffle(order + begin, filled - begin, random);
-  }
-}
+void draw_order(int64_t n, int64_t block_rows, int64_t blocks_per_group, uint64_t seed,
+                int64_t* blocks, int64_t* order);
 
 }  // namespace separatrix

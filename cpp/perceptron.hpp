@@ -4,14 +4,17 @@
 // anything, so a row that is known to be right need not be read, nor summed more exactly than to
 // know it; and a few rows are read at the same weights, those after a mistake again.
 #pragma once
+#include "forerun.hpp"
 #include "losses.hpp"
-#include "sketch.hpp"
+#include "margins.hpp"
 #include "skip.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr double kValuesOfNote = 4;  // what a note costs, in values read
 constexpr int64_t kBetween = 64;    // visits between two entries into the books
+constexpr int64_t kOften = 16;      // one in so many rows mistaken is often
+constexpr int kTies = 2;            // rows between two entries that wait for the exact weights: many
 
 inline bool plain_steps(const OnlinePass& pass) {
   return pass.batch == 1 && pass.l2 == 0 && *pass.scale == 1;
@@ -21,6 +24,7 @@ template <class Rows>
 class TwoClasses {
  public:
   static constexpr double kNormFactor = 1;
+  using Runner = Forerun<Rows>;
   TwoClasses(const Rows& rows, OnlinePass& pass)
       : rows_(rows), pass_(pass), margins_(rows, pass.v) {
     if (!pass.memory) return;
@@ -49,6 +53,9 @@ class TwoClasses {
   }
   // Whether that row is right after all.
   bool right(int64_t i, double y) { return margins_.right(i, y); }
+
+  // The weights have changed by other means.
+  void renew() { margins_.renew(); }
 
   // Margins at any weights, or less, and |x|^2.
   class Seen {
@@ -152,23 +159,27 @@ class Rosenblatt {
  public:
   Rosenblatt(const Rows& rows, OnlinePass& pass, Problem& problem)
       : rows_(rows), pass_(pass), problem_(problem),
-        skipping_(rows, problem, pass.memory, pass.v), coming_(pass.order, pass.count) {}
+        skipping_(rows, problem, pass.memory, pass.v), coming_(pass.order, pass.count),
+        runner_(rows, pass) {}
 
   void run() {
     pass_.stopped = !skipping_.survey(pass_.should_stop);
-    while (pass_.updates < pass_.max_updates && !pass_.stopped) {
-      look_ahead();
-      const int64_t count = coming_.ready();
-      if (count == 0) break;
-      const int64_t proven = read(count);
-      coming_.pop(proven);
-      read_ += proven;
-      if (proven < count) doubt();
+    while (moves_ < pass_.max_updates && !pass_.stopped) {
+      if (!run_ahead()) {
+        look_ahead();
+        const int64_t count = coming_.ready();
+        if (count == 0) break;
+        const int64_t proven = read(count);
+        coming_.pop(proven);
+        read_ += proven;
+        if (proven < count) doubt();
+      }
       const int64_t here = coming_.here();
       if (here - told_ >= kBetween) tell(here);
     }
+    fall_back();
     const int64_t here = coming_.here();
-    count_rows(here);
+    count_rows(pass_, rows_.d, here);
     tell(here);
   }
 
@@ -209,6 +220,33 @@ class Rosenblatt {
                                          : problem_.template proven<false>(row, label, count);
   }
 
+  // Where mistakes are frequent, the weights follow later. False if the next rows are to be read
+  // otherwise.
+  bool run_ahead() {
+    if constexpr (Problem::Runner::kRuns) {
+      const int64_t t = coming_.here();
+      if (often_ && !skipping_.on() && t + kPiece + kAhead <= pass_.count &&
+          pass_.max_updates - moves_ >= kPiece) {
+        if (!runner_.on()) runner_.begin();
+        const int64_t decided = runner_.run(t, moves_);
+        coming_.restart(t + decided);
+        read_ += decided;
+        if (!runner_.unclear()) return true;
+        if (++unclear_ == kTies) often_ = false;
+      }
+    }
+    fall_back();
+    return false;
+  }
+
+  void fall_back() {
+    if constexpr (Problem::Runner::kRuns) {
+      if (!runner_.on()) return;
+      runner_.end();
+      problem_.renew();
+    }
+  }
+
   // The next row may be a mistake.
   void doubt() {
     const int64_t i = coming_.rows()[0], t = coming_.visit(0);
@@ -222,33 +260,24 @@ class Rosenblatt {
   }
 
   void update(int64_t i, typename Problem::Label label, int64_t t, double weight) {
-    count_rows(t);
+    count_rows(pass_, rows_.d, t);
     double margin;
     const double times =
         problem_.update(i, label, pass_.steps[pass_.constant_step ? 0 : t], weight, margin);
-    pass_.loss_sum += weight * -margin;
-    if (pass_.log) pass_.log[pass_.updates] = i;
-    ++pass_.updates;
+    count_update(pass_, i, weight, margin);
+    ++moves_;
     skipping_.moved(i, times);
     if (skipping_.on()) coming_.restart(t + 1);
-  }
-
-  // The running sum takes in the weights after the rows before visit t.
-  void count_rows(int64_t t) {
-    const int64_t stride = rows_.d + 1;
-    if (pass_.sum) {
-      for (; pass_.position < t; ++pass_.position) {
-        *pass_.area += 1;
-        for (int64_t c = 0; c < pass_.k; ++c)
-          pass_.sum[(c + 1) * stride - 1] += pass_.v[(c + 1) * stride - 1];
-      }
-    }
-    pass_.position = t;
   }
 
   // What happened before visit t goes into the books.
   void tell(int64_t t) {
     const bool left_out = skipping_.on();
+    if constexpr (Problem::Runner::kRuns)
+      if (skipping_.looks(t - told_)) runner_.catch_up();
+    often_ = kOften * (moves_ - told_moves_) >= t - told_ && unclear_ < kTies;
+    unclear_ = 0;
+    told_moves_ = moves_;
     skipping_.visited(t - told_, t - told_ - read_);
     if (left_out && !skipping_.on()) coming_.restart(t);  // from now on nobody looks again
     watched_ += t - told_;
@@ -264,6 +293,10 @@ class Rosenblatt {
   Problem& problem_;
   Skipping<Rows, Problem> skipping_;
   Coming<typename Problem::Label> coming_;
+  typename Problem::Runner runner_;
+  bool often_ = false;                  // mistakes were frequent of late
+  int unclear_ = 0;                     // rows that had to wait for the exact weights
+  int64_t moves_ = 0, told_moves_ = 0;  // rows that change the weights, sooner or later
   int64_t told_ = 0, read_ = 0, watched_ = 0;
 };
 

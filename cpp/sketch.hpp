@@ -1,4 +1,4 @@
-// Margins of a few rows at once, only as exact as a decision needs.
+// Products of rows with weights, only as exact as a decision needs.
 //
 // The plain loop sums products in double and in one fixed order. To know that a row is right it
 // is enough to sum them in the precision of the row, in any order, and to stay clear of zero by
@@ -42,6 +42,19 @@ inline void narrow(const Doubles (&from)[kPacks], float* to) {
 #endif
 }
 
+inline void narrow(const double* from, float* to, int64_t count) {
+  int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    Doubles some[kPacks];
+    for (int p = 0; p < kPacks; ++p) some[p] = load(from + j + p * kWidth);
+    narrow(some, to + j);
+  }
+  for (; j < count; ++j) to[j] = float(from[j]);
+}
+inline void narrow(const double* from, double* to, int64_t count) {
+  std::memcpy(to, from, sizeof(double) * size_t(count));
+}
+
 // A vector of the rows' own type; weights shorter than kShort may lose more than kUnit of their
 // products or squares, longer than kLongest may overflow.
 template <class Value>
@@ -78,35 +91,47 @@ template <>
 inline double total<double>(Doubles pack) { return vaddvq_f64(pack); }
 #endif
 
-// Returns x . w as dot() has it, then w += a * x as add() has it, in one read; `copy` takes the new
-// weights in the precision of x, if that is another.
-template <class Value>
-[[gnu::noinline]] double dot_then_add(const Value* x, double a, double* w, Value* copy,
-                                      int64_t d) {
-  constexpr bool kCopies = sizeof(Value) < sizeof(double);
-  const Doubles times = splat<Doubles>(a);
-  Doubles part[kPacks] = {};
+// product[r] = x[r] . w as dot() has it, then w += a[r] * x[r] as add() has it, for one row after
+// another in one read of the weights; two pieces of them at a time, as each row waits for the one
+// before.
+template <int kRows, class Value>
+[[gnu::noinline]] void dot_then_add(const Value* const* rows, const double* a, double* w, int64_t d,
+                                    double* product) {
+  const Value* x[kRows];
+  Doubles times[kRows], part[kRows * kPacks] = {};
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+    x[r] = rows[r];
+    times[r] = splat<Doubles>(a[r]);
+  });
+  const auto step = [&](auto pieces, int64_t j) SEPARATRIX_INLINE {
+    constexpr int kCount = pieces * kPacks;
+    Doubles piece[kCount];
+    unrolled<kCount>([&](auto p) SEPARATRIX_INLINE { piece[p] = load(w + j + p * kWidth); });
+    unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+      unrolled<kCount>([&](auto p) SEPARATRIX_INLINE {
+        const Doubles values = load(x[r] + j + p * kWidth);
+        Doubles& sum = part[r * kPacks + p % kPacks];
+        sum = fma(values, piece[p], sum);
+        piece[p] = fma(times[r], values, piece[p]);
+      });
+    });
+    unrolled<kCount>([&](auto p) SEPARATRIX_INLINE { store(w + j + p * kWidth, piece[p]); });
+  };
   int64_t j = 0;
-  for (; j + kLanes <= d; j += kLanes) {
-    Doubles moved[kPacks];
-    for (int p = 0; p < kPacks; ++p) {
-      const Doubles values = load(x + j + p * kWidth), piece = load(w + j + p * kWidth);
-      part[p] = fma(values, piece, part[p]);
-      moved[p] = fma(times, values, piece);
-      store(w + j + p * kWidth, moved[p]);
+  for (; j + 2 * kLanes <= d; j += 2 * kLanes) step(Number<2>{}, j);
+  for (; j + kLanes <= d; j += kLanes) step(Number<1>{}, j);
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+    Sum sum;
+    unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE { sum.part[p] = part[r * kPacks + p]; });
+    double lane[kLanes];
+    std::memcpy(lane, sum.part, sizeof lane);
+    for (int64_t rest = j; rest < d; ++rest) {
+      lane[rest - j] = fma(double(x[r][rest]), w[rest], lane[rest - j]);
+      w[rest] = fma(a[r], double(x[r][rest]), w[rest]);
     }
-    if constexpr (kCopies) narrow(moved, copy + j);
-  }
-  double lane[kLanes];
-  for (int p = 0; p < kPacks; ++p) store(lane + p * kWidth, part[p]);
-  for (int l = 0; j < d; ++j, ++l) {
-    lane[l] = fma(double(x[j]), w[j], lane[l]);
-    w[j] = fma(a, double(x[j]), w[j]);
-    if constexpr (kCopies) copy[j] = Value(w[j]);
-  }
-  Sum sum;
-  for (int p = 0; p < kPacks; ++p) sum.part[p] = load(lane + p * kWidth);
-  return sum.total();
+    std::memcpy(sum.part, lane, sizeof lane);
+    product[r] = sum.total();
+  });
 }
 
 // Products x . w and squares |x|^2 of a few rows, in their precision, in as many sums as a
@@ -171,26 +196,40 @@ inline SEPARATRIX_INLINE void multiply_and_square(
 template <class Value>
 class Slack {
  public:
-  explicit Slack(int64_t d) {
-    const double terms = double(d) * double(sizeof(Value)) / kBytes + 24;
-    error_ = 2 * (Pack::kUnit * terms + 0x1p-53 * (double(d) + 24));
-    least_ = double(d + 1) * Pack::kShort;
+  explicit Slack(const DenseRows<Value>& rows) {
+    // So many roundings meet a term at most: in one of two or four sums per lane, in their sum, in
+    // that of the lanes and of the values left over; and that of the weight.
+    const auto d = double(rows.d), lanes = kBytes / double(sizeof(Value));
+    const double terms = d / (2 * lanes) + lanes + 12;
+    error_ = 1.02 * (Pack::kUnit * terms + 0x1p-53 * (d + 24));
+    least_ = (d + 1) * Pack::kShort;
+    if (rows.n > 0) expect(squared_norm(rows, 0));
   }
-  // |(x, 1)| of a row that is like many others.
-  void expect(double typical) {
-    typical_ = typical < 1e300 ? typical : 1;
+  // |x|^2 of a row that is like many others.
+  void expect(double square) {
+    typical_ = __builtin_sqrt(1 + square) < 1e300 ? __builtin_sqrt(1 + square) : 1;
     inverse_ = 1 / typical_;
   }
-  // Weights of this length at most.
-  void allow(double longest) {
-    const double length = longest + least_, half = 0.51 * error_ * length;
+  // Weights of this length at most, which may be off by a vector of length `drift`.
+  void allow(double longest, double drift = 0) {
+    const double length = longest + least_, half = 0.51 * (error_ * length + drift);
     per_square_ = half * inverse_;
     at_least_ = half * typical_ + 1.01 * per_square_;
     if (!(length < Pack::kLongest && error_ < 0.01)) at_least_ = __builtin_inf();
   }
   double of(double square) const { return per_square_ * square + at_least_; }
   // More than |(x, 1)|.
-  double norm(double square) const { return square * inverse_ + typical_ + inverse_; }
+  double norm(double square) const { return 0.51 * ((square + 1) * inverse_ + typical_); }
+  // How much further weights of this length may be off after so many additions in the precision of
+  // the rows, of vectors whose lengths are `added` in sum: factors, products and sums are rounded.
+  double of_additions(int64_t count, double longest, double added) const {
+    return 1.01 * Pack::kUnit * (double(count) * (longest + least_) + 2 * added);
+  }
+  // Whether rows that are too near to zero for weights so far off cost more than exact ones. With
+  // u the unit of rounding, after t additions there were some t^2 u |x| / 2 of them.
+  bool shows(double drift, double longest) const {
+    return !(drift < __builtin_sqrt(Pack::kUnit * inverse_) * longest);
+  }
 
  private:
   using Pack = PackOf<Value>;
@@ -219,9 +258,8 @@ template <class Value>
 class Products<DenseRows<Value>> {
  public:
   Products(const DenseRows<Value>& rows, const double* w)
-      : rows_(rows), w_(new Value[size_t(rows.d)]), slack_(rows.d) {
-    for (int64_t j = 0; j < rows.d; ++j) w_[j] = Value(w[j]);
-    slack_.expect(rows.n > 0 ? __builtin_sqrt(1 + squared_norm(rows, 0)) : 1);
+      : rows_(rows), w_(new Value[size_t(rows.d)]), slack_(rows) {
+    narrow(w, w_, rows.d);
     slack_.allow(1.001 * __builtin_sqrt(dot(w, w, rows.d + 1)));
   }
   ~Products() { delete[] w_; }
@@ -240,141 +278,6 @@ class Products<DenseRows<Value>> {
   const DenseRows<Value>& rows_;
   Value* w_;
   Slack<Value> slack_;
-};
-
-// Margins of rows one by one, as the plain loop has them.
-template <class Rows>
-class Margins {
- public:
-  Margins(const Rows& rows, const double* v) : rows_(rows), v_(v) {}
-
-  template <bool kFetches>
-  int64_t proven(const int64_t* row, const double* y, int64_t count) {
-    for (int64_t p = 0; p < count; ++p) {
-      const double product =
-          kFetches ? dot(rows_, row[p], v_, soon(row + p)) : dot(rows_, row[p], v_);
-      margin_ = y[p] * (product + v_[rows_.d]);
-      if (!(margin_ > 0)) return p;
-    }
-    return count;
-  }
-
-  bool right(int64_t, double) const { return false; }
-
-  // Adds a times that row to the weights; returns its margin before.
-  double update(int64_t i, double /*y*/, double a, double* v) {
-    add(rows_, i, a, v);
-    return margin_;
-  }
-
- private:
-  const Rows& rows_;
-  const double* v_;
-  double margin_ = 0;
-};
-
-// Of dense rows in their own precision.
-template <class Value>
-class Margins<DenseRows<Value>> {
- public:
-  Margins(const DenseRows<Value>& rows, const double* v)
-      : rows_(rows), v_(v), copy_(kCopies ? new Value[size_t(rows.d)] : nullptr),
-        slack_(rows.d) {
-    if (kCopies) for (int64_t j = 0; j < rows.d; ++j) copy_[j] = Value(v[j]);
-    measure();
-    slack_.allow(longest_);
-  }
-  ~Margins() { delete[] copy_; }
-  Margins(const Margins&) = delete;
-  Margins& operator=(const Margins&) = delete;
-
-  template <bool kFetches>
-  int64_t proven(const int64_t* row, const double* y, int64_t count) {
-    // Long rows come fastest one after another, short ones two at a time.
-    const bool short_rows = rows_.d * int64_t(sizeof(Value)) <= kShortRow;
-    const int64_t pairs = kFetches || short_rows ? count & ~1 : 0;
-    const Slack<Value> slack = slack_;
-    for (int64_t p = 0; p < pairs; p += 2) {
-      Product<2> now = product<2, kFetches>(row + p, y + p);
-      for (int r = 0; r < 2; ++r) {
-        const double bound = now.margin[r] - slack.of(now.square[r]);
-        if (!(bound > 0)) return doubt(p + r, now.margin[r], now.square[r]);
-      }
-    }
-    for (int64_t p = pairs; p < count; ++p) {
-      Product<1> now = product<1, kFetches>(row + p, y + p);
-      const double bound = now.margin[0] - slack.of(now.square[0]);
-      if (!(bound > 0)) return doubt(p, now.margin[0], now.square[0]);
-    }
-    return count;
-  }
-
-  bool right(int64_t i, double y) const {
-    return !wrong_ && y * (dot(rows_, i, v_) + v_[rows_.d]) > 0;
-  }
-
-  double update(int64_t i, double y, double a, double* v) {
-    const double before = v[rows_.d];
-    const double product = dot_then_add(row(rows_, i), a, v, copy_, rows_.d);
-    if (!(longest_ < 2 * measured_)) {
-      slack_.expect(__builtin_sqrt(1 + square_));
-      measure();
-    }
-    longest_ += (a < 0 ? -a : a) * slack_.norm(square_);
-    slack_.allow(longest_);
-    return y * (product + before);
-  }
-
- private:
-  static constexpr bool kCopies = sizeof(Value) < sizeof(double);
-  static constexpr int64_t kShortRow = 512;
-
-  template <int kRows>
-  struct Product {
-    double margin[kRows], square[kRows];
-  };
-  template <int kRows, bool kFetches>
-  SEPARATRIX_INLINE Product<kRows> product(const int64_t* i, const double* y) const {
-    const Value *x[kRows], *soon[kRows], *later[kRows];
-    for (int r = 0; r < kRows; ++r) {
-      x[r] = row(rows_, i[r]);
-      soon[r] = row(rows_, i[r + kNear]);
-      later[r] = row(rows_, i[r + kAhead]);
-    }
-    Value products[kRows], squares[kRows];
-    multiply_and_square<kRows, kFetches, Value>(x, weights(), rows_.d, soon, later, products,
-                                                squares);
-    Product<kRows> out;
-    for (int r = 0; r < kRows; ++r) {
-      out.margin[r] = y[r] * (double(products[r]) + v_[rows_.d]);
-      out.square[r] = double(squares[r]);
-    }
-    return out;
-  }
-
-  int64_t doubt(int64_t p, double margin, double square) {
-    wrong_ = margin + slack_.of(square) < 0;
-    square_ = square;
-    return p;
-  }
-
-  // |(w, b)|, or more.
-  void measure() {
-    measured_ = longest_ = 1.001 * __builtin_sqrt(dot(v_, v_, rows_.d + 1));
-  }
-
-  const Value* weights() const {
-    if constexpr (kCopies) return copy_;
-    else return v_;
-  }
-
-  const DenseRows<Value>& rows_;
-  const double* v_;
-  Value* copy_;                            // w in the precision of the rows
-  double measured_ = 0, longest_ = 0;      // |(w, b)| when last measured, and at most now
-  Slack<Value> slack_;                     // what a margin may be wrong by
-  double square_ = 0;                      // |x|^2 of the row in doubt
-  bool wrong_ = false;                     // and it is surely wrong
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

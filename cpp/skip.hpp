@@ -102,6 +102,9 @@ class Skipping {
     turned_ += turn * (1 + turn * turn);  // above the arc sine
   }
 
+  // Whether the weights are looked at when so many more rows have gone by.
+  bool looks(int64_t count) const { return memory_ && memory_->since_look + count >= between_; }
+
   // So many rows went by, of them so many unread.
   void visited(int64_t count, int64_t skipped) {
     if (!memory_) return;

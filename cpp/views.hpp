@@ -57,6 +57,8 @@ struct RowMemory {
   double price;           // and as many as make a survey pay
 };
 
+class Beside;  // see beside.hpp
+
 // One online pass. Weights are scale * v (bias apart), so that an L2 decay of all of them
 // is one multiplication. For k > 2 classes v, sum and lag have k rows of d + 1.
 struct OnlinePass {
@@ -84,6 +86,7 @@ struct OnlinePass {
   double* area;
   int64_t* log;           // updated rows in order, or null; room for `count`
   RowMemory* memory;      // or null
+  Beside* beside;         // another thread, or null
   ShouldStop should_stop;
   // Results.
   double loss_sum;        // weighted, each row scored before its update

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "beside.hpp"
 #include "dispatch.hpp"
 
 namespace {
@@ -290,12 +291,14 @@ void test_online(const Problem& p, int loss, int batch, double decay, int code, 
     // Half of the weights' size is in the scale from the start; or none, where there is no decay
     // and the perceptron has a loop of its own.
     double scale = decay == 0 ? 1 : 0.5, area = 0;
+    Beside beside;
     for (int64_t j = 0; j < p.d; ++j) v[j] /= scale;
     OnlinePass pass{loss, p.y.data(), {}, 1, flag(1) ? p.weight.data() : nullptr,
                     flag(1) ? 0.5 : 1.0, flag(0) ? order.data() : nullptr, count, steps.data(),
                     flag(2), decay / (2 * step), batch, flag(3), flag(4) ? p.n / 2 : 1 << 30,
                     v.data(), &scale, flag(5) ? sum.data() : nullptr, lag.data(), &area,
-                    flag(6) ? log.data() : nullptr, nullptr, never, 0, 0, 0, 0, false};
+                    flag(6) ? log.data() : nullptr, nullptr, flag(7) ? &beside : nullptr, never, 0,
+                    0, 0, 0, false};
     loops.online(rows, pass);
     for (int64_t j = 0; j < p.d; ++j) sum[j] += area * v[j] - lag[j], v[j] *= scale;
     return join({pass.loss_sum, pass.mistakes, double(pass.updates), double(pass.position)}, v,
@@ -346,10 +349,60 @@ void test_margins() {
 
 // Sums of small integers are exact: no rounding excuses another order or another update.
 void test_exact_perceptron() {
-  Numbers integers(40 * 17);
+  Numbers integers(80 * 17);
   for (double& value : integers) value = double(below(7) - 3);
-  const Problem p(40, integers, Numbers(18));
-  for (int at = 0; at < 256; ++at) test_online(p, 0, 1 + at % 2, 0, at / 2, kSameBits);
+  const Problem p(80, integers, Numbers(18));
+  for (int at = 0; at < 512; ++at) test_online(p, 0, 1 + at % 2, 0, at / 2, kSameBits);
+}
+
+// Labels of chance, so that many rows are mistaken: passes over all rows, in which the exact weights
+// follow later, against passes over one, in which they cannot.
+template <class Rows>
+void test_followed(const LoopsFor<Rows>& loops, const Rows& rows, double step, bool averaged) {
+  const Numbers start = uniforms(rows.d + 1), weight = uniforms(rows.n, 1, true);
+  Numbers y(rows.n);
+  for (double& sign : y) sign = below(2) ? 1 : -1;
+  const auto after = [&](int64_t at_once, Beside* beside) {
+    Numbers v = start, sum(rows.d + 1), lag(rows.d + 1), told(4);
+    std::vector<int64_t> logs;
+    double scale = 1, area = 0;
+    for (int64_t first = 0; first < 3 * rows.n; first += at_once) {
+      std::vector<int64_t> order(at_once), log(at_once);
+      for (int64_t i = 0; i < at_once; ++i) order[i] = (first + i) * 7 % rows.n;
+      OnlinePass pass{0, y.data(), nullptr, 1, averaged ? weight.data() : nullptr, 0.75,
+                      order.data(), at_once, &step, true, 0, 1, true, 1 << 30, v.data(), &scale,
+                      averaged ? sum.data() : nullptr, lag.data(), &area, log.data(), nullptr,
+                      beside, never, told[0], told[1], 0, 0, false};
+      loops.online(rows, pass);
+      told = {pass.loss_sum, pass.mistakes, told[2] + double(pass.updates), 0};
+      logs.insert(logs.end(), log.begin(), log.begin() + pass.updates);
+    }
+    return join(told, v, sum, lag, logs);
+  };
+  Beside beside;
+  const Numbers expected = after(1, nullptr);
+  for (Beside* other : {static_cast<Beside*>(nullptr), &beside}) {
+    const Numbers found = after(rows.n, other);
+    const bool same = expected.size() == found.size() &&
+                      std::equal(expected.begin(), expected.end(), found.begin(), kSameBits);
+    ++(same ? passed : failed);
+    if (!same) std::printf("followed: d %d step %g beside %d\n", int(rows.d), step, bool(other));
+  }
+}
+
+void test_followed() {
+  const int64_t n = 1000;
+  for (const Table* const* level = usable_levels(); *level; ++level)
+    for (int64_t d : {1, 2, 7, 16, 33, 100, 250})
+      for (double step : {1e-30, 1e-9, 1e-3, 1.0, 1e15, 1e30, 1e300})
+        for (bool averaged : {false, true}) {
+          const Numbers values = uniforms(n * d);
+          const std::vector<float> floats(values.begin(), values.end());
+          test_followed((*level)->dense_double, DenseRows<double>{values.data(), n, d}, step,
+                        averaged);
+          test_followed((*level)->dense_float, DenseRows<float>{floats.data(), n, d}, step,
+                        averaged);
+        }
 }
 
 // Many classes at a step so small that margins stay within the rounding of floats: a pass over all
@@ -374,7 +427,7 @@ void test_many_classes(const LoopsFor<Rows>& loops, const Rows& rows, int64_t k)
       for (int64_t i = 0; i < at_once; ++i) order[i] = (first + i) % rows.n;
       OnlinePass pass{int(JointId::perceptron), {}, label.data(), k, nullptr, 1.0, order.data(),
                       at_once, &step, true, 0, 1, true, 1 << 30, v.data(), &scale, nullptr,
-                      nullptr, &area, log.data(), nullptr, never, 0, 0, 0, 0, false};
+                      nullptr, &area, log.data(), nullptr, nullptr, never, 0, 0, 0, 0, false};
       loops.online_joint(rows, pass);
     }
     return v;
@@ -403,6 +456,7 @@ int main() {
     std::printf("level %s\n", (*level)->level);
   test_margins();
   test_exact_perceptron();
+  test_followed();
   test_many_classes();
   for (int64_t d : {0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 100, 600})
     for (int64_t n : {0, 1, 2, 3, 5, 300}) test_shape(n, d);

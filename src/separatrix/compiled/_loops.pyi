@@ -34,6 +34,7 @@ def online_pass(
     log: Ints | None,
     memory: RowMemory | None,
     ends: Array | None,
+    threads: int,
 ) -> tuple[float, float, int, int]: ...
 def batch_pass(
     rows: Rows,

@@ -27,10 +27,16 @@ LONG_RUN = 1024  # neighbouring rows that are worth a block of their own
 KEPT = 1 / 16  # of the rows: a sample up to that is copied once, a larger one whenever it is read
 
 
-def random_order(n: int, shuffle: Shuffle, row_bytes: float = 0.0, group: int = GROUP) -> Ints:
+def random_order(
+    n: int,
+    shuffle: Shuffle,
+    row_bytes: float = 0.0,
+    group: int = GROUP,
+    room: Ints | None = None,
+) -> Ints:
     """A random order of n rows; of large ones so that pages of memory are read once."""
     neighbours = max(1, int(NEIGHBOURS_BYTES / row_bytes) if row_bytes else n)
-    return loops.draw_orders(n, neighbours, group, *shuffle).reshape(-1)
+    return loops.draw_orders(n, neighbours, group, *shuffle, room=room).reshape(-1)
 
 
 class ArraySource(Source):
@@ -98,11 +104,13 @@ class ArraySource(Source):
             order = self._draw(shuffle)
         if self.threads > 1:
             then = Shuffle(shuffle.seed, shuffle.number + 1)
-            self._following = then, meanwhile(lambda: self._draw(then))
+            # Its room is made here: what a thread has made goes back to that thread alone.
+            room = np.empty((1, self.n_rows), dtype=np.int64)
+            self._following = then, meanwhile(lambda: self._draw(then, room))
         return order
 
-    def _draw(self, shuffle: Shuffle) -> Ints:
-        return random_order(self.n_rows, shuffle, self.row_bytes)
+    def _draw(self, shuffle: Shuffle, room: Ints | None = None) -> Ints:
+        return random_order(self.n_rows, shuffle, self.row_bytes, room=room)
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -67,14 +67,21 @@ class PassResult(NamedTuple):
 
 
 def draw_orders(
-    n: int, block_rows: int, blocks_per_group: int, seed: int, number: int = 0, count: int = 1
+    n: int,
+    block_rows: int,
+    blocks_per_group: int,
+    seed: int,
+    number: int = 0,
+    count: int = 1,
+    room: Ints | None = None,
 ) -> Ints:
     """Random orders of n rows, (count, n): those from a number on that a seed stands for.
 
     Groups of random blocks of neighbours, each group shuffled: so the rows of a page of memory
     are read close together in time. Rows that fit into one group get a uniform permutation.
+    They are written to ``room`` if there is one.
     """
-    orders = np.empty((count, n), dtype=np.int64)
+    orders = np.empty((count, n), dtype=np.int64) if room is None else room
     _loops.draw_orders(orders, block_rows, blocks_per_group, seed, number)
     return orders
 
@@ -97,19 +104,21 @@ def draw_order_twin(
         state = (state + step) & word
         return (mixed(state) >> 32) * most >> 32
 
-    def shuffle(items: list[int]) -> None:
-        for i in range(len(items) - 1, 0, -1):
-            j = below(i + 1)
-            items[i], items[j] = items[j], items[i]
+    def put(items: list[int], item: int) -> None:
+        at = below(len(items) + 1)
+        items.append(item)
+        items[at], items[-1] = item, items[at]
 
-    blocks = list(range(-(-n // block_rows)))
-    if len(blocks) > blocks_per_group:
-        shuffle(blocks)
+    count = -(-n // block_rows)
+    blocks: list[int] = []
+    for b in range(count):
+        put(blocks, b) if count > blocks_per_group else blocks.append(b)
     order: list[int] = []
-    for first in range(0, len(blocks), blocks_per_group):
-        starts = [block_rows * b for b in blocks[first : first + blocks_per_group]]
-        group = [i for start in starts for i in range(start, min(n, start + block_rows))]
-        shuffle(group)
+    for first in range(0, count, blocks_per_group):
+        group: list[int] = []
+        for start in (block_rows * b for b in blocks[first : first + blocks_per_group]):
+            for i in range(start, min(n, start + block_rows)):
+                put(group, i)
         order += group
     return np.array(order, dtype=np.int64)
 
@@ -146,13 +155,14 @@ def online_pass(
     log: Ints | None = None,
     memory: RowMemory | None = None,
     ends: Array | None = None,
+    threads: int = 1,
 ) -> PassResult:
     """Visit rows in the given order and update the weights after every batch of them.
 
     ``steps`` has one step size per batch, or a single one. ``weight_scale`` is the number of
     rows over the sum of their weights. Updated rows are written to ``log``.
-    A ``memory`` of these rows, kept from pass to pass, lets the perceptron leave rows unread; it
-    changes no bit of a result.
+    A ``memory`` of these rows, kept from pass to pass, lets the perceptron leave rows unread; with
+    two ``threads`` its exact weights may follow on another. Neither changes a bit of a result.
 
     With ``ends`` the order is that of as many passes as it has rows, and each leaves what
     stands at its end there: loss, mistakes, updates, the weights and, if there is one, their
@@ -168,6 +178,7 @@ def online_pass(
         *_loops.online_pass(
             rows, number, y, weight, weight_scale, order, steps, l2, batch, intercept,
             max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log, memory, ends,
+            threads,
         )
     )  # fmt: skip
 

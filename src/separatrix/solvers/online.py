@@ -233,6 +233,7 @@ class OnlineRun:
                 max_updates=max_updates,
                 log=log,
                 memory=memory,
+                threads=self.objective.source.threads,
             )
             position += result.position
             self.batches += -(-result.position // self.batch)
