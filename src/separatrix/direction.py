@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from . import layout, loops
+from .curvature import in_blocks
 from .data import ArraySource, Block
 from .data.pool import one_blas_thread
 from .frame import Frame, gram
@@ -159,24 +160,21 @@ def _hessian(
     frame: Frame,
 ) -> tuple[Array]:
     """Second derivative of the smooth losses in a frame's variables."""
-    k = scores.shape[1]
-    d = layout.shape(block.X)[1] + 1
-    hessian = np.zeros((k * d, k * d))
+    k, d = scores.shape[1], len(frame.scale)
     rows = np.flatnonzero(free[block.start : block.start + len(block.y)])
     if not len(rows):
-        return (hessian,)
+        return (np.zeros((k * d, k * d)),)
     at = block.start + rows
     bend = response.curvature(scores[at], block.y[rows], alpha[at], sharpness)
     if block.weight is not None:
         bend = bend * block.weight[rows][:, None, None]
     picked = layout.pick(block.X, rows)
-    for a in range(k):
-        for b in range(a, k):
-            some = np.flatnonzero(bend[:, a, b])
-            part = gram(layout.pick(picked, some), bend[some, a, b], frame)
-            hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] = part
-            hessian[b * d : (b + 1) * d, a * d : (a + 1) * d] = part
-    return (hessian,)
+
+    def products(c: Array) -> Array:
+        some = np.flatnonzero(c)
+        return gram(layout.pick(picked, some), c[some], frame)
+
+    return (in_blocks(k, d, lambda a, b: bend[:, a, b], products),)
 
 
 def _product(block: Block, bend: Array, V: Array) -> tuple[Array]:

@@ -13,12 +13,13 @@ import numpy as np
 from scipy.special import chdtri
 
 from .. import layout, loops
+from ..curvature import hessian_of
 from ..data import ArraySource, Block, RowsOf
 from ..data.pool import one_blas_thread, ordered_sum
 from ..frame import Frame
 from ..layout import Rows
 from ..losses import Joint, Logistic, Loss, MarginLoss, Softmax
-from ..objective import Objective, hessian_of
+from ..objective import Objective
 from ..penalties import L2
 from ..solvers.lbfgs import SAMPLE_PER_FEATURE, SAMPLE_ROWS
 from ..typing import AnyArray, Array, Ints
