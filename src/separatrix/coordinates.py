@@ -31,7 +31,6 @@ from . import layout, loops
 from .data import ArraySource, Block, RowsOf, Shuffle
 from .data.arrays import random_order
 from .data.pool import one_blas_thread, ordered_sum
-from .direction import in_memory
 from .face import best_lengths, best_of_face, combined, pulls_of, scores
 from .objective import Objective
 from .response import MarginResponse, Pulls
@@ -95,7 +94,7 @@ class Coordinates:
     """Mean distance to its kink of those rows whose alpha could follow, in the last pass."""
 
     def __post_init__(self) -> None:
-        source = self.source
+        self.source = source = self.objective.in_memory
         self.square = np.empty(len(source.y))
         source.total(partial(_squares, out=self.square))
         self.share = 1.0 / source.weight_sum
@@ -116,11 +115,6 @@ class Coordinates:
             self.visited = np.arange(len(source.y)) if present is None else present
             self._forget(self.visited)
         self._follow()
-
-    @property
-    def source(self) -> ArraySource:
-        """Rows in memory."""
-        return in_memory(self.objective)
 
     def round(self) -> None:
         """Some passes, quickened where bounds hardly change any more, and a measurement."""

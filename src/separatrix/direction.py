@@ -21,13 +21,6 @@ DIRECT = 1500  # unknowns up to which a system is factored
 LOOSE = 1e-2  # of the squared residual, where a system is solved by products
 
 
-def in_memory(objective: Objective) -> ArraySource:
-    """The rows of an objective, beside which alphas are kept: ``DualAscent.check`` saw to it."""
-    source = objective.source
-    assert isinstance(source, ArraySource)
-    return source
-
-
 @dataclass(frozen=True)
 class Bend:
     """The second derivative of the smooth J at some weights, and the gradient there."""
@@ -43,12 +36,7 @@ class Bend:
     @property
     def source(self) -> ArraySource:
         """Rows in memory."""
-        return in_memory(self.objective)
-
-    @property
-    def l2(self) -> float:
-        """The penalty's strength."""
-        return self.objective.penalty.strength
+        return self.objective.in_memory
 
     def direction(self) -> Array:
         """From the smaller of two systems, or by products where both are large."""
@@ -107,7 +95,7 @@ class Bend:
         """
         root = np.sqrt(self._bend(rows)[:, 0, 0])
         picked = layout.pick(self.source.X, rows)
-        g, twice = self.gradient[0], 2.0 * self.l2
+        g, twice = self.gradient[0], 2.0 * self.objective.penalty.strength
         right = -root * loops.scores(picked, np.append(g[:-1], 0.0)[None])[:, 0] / twice
         system = root[:, None] * layout.products(picked) * (root / twice)
         np.einsum("ii->i", system)[:] += 1.0
@@ -130,7 +118,8 @@ class Bend:
                              self.source.classes, n_jobs=self.source.n_jobs)  # fmt: skip
         total = max(float(np.einsum("icc->", bend)) / len(self.gradient), 1e-300)
         mean, deviation = self.objective.moments
-        scale = np.sqrt(total * (deviation**2 + mean**2) + 2.0 * self.l2)
+        twice = 2.0 * self.objective.penalty.strength
+        scale = np.sqrt(total * (deviation**2 + mean**2) + twice)
         frame = Frame(np.zeros_like(mean), np.append(scale, np.sqrt(total)))
 
         def product(u: Array) -> Array:

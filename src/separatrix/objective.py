@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike
 
 from . import layout, loops
 from .curvature import bias_curvature, class_curvature, hessian_of, hessian_product
-from .data import Block, Source
+from .data import ArraySource, Block, Source
 from .data.pool import one_blas_thread
 from .frame import GRAM_ROWS, TILE, Frame, Moments, gram, gram_in_tiles
 from .losses import Loss, MarginLoss
@@ -53,6 +53,12 @@ class Objective:
         """Shape of the weights: one row for two classes, else one per class."""
         k = len(self.source.classes)
         return 1 if k == 2 else k, self.source.n_features + 1
+
+    @property
+    def in_memory(self) -> ArraySource:
+        """The source, for those who keep a number beside every row; they have checked it."""
+        assert isinstance(self.source, ArraySource)
+        return self.source
 
     def penalised(self, l2: float) -> Objective:
         """The same with another penalty; what is remembered of the data goes along."""

@@ -107,7 +107,7 @@ def disjoint(objective: Objective, splits: Iterator[Split]) -> tuple[Folds, Iter
 
     Each split is looked at when it comes: of many folds the rows would fill the memory.
     """
-    taken = np.zeros(len(cast(ArraySource, objective.source).y), dtype=bool)
+    taken = np.zeros(len(objective.in_memory.y), dtype=bool)
     folds = Folds(objective, [])
     for split in splits:
         if split.times is not None or taken[split.left_out].any():
@@ -127,9 +127,7 @@ class Folds:
     @property
     def source(self) -> ArraySource:
         """Rows in memory."""
-        source = self.objective.source
-        assert isinstance(source, ArraySource)
-        return source
+        return self.objective.in_memory
 
     @property
     def cheap(self) -> bool:
