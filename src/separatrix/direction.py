@@ -63,12 +63,10 @@ class Bend:
             )
         )  # fmt: skip
         hessian /= self.weight_sum
-        penalty = self.objective.penalty.diagonal(self.gradient.shape) / frame.scale**2
-        np.einsum("ii->i", hessian)[:] += penalty.ravel()
+        self.objective.add_penalty(hessian, frame)
         biases = slice(d - 1, None, d)
         if not self.objective.intercept:
-            hessian[biases] = hessian[:, biases] = 0.0
-            hessian[biases, biases] = np.eye(k)
+            self.objective.fix_biases(hessian)
         elif not free.any():  # nothing bends by the bias: any step along its slope
             hessian[biases, biases] += np.eye(k)
         elif k > 1:  # a shift of all biases costs nothing

@@ -153,11 +153,8 @@ class Interior:
             for start in range(0, len(bend), ROWS)
         )
         hessian = gram_in_tiles(parts, frame, np.float64, source.threads)
-        penalty = self.objective.penalty.diagonal(self.W.shape) / frame.scale**2
-        np.einsum("ii->i", hessian)[:] += penalty[0]
-        if not self.objective.intercept:
-            hessian[-1] = hessian[:, -1] = 0.0
-            hessian[-1, -1] = 1.0
+        self.objective.add_penalty(hessian, frame)
+        self.objective.fix_biases(hessian)
         inverse = factored(hessian, noise=0.0)
 
         def solve(gradient: Array) -> Array:

@@ -135,19 +135,25 @@ class Objective:
                 partial(_hessian, loss=self.loss, W=W, frame=frame)
             )
         hessian /= self.source.weight_sum
-        penalty = self.penalty.diagonal(W.shape) / frame.scale**2
-        np.einsum("ii->i", hessian)[:] += penalty.ravel()
+        self.add_penalty(hessian, frame)
         self.fix_biases(hessian)
         return self._evaluation(loss_sum, gradient, W, mistakes), hessian
 
+    def add_penalty(self, hessian: Array, frame: Frame) -> None:
+        """Its second derivative, to one in a frame's variables: those of one class, or of all."""
+        d = len(frame.scale)
+        penalty = self.penalty.diagonal((len(hessian) // d, d)) / frame.scale**2
+        np.einsum("ii->i", hessian)[:] += penalty.ravel()
+
     def fix_biases(self, hessian: Array) -> None:
         """Give a curvature to the biases where J has none: if unused, or shifted together."""
-        k, d = self.shape
+        d = self.shape[1]
+        k = len(hessian) // d
         biases = slice(d - 1, None, d)
         if not self.intercept:
             hessian[biases] = hessian[:, biases] = 0.0
             hessian[biases, biases] = np.eye(k)
-        elif getattr(self.loss, "shifts", False):
+        elif k > 1 and getattr(self.loss, "shifts", False):
             hessian[biases, biases] += 1.0 / k
 
     def class_hessian(self, W: Array, frame: Frame, dtype: DTypeLike = np.float64) -> Array:
@@ -162,11 +168,8 @@ class Objective:
                 part = partial(_class_hessian, loss=self.loss, W=W, frame=frame, dtype=dtype)
                 (hessian,) = self.source.total(part)
         hessian /= self.source.weight_sum
-        penalty = self.penalty.diagonal((1, W.shape[1])) / frame.scale**2
-        np.einsum("ii->i", hessian)[:] += penalty.ravel()
-        if not self.intercept:
-            hessian[-1] = hessian[:, -1] = 0.0
-            hessian[-1, -1] = 1.0
+        self.add_penalty(hessian, frame)
+        self.fix_biases(hessian)
         result: Array = hessian
         return result
 
