@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from separatrix import loops
+from separatrix import MarginLoss, loops
+from separatrix.losses import names
 
 # A process started in the background may ignore Ctrl-C; Python then installs no handler.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -18,6 +19,18 @@ settings.load_profile("separatrix")
 
 CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 LOGIC = {"and": [-1, -1, -1, 1], "or": [-1, 1, 1, 1], "xor": [-1, 1, 1, -1]}
+TRAINABLE = [name for name in names() if name != "zero_one"]
+quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+class OwnLogistic(MarginLoss):
+    """A user's loss: no name, no curvature, no conjugate."""
+
+    def phi(self, m):
+        return np.logaddexp(0, -m)
+
+    def slope(self, m):
+        return -1 / (1 + np.exp(m))
 
 
 @pytest.fixture(params=loops.levels())

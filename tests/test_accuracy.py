@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import oracles
 import pytest
+from conftest import quiet
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import LBFGS, GradientDescent, LinearClassifier, Newton
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = quiet
 
 
 def data(name):

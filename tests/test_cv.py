@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from conftest import overlapping
+from conftest import overlapping, quiet
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
@@ -27,7 +27,6 @@ from separatrix import (
 )
 
 X, Y = overlapping(90, 5, seed=1)
-quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 L2S = np.logspace(0, -4, 6)
 
 

@@ -580,7 +580,7 @@ def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_s
     weight = rng.integers(0, 4, 120).astype(float) if weighted else None
     objective = problem(X, y, "hinge", 2e-3, weight, False, kind)
     c = (np.ones(120) if weight is None else weight) / objective.source.weight_sum
-    at = Coordinates(objective, response_of(objective), np.zeros(120), 0.0, 7)
+    at = Coordinates(objective, response_of(objective), np.zeros(120), seed=7)
     heights, quicken = [], at._quicken
 
     def dual():
@@ -612,7 +612,7 @@ def test_parts_that_overshoot_are_given_up(small_systems):
     X = np.ones((60, 80)) + 0.1 * rng.standard_normal((60, 80))
     y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
     objective = problem(y[:, None] * X, y, "hinge", 1e-4, None, False)
-    at = Coordinates(objective, response_of(objective), np.zeros(60), 0.0, 7)
+    at = Coordinates(objective, response_of(objective), np.zeros(60), seed=7)
     while at.gaps.size == 0 or (at.gaps[-1] > 1e-9 * at.lowest and at.rounds < 60):
         at.round()
     assert at.caution > 1
@@ -622,14 +622,14 @@ def test_parts_that_overshoot_are_given_up(small_systems):
 @pytest.mark.parametrize("weighted", [True, False])
 def test_pieces_of_a_pass_only_climb(weighted, small_systems, monkeypatch):
     """Also of rows that are nearly one, where each part takes the whole step."""
-    monkeypatch.setattr("separatrix.coordinates.COPIED", 1e-9)
+    monkeypatch.setattr("separatrix.coordinate_passes.COPIED", 1e-9)
     rng = np.random.default_rng(1)
     X = np.ones((60, 80)) + 0.1 * rng.standard_normal((60, 80))
     y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
     weight = rng.integers(0, 4, 60).astype(float) if weighted else None
     objective = problem(y[:, None] * X, y, "hinge", 1e-2, weight, False)
     c = (np.ones(60) if weight is None else weight) / objective.source.weight_sum
-    at = Coordinates(objective, response_of(objective), np.zeros(60), 0.0, 7)
+    at = Coordinates(objective, response_of(objective), np.zeros(60), seed=7)
     height, rows = 0.0, at.visited
     for _ in range(12):
         at.alone = 0

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 import sklearn
-from conftest import CORNERS, LOGIC, overlapping
+from conftest import CORNERS, LOGIC, overlapping, quiet
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -114,7 +114,7 @@ def test_solvers_are_frozen_and_clone():
     )
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@quiet
 def test_grid_search_over_solvers_and_their_parameters():
     search = GridSearchCV(
         LinearClassifier(solver=GradientDescent(1), max_iter=5, random_state=0),
@@ -322,7 +322,7 @@ def test_strengths_without_rows_say_why():
         _ = clf.embedding_strengths_
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@quiet
 def test_the_perceptron_loss_learns_nothing_at_its_minimum():
     """With l2 > 0 the only minimum of the perceptron loss is (w, b) = 0: keep the pocket."""
     solver = GradientDescent(learning_rate=0.01)

@@ -149,11 +149,12 @@ def test_newtons_steps_take_over_where_rounding_ends_it(loss, shape, intercept):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("shape", [(400, 200), (150, 200)])
+@pytest.mark.parametrize("shape", [(400, 200), (200, 200)])
 def test_weak_penalties_on_few_rows_take_few_steps(loss, shape):
-    """Newton's steps get nowhere here: which rows sit at a bound changes with each."""
+    """About 15. Newton's are 70 or more, or get nowhere: which rows sit at a bound changes
+    with each. Without the corrector it would be 20 or more."""
     X, y = rows(*shape)
-    model = LinearClassifier(loss, l2=1e-8, solver=DualAscent(), max_iter=30).fit(X, y)
+    model = LinearClassifier(loss, l2=1e-8, solver=DualAscent(), max_iter=18).fit(X, y)
     assert model.converged_
     assert model.gap_ <= 1e-6 * model.objective_
 

@@ -7,6 +7,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import TRAINABLE, quiet
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -26,15 +27,13 @@ from separatrix import (
     minimize,
 )
 from separatrix.frame import Frame
-from separatrix.losses import names
 
 IRIS, KINDS = load_iris(return_X_y=True)
 IRIS = StandardScaler().fit_transform(IRIS)
 INTEGERS = np.random.default_rng(5).integers(-3, 4, (70, 4)).astype(float)
 LABELS = np.random.default_rng(6).integers(0, 4, 70)
 PLAIN = Frame(np.zeros(3), np.ones(4))
-LOSSES = [name for name in names() if name != "zero_one"]
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = quiet
 
 
 def multiclass_perceptron(X, y, k, passes, step=1.0, l2=0.0):
@@ -118,7 +117,7 @@ def test_the_batch_rule_and_its_start():
     np.testing.assert_allclose(clf.intercept_, b - b.mean())
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", TRAINABLE)
 def test_joint_values_and_gradients(name, rng):
     loss = get_loss(name).multiclass()
     scores = rng.standard_normal((40, 5))
@@ -132,7 +131,7 @@ def test_joint_values_and_gradients(name, rng):
         np.testing.assert_allclose(loss.gradient(y, scores)[:, c], difference, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", TRAINABLE)
 def test_ties_count_as_mistakes_and_go_to_the_first_rival(name):
     loss = get_loss(name).multiclass()
     y, scores = np.array([1, 0]), np.zeros((2, 4))
@@ -242,7 +241,7 @@ def test_one_of_two_columns_is_the_binary_loss(name, rng):
 # ---- every solver, storage, weights ------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINABLE)
 @pytest.mark.parametrize("batch", [None, 1, 8])
 def test_gradient_descent_learns_many_classes(loss, batch):
     solver = GradientDescent(batch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import TRAINABLE, quiet
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -23,10 +24,8 @@ from separatrix import (
 )
 from separatrix.data import arrays as source_module
 from separatrix.data.intake import check_rows
-from separatrix.losses import names
 
-LOSSES = [name for name in names() if name != "zero_one"]
-SMOOTH = [name for name in LOSSES if get_loss(name).smooth]
+SMOOTH = [name for name in TRAINABLE if get_loss(name).smooth]
 BATCH = [
     LinearClassifier(l2=0.01, solver=LBFGS(), tol=1e-13),
     LinearClassifier("squared_hinge", l2=0.01, solver=Newton(), tol=1e-13),
@@ -34,7 +33,7 @@ BATCH = [
     LinearClassifier("tanh_squared", l2=0.1, solver=GradientDescent(learning_rate=0.01),
                      max_iter=5, tol=None),
 ]  # fmt: skip
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = quiet
 
 
 @st.composite
@@ -74,7 +73,7 @@ def test_sparse_is_dense_bit_for_bit_on_integers(problem, seed):
                 assert (other.stop_, other.n_iter_) == (fits[i].stop_, fits[i].n_iter_)
 
 
-@given(problems(), st.sampled_from(LOSSES))
+@given(problems(), st.sampled_from(TRAINABLE))
 def test_sparse_is_dense_in_every_sum(problem, loss):
     X, y = problem
     W = (np.arange(X.shape[1] + 1)[None] - 2.0) / 8
@@ -112,7 +111,7 @@ def test_weight_is_repetition_and_zero_is_absence(problem, data):
     weighted = estimator.fit(X, y, sample_weight=times.astype(float)).objective_
     assert weighted == pytest.approx(estimator.fit(*repeated).objective_, rel=1e-10)
     W = np.linspace(-1, 1, X.shape[1] + 1)[None]
-    for loss in LOSSES:
+    for loss in TRAINABLE:
         one = objective(loss, X, y, times.astype(float)).value_and_gradient(W)
         two = objective(loss, *repeated).value_and_gradient(W)
         np.testing.assert_allclose(one.value, two.value, rtol=1e-12)
@@ -144,7 +143,7 @@ def test_gradients_are_finite_differences(problem, loss):
     assert slope == pytest.approx(difference, rel=1e-5, abs=1e-7)
 
 
-@given(problems(), st.sampled_from(LOSSES))
+@given(problems(), st.sampled_from(TRAINABLE))
 def test_float32_agrees_to_its_precision(problem, loss):
     X, y = problem
     W = np.linspace(-1, 1, X.shape[1] + 1)[None]
@@ -154,7 +153,7 @@ def test_float32_agrees_to_its_precision(problem, loss):
     np.testing.assert_allclose(single.gradient, exact.gradient, rtol=1e-10, atol=1e-10)
 
 
-@given(problems(), st.integers(1, 7), st.sampled_from(LOSSES))
+@given(problems(), st.integers(1, 7), st.sampled_from(TRAINABLE))
 def test_sums_do_not_depend_on_block_boundaries(problem, size, loss):
     X, y = problem
     W = np.linspace(-1, 1, X.shape[1] + 1)[None]
@@ -170,7 +169,7 @@ def test_sums_do_not_depend_on_block_boundaries(problem, size, loss):
     np.testing.assert_allclose(parts.gradient, whole.gradient, rtol=1e-9, atol=1e-9)
 
 
-@given(problems(), st.sampled_from(LOSSES), st.integers(2, 4))
+@given(problems(), st.sampled_from(TRAINABLE), st.integers(2, 4))
 def test_threads_do_not_change_a_bit_of_any_sum(problem, loss, threads):
     X, y = problem
     W = np.linspace(-1, 1, X.shape[1] + 1)[None]
@@ -183,7 +182,7 @@ def test_threads_do_not_change_a_bit_of_any_sum(problem, loss, threads):
     np.testing.assert_array_equal(one.gradient, more.gradient)
 
 
-@given(problems(), st.sampled_from(LOSSES), st.sampled_from([1, 3]), st.sampled_from([0.0, 0.1]))
+@given(problems(), st.sampled_from(TRAINABLE), st.sampled_from([1, 3]), st.sampled_from([0.0, 0.1]))
 def test_compiled_equals_twin(problem, loss, batch, l2):
     X, y = np.round(problem[0]) / 128, np.where(problem[1] > 0, 1.0, -1.0)
     W = (np.arange(X.shape[1] + 1)[None] - 2.0) / 8

@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from conftest import overlapping
+from conftest import OwnLogistic, overlapping, quiet
 
 from separatrix import (
     L2,
@@ -149,15 +149,8 @@ def test_auto_does_not_factor_sparse_rows():
 
 @pytest.mark.parametrize("solver", [LBFGS(), GradientDescent(), GradientDescent(learning_rate=0.1)])
 def test_a_users_loss_works_in_batch_solvers(solver, recwarn):
-    class Mine(MarginLoss):
-        def phi(self, m):
-            return np.logaddexp(0, -m)
-
-        def slope(self, m):
-            return -1 / (1 + np.exp(m))
-
     X, y = overlapping(80, 4)
-    mine = LinearClassifier(Mine(), l2=0.01, solver=solver, tol=1e-12).fit(X, y)
+    mine = LinearClassifier(OwnLogistic(), l2=0.01, solver=solver, tol=1e-12).fit(X, y)
     builtin = LinearClassifier("logistic", l2=0.01, solver=solver, tol=1e-9).fit(X, y)
     assert (mine.stop_, builtin.stop_) == ("tol", "optimal")
     assert mine.gap_ is None
@@ -165,7 +158,7 @@ def test_a_users_loss_works_in_batch_solvers(solver, recwarn):
     assert not recwarn.list
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@quiet
 def test_a_users_loss_goes_row_by_row_with_one_warning():
     class Mine(MarginLoss):
         def phi(self, m):

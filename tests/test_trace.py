@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import oracles
 import pytest
-from conftest import CORNERS, LOGIC, overlapping
+from conftest import CORNERS, LOGIC, overlapping, quiet
 
 from separatrix import LBFGS, GradientDescent, LinearClassifier, Perceptron
 from separatrix import trace as trace_module
 
 X, Y = overlapping(60, 4, seed=1)
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = quiet
 
 
 def test_every_intermediate_weight_vector_of_and():

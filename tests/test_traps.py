@@ -11,7 +11,7 @@ import numpy as np
 import oracles
 import pytest
 import scipy.sparse as sp
-from conftest import CORNERS, LOGIC, overlapping
+from conftest import CORNERS, LOGIC, overlapping, quiet
 
 from separatrix import (
     LBFGS,
@@ -28,7 +28,6 @@ from separatrix import (
 )
 
 X, Y = overlapping(300, 4, seed=1)
-quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 @pytest.mark.parametrize("offset", [1e3, 1e7, 1e8])

@@ -22,7 +22,7 @@ import numpy as np
 from . import layout, loops
 from .data import ArraySource, Block
 from .data.pool import ordered_sum
-from .direction import Bend, in_memory
+from .direction import Bend
 from .losses import Loss, MarginLoss
 from .objective import Objective
 from .response import MarginResponse, Pulls, Response, SimplexResponse, has_response
@@ -85,18 +85,9 @@ class Ascent:
     weight_sum: float = field(default=0.0)
 
     def __post_init__(self) -> None:
-        self.weight_sum = self.weight_sum or self.objective.source.weight_sum
+        self.source = self.objective.in_memory
+        self.weight_sum = self.weight_sum or self.source.weight_sum
         self.at = self._point(self.W)
-
-    @property
-    def source(self) -> ArraySource:
-        """Rows in memory."""
-        return in_memory(self.objective)
-
-    @property
-    def l2(self) -> float:
-        """The penalty's strength."""
-        return self.objective.penalty.strength
 
     def _point(self, W: Array, scores: Array | None = None) -> Point:
         """One read of the data; half of one where the scores are known."""
@@ -118,7 +109,7 @@ class Ascent:
         gradient = self.response.gradient(pulls.sums) + penalty.gradient(W)
         if not self.objective.intercept:
             gradient[:, -1] = 0.0
-        bound = self.response.bound(pulls, self.l2, self.objective.intercept)
+        bound = self.response.bound(pulls, penalty.strength, self.objective.intercept)
         return Point(
             W, scores, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, travel / C,
             bound,
@@ -252,7 +243,7 @@ def _near_ascent(
     objective: Objective, response: Response, W: Array, scores: Array, near: Ints
 ) -> Ascent:
     """From W, with the rows that are not near a kink fixed."""
-    source = in_memory(objective)
+    source = objective.in_memory
     C = source.weight_sum
     far = np.ones(len(source.y), dtype=bool)
     far[near] = False

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from . import layout, loops
+from .curvature import in_blocks
 from .data import ArraySource, Block
 from .data.pool import one_blas_thread
 from .frame import Frame, gram
@@ -18,13 +19,6 @@ from .typing import AnyArray, Array, Ints
 
 DIRECT = 1500  # unknowns up to which a system is factored
 LOOSE = 1e-2  # of the squared residual, where a system is solved by products
-
-
-def in_memory(objective: Objective) -> ArraySource:
-    """The rows of an objective, beside which alphas are kept: ``DualAscent.check`` saw to it."""
-    source = objective.source
-    assert isinstance(source, ArraySource)
-    return source
 
 
 @dataclass(frozen=True)
@@ -42,12 +36,7 @@ class Bend:
     @property
     def source(self) -> ArraySource:
         """Rows in memory."""
-        return in_memory(self.objective)
-
-    @property
-    def l2(self) -> float:
-        """The penalty's strength."""
-        return self.objective.penalty.strength
+        return self.objective.in_memory
 
     def direction(self) -> Array:
         """From the smaller of two systems, or by products where both are large."""
@@ -74,12 +63,10 @@ class Bend:
             )
         )  # fmt: skip
         hessian /= self.weight_sum
-        penalty = self.objective.penalty.diagonal(self.gradient.shape) / frame.scale**2
-        np.einsum("ii->i", hessian)[:] += penalty.ravel()
+        self.objective.add_penalty(hessian, frame)
         biases = slice(d - 1, None, d)
         if not self.objective.intercept:
-            hessian[biases] = hessian[:, biases] = 0.0
-            hessian[biases, biases] = np.eye(k)
+            self.objective.fix_biases(hessian)
         elif not free.any():  # nothing bends by the bias: any step along its slope
             hessian[biases, biases] += np.eye(k)
         elif k > 1:  # a shift of all biases costs nothing
@@ -106,7 +93,7 @@ class Bend:
         """
         root = np.sqrt(self._bend(rows)[:, 0, 0])
         picked = layout.pick(self.source.X, rows)
-        g, twice = self.gradient[0], 2.0 * self.l2
+        g, twice = self.gradient[0], 2.0 * self.objective.penalty.strength
         right = -root * loops.scores(picked, np.append(g[:-1], 0.0)[None])[:, 0] / twice
         system = root[:, None] * layout.products(picked) * (root / twice)
         np.einsum("ii->i", system)[:] += 1.0
@@ -129,7 +116,8 @@ class Bend:
                              self.source.classes, n_jobs=self.source.n_jobs)  # fmt: skip
         total = max(float(np.einsum("icc->", bend)) / len(self.gradient), 1e-300)
         mean, deviation = self.objective.moments
-        scale = np.sqrt(total * (deviation**2 + mean**2) + 2.0 * self.l2)
+        twice = 2.0 * self.objective.penalty.strength
+        scale = np.sqrt(total * (deviation**2 + mean**2) + twice)
         frame = Frame(np.zeros_like(mean), np.append(scale, np.sqrt(total)))
 
         def product(u: Array) -> Array:
@@ -159,24 +147,21 @@ def _hessian(
     frame: Frame,
 ) -> tuple[Array]:
     """Second derivative of the smooth losses in a frame's variables."""
-    k = scores.shape[1]
-    d = layout.shape(block.X)[1] + 1
-    hessian = np.zeros((k * d, k * d))
+    k, d = scores.shape[1], len(frame.scale)
     rows = np.flatnonzero(free[block.start : block.start + len(block.y)])
     if not len(rows):
-        return (hessian,)
+        return (np.zeros((k * d, k * d)),)
     at = block.start + rows
     bend = response.curvature(scores[at], block.y[rows], alpha[at], sharpness)
     if block.weight is not None:
         bend = bend * block.weight[rows][:, None, None]
     picked = layout.pick(block.X, rows)
-    for a in range(k):
-        for b in range(a, k):
-            some = np.flatnonzero(bend[:, a, b])
-            part = gram(layout.pick(picked, some), bend[some, a, b], frame)
-            hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] = part
-            hessian[b * d : (b + 1) * d, a * d : (a + 1) * d] = part
-    return (hessian,)
+
+    def products(c: Array) -> Array:
+        some = np.flatnonzero(c)
+        return gram(layout.pick(picked, some), c[some], frame)
+
+    return (in_blocks(k, d, lambda a, b: bend[:, a, b], products),)
 
 
 def _product(block: Block, bend: Array, V: Array) -> tuple[Array]:

@@ -23,9 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import layout
-from .data import ArraySource
 from .data.pool import one_blas_thread
-from .direction import in_memory
 from .face import combined, pulls_of, scores
 from .frame import gram_in_tiles
 from .objective import Objective
@@ -64,7 +62,7 @@ class Interior:
     """Whether steps are no use any more. Then it stands where it stood before the last one."""
 
     def __post_init__(self) -> None:
-        source = self.source
+        self.source = source = self.objective.in_memory
         n, d = layout.shape(source.X)
         self.share = (np.ones(n) if source.weight is None else source.weight) / source.weight_sum
         self.l2 = self.objective.penalty.strength
@@ -76,11 +74,6 @@ class Interior:
             self.slack = self.excess - 1.0
         self.products = layout.products(source.X) / (2.0 * self.l2) if n <= d else np.empty(0)
         self._measure()
-
-    @property
-    def source(self) -> ArraySource:
-        """Rows in memory."""
-        return in_memory(self.objective)
 
     def step(self) -> None:
         """One prediction, and a move that is corrected by what it shows."""
@@ -160,11 +153,8 @@ class Interior:
             for start in range(0, len(bend), ROWS)
         )
         hessian = gram_in_tiles(parts, frame, np.float64, source.threads)
-        penalty = self.objective.penalty.diagonal(self.W.shape) / frame.scale**2
-        np.einsum("ii->i", hessian)[:] += penalty[0]
-        if not self.objective.intercept:
-            hessian[-1] = hessian[:, -1] = 0.0
-            hessian[-1, -1] = 1.0
+        self.objective.add_penalty(hessian, frame)
+        self.objective.fix_biases(hessian)
         inverse = factored(hessian, noise=0.0)
 
         def solve(gradient: Array) -> Array:

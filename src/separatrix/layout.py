@@ -61,17 +61,19 @@ def dense(rows: Rows) -> Array:
     return out
 
 
-def as_scipy(rows: CsrRows) -> csr_array:
-    """The same rows for SciPy, in float64."""
+def as_scipy(rows: Rows) -> csr_array:
+    """The same rows for SciPy, whose first offset must be 0."""
+    if not isinstance(rows, CsrRows):
+        return csr_array(rows)
     at = slice(rows.indptr[0], rows.indptr[-1])
-    values = rows.data[at].astype(np.float64, copy=False)
-    return csr_array((values, rows.indices[at], rows.indptr - rows.indptr[0]), shape=shape(rows))
+    offsets = rows.indptr - rows.indptr[0]
+    return csr_array((rows.data[at], rows.indices[at], offsets), shape=shape(rows))
 
 
 def products(rows: Rows) -> Array:
     """All products of two rows, (n, n)."""
     if isinstance(rows, CsrRows):
-        x = as_scipy(rows)
+        x = as_scipy(rows).astype(np.float64, copy=False)
         sparse: Array = (x @ x.T).toarray()
         return sparse
     dense_rows = dense(rows)

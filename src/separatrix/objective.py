@@ -8,7 +8,6 @@ bias last, k = 1 for two classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -18,17 +17,15 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from . import layout, loops
-from .data import Block, Source
+from .curvature import bias_curvature, class_curvature, hessian_of, hessian_product
+from .data import ArraySource, Block, Source
 from .data.pool import one_blas_thread
 from .frame import GRAM_ROWS, TILE, Frame, Moments, gram, gram_in_tiles
-from .losses import Joint, Loss, MarginLoss, Squared
+from .losses import Loss, MarginLoss
 from .penalties import L2
-from .typing import AnyArray, Array
+from .typing import Array
 
 SAMPLE_ROWS = 4096
-Curvature = Callable[[int, int], Array | None]
-"""For two classes, the second derivative of every row by their scores; None if it is 0."""
-
 COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
 
 
@@ -56,6 +53,12 @@ class Objective:
         """Shape of the weights: one row for two classes, else one per class."""
         k = len(self.source.classes)
         return 1 if k == 2 else k, self.source.n_features + 1
+
+    @property
+    def in_memory(self) -> ArraySource:
+        """The source, for those who keep a number beside every row; they have checked it."""
+        assert isinstance(self.source, ArraySource)
+        return self.source
 
     def penalised(self, l2: float) -> Objective:
         """The same with another penalty; what is remembered of the data goes along."""
@@ -132,24 +135,30 @@ class Objective:
                 partial(_hessian, loss=self.loss, W=W, frame=frame)
             )
         hessian /= self.source.weight_sum
-        penalty = self.penalty.diagonal(W.shape) / frame.scale**2
-        np.einsum("ii->i", hessian)[:] += penalty.ravel()
+        self.add_penalty(hessian, frame)
         self.fix_biases(hessian)
         return self._evaluation(loss_sum, gradient, W, mistakes), hessian
 
+    def add_penalty(self, hessian: Array, frame: Frame) -> None:
+        """Its second derivative, to one in a frame's variables: those of one class, or of all."""
+        d = len(frame.scale)
+        penalty = self.penalty.diagonal((len(hessian) // d, d)) / frame.scale**2
+        np.einsum("ii->i", hessian)[:] += penalty.ravel()
+
     def fix_biases(self, hessian: Array) -> None:
         """Give a curvature to the biases where J has none: if unused, or shifted together."""
-        k, d = self.shape
+        d = self.shape[1]
+        k = len(hessian) // d
         biases = slice(d - 1, None, d)
         if not self.intercept:
             hessian[biases] = hessian[:, biases] = 0.0
             hessian[biases, biases] = np.eye(k)
-        elif getattr(self.loss, "shifts", False):
+        elif k > 1 and getattr(self.loss, "shifts", False):
             hessian[biases, biases] += 1.0 / k
 
     def class_hessian(self, W: Array, frame: Frame, dtype: DTypeLike = np.float64) -> Array:
         """Second derivative by the variables of one class, their mean: (d + 1, d + 1)."""
-        curvature, threads = partial(_class_curvature, loss=self.loss, W=W), self.source.threads
+        curvature, threads = partial(class_curvature, loss=self.loss, W=W), self.source.threads
         with self._one_blas_thread():
             if W.shape[1] > TILE:
                 blocks = self.source.some_at_a_time(2 * GRAM_ROWS)
@@ -159,17 +168,14 @@ class Objective:
                 part = partial(_class_hessian, loss=self.loss, W=W, frame=frame, dtype=dtype)
                 (hessian,) = self.source.total(part)
         hessian /= self.source.weight_sum
-        penalty = self.penalty.diagonal((1, W.shape[1])) / frame.scale**2
-        np.einsum("ii->i", hessian)[:] += penalty.ravel()
-        if not self.intercept:
-            hessian[-1] = hessian[:, -1] = 0.0
-            hessian[-1, -1] = 1.0
+        self.add_penalty(hessian, frame)
+        self.fix_biases(hessian)
         result: Array = hessian
         return result
 
     def bias_curvature(self, W: Array) -> Array:
         """Second derivative of J by the biases, (k, k)."""
-        (curvature,) = self.source.total(partial(_bias_curvature, loss=self.loss, W=W))
+        (curvature,) = self.source.total(partial(bias_curvature, loss=self.loss, W=W))
         result: Array = curvature / self.source.weight_sum
         return result
 
@@ -183,7 +189,7 @@ class Objective:
         V = V.copy()
         if not self.intercept:
             V[:, -1] = 0.0
-        (product,) = self.source.total(partial(_hessian_product, loss=self.loss, W=W, V=V))
+        (product,) = self.source.total(partial(hessian_product, loss=self.loss, W=W, V=V))
         return self._scaled(product, V)  # the penalty is quadratic: its second derivative is linear
 
     def label_sum(self) -> Array:
@@ -277,101 +283,15 @@ def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, f
     return sums[0], sums[1], gradient, hessian_of(block, loss, W, frame)
 
 
-def hessian_of(block: Block, loss: Loss, W: Array, frame: Frame) -> Array:
-    """The second derivative of a block's sum by all variables of a frame."""
-    curvature = _curvature(block, loss, W)
-    return _in_blocks(len(W), W.shape[1], curvature, lambda c: gram(block.X, c, frame))
-
-
-def _in_blocks(k: int, d: int, curvature: Curvature, products: Callable[[Array], Array]) -> Array:
-    """The second derivative by all k * d variables, from products for every pair of classes."""
-    hessian = np.zeros((k * d, k * d))
-    for a in range(k):
-        for b in range(a, k):
-            entry = curvature(a, b)
-            if entry is None:
-                continue
-            part = products(entry)
-            hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] = part
-            hessian[b * d : (b + 1) * d, a * d : (a + 1) * d] = part
-    return hessian
-
-
-def _bias_curvature(block: Block, loss: Loss, W: Array) -> tuple[Array]:
-    curvature, k = _curvature(block, loss, W), len(W)
-    entries = [[curvature(a, b) for b in range(k)] for a in range(k)]
-    return (np.array([[0.0 if e is None else e.sum() for e in row] for row in entries]),)
-
-
 def _products(block: Block, frame: Frame) -> tuple[Array]:
     weight = np.ones(len(block.y)) if block.weight is None else block.weight
     return (gram(block.X, weight, frame),)
 
 
-def _class_curvature(block: Block, loss: Loss, W: Array) -> Array:
-    curvature = _curvature(block, loss, W)
-    entries = (curvature(c, c) for c in range(len(W)))
-    return np.asarray(sum(entry for entry in entries if entry is not None) / len(W))
-
-
 def _class_hessian(
     block: Block, loss: Loss, W: Array, frame: Frame, dtype: DTypeLike
 ) -> tuple[Array]:
-    return (gram(block.X, _class_curvature(block, loss, W), frame, dtype),)
-
-
-def _curvature(block: Block, loss: Loss, W: Array) -> Curvature:
-    """Weighted second derivative of every row by the scores of two classes."""
-    if type(loss) is Squared:  # the same at any score
-        bend = np.full(len(block.y), 2.0) if block.weight is None else 2.0 * block.weight
-        return lambda a, b: bend
-    if isinstance(loss, MarginLoss):
-        bend = np.empty(len(block.y))
-        loops.batch_pass(block.X, block.y, loss, W, weight=block.weight, curvature=bend)
-        return _of_margins(bend, loss)
-    return curvature_at(loss, block.y, loops.scores(block.X, W), block.weight)
-
-
-def curvature_at(loss: Loss, y: AnyArray, scores: Array, weight: Array | None) -> Curvature:
-    """The same, where the scores are known."""
-    if isinstance(loss, MarginLoss):
-        bend = loss.curvature(y * scores[:, 0])
-        return _of_margins(bend if weight is None else weight * bend, loss)
-    if not isinstance(loss, Joint):
-        raise TypeError(f"{loss!r} defines no curvature")
-    entries = loss.curvature_entries(y, scores)
-
-    def weighted(a: int, b: int) -> Array | None:
-        entry = entries(a, b)
-        if entry is None or weight is None:
-            return entry
-        return np.where(weight != 0.0, weight * entry, 0.0)
-
-    return weighted
-
-
-def _of_margins(bend: Array, loss: Loss) -> Curvature:
-    if not np.all(bend >= 0.0):
-        raise ValueError(
-            f"{loss!r} has a negative second derivative: it is not convex; set convex = False "
-            "in its class and use LBFGS()"
-        )
-    return lambda a, b: bend
-
-
-def _hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Array]:
-    product = np.zeros(V.shape)
-    if isinstance(loss, MarginLoss):
-        curvature = _curvature(block, loss, W)(0, 0)
-        loops.hessian_product(block.X, np.asarray(curvature), V[0], product[0])
-    elif isinstance(loss, Joint):
-        scores = loops.scores(block.X, W)
-        change = loss.curvature_product(block.y, scores, loops.scores(block.X, V))
-        weight = np.ones(len(change)) if block.weight is None else block.weight
-        loops.combine(block.X, weight[:, None] * change, product)
-    else:
-        raise TypeError(f"{loss!r} defines no curvature")
-    return (product,)
+    return (gram(block.X, class_curvature(block, loss, W), frame, dtype),)
 
 
 def _mistakes(block: Block, loss: Loss, candidates: Array) -> tuple[Array]:

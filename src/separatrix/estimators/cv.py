@@ -186,8 +186,7 @@ verbose
         self, plan: Plan, objective: Objective, X: Any, y: AnyArray
     ) -> tuple[Array, list[Array]]:
         """Scores (folds, values); and along the path, as far as they are known, fits to all."""
-        source = objective.source
-        assert isinstance(source, ArraySource)
+        source = objective.in_memory
         folds, others = disjoint(objective, splits(self.cv, source, X, y))
         known, fits = self._together(plan, folds) if others is None else ([], [])
         mine = folds.splits
@@ -250,8 +249,7 @@ verbose
         self, objective: Objective, X: Any, y: AnyArray, test: Ints, weights: Iterator[Array]
     ) -> list[float]:
         """Scores of the rows left out, for each of the weights."""
-        loss, source = objective.loss, objective.source
-        assert isinstance(source, ArraySource)
+        loss, source = objective.loss, objective.in_memory
         found: list[float] = []
         if self.scoring is None or self.scoring == "loss":
             at_once = max(1, HELD_VALUES // int(np.prod(objective.shape)))
@@ -284,8 +282,7 @@ verbose
                 f"cv='loo' scores one row at a time: scoring must be None (accuracy) or 'loss', "
                 f"got {self.scoring!r}; use cv=5 with other scores"
             )
-        source = objective.source
-        assert isinstance(source, ArraySource)
+        source = objective.in_memory
         if is_squared(objective.loss):
             left_out = leave_one_out.squared_scores(objective, self.l2_path_)
         else:
@@ -306,8 +303,7 @@ verbose
             leave_one_out.logistic_scores(objective.penalised(l2 * (n - 1) / n), W)
             for l2, W in zip(path.tolist(), fits, strict=True)
         ]
-        source = objective.source
-        assert isinstance(source, ArraySource)
+        source = objective.in_memory
         means = [
             row_scores(self.scoring, objective.loss, source.y, one[None, None]).mean()
             for one in all_scores
@@ -327,8 +323,7 @@ verbose
         self, plan: Plan, objective: Objective, l2: float, W: Array, approximate: Array
     ) -> leave_one_out.LeaveOneOutCheck:
         """The rows that the approximation moves most, left out in earnest."""
-        source = objective.source
-        assert isinstance(source, ArraySource)
+        source = objective.in_memory
         moved = np.abs(approximate - scores_of(source.X, W, self.n_jobs)[:, 0])
         rows = np.argsort(-moved, kind="stable")[:CHECKED]
         exact = np.empty(len(rows))

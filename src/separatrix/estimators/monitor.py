@@ -153,8 +153,7 @@ def _check_rows(theory: Separability, objective: Objective) -> None:
 
     It need not be the data of the certificate, only data for which its numbers hold.
     """
-    source = objective.source
-    assert isinstance(source, ArraySource)
+    source = objective.in_memory
     V = _weights(theory)
     if V.shape != objective.shape:
         raise ValueError(

@@ -13,12 +13,13 @@ import numpy as np
 from scipy.special import chdtri
 
 from .. import layout, loops
+from ..curvature import hessian_of
 from ..data import ArraySource, Block, RowsOf
 from ..data.pool import one_blas_thread, ordered_sum
 from ..frame import Frame
 from ..layout import Rows
 from ..losses import Joint, Logistic, Loss, MarginLoss, Softmax
-from ..objective import Objective, hessian_of
+from ..objective import Objective
 from ..penalties import L2
 from ..solvers.lbfgs import SAMPLE_PER_FEATURE, SAMPLE_ROWS
 from ..typing import AnyArray, Array, Ints
@@ -106,7 +107,7 @@ def disjoint(objective: Objective, splits: Iterator[Split]) -> tuple[Folds, Iter
 
     Each split is looked at when it comes: of many folds the rows would fill the memory.
     """
-    taken = np.zeros(len(cast(ArraySource, objective.source).y), dtype=bool)
+    taken = np.zeros(len(objective.in_memory.y), dtype=bool)
     folds = Folds(objective, [])
     for split in splits:
         if split.times is not None or taken[split.left_out].any():
@@ -126,9 +127,7 @@ class Folds:
     @property
     def source(self) -> ArraySource:
         """Rows in memory."""
-        source = self.objective.source
-        assert isinstance(source, ArraySource)
-        return source
+        return self.objective.in_memory
 
     @property
     def cheap(self) -> bool:

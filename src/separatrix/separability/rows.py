@@ -19,11 +19,11 @@ import scipy.sparse as sp
 from .. import layout, loops
 from ..data import Block, Source
 from ..layout import CsrRows, Rows
-from ..typing import AnyArray, Array, Ints
+from ..typing import Array, Ints
+from .kind import CHUNK, Choice, Kind
 
 EPSILON = float(np.finfo(float).eps)
 DENSE_WIDTH = 1500  # signed rows of at most this dimension are gathered as dense arrays
-CHUNK = 2048
 
 Matrix = Any  # a float64 array or scipy.sparse.csr_array, one signed row per row
 
@@ -34,50 +34,6 @@ class Low(NamedTuple):
     ids: Ints
     margins: Array
     found: int
-
-
-@dataclass(frozen=True)
-class Kind:
-    """Which signed rows the rows of a block stand for."""
-
-    n_classes: int
-    pair: tuple[int, int] | None = None  # only these two classes of many, the second as +1
-
-    @property
-    def stacked(self) -> int:
-        """How many weight vectors are stacked: k, or 1 for two classes."""
-        return 1 if self.pair or self.n_classes == 2 else self.n_classes
-
-    def signs(self, block: Block) -> Array:
-        """Two classes: -1 or +1 for each row, 0 for an absent one."""
-        if self.pair is None:
-            signs = block.y.astype(np.float64)
-        else:
-            signs = (block.y == self.pair[1]) * 1.0 - (block.y == self.pair[0])
-        return np.where(_present(block), signs, 0.0)
-
-    def margins(self, block: Block, W: Array) -> Array:
-        """``z.W`` of every signed row of a block, infinity where there is none."""
-        scores = loops.scores(block.X, W)
-        if self.stacked == 1:
-            signs = self.signs(block)
-            with np.errstate(invalid="ignore"):
-                return np.where(signs == 0.0, np.inf, scores[:, 0] * signs)
-        own = np.take_along_axis(scores, block.y[:, None], axis=1)
-        margins: Array = own - scores
-        np.put_along_axis(margins, block.y[:, None], np.inf, axis=1)
-        margins[~_present(block)] = np.inf
-        return margins.ravel()
-
-
-def _present(block: Block) -> AnyArray:
-    """Which rows of a block count: a row of weight 0 is as if absent."""
-    present = np.ones(len(block.y), bool) if block.weight is None else block.weight != 0.0
-    if block.order is not None:
-        visited = np.zeros(len(present), bool)
-        visited[block.order] = True
-        present = present & visited
-    return present
 
 
 @dataclass(frozen=True)
@@ -212,13 +168,11 @@ class SignedRows:
 
 
 def _sizes(block: Block, kind: Kind) -> tuple[list[Array], list[float], list[Array]]:
-    present = kind.signs(block) != 0.0 if kind.stacked == 1 else _present(block)
-    d = layout.shape(block.X)[1]
-    y = block.y if kind.pair or kind.stacked > 1 else (block.y > 0).astype(np.int64)
-    counts = np.bincount(y[present], minlength=kind.n_classes).astype(np.float64)
+    present, d = kind.present(block), layout.shape(block.X)[1]
+    counts = np.bincount(kind.numbers(block)[present], minlength=kind.n_classes).astype(np.float64)
     largest = np.ones(d + 1)
     if isinstance(block.X, CsrRows):
-        X = scipy_rows(block.X)
+        X = layout.as_scipy(block.X)
         if not present.all():
             X = X[np.flatnonzero(present)]
         largest[:-1] = abs(X).max(axis=0).toarray().ravel() if X.shape[0] else 0.0
@@ -236,40 +190,6 @@ def _sizes(block: Block, kind: Kind) -> tuple[list[Array], list[float], list[Arr
     return [largest], [float(norm)], [counts]
 
 
-@dataclass(frozen=True)
-class Choice:
-    """Rows by their margin: at most a bound, and at most so much of the size of its terms."""
-
-    W: Array
-    at_most: float
-    of_terms: float | None = None
-    size: Array | None = None
-
-    def among(self, block: Block, kind: Kind) -> tuple[Ints, Array]:
-        """Where in the margins of a block the chosen stand, and these margins."""
-        margins = kind.margins(block, self.W)
-        at = np.flatnonzero(~(margins > self.at_most) & (margins != np.inf))
-        if self.of_terms is None or self.size is None or len(at) == 0:
-            return at, margins[at]
-        bounds = np.empty(len(at))
-        for start in range(0, len(at), CHUNK):
-            some = at[start : start + CHUNK]
-            rows, rivals = np.divmod(some, kind.stacked)
-            picked = layout.pick(block.X, rows)
-            if isinstance(picked, CsrRows):
-                picked = picked._replace(data=np.abs(picked.data))
-            else:
-                picked = np.abs(picked)
-            terms = loops.scores(picked, self.size)
-            bound = terms[:, 0]
-            if kind.stacked > 1:
-                here = np.arange(len(some))
-                bound = terms[here, block.y[rows]] + terms[here, rivals]
-            bounds[start : start + CHUNK] = bound
-        at, bounds = at[keep := ~(margins[at] > self.of_terms * bounds)], bounds[keep]
-        return at, margins[at]
-
-
 def _low(
     block: Block, kind: Kind, choice: Choice, most: int | None
 ) -> tuple[list[Ints], list[Array], int]:
@@ -283,9 +203,8 @@ def _low(
 
 def _sample(block: Block, kind: Kind, share: Array) -> tuple[list[Ints]]:
     rng = np.random.default_rng(block.start)
-    present = kind.signs(block) != 0.0 if kind.stacked == 1 else _present(block)
-    y = block.y if kind.pair or kind.stacked > 1 else (block.y > 0).astype(np.int64)
-    rows = np.flatnonzero(present & (rng.random(len(y)) < share[y])) + block.start
+    y = kind.numbers(block)
+    rows = np.flatnonzero(kind.present(block) & (rng.random(len(y)) < share[y])) + block.start
     k = kind.stacked
     if k == 1:
         return ([rows],)
@@ -308,34 +227,14 @@ def _total(block: Block, kind: Kind, choice: Choice | None) -> tuple[Array, int]
         chosen = np.zeros(n * k, bool)
         chosen[choice.among(block, kind)[0]] = True
     total = np.zeros((k, d + 1))
-    loops.combine(block.X, coefficients_of(block, kind, chosen.reshape(n, k)), total)
+    loops.combine(block.X, kind.coefficients(block, chosen.reshape(n, k)), total)
     return total, int(chosen.sum())
-
-
-def coefficients_of(block: Block, kind: Kind, chosen: AnyArray) -> Array:
-    """How often every (x, 1) counts for each class in the sum of some signed rows."""
-    if kind.stacked == 1:
-        return np.ascontiguousarray(chosen * kind.signs(block)[:, None])
-    coefficients = -chosen.astype(np.float64)
-    np.put_along_axis(coefficients, block.y[:, None], chosen.sum(axis=1)[:, None], axis=1)
-    return coefficients
-
-
-def scipy_rows(X: Rows) -> Any:
-    """Rows as a sparse matrix of SciPy, whose first offset must be 0."""
-    if not isinstance(X, CsrRows):
-        return sp.csr_array(X)
-    at = slice(X.indptr[0], X.indptr[-1])
-    return sp.csr_array(
-        (X.data[at], X.indices[at], X.indptr - X.indptr[0]),
-        shape=(len(X.indptr) - 1, X.n_features),
-    )
 
 
 def _stack(found: list[Rows], width: int, wide: bool) -> Matrix:
     """Some rows with a 1 appended, as one float64 matrix."""
     if wide:
-        parts = [scipy_rows(X) for X in found]
+        parts = [layout.as_scipy(X) for X in found]
         x = sp.vstack(parts, format="csr").astype(np.float64)
         return sp.hstack([x, np.ones((x.shape[0], 1))], format="csr")
     x = np.ones((sum(layout.shape(X)[0] for X in found), width))

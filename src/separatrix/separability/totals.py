@@ -9,7 +9,8 @@ import numpy as np
 from .. import layout
 from ..data import Block
 from ..typing import AnyArray, Array, Ints
-from .rows import CHUNK, Kind, SignedRows, coefficients_of, scipy_rows
+from .kind import CHUNK, Kind
+from .rows import SignedRows
 
 
 def exact_total(rows: SignedRows, ids: Ints | None = None) -> AnyArray:
@@ -29,12 +30,12 @@ def _exact_total(block: Block, kind: Kind, chosen: Ints | None) -> tuple[AnyArra
         taken = np.zeros((n, k), bool)
         first, last = np.searchsorted(chosen, [block.start * k, (block.start + n) * k])
         taken.ravel()[chosen[first:last] - block.start * k] = True
-    coefficients = coefficients_of(block, kind, taken)
+    coefficients = kind.coefficients(block, taken)
     total = np.zeros((k, d + 1), object)
     total += 0
     for start in range(0, n, CHUNK):
         part = layout.part(block.X, start, start + CHUNK)
-        x = scipy_rows(part).tocoo()
+        x = layout.as_scipy(part).tocoo()
         entry, column = x.coords
         for c in range(k):
             sizes = coefficients[start : start + CHUNK, c]

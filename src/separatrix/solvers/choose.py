@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..direction import DIRECT, in_memory
+from ..direction import DIRECT
 from ..inner import inner
 from ..layout import CsrRows, pick, squared_norms
 from ..losses import SquaredHinge
@@ -35,7 +35,7 @@ def _few_passes(objective: Objective) -> bool:
     source, curvature = objective.source, objective.loss.max_curvature
     if curvature is None or not takes(objective):
         return False
-    X, n, d = in_memory(objective).X, source.n_rows, source.n_features
+    X, n, d = objective.in_memory.X, source.n_rows, source.n_features
     if not isinstance(X, CsrRows) or min(n, d) <= DIRECT:
         return False
     if len(X.data) < LONG_ROWS * len(X.indptr):

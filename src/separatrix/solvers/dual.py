@@ -11,7 +11,7 @@ import numpy as np
 from ..ascent import Ascent, response_of
 from ..coordinates import Coordinates
 from ..data import ArraySource
-from ..direction import DIRECT, in_memory
+from ..direction import DIRECT
 from ..interior import STATE, Interior
 from ..objective import Objective
 from ..response import MarginResponse, Response, has_response
@@ -134,7 +134,7 @@ def crawls(gaps: Array) -> bool:
 def _newton(
     objective: Objective, response: Response, W: Array, state: State | None
 ) -> Iterator[tuple[Reached, State]]:
-    rows = len(in_memory(objective).y)
+    rows = len(objective.in_memory.y)
     known: State = {"W": W, "anchor": np.zeros((rows, response.columns))}
     if state is not None and "gaps" in state:  # on from single alphas
         known = {"W": state["weights_now"], "anchor": state["alpha"][:, None].copy()}
@@ -170,7 +170,7 @@ def _coordinates(
 ) -> Iterator[tuple[Reached, State]]:
     known: State
     if state is None:
-        rows = len(in_memory(objective).y)
+        rows = len(objective.in_memory.y)
         center = float(W[0, -1]) if objective.intercept else 0.0
         known = {"alpha": np.zeros(rows), "center": center, "seed": int(rng.integers(2**62))}
     else:
