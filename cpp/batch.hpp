@@ -7,28 +7,58 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-// Turns scores into margins, and margins into values, slopes and curvatures; the arrays
-// have kTile entries, so that whole vectors may be read and written past `count`.
+// Of a tile's rows: what they are judged by, and what they add. Whole vectors are read and written:
+// rows past the last have weight 0.
 struct Tile {
-  double margin[kTile], exponential[kTile], value[kTile], slope[kTile], curvature[kTile];
-};
+  double margin[kTile], weight[kTile], pull[kTile];  // pull: weight times label
+  double exponential[kTile], slope[kTile], curvature[kTile];
+  double loss, mistakes, slopes;
 
-template <class Loss>
-inline void evaluate(Tile& tile, int64_t count) {
-  for (int64_t i = count; i % kWidth; ++i) tile.margin[i] = 0;
-  if constexpr (Loss::kExponential)
-    for (int64_t i = 0; i < count; i += kWidth)
-      store(tile.exponential + i, exp_negative(Loss::exponent(load(tile.margin + i))));
-  for (int64_t i = 0; i < count; i += kWidth) {
-    const Doubles margin = load(tile.margin + i);
-    Point<Doubles> point;
-    if constexpr (Loss::kExponential) point = Loss::at(margin, load(tile.exponential + i));
-    else point = Loss::at(margin);
-    store(tile.value + i, point.value);
-    store(tile.slope + i, point.slope);
-    store(tile.curvature + i, point.curvature);
+  // From scores, which lie in `margin`. A row of weight 0 is as if absent, even where its score is
+  // not finite.
+  void judge(const double* y, const double* weights, double bias, int64_t count) {
+    int64_t i = 0;
+    for (; i < count; ++i) {
+      const double c = weights ? weights[i] : 1.0, m = y[i] * (margin[i] + bias);
+      weight[i] = c;
+      pull[i] = c * y[i];
+      margin[i] = c != 0 ? m : 0.0;
+    }
+    for (; i % kWidth; ++i) margin[i] = weight[i] = pull[i] = 0;
+    // Labels are few: nothing else foresees when the next are wanted.
+    for (i = count; i < 2 * count; i += kLine / 8) {
+      __builtin_prefetch(y + i);
+      if (weights) __builtin_prefetch(weights + i);
+    }
   }
-}
+
+  template <class Loss, bool kCurved>
+  [[gnu::noinline]] void evaluate(int64_t count) {
+    if constexpr (Loss::kExponential)
+      for (int64_t i = 0; i < count; i += kWidth)
+        store(exponential + i, exp_negative(Loss::exponent(load(margin + i))));
+    Sum losses = {}, missed = {}, pushes = {};
+    for (int64_t i = 0; i < count; i += kLanes)
+      unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE {
+        const int64_t at = i + p * kWidth;
+        if (at >= count) return;
+        const Doubles m = load(margin + at), c = load(weight + at);
+        Point<Doubles> point;
+        if constexpr (Loss::kExponential) point = Loss::at(m, load(exponential + at));
+        else point = Loss::at(m);
+        const Doubles push = point.slope * load(pull + at);
+        losses.part[p] += c * point.value;
+        // A branch on a random sign would often be taken wrongly.
+        missed.part[p] += select(m > 0.0, splat<Doubles>(0.0), c);
+        pushes.part[p] += push;
+        store(slope + at, push);
+        if constexpr (kCurved) store(curvature + at, c * point.curvature);
+      });
+    loss = losses.total();
+    mistakes = missed.total();
+    slopes = pushes.total();
+  }
+};
 
 // Calls f(first row, rows in the tile) over all tiles; false if told to stop.
 template <class Rows, class F>
@@ -60,29 +90,15 @@ inline void batch(const Rows& rows, BatchPass& pass, Sums&& sums) {
   const int64_t d = rows.d;
   const int64_t size = tile_rows(rows);
   pass.stopped = !each_tile(rows, size, pass.should_stop, [&](int64_t first, int64_t count) {
-    const double* y = pass.y + first;
     sums.dot_tile(first, count, tile.margin);
-    for (int64_t i = 0; i < count; ++i) tile.margin[i] = y[i] * (tile.margin[i] + pass.w[d]);
-    evaluate<Loss>(tile, count);
-    double loss_sum = 0, mistakes = 0, slope_sum = 0;
-    // Choices between values that are there already, for a branch on a random sign is often taken
-    // wrongly. A row of weight 0 is as if absent, even where its value overflows.
-    for (int64_t i = 0; i < count; ++i) {
-      const double weight = pass.weight ? pass.weight[first + i] : 1.0;
-      const double value = weight * tile.value[i], bend = weight * tile.curvature[i];
-      const double slope = tile.slope[i] * (weight * y[i]);
-      const bool present = weight != 0;
-      loss_sum += present ? value : 0.0;
-      mistakes += tile.margin[i] > 0 ? 0.0 : weight;
-      tile.slope[i] = present ? slope : 0.0;
-      tile.curvature[i] = present ? bend : 0.0;
-      slope_sum += tile.slope[i];
-    }
-    pass.loss_sum += loss_sum;
-    pass.mistakes += mistakes;
+    tile.judge(pass.y + first, pass.weight ? pass.weight + first : nullptr, pass.w[d], count);
+    if (pass.curvature) tile.evaluate<Loss, true>(count);
+    else tile.evaluate<Loss, false>(count);
+    pass.loss_sum += tile.loss;
+    pass.mistakes += tile.mistakes;
     if (pass.gradient) {
       sums.add_tile(first, count, tile.slope);
-      pass.gradient[d] += slope_sum;
+      pass.gradient[d] += tile.slopes;
     }
     if (pass.curvature) std::memcpy(pass.curvature + first, tile.curvature, 8 * size_t(count));
   });

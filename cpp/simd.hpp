@@ -245,11 +245,13 @@ inline void add_scaled(const double (&a)[kRows][kSides], const Value* const (&x)
       store(w[q / kPieces] + j + q % kPieces * kWidth, sum[q]);
     });
   };
+  Next ahead = next;
   int64_t j = 0;
   for (; j + kLanes <= d; j += kLanes) {
-    next.used(kRows * kLanes * int64_t(sizeof(Value)));
+    ahead.used(kRows * kLanes * int64_t(sizeof(Value)));
     add_at(Number<kPacks>{}, j);
   }
+  next = ahead;
   for (; j + kWidth <= d; j += kWidth) add_at(Number<1>{}, j);
   for (; j < d; ++j)
     for (int s = 0; s < kSides; ++s)
