@@ -77,7 +77,8 @@ struct InDoubles {
   const double* w;
   double* gradient;
   void dot_tile(int64_t first, int64_t count, double* scores) const {
-    separatrix::SEPARATRIX_LEVEL::dot_tile(rows, first, count, w, scores);
+    if (gradient) separatrix::SEPARATRIX_LEVEL::dot_tile<2>(rows, first, count, w, scores);
+    else separatrix::SEPARATRIX_LEVEL::dot_tile<1>(rows, first, count, w, scores);
   }
   void add_tile(int64_t first, int64_t count, const double* a) {
     separatrix::SEPARATRIX_LEVEL::add_tile(rows, first, count, a, gradient);
