@@ -32,16 +32,20 @@ struct Tile {
     }
   }
 
-  template <class Loss, bool kCurved>
-  [[gnu::noinline]] void evaluate(int64_t count) {
+  // Takes about as long as reading kLine bytes of every row.
+  template <class Loss, bool kCurved, class Next>
+  [[gnu::noinline]] void evaluate(int64_t count, Next& next) {
     if constexpr (Loss::kExponential)
-      for (int64_t i = 0; i < count; i += kWidth)
+      for (int64_t i = 0; i < count; i += kWidth) {
+        next.used(kLine * kWidth);
         store(exponential + i, exp_negative(Loss::exponent(load(margin + i))));
+      }
     Sum losses = {}, missed = {}, pushes = {};
     for (int64_t i = 0; i < count; i += kLanes)
       unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE {
         const int64_t at = i + p * kWidth;
         if (at >= count) return;
+        next.used(kLine * kWidth);
         const Doubles m = load(margin + at), c = load(weight + at);
         Point<Doubles> point;
         if constexpr (Loss::kExponential) point = Loss::at(m, load(exponential + at));
@@ -76,12 +80,13 @@ struct InDoubles {
   const Rows& rows;
   const double* w;
   double* gradient;
-  void dot_tile(int64_t first, int64_t count, double* scores) const {
-    if (gradient) separatrix::SEPARATRIX_LEVEL::dot_tile<2>(rows, first, count, w, scores);
-    else separatrix::SEPARATRIX_LEVEL::dot_tile<1>(rows, first, count, w, scores);
+  template <class Next>
+  void dot_tile(int64_t first, int64_t count, double* scores, Next& next) const {
+    separatrix::SEPARATRIX_LEVEL::dot_tile(rows, first, count, w, scores, next);
   }
-  void add_tile(int64_t first, int64_t count, const double* a) {
-    separatrix::SEPARATRIX_LEVEL::add_tile(rows, first, count, a, gradient);
+  template <class Next>
+  void add_tile(int64_t first, int64_t count, const double* a, Next& next) {
+    separatrix::SEPARATRIX_LEVEL::add_tile(rows, first, count, a, gradient, next);
   }
 };
 
@@ -91,14 +96,20 @@ inline void batch(const Rows& rows, BatchPass& pass, Sums&& sums) {
   const int64_t d = rows.d;
   const int64_t size = tile_rows(rows);
   pass.stopped = !each_tile(rows, size, pass.should_stop, [&](int64_t first, int64_t count) {
-    sums.dot_tile(first, count, tile.margin);
+    auto next = next_tile<2>(rows, first, count);
+    if (pass.gradient) {
+      sums.dot_tile(first, count, tile.margin, next);
+    } else {
+      auto all = next.all();
+      sums.dot_tile(first, count, tile.margin, all);
+    }
     tile.judge(pass.y + first, pass.weight ? pass.weight + first : nullptr, pass.w[d], count);
-    if (pass.curvature) tile.evaluate<Loss, true>(count);
-    else tile.evaluate<Loss, false>(count);
+    if (pass.curvature) tile.evaluate<Loss, true>(count, next);
+    else tile.evaluate<Loss, false>(count, next);
     pass.loss_sum += tile.loss;
     pass.mistakes += tile.mistakes;
     if (pass.gradient) {
-      sums.add_tile(first, count, tile.slope);
+      sums.add_tile(first, count, tile.slope, next);
       pass.gradient[d] += tile.slopes;
     }
     if (pass.curvature) std::memcpy(pass.curvature + first, tile.curvature, 8 * size_t(count));
@@ -120,7 +131,8 @@ bool scores(const Rows& rows, const double* weights, int64_t k, double* out, Sho
   const int64_t d = rows.d;
   if (k == 1)
     return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
-      dot_tile<1>(rows, first, count, weights, out + first);
+      auto next = next_tile<1>(rows, first, count);
+      dot_tile(rows, first, count, weights, out + first, next);
       for (int64_t i = 0; i < count; ++i) out[first + i] += weights[d];
     });
   Sum* const sums = new Sum[size_t(k * kFew)];
@@ -147,7 +159,8 @@ bool combine(const Rows& rows, const double* coefficients, int64_t k, double* ou
         column[i] = coefficients[(first + i) * k + c];
         sum += column[i];
       }
-      add_tile<1>(rows, first, count, column, w);
+      auto next = next_tile<1>(rows, first, count);
+      add_tile(rows, first, count, column, w, next);
       w[rows.d] += sum;
     }
   });
@@ -158,14 +171,15 @@ bool hessian_product(const Rows& rows, const double* curvature, const double* v,
                      ShouldStop stop) {
   double score[kTile];
   return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
-    dot_tile(rows, first, count, v, score);
+    auto next = next_tile<2>(rows, first, count);
+    dot_tile(rows, first, count, v, score, next);
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) {
       const double bend = curvature[first + i];
       score[i] = bend != 0 ? bend * (score[i] + v[rows.d]) : 0;
       sum += score[i];
     }
-    add_tile(rows, first, count, score, out);
+    add_tile(rows, first, count, score, out, next);
     out[rows.d] += sum;
   });
 }

@@ -120,16 +120,24 @@ inline SEPARATRIX_INLINE void unrolled(F&& f) {
 
 // What a loop that goes through memory will need next: asked for while it computes, a few lines
 // at a time, in the order in which they lie. Of every kParts lines that the loop uses it asks for
-// one, into the cache behind the nearest: that has room for more requests.
+// one: into the nearest cache if there is room until they are used, or else into the one behind
+// it, which also has room for more requests.
 template <int kParts>
 struct Ahead {
   const char* at;
+  bool near = false;
   inline void used(int64_t bytes) {
-    for (const char* end = at + bytes / kParts; at < end; at += 64) __builtin_prefetch(at, 0, 2);
+    const char* const end = at + bytes / kParts;
+    if (near)
+      for (; at < end; at += 64) __builtin_prefetch(at, 0, 3);
+    else
+      for (; at < end; at += 64) __builtin_prefetch(at, 0, 2);
   }
+  Ahead<1> all() const { return {at, near}; }
 };
 struct NothingAhead {
   inline void used(int64_t) {}
+  NothingAhead all() const { return {}; }
 };
 
 // kLanes partial sums of products.
