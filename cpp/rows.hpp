@@ -5,10 +5,10 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr int64_t kLine = 64;         // bytes in a cache line
-constexpr int64_t kPatience = 512;    // rows between two looks at should_stop
+constexpr int64_t kLine = 64;             // bytes in a cache line
+constexpr int64_t kPatience = 512;        // rows between two looks at should_stop
 constexpr int64_t kTileBytes = 16 << 10;  // two fit into the nearest cache, beside the weights
-constexpr int64_t kTile = 256;        // most rows in a tile
+constexpr int64_t kTile = 256;            // most rows in a tile
 
 template <class Value>
 inline const Value* row(const DenseRows<Value>& rows, int64_t i) {
@@ -25,7 +25,8 @@ inline const char* after(const CsrRows<Value, Index>&, int64_t) {
   return nullptr;
 }
 
-// The tile after one, of which the loops over this one ask for 1 / kParts each.
+// The tile after one. If this one is gone through kParts times, each asks for a part of it, so that
+// the memory is always busy.
 template <int kParts, class Value>
 inline Ahead<kParts> next_tile(const DenseRows<Value>& rows, int64_t first, int64_t count) {
   return {after(rows, first + count), count * rows.d * int64_t(sizeof(Value)) <= kTileBytes};
