@@ -95,8 +95,7 @@ inline void batch(const Rows& rows, BatchPass& pass, Sums&& sums) {
   Tile tile;
   const int64_t d = rows.d;
   const int64_t size = tile_rows(rows);
-  pass.stopped = !each_tile(rows, size, pass.should_stop, [&](int64_t first, int64_t count) {
-    auto next = next_tile<2>(rows, first, count);
+  const auto go_through = [&](int64_t first, int64_t count, auto next) {
     if (pass.gradient) {
       sums.dot_tile(first, count, tile.margin, next);
     } else {
@@ -113,6 +112,9 @@ inline void batch(const Rows& rows, BatchPass& pass, Sums&& sums) {
       pass.gradient[d] += tile.slopes;
     }
     if (pass.curvature) std::memcpy(pass.curvature + first, tile.curvature, 8 * size_t(count));
+  };
+  pass.stopped = !each_tile(rows, size, pass.should_stop, [&](int64_t first, int64_t count) {
+    with_next_tile<2>(rows, first, count, [&](auto next) { go_through(first, count, next); });
   });
 }
 
@@ -131,8 +133,9 @@ bool scores(const Rows& rows, const double* weights, int64_t k, double* out, Sho
   const int64_t d = rows.d;
   if (k == 1)
     return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
-      auto next = next_tile<1>(rows, first, count);
-      dot_tile(rows, first, count, weights, out + first, next);
+      with_next_tile<1>(rows, first, count, [&](auto next) {
+        dot_tile(rows, first, count, weights, out + first, next);
+      });
       for (int64_t i = 0; i < count; ++i) out[first + i] += weights[d];
     });
   Sum* const sums = new Sum[size_t(k * kFew)];
@@ -159,8 +162,9 @@ bool combine(const Rows& rows, const double* coefficients, int64_t k, double* ou
         column[i] = coefficients[(first + i) * k + c];
         sum += column[i];
       }
-      auto next = next_tile<1>(rows, first, count);
-      add_tile(rows, first, count, column, w, next);
+      with_next_tile<1>(rows, first, count, [&](auto next) {
+        add_tile(rows, first, count, column, w, next);
+      });
       w[rows.d] += sum;
     }
   });
@@ -170,8 +174,7 @@ template <class Rows>
 bool hessian_product(const Rows& rows, const double* curvature, const double* v, double* out,
                      ShouldStop stop) {
   double score[kTile];
-  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
-    auto next = next_tile<2>(rows, first, count);
+  const auto go_through = [&](int64_t first, int64_t count, auto next) {
     dot_tile(rows, first, count, v, score, next);
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -181,6 +184,9 @@ bool hessian_product(const Rows& rows, const double* curvature, const double* v,
     }
     add_tile(rows, first, count, score, out, next);
     out[rows.d] += sum;
+  };
+  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
+    with_next_tile<2>(rows, first, count, [&](auto next) { go_through(first, count, next); });
   });
 }
 

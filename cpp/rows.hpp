@@ -25,15 +25,17 @@ inline const char* after(const CsrRows<Value, Index>&, int64_t) {
   return nullptr;
 }
 
-// The tile after one. If this one is gone through kParts times, each asks for a part of it, so that
-// the memory is always busy.
-template <int kParts, class Value>
-inline Ahead<kParts> next_tile(const DenseRows<Value>& rows, int64_t first, int64_t count) {
-  return {after(rows, first + count), count * rows.d * int64_t(sizeof(Value)) <= kTileBytes};
+// f(what lies after a tile). If the tile is gone through kParts times, each asks for a part of it,
+// so that the memory is always busy.
+template <int kParts, class Value, class F>
+inline void with_next_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, F&& f) {
+  const char* const at = after(rows, first + count);
+  if (count * rows.d * int64_t(sizeof(Value)) <= kTileBytes) f(Ahead<kParts, true>{at});
+  else f(Ahead<kParts>{at});
 }
-template <int kParts, class Value, class Index>
-inline NothingAhead next_tile(const CsrRows<Value, Index>&, int64_t, int64_t) {
-  return {};
+template <int kParts, class Value, class Index, class F>
+inline void with_next_tile(const CsrRows<Value, Index>&, int64_t, int64_t, F&& f) {
+  f(NothingAhead{});
 }
 
 template <class Value>

@@ -122,18 +122,14 @@ inline SEPARATRIX_INLINE void unrolled(F&& f) {
 // at a time, in the order in which they lie. Of every kParts lines that the loop uses it asks for
 // one: into the nearest cache if there is room until they are used, or else into the one behind
 // it, which also has room for more requests.
-template <int kParts>
+template <int kParts, bool kNear = false>
 struct Ahead {
   const char* at;
-  bool near = false;
   inline void used(int64_t bytes) {
-    const char* const end = at + bytes / kParts;
-    if (near)
-      for (; at < end; at += 64) __builtin_prefetch(at, 0, 3);
-    else
-      for (; at < end; at += 64) __builtin_prefetch(at, 0, 2);
+    for (const char* end = at + bytes / kParts; at < end; at += 64)
+      __builtin_prefetch(at, 0, kNear ? 3 : 2);
   }
-  Ahead<1> all() const { return {at, near}; }
+  Ahead<1, kNear> all() const { return {at}; }
 };
 struct NothingAhead {
   inline void used(int64_t) {}
