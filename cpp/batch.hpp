@@ -7,28 +7,62 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-// Turns scores into margins, and margins into values, slopes and curvatures; the arrays
-// have kTile entries, so that whole vectors may be read and written past `count`.
+// Of a tile's rows: what they are judged by, and what they add. Whole vectors are read and written:
+// rows past the last have weight 0.
 struct Tile {
-  double margin[kTile], exponential[kTile], value[kTile], slope[kTile], curvature[kTile];
-};
+  double margin[kTile], weight[kTile], pull[kTile];  // pull: weight times label
+  double exponential[kTile], slope[kTile], curvature[kTile];
+  double loss, mistakes, slopes;
 
-template <class Loss>
-inline void evaluate(Tile& tile, int64_t count) {
-  for (int64_t i = count; i % kWidth; ++i) tile.margin[i] = 0;
-  if constexpr (Loss::kExponential)
-    for (int64_t i = 0; i < count; i += kWidth)
-      store(tile.exponential + i, exp_negative(Loss::exponent(load(tile.margin + i))));
-  for (int64_t i = 0; i < count; i += kWidth) {
-    const Doubles margin = load(tile.margin + i);
-    Point<Doubles> point;
-    if constexpr (Loss::kExponential) point = Loss::at(margin, load(tile.exponential + i));
-    else point = Loss::at(margin);
-    store(tile.value + i, point.value);
-    store(tile.slope + i, point.slope);
-    store(tile.curvature + i, point.curvature);
+  // From scores, which lie in `margin`. A row of weight 0 is as if absent, even where its score is
+  // not finite.
+  void judge(const double* y, const double* weights, double bias, int64_t count) {
+    int64_t i = 0;
+    for (; i < count; ++i) {
+      const double c = weights ? weights[i] : 1.0, m = y[i] * (margin[i] + bias);
+      weight[i] = c;
+      pull[i] = c * y[i];
+      margin[i] = c != 0 ? m : 0.0;
+    }
+    for (; i % kWidth; ++i) margin[i] = weight[i] = pull[i] = 0;
+    // Labels are few: nothing else foresees when the next are wanted.
+    for (i = count; i < 2 * count; i += kLine / 8) {
+      __builtin_prefetch(y + i);
+      if (weights) __builtin_prefetch(weights + i);
+    }
   }
-}
+
+  // Takes about as long as reading kLine bytes of every row.
+  template <class Loss, bool kCurved, class Next>
+  [[gnu::noinline]] void evaluate(int64_t count, Next& next) {
+    if constexpr (Loss::kExponential)
+      for (int64_t i = 0; i < count; i += kWidth) {
+        next.used(kLine * kWidth);
+        store(exponential + i, exp_negative(Loss::exponent(load(margin + i))));
+      }
+    Sum losses = {}, missed = {}, pushes = {};
+    for (int64_t i = 0; i < count; i += kLanes)
+      unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE {
+        const int64_t at = i + p * kWidth;
+        if (at >= count) return;
+        next.used(kLine * kWidth);
+        const Doubles m = load(margin + at), c = load(weight + at);
+        Point<Doubles> point;
+        if constexpr (Loss::kExponential) point = Loss::at(m, load(exponential + at));
+        else point = Loss::at(m);
+        const Doubles push = point.slope * load(pull + at);
+        losses.part[p] += c * point.value;
+        // A branch on a random sign would often be taken wrongly.
+        missed.part[p] += select(m > 0.0, splat<Doubles>(0.0), c);
+        pushes.part[p] += push;
+        store(slope + at, push);
+        if constexpr (kCurved) store(curvature + at, c * point.curvature);
+      });
+    loss = losses.total();
+    mistakes = missed.total();
+    slopes = pushes.total();
+  }
+};
 
 // Calls f(first row, rows in the tile) over all tiles; false if told to stop.
 template <class Rows, class F>
@@ -46,11 +80,13 @@ struct InDoubles {
   const Rows& rows;
   const double* w;
   double* gradient;
-  void dot_tile(int64_t first, int64_t count, double* scores) const {
-    separatrix::SEPARATRIX_LEVEL::dot_tile(rows, first, count, w, scores);
+  template <class Next>
+  void dot_tile(int64_t first, int64_t count, double* scores, Next& next) const {
+    separatrix::SEPARATRIX_LEVEL::dot_tile(rows, first, count, w, scores, next);
   }
-  void add_tile(int64_t first, int64_t count, const double* a) {
-    separatrix::SEPARATRIX_LEVEL::add_tile(rows, first, count, a, gradient);
+  template <class Next>
+  void add_tile(int64_t first, int64_t count, const double* a, Next& next) {
+    separatrix::SEPARATRIX_LEVEL::add_tile(rows, first, count, a, gradient, next);
   }
 };
 
@@ -59,32 +95,26 @@ inline void batch(const Rows& rows, BatchPass& pass, Sums&& sums) {
   Tile tile;
   const int64_t d = rows.d;
   const int64_t size = tile_rows(rows);
-  pass.stopped = !each_tile(rows, size, pass.should_stop, [&](int64_t first, int64_t count) {
-    const double* y = pass.y + first;
-    sums.dot_tile(first, count, tile.margin);
-    for (int64_t i = 0; i < count; ++i) tile.margin[i] = y[i] * (tile.margin[i] + pass.w[d]);
-    evaluate<Loss>(tile, count);
-    double loss_sum = 0, mistakes = 0, slope_sum = 0;
-    // Choices between values that are there already, for a branch on a random sign is often taken
-    // wrongly. A row of weight 0 is as if absent, even where its value overflows.
-    for (int64_t i = 0; i < count; ++i) {
-      const double weight = pass.weight ? pass.weight[first + i] : 1.0;
-      const double value = weight * tile.value[i], bend = weight * tile.curvature[i];
-      const double slope = tile.slope[i] * (weight * y[i]);
-      const bool present = weight != 0;
-      loss_sum += present ? value : 0.0;
-      mistakes += tile.margin[i] > 0 ? 0.0 : weight;
-      tile.slope[i] = present ? slope : 0.0;
-      tile.curvature[i] = present ? bend : 0.0;
-      slope_sum += tile.slope[i];
-    }
-    pass.loss_sum += loss_sum;
-    pass.mistakes += mistakes;
+  const auto go_through = [&](int64_t first, int64_t count, auto next) {
     if (pass.gradient) {
-      sums.add_tile(first, count, tile.slope);
-      pass.gradient[d] += slope_sum;
+      sums.dot_tile(first, count, tile.margin, next);
+    } else {
+      auto all = next.all();
+      sums.dot_tile(first, count, tile.margin, all);
+    }
+    tile.judge(pass.y + first, pass.weight ? pass.weight + first : nullptr, pass.w[d], count);
+    if (pass.curvature) tile.evaluate<Loss, true>(count, next);
+    else tile.evaluate<Loss, false>(count, next);
+    pass.loss_sum += tile.loss;
+    pass.mistakes += tile.mistakes;
+    if (pass.gradient) {
+      sums.add_tile(first, count, tile.slope, next);
+      pass.gradient[d] += tile.slopes;
     }
     if (pass.curvature) std::memcpy(pass.curvature + first, tile.curvature, 8 * size_t(count));
+  };
+  pass.stopped = !each_tile(rows, size, pass.should_stop, [&](int64_t first, int64_t count) {
+    with_next_tile<2>(rows, first, count, [&](auto next) { go_through(first, count, next); });
   });
 }
 
@@ -103,7 +133,9 @@ bool scores(const Rows& rows, const double* weights, int64_t k, double* out, Sho
   const int64_t d = rows.d;
   if (k == 1)
     return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
-      dot_tile<1>(rows, first, count, weights, out + first);
+      with_next_tile<1>(rows, first, count, [&](auto next) {
+        dot_tile(rows, first, count, weights, out + first, next);
+      });
       for (int64_t i = 0; i < count; ++i) out[first + i] += weights[d];
     });
   Sum* const sums = new Sum[size_t(k * kFew)];
@@ -130,7 +162,9 @@ bool combine(const Rows& rows, const double* coefficients, int64_t k, double* ou
         column[i] = coefficients[(first + i) * k + c];
         sum += column[i];
       }
-      add_tile<1>(rows, first, count, column, w);
+      with_next_tile<1>(rows, first, count, [&](auto next) {
+        add_tile(rows, first, count, column, w, next);
+      });
       w[rows.d] += sum;
     }
   });
@@ -140,16 +174,19 @@ template <class Rows>
 bool hessian_product(const Rows& rows, const double* curvature, const double* v, double* out,
                      ShouldStop stop) {
   double score[kTile];
-  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
-    dot_tile(rows, first, count, v, score);
+  const auto go_through = [&](int64_t first, int64_t count, auto next) {
+    dot_tile(rows, first, count, v, score, next);
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) {
       const double bend = curvature[first + i];
       score[i] = bend != 0 ? bend * (score[i] + v[rows.d]) : 0;
       sum += score[i];
     }
-    add_tile(rows, first, count, score, out);
+    add_tile(rows, first, count, score, out, next);
     out[rows.d] += sum;
+  };
+  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
+    with_next_tile<2>(rows, first, count, [&](auto next) { go_through(first, count, next); });
   });
 }
 

@@ -62,15 +62,15 @@ class InFloats {
   InFloats(const InFloats&) = delete;
   InFloats& operator=(const InFloats&) = delete;
 
-  void dot_tile(int64_t first, int64_t count, double* scores) const {
-    Ahead<2> next{after(rows_, first + count)};
+  template <class Next>
+  void dot_tile(int64_t first, int64_t count, double* scores, Next& next) const {
     int64_t i = 0;
     for (; i + 4 <= count; i += 4) multiply<4>(first + i, scores + i, next);
     for (; i < count; ++i) multiply<1>(first + i, scores + i, next);
   }
 
-  void add_tile(int64_t first, int64_t count, const double* a) {
-    Ahead<2> next{after(rows_, first + count) + count * rows_.d * 2};
+  template <class Next>
+  void add_tile(int64_t first, int64_t count, const double* a, Next& next) {
     int64_t i = 0;
     for (; i + 4 <= count; i += 4) add<4>(first + i, a + i, next);
     for (; i < count; ++i) add<1>(first + i, a + i, next);

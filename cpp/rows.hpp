@@ -5,10 +5,10 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr int64_t kLine = 64;         // bytes in a cache line
-constexpr int64_t kPatience = 512;    // rows between two looks at should_stop
-constexpr int64_t kTileBytes = 24 << 10;
-constexpr int64_t kTile = 256;        // most rows in a tile
+constexpr int64_t kLine = 64;             // bytes in a cache line
+constexpr int64_t kPatience = 512;        // rows between two looks at should_stop
+constexpr int64_t kTileBytes = 16 << 10;  // two fit into the nearest cache, beside the weights
+constexpr int64_t kTile = 256;            // most rows in a tile
 
 template <class Value>
 inline const Value* row(const DenseRows<Value>& rows, int64_t i) {
@@ -23,6 +23,19 @@ inline const char* after(const DenseRows<Value>& rows, int64_t i) {
 template <class Value, class Index>
 inline const char* after(const CsrRows<Value, Index>&, int64_t) {
   return nullptr;
+}
+
+// f(what lies after a tile). If the tile is gone through kParts times, each asks for a part of it,
+// so that the memory is always busy.
+template <int kParts, class Value, class F>
+inline void with_next_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, F&& f) {
+  const char* const at = after(rows, first + count);
+  if (count * rows.d * int64_t(sizeof(Value)) <= kTileBytes) f(Ahead<kParts, true>{at});
+  else f(Ahead<kParts>{at});
+}
+template <int kParts, class Value, class Index, class F>
+inline void with_next_tile(const CsrRows<Value, Index>&, int64_t, int64_t, F&& f) {
+  f(NothingAhead{});
 }
 
 template <class Value>
@@ -143,13 +156,9 @@ inline int64_t tile_rows(const CsrRows<Value, Index>& rows) {
 }
 
 // scores[i] = w . x for the rows first, first + 1, ...
-//
-// With kParts = 2 they ask for the first half of the next tile, and the additions that follow for
-// the second, so that the memory is busy in both; with 1 for all of it.
-template <int kParts = 2, class Value>
+template <class Value, class Next>
 inline void dot_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, const double* w,
-                     double* scores) {
-  Ahead<kParts> next{after(rows, first + count)};
+                     double* scores, Next& next) {
   int64_t i = 0;
   for (; i + 4 <= count; i += 4) {
     const Value* const x = row(rows, first + i);
@@ -159,18 +168,16 @@ inline void dot_tile(const DenseRows<Value>& rows, int64_t first, int64_t count,
   for (; i < count; ++i) scores[i] = dot(rows, first + i, w);
 }
 
-template <int kParts = 2, class Value, class Index>
+template <class Value, class Index>
 inline void dot_tile(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
-                     const double* w, double* scores) {
+                     const double* w, double* scores, NothingAhead) {
   for (int64_t i = 0; i < count; ++i) scores[i] = dot(rows, first + i, w);
 }
 
 // w += sum of a[i] * x over the rows whose a is not zero.
-template <int kParts = 2, class Value>
+template <class Value, class Next>
 inline void add_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, const double* a,
-                     double* w) {
-  const int64_t bytes = count * rows.d * int64_t(sizeof(Value));
-  Ahead<kParts> next{after(rows, first + count) + bytes / kParts * (kParts - 1)};
+                     double* w, Next& next) {
   int64_t picked[4], waiting = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (a[i] == 0) continue;
@@ -185,9 +192,9 @@ inline void add_tile(const DenseRows<Value>& rows, int64_t first, int64_t count,
   for (int64_t p = 0; p < waiting; ++p) add(rows, first + picked[p], a[picked[p]], w);
 }
 
-template <int kParts = 2, class Value, class Index>
+template <class Value, class Index>
 inline void add_tile(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
-                     const double* a, double* w) {
+                     const double* a, double* w, NothingAhead) {
   for (int64_t i = 0; i < count; ++i)
     if (a[i] != 0) add(rows, first + i, a[i], w);
 }
@@ -308,7 +315,7 @@ template <class Value, class Index>
 inline void add_tile_all(const CsrRows<Value, Index>& rows, int64_t count, const double* a,
                          int64_t k, double* w) {
   for (int64_t c = 0; c < k; ++c)
-    add_tile(rows, 0, count, a + c * kFew, w + c * (rows.d + 1));
+    add_tile(rows, 0, count, a + c * kFew, w + c * (rows.d + 1), {});
 }
 
 template <class Value, class Index, class F>

@@ -120,16 +120,20 @@ inline SEPARATRIX_INLINE void unrolled(F&& f) {
 
 // What a loop that goes through memory will need next: asked for while it computes, a few lines
 // at a time, in the order in which they lie. Of every kParts lines that the loop uses it asks for
-// one, into the cache behind the nearest: that has room for more requests.
-template <int kParts>
+// one: into the nearest cache if there is room until they are used, or else into the one behind
+// it, which also has room for more requests.
+template <int kParts, bool kNear = false>
 struct Ahead {
   const char* at;
   inline void used(int64_t bytes) {
-    for (const char* end = at + bytes / kParts; at < end; at += 64) __builtin_prefetch(at, 0, 2);
+    for (const char* end = at + bytes / kParts; at < end; at += 64)
+      __builtin_prefetch(at, 0, kNear ? 3 : 2);
   }
+  Ahead<1, kNear> all() const { return {at}; }
 };
 struct NothingAhead {
   inline void used(int64_t) {}
+  NothingAhead all() const { return {}; }
 };
 
 // kLanes partial sums of products.
@@ -138,49 +142,50 @@ struct Sum {
 
   double total() const {  // one half added to the other, again and again
     Doubles whole[kPacks];
-    for (int p = 0; p < kPacks; ++p) whole[p] = part[p];
-    for (int half = kPacks / 2; half >= 1; half /= 2)
-      for (int p = 0; p < half; ++p) whole[p] += whole[p + half];
+    unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE { whole[p] = part[p]; });
+    if constexpr (kPacks == 4) {
+      whole[0] += whole[2];
+      whole[1] += whole[3];
+    }
+    if constexpr (kPacks >= 2) whole[0] += whole[1];
+#if defined(__aarch64__)
+    return vaddvq_f64(whole[0]);  // in registers, where compilers go through memory
+#else
     double lane[kWidth];
     store(lane, whole[0]);
     for (int half = kWidth / 2; half >= 1; half /= 2)
       for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
     return lane[0];
+#endif
   }
 };
 
-// sums[r][s] += x[r] . w[s]: each piece of a row and of a weight vector is loaded once for all.
-// Pieces of kLanes columns may be added in several calls, and give the same bits.
-//
-// A function of its own wherever it is called: inside of others GCC 12 writes the sums to memory
-// in every step.
+// sums[r * kSides + s] += x[r] . w[s]: each piece of a row and of a weight vector is loaded once
+// for all.
 template <int kRows, int kSides, class Value, class Weight, class Next>
-__attribute__((noinline)) void multiply_add(Sum* const (&sums)[kRows][kSides],
-                                            const Value* const (&x)[kRows],
-                                            const Weight* const (&w)[kSides], int64_t d,
-                                            Next& next) {
-  Doubles part[kRows * kSides * kPacks];  // of its own: what is passed in has an address
-  unrolled<kRows * kSides * kPacks>([&](auto q) SEPARATRIX_INLINE {
-    part[q] = sums[q / kPacks / kSides][q / kPacks % kSides]->part[q % kPacks];
-  });
+inline SEPARATRIX_INLINE void add_products(Sum* sums, const Value* const (&x)[kRows],
+                                           const Weight* const (&w)[kSides], int64_t d,
+                                           Next& next) {
   const auto add_at = [&](auto p, auto&& load_at) SEPARATRIX_INLINE {
     Doubles side[kSides];
     unrolled<kSides>([&](auto s) SEPARATRIX_INLINE { side[s] = load_at(w[s]); });
     unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
       const Doubles values = load_at(x[r]);
       unrolled<kSides>([&](auto s) SEPARATRIX_INLINE {
-        Doubles& sum = part[(r * kSides + s) * kPacks + p];
+        Doubles& sum = sums[r * kSides + s].part[p];
         sum = fma(values, side[s], sum);
       });
     });
   };
+  Next ahead = next;  // of its own, as the sums must be: what is passed in has an address
   int64_t j = 0;
   for (; j + kLanes <= d; j += kLanes) {
-    next.used(kRows * kLanes * int64_t(sizeof(Value)));
+    ahead.used(kRows * kLanes * int64_t(sizeof(Value)));
     unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE {
       add_at(p, [&](const auto* from) SEPARATRIX_INLINE { return load(from + j + p * kWidth); });
     });
   }
+  next = ahead;
   unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE {
     const int64_t at = j + p * kWidth, left = d - at;
     if (left >= kWidth)
@@ -188,19 +193,33 @@ __attribute__((noinline)) void multiply_add(Sum* const (&sums)[kRows][kSides],
     else if (left > 0)
       add_at(p, [&](const auto* from) SEPARATRIX_INLINE { return load_part(from + at, left); });
   });
-  unrolled<kRows * kSides * kPacks>([&](auto q) SEPARATRIX_INLINE {
-    sums[q / kPacks / kSides][q / kPacks % kSides]->part[q % kPacks] = part[q];
+}
+
+// sums[r][s] += x[r] . w[s]. Pieces of kLanes columns may be added in several calls, and give the
+// same bits.
+//
+// This and the next are functions of their own wherever they are called: inside of others GCC 12
+// writes the sums to memory in every step.
+template <int kRows, int kSides, class Value, class Weight, class Next>
+[[gnu::noinline]] void multiply_add(Sum* const (&sums)[kRows][kSides],
+                                    const Value* const (&x)[kRows],
+                                    const Weight* const (&w)[kSides], int64_t d, Next& next) {
+  Sum part[kRows * kSides];
+  unrolled<kRows * kSides>([&](auto q) SEPARATRIX_INLINE {
+    part[q] = *sums[q / kSides][q % kSides];
+  });
+  add_products<kRows, kSides, Value, Weight>(part, x, w, d, next);
+  unrolled<kRows * kSides>([&](auto q) SEPARATRIX_INLINE {
+    *sums[q / kSides][q % kSides] = part[q];
   });
 }
 
 // out[r] = x[r] . w
 template <int kRows, class Value, class Weight, class Next>
-inline void products(double* out, const Value* const (&x)[kRows], const Weight* w, int64_t d,
-                     Next& next) {
+[[gnu::noinline]] void products(double* out, const Value* const (&x)[kRows], const Weight* w,
+                                int64_t d, Next& next) {
   Sum sums[kRows] = {};
-  Sum* at[kRows][1];
-  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE { at[r][0] = sums + r; });
-  multiply_add<kRows, 1, Value, Weight>(at, x, {w}, d, next);
+  add_products<kRows, 1, Value, Weight>(sums, x, {w}, d, next);
   unrolled<kRows>([&](auto r) SEPARATRIX_INLINE { out[r] = sums[r].total(); });
 }
 
@@ -230,11 +249,13 @@ inline void add_scaled(const double (&a)[kRows][kSides], const Value* const (&x)
       store(w[q / kPieces] + j + q % kPieces * kWidth, sum[q]);
     });
   };
+  Next ahead = next;
   int64_t j = 0;
   for (; j + kLanes <= d; j += kLanes) {
-    next.used(kRows * kLanes * int64_t(sizeof(Value)));
+    ahead.used(kRows * kLanes * int64_t(sizeof(Value)));
     add_at(Number<kPacks>{}, j);
   }
+  next = ahead;
   for (; j + kWidth <= d; j += kWidth) add_at(Number<1>{}, j);
   for (; j < d; ++j)
     for (int s = 0; s < kSides; ++s)
