@@ -243,8 +243,8 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
            "ends: wrong size");
     const auto loop = labels.numbers ? loops.online_joint : loops.online;
     nb::gil_scoped_release free;
-    Beside beside;
-    if (threads > 1) pass.beside = &beside;
+    std::optional<Beside> beside;
+    if (threads > 1) pass.beside = &beside.emplace();
     if (ends) pass = several_passes(view, loop, pass, passes, ends->data());
     else loop(view, pass);
   });

@@ -8,6 +8,7 @@
 #include "losses.hpp"
 #include "margins.hpp"
 #include "skip.hpp"
+#include "touch.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -160,10 +161,11 @@ class Rosenblatt {
   Rosenblatt(const Rows& rows, OnlinePass& pass, Problem& problem)
       : rows_(rows), pass_(pass), problem_(problem),
         skipping_(rows, problem, pass.memory, pass.v), coming_(pass.order, pass.count),
-        runner_(rows, pass) {}
+        runner_(rows, pass), touching_(rows, pass) {}
 
   void run() {
     pass_.stopped = !skipping_.survey(pass_.should_stop);
+    if (!Problem::Runner::kRuns && !skipping_.on()) touching_.begin();
     while (moves_ < pass_.max_updates && !pass_.stopped) {
       if (!run_ahead()) {
         look_ahead();
@@ -178,6 +180,7 @@ class Rosenblatt {
       if (here - told_ >= kBetween) tell(here);
     }
     fall_back();
+    touching_.end();
     const int64_t here = coming_.here();
     count_rows(pass_, rows_.d, here);
     tell(here);
@@ -280,6 +283,7 @@ class Rosenblatt {
     told_moves_ = moves_;
     skipping_.visited(t - told_, t - told_ - read_);
     if (left_out && !skipping_.on()) coming_.restart(t);  // from now on nobody looks again
+    touching_.come(t);
     watched_ += t - told_;
     told_ = t;
     read_ = 0;
@@ -294,6 +298,7 @@ class Rosenblatt {
   Skipping<Rows, Problem> skipping_;
   Coming<typename Problem::Label> coming_;
   typename Problem::Runner runner_;
+  Touching<Rows> touching_;
   bool often_ = false;                  // mistakes were frequent of late
   int unclear_ = 0;                     // rows that had to wait for the exact weights
   int64_t moves_ = 0, told_moves_ = 0;  // rows that change the weights, sooner or later

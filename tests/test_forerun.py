@@ -6,8 +6,9 @@ import os
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from separatrix import LinearClassifier, loops
+from separatrix import LinearClassifier, layout, loops
 from separatrix.losses import PerceptronLoss
 from separatrix.solvers import Rosenblatt
 
@@ -150,6 +151,30 @@ def test_a_pass_in_pieces_of_so_many_updates(most):
         assert result.updates <= most
         position += result.position
     np.testing.assert_array_equal(pieces.v, whole.v)
+
+
+@pytest.mark.parametrize("kind", ["float64", "csr", "csr32", "three classes"])
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 200, 5000])
+def test_rows_touched_by_another_thread_are_no_others(kind, n):
+    X, y = noise(n, 30, n, "float64")
+    rows, loss, labels = X, PerceptronLoss(), y
+    if kind.startswith("csr"):
+        S = sp.csr_matrix(np.where(np.abs(X) > 1, X, 0.0)[:, ::-1])
+        value, index = (np.float32, np.int64) if kind == "csr32" else (np.float64, np.int32)
+        arrays = S.data.astype(value), S.indices.astype(index), S.indptr.astype(index)
+        rows = layout.CsrRows(*arrays, 30)
+    if kind == "three classes":
+        loss, labels = loss.multiclass(), np.arange(n) % 3
+    order = np.random.default_rng(n).permutation(n)
+    ends = []
+    for threads in (1, 2):
+        k = 3 if kind == "three classes" else 1
+        weights = loops.OnlineWeights.start(np.zeros((k, 31)), np.zeros((k, 31)))
+        told = loops.online_pass(
+            rows, labels, loss, weights, steps=np.ones(1), order=order, threads=threads
+        )
+        ends.append((told, weights.v.tobytes(), weights.sum.tobytes()))
+    assert ends[0] == ends[1]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
