@@ -18,7 +18,7 @@ from ..typing import Array, Ints
 from .base import Solver, State, Step
 
 CUT = 0.8
-LOG_ROOM = 1 << 16
+LOG_ROOM = 1 << 17
 # Passes made ahead, and products in them: more than Python takes for one, and gone in no time.
 MOST_AHEAD, VALUES_AHEAD = 8, 1 << 16
 NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
