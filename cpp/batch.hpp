@@ -4,6 +4,7 @@
 #include "floats.hpp"
 #include "losses.hpp"
 #include "rows.hpp"
+#include "several.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -24,7 +25,7 @@ struct Tile {
       pull[i] = c * y[i];
       margin[i] = c != 0 ? m : 0.0;
     }
-    for (; i % kWidth; ++i) margin[i] = weight[i] = pull[i] = 0;
+    for (; i % kLanes; ++i) margin[i] = weight[i] = pull[i] = 0;
     // Labels are few: nothing else foresees when the next are wanted.
     for (i = count; i < 2 * count; i += kLine / 8) {
       __builtin_prefetch(y + i);
@@ -36,9 +37,14 @@ struct Tile {
   template <class Loss, bool kCurved, class Next>
   [[gnu::noinline]] void evaluate(int64_t count, Next& next) {
     if constexpr (Loss::kExponential)
-      for (int64_t i = 0; i < count; i += kWidth) {
-        next.used(kLine * kWidth);
-        store(exponential + i, exp_negative(Loss::exponent(load(margin + i))));
+      for (int64_t i = 0; i < count; i += kLanes) {
+        next.used(kLine * kLanes);
+        const auto made = exp_negative(each<Doubles, kPacks>([&](auto p) SEPARATRIX_INLINE {
+          return Loss::exponent(load(margin + i + p * kWidth));
+        }));
+        unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE {
+          store(exponential + i + p * kWidth, made.at[p]);
+        });
       }
     Sum losses = {}, missed = {}, pushes = {};
     for (int64_t i = 0; i < count; i += kLanes)

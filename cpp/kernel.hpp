@@ -4,6 +4,7 @@
 // along with it: the same bits in any company, for (x, z) and (z, x), and exactly 1 for (x, x).
 #pragma once
 #include "panels.hpp"
+#include "several.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -42,11 +43,14 @@ inline void gaussian_tile(const GaussianBlock& block, const double* x, const dou
                           int64_t p, Doubles (&values)[kRows][kPieces]) {
   panel_products(x, block.d, 1, block.panels + p * block.d * kPanel, kPanel, block.d, values);
   const double* const squares = block.squares + p * kPanel;
-  for (int r = 0; r < kRows; ++r)
-    for (int v = 0; v < kPieces; ++v) {
-      const Doubles both = load(squares + v * kWidth) + x_squares[r];
-      values[r][v] = decayed(both - 2.0 * values[r][v], -block.gamma);
-    }
+  for (int r = 0; r < kRows; ++r) {
+    using Row = Several<Doubles, kPieces>;
+    const Row apart = each<Doubles, kPieces>([&](auto v) SEPARATRIX_INLINE {
+      return load(squares + v * kWidth) + x_squares[r] - 2.0 * values[r][v];
+    });
+    const Row row = decayed(apart, -block.gamma);
+    unrolled<kPieces>([&](auto v) SEPARATRIX_INLINE { values[r][v] = row.at[v]; });
+  }
 }
 
 // Calls take(first row, panel, values) for every tile; false if asked to stop.
@@ -254,10 +258,18 @@ inline bool gaussian_update(const GaussianBlock& block, const KernelUpdates& upd
       const double* const row = kept ? place : fresh[next++];
       if (!kept && updates.place[u] >= 0)
         for (int64_t c = 0; c < left; ++c) place[c] = row[c];
-      for (int64_t e = 2 * u; e < 2 * u + 2; ++e)
-        if (updates.column[e] >= 0)
-          add_scaled(updates.factor[e], row, updates.scores + updates.column[e] * block.n + at,
-                     left);
+      for (int64_t e = 2 * u; e < 2 * u + 2; ++e) {
+        if (updates.column[e] < 0) continue;
+        double* const to = updates.scores + updates.column[e] * block.n + at;
+        if (left < kPanel) {
+          add_scaled(updates.factor[e], row, to, left);
+          continue;
+        }
+        const Doubles factor = splat<Doubles>(updates.factor[e]);
+        unrolled<kPieces>([&](auto v) SEPARATRIX_INLINE {
+          store(to + v * kWidth, fma(factor, load(row + v * kWidth), load(to + v * kWidth)));
+        });
+      }
     }
     since += (block.m + 1) * kPanel;
     if (since >= kBetweenLooks) {
