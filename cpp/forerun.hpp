@@ -15,6 +15,7 @@ namespace separatrix::SEPARATRIX_LEVEL {
 constexpr int64_t kPiece = 32;    // visits whose mistakes are followed together
 constexpr int64_t kUnderWay = 4;  // pieces under way, at most
 constexpr int kTogether = 3;      // rows added at once: their sums stay in registers
+constexpr double kSmallest = 0x1p-100;  // factor
 
 // The running sum takes in the weights after the rows before visit t.
 inline void count_rows(OnlinePass& pass, int64_t d, int64_t t) {
@@ -26,6 +27,25 @@ inline void count_rows(OnlinePass& pass, int64_t d, int64_t t) {
     }
   }
   pass.position = t;
+}
+
+// Labels of two classes, from where they take least room.
+inline double sign_of(const OnlinePass& pass, int64_t i) {
+  return pass.memory ? double(pass.memory->sign[i]) : pass.y[i];
+}
+inline void prefetch_sign(const OnlinePass& pass, int64_t i) {
+  if (pass.memory) __builtin_prefetch(pass.memory->sign + i);
+  else __builtin_prefetch(pass.y + i);
+}
+
+inline double weight_of(const OnlinePass& pass, int64_t i) {
+  return pass.weight ? pass.weight[i] : 1.0;
+}
+
+// What a row of this label is added times if it is mistaken at this visit.
+inline double change_of(const OnlinePass& pass, int64_t visit, double weight, double y) {
+  const double step = pass.steps[pass.constant_step ? 0 : visit];
+  return -step * pass.weight_scale * (weight * -1.0 * y);
 }
 
 // What is known of an update: row i was mistaken by this margin.
@@ -58,13 +78,10 @@ class Forerun<DenseRows<float>> {
   // Begins at weights that are exact.
   void begin() {
     if (!copy_) copy_ = new float[size_t(rows_.d)];
-    if (!on_ && pass_.beside) pass_.beside->follow(&Forerun::follow, this);
-    if (!on_) given_ = 0;
+    if (pass_.beside) pass_.beside->follow(&Forerun::follow, this);
+    given_ = 0;
     on_ = true;
-    narrow(pass_.v, copy_, rows_.d);
-    bias_ = pass_.v[rows_.d];
-    drift_ = 0;
-    measure();
+    renew();
   }
 
   // Whether the last row was neither surely right nor surely mistaken.
@@ -84,7 +101,7 @@ class Forerun<DenseRows<float>> {
     }
     if (slack_.shows(drift_, longest_)) {
       catch_up();
-      begin();
+      renew();
     }
     return decided;
   }
@@ -105,27 +122,20 @@ class Forerun<DenseRows<float>> {
     double change[kPiece];
   };
 
-  double label_of(int64_t i) const {
-    return pass_.memory ? double(pass_.memory->sign[i]) : pass_.y[i];
-  }
-  double weight_of(int64_t i) const { return pass_.weight ? pass_.weight[i] : 1.0; }
-  // What the row is added times if it is mistaken.
-  double change_of(int64_t i, int64_t visit, double y) const {
-    const double step = pass_.steps[pass_.constant_step ? 0 : visit];
-    return -step * pass_.weight_scale * (weight_of(i) * -1.0 * y);
-  }
-  void prefetch_label(int64_t i) const {
-    if (pass_.memory) __builtin_prefetch(pass_.memory->sign + i);
-    else __builtin_prefetch(pass_.y + i);
+  void renew() {
+    narrow(pass_.v, copy_, rows_.d);
+    bias_ = pass_.v[rows_.d];
+    drift_ = 0;
+    measure();
   }
 
   template <bool kOrder>
   int64_t find(int64_t t, Mistakes& found) {
     const auto at = [order = pass_.order](int64_t visit) { return kOrder ? order[visit] : visit; };
     double label[kPiece];
-    for (int64_t p = 0; p < kPiece; ++p) label[p] = label_of(at(t + p));
+    for (int64_t p = 0; p < kPiece; ++p) label[p] = sign_of(pass_, at(t + p));
     if (kOrder && t + kPiece + kSoon <= pass_.count)
-      for (int64_t p = 0; p < kPiece; ++p) prefetch_label(at(t + p + kSoon));
+      for (int64_t p = 0; p < kPiece; ++p) prefetch_sign(pass_, at(t + p + kSoon));
     // There is room for longer weights from the start, twice as much as was needed before: to make
     // it with every addition would hold up the next decision.
     const double most = 2 * needed_ + longest_ / 16, then = longest_ + most;
@@ -143,17 +153,16 @@ class Forerun<DenseRows<float>> {
       const double y = label[visit - t];
       const double margin = y * (double(product[0]) + bias), wrong_by = slack.of(square[0]);
       if (margin > wrong_by) continue;
-      if (!(margin < -wrong_by)) {
-        unclear_ = true;
-        break;
-      }
-      const double change = change_of(i, visit, y);
-      if (change == 0) continue;  // of a row without weight
+      const double weight = weight_of(pass_, i), change = change_of(pass_, visit, weight, y);
+      if (weight == 0 && margin < -wrong_by) continue;
+      // A factor too small for a float would be lost, and not only rounded.
+      unclear_ = !(margin < -wrong_by && __builtin_fabs(change) > kSmallest);
+      if (unclear_) break;
       found.visit[count] = visit;
       found.change[count++] = change;
       add(x[0], float(change));
       if (pass_.intercept) bias += change;
-      added += (change < 0 ? -change : change) * slack.norm(square[0]);
+      added += __builtin_fabs(change) * slack.norm(square[0]);
       last = square[0];
     }
     bias_ = bias;
@@ -210,10 +219,10 @@ class Forerun<DenseRows<float>> {
     for (; m < found.count; ++m)
       dot_then_add<1, float>(x + m, found.change + m, pass_.v, d, product + m);
     for (m = 0; m < found.count; ++m) {
-      const double weight = weight_of(i[m]);
+      const double weight = weight_of(pass_, i[m]);
       count_rows(pass_, d, found.visit[m]);
       pass_.mistakes += weight;
-      count_update(pass_, i[m], weight, label_of(i[m]) * (product[m] + pass_.v[d]));
+      count_update(pass_, i[m], weight, sign_of(pass_, i[m]) * (product[m] + pass_.v[d]));
       if (pass_.sum) add_scaled(*pass_.area * found.change[m], x[m], pass_.lag, d);
       if (pass_.intercept) pass_.v[d] += found.change[m];
     }

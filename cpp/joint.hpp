@@ -142,8 +142,8 @@ class ManyClasses {
     const double* w_;
   };
 
-  double update(int64_t i, Label label, double step, double weight, double& margin) {
-    const double change = -step * pass_.weight_scale * (weight * -1.0);
+  double update(int64_t i, Label label, int64_t visit, double weight, double& margin) {
+    const double change = change_of(pass_, visit, weight, 1.0);
     margin = margin_;
     move(i, label, change);
     move(i, rival_, -change);

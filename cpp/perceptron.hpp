@@ -28,10 +28,8 @@ class TwoClasses {
   using Runner = Forerun<Rows>;
   TwoClasses(const Rows& rows, OnlinePass& pass)
       : rows_(rows), pass_(pass), margins_(rows, pass.v) {
-    if (!pass.memory) return;
-    sign_ = pass.memory->sign;
-    if (pass.memory->signs_known) return;
-    for (int64_t i = 0; i < rows.n; ++i) sign_[i] = pass.y[i] < 0 ? -1 : 1;
+    if (!pass.memory || pass.memory->signs_known) return;
+    for (int64_t i = 0; i < rows.n; ++i) pass.memory->sign[i] = pass.y[i] < 0 ? -1 : 1;
     pass.memory->signs_known = true;
   }
 
@@ -40,11 +38,8 @@ class TwoClasses {
   // left out; rows in random order cost a wait each.
   double worth() const { return pass_.order ? 0.1 + kValuesOfNote / (values() + 1) : 0.5; }
   using Label = double;
-  Label label(int64_t i) const { return sign_ ? double(sign_[i]) : pass_.y[i]; }
-  void prefetch_label(int64_t i) const {
-    if (sign_) __builtin_prefetch(sign_ + i);
-    else __builtin_prefetch(pass_.y + i);
-  }
+  Label label(int64_t i) const { return sign_of(pass_, i); }
+  void prefetch_label(int64_t i) const { prefetch_sign(pass_, i); }
 
   // Reads the rows of a list, two places further those to be read soon, until one is not proven
   // to be right; returns its place.
@@ -74,8 +69,8 @@ class TwoClasses {
   };
 
   // Returns how many times the row was added.
-  double update(int64_t i, double y, double step, double weight, double& margin) {
-    const double change = -step * pass_.weight_scale * (weight * -1.0 * y);
+  double update(int64_t i, double y, int64_t visit, double weight, double& margin) {
+    const double change = change_of(pass_, visit, weight, y);
     margin = margins_.update(i, y, change, pass_.v);
     if (pass_.sum) add(rows_, i, *pass_.area * change, pass_.lag);
     if (pass_.intercept) pass_.v[rows_.d] += change;
@@ -85,7 +80,6 @@ class TwoClasses {
  private:
   const Rows& rows_;
   OnlinePass& pass_;
-  int8_t* sign_ = nullptr;
   Margins<Rows> margins_;
 };
 
@@ -257,7 +251,7 @@ class Rosenblatt {
     coming_.pop(1);
     ++read_;
     if (problem_.right(i, label)) return;
-    const double weight = pass_.weight ? pass_.weight[i] : 1.0;
+    const double weight = weight_of(pass_, i);
     pass_.mistakes += weight;
     if (weight != 0) update(i, label, t, weight);
   }
@@ -265,8 +259,7 @@ class Rosenblatt {
   void update(int64_t i, typename Problem::Label label, int64_t t, double weight) {
     count_rows(pass_, rows_.d, t);
     double margin;
-    const double times =
-        problem_.update(i, label, pass_.steps[pass_.constant_step ? 0 : t], weight, margin);
+    const double times = problem_.update(i, label, t, weight, margin);
     count_update(pass_, i, weight, margin);
     ++moves_;
     skipping_.moved(i, times);

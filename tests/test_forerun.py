@@ -81,6 +81,15 @@ def test_weights_steps_and_no_bias():
     assert_follows(X, y, order, steps=1.0 / np.arange(1, 1201), intercept=False)
 
 
+def test_steps_that_a_float_cannot_hold_are_mistakes_all_the_same():
+    X, y = noise(800, 12, 12)
+    start = np.random.default_rng(12).standard_normal((1, 13))
+    for small in (0.0, 1e-320, 1e-42):
+        steps = np.where(np.arange(800) % 3, 1.0, small)
+        assert_follows(X, y, np.arange(800), steps=steps, start=start)
+    assert_follows(X, y, np.arange(800), steps=np.zeros(1), start=start)
+
+
 def test_rows_of_very_different_lengths():
     X, y = noise(800, 9, 4)
     X *= 10.0 ** np.random.default_rng(4).uniform(-6, 6, (800, 1)).astype(np.float32)

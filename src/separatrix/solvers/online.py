@@ -209,7 +209,10 @@ class OnlineRun:
         if not self.objective.loss.smooth or max_updates < loops.EVERY_UPDATE:
             max_updates = min(max_updates, LOG_ROOM)  # a long pass goes in pieces: a short log
             log = np.empty(min(count, max_updates + self.batch), dtype=np.int64)
-        memory = self._memory(block.X) if max_updates > 1 else None
+        # One update at a time, neither a memory nor another thread would pay.
+        memory, threads = None, 1
+        if max_updates > 1:
+            memory, threads = self._memory(block.X), self.objective.source.threads
         steps = step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
         if self.adapts:
             steps = self.pace * steps
@@ -233,7 +236,7 @@ class OnlineRun:
                 max_updates=max_updates,
                 log=log,
                 memory=memory,
-                threads=self.objective.source.threads,
+                threads=threads,
             )
             position += result.position
             self.batches += -(-result.position // self.batch)
