@@ -16,7 +16,7 @@ the minimum: see :mod:`separatrix.ascent`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,12 +141,14 @@ def smooth_bound(objective: Objective, W: Array, at: Evaluation) -> float:
         mixed = (1.0 - share) * G + share * towards
         return -(1.0 - share) * conjugate - share * level - _square(mixed) / (4 * l2)
 
-    if objective.intercept:
-        mixtures = _mixtures(objective, at.gradient[:, -1])
-        best = max((dual(*mixture) for mixture in mixtures), default=0.0)
-    else:
-        best = dual(0.0, 0.0, 0.0)
     allowance = ROUNDING * (loss_mean + abs(along) + _square(G) / (4 * l2))
+    mixtures = _mixtures(objective, at.gradient[:, -1]) if objective.intercept else [UNMIXED]
+    best, alone = 0.0, dual(*UNMIXED)
+    for mixture in mixtures:
+        found = dual(*mixture)
+        best = max(best, found)
+        if abs(found - alone) <= allowance:
+            break  # as good as balanced: what another share would change is lost in rounding
     return max(best - allowance, 0.0)  # no loss here is negative
 
 
@@ -154,7 +156,10 @@ Mixture = Callable[[float], tuple[float, Array]]
 """For a share: the mean conjugate of class-wise alphas that balance at it, and their gradient."""
 
 
-def _mixtures(objective: Objective, bias: Array) -> list[tuple[float, float, Array]]:
+UNMIXED = 0.0, 0.0, np.zeros(1)
+
+
+def _mixtures(objective: Objective, bias: Array) -> Iterator[tuple[float, float, Array]]:
     """Shares of class-wise alphas that make up for the gradient by the biases."""
     sums = objective.class_sums / objective.source.weight_sum
     if isinstance(objective.loss, Softmax):
@@ -164,9 +169,11 @@ def _mixtures(objective: Objective, bias: Array) -> list[tuple[float, float, Arr
         assert isinstance(loss, MarginLoss)
         least, mixture = _of_columns(loss, sums, bias)
     if least < np.finfo(float).tiny:  # balanced as it is
-        return [(0.0, 0.0, np.zeros(1))]
-    shares = least * 2.0 ** np.arange(MIXTURES)
-    return [(float(share), *mixture(float(share))) for share in shares if share < 1.0]
+        yield UNMIXED
+        return
+    for share in least * 2.0 ** np.arange(MIXTURES):
+        if share < 1.0:
+            yield float(share), *mixture(float(share))
 
 
 def _of_probabilities(sums: Array, bias: Array) -> tuple[float, Mixture]:
