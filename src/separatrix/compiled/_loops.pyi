@@ -15,6 +15,9 @@ class RowMemory:
     skipped: int
     always: bool
 
+class Fold:
+    def __init__(self, edges: Ints, sum: Array) -> None: ...
+
 def online_pass(
     rows: Rows,
     loss: int,
@@ -46,6 +49,9 @@ def batch_pass(
     curvature: Array | None,
     rough: bool,
 ) -> tuple[float, float]: ...
+def batch_fold(
+    rows: Rows, loss: int, y: Array, weight: Array | None, w: Array, rough: bool, fold: Fold
+) -> None: ...
 def scores(rows: Rows, weights: Array, out: Array) -> None: ...
 def combine(rows: Rows, coefficients: Array, out: Array) -> None: ...
 def hessian_product(rows: Rows, curvature: Array, v: Array, out: Array) -> None: ...

@@ -66,6 +66,28 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_drop_in_child)
 
 
+def alone(threads: int) -> bool:
+    """Whether work for so many threads is done by the one who asks: no thread waits for others."""
+    return threads <= 1 or getattr(_inside, "pool", False)
+
+
+def on_threads(
+    work: Callable[[], None], threads: int, give_up: Callable[[], None] = lambda: None
+) -> None:
+    """Work on so many threads at once, until all are done; told to give up, they soon are."""
+    if alone(threads):
+        return work()
+    executor = _executor(threads)
+    futures = [executor.submit(work) for _ in range(threads)]
+    try:
+        wait(futures)
+    except BaseException:
+        give_up()
+        raise
+    for future in futures:
+        future.result()
+
+
 class _OrderedSum:
     """Adds parts in the order of their numbers, whichever comes first, and keeps few."""
 
@@ -95,7 +117,7 @@ def ordered_sum(
         return part(blocks[0])
     result = _OrderedSum()
     threads = min(threads, len(blocks))
-    if threads <= 1 or getattr(_inside, "pool", False):
+    if alone(threads):
         for number, block in enumerate(blocks):
             result.add(number, part(block))
         return result.sum
@@ -123,15 +145,7 @@ def ordered_sum(
             for _ in numbers:
                 pass
 
-    executor = _executor(threads)
-    futures = [executor.submit(work) for _ in range(threads)]
-    try:
-        wait(futures)
-    except BaseException:
-        give_up()
-        raise
-    for future in futures:
-        future.result()
+    on_threads(work, threads, give_up)
     return result.sum
 
 
