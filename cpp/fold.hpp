@@ -23,6 +23,9 @@ class Fold {
   int64_t rows() const { return edges_.back(); }
   int64_t size() const { return int64_t(size_); }
 
+  // Let nobody take another block.
+  void give_up() { next_ = int64_t(edges_.size()); }
+
   // Calls part(first row, number of rows, numbers to add to) for blocks that nobody else has taken,
   // until none is left or a part is not whole, which it says by false: then there is no sum.
   template <class Part>

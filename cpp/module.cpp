@@ -590,7 +590,8 @@ NB_MODULE(_loops, m) {
   m.def("batch_pass", &batch_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
         "gradient"_a.none().noconvert(), "curvature"_a.none().noconvert(), "rough"_a);
   nb::class_<OwnedFold>(m, "Fold")
-      .def(nb::init<Longs, Output>(), "edges"_a, "sum"_a.noconvert());
+      .def(nb::init<Longs, Output>(), "edges"_a, "sum"_a.noconvert())
+      .def("give_up", &OwnedFold::give_up);
   m.def("batch_fold", &batch_fold, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a, "rough"_a,
         "fold"_a);
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());

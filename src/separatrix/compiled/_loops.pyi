@@ -17,6 +17,7 @@ class RowMemory:
 
 class Fold:
     def __init__(self, edges: Ints, sum: Array) -> None: ...
+    def give_up(self) -> None: ...
 
 def online_pass(
     rows: Rows,

@@ -161,7 +161,8 @@ class ArraySource(Source):
         sum, all = np.empty(part.size), Block(self.X, self.y, self.weight, 0)
         edges = np.array([*(block.start for block in self._parts), len(self.y)])
         fold = loops.Fold(edges, sum)
-        on_threads(lambda: part.fold(all, fold), min(self.threads, len(self._parts)))
+        threads = min(self.threads, len(self._parts))
+        on_threads(lambda: part.fold(all, fold), threads, fold.give_up)
         return sum
 
     def sample(self, size: int) -> Source:

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
@@ -71,21 +71,31 @@ def alone(threads: int) -> bool:
     return threads <= 1 or getattr(_inside, "pool", False)
 
 
-def on_threads(
-    work: Callable[[], None], threads: int, give_up: Callable[[], None] = lambda: None
-) -> None:
-    """Work on so many threads at once, until all are done; told to give up, they soon are."""
+def on_threads(work: Callable[[], None], threads: int, give_up: Callable[[], None]) -> None:
+    """Work on so many threads at once, until all are done; told to give up, they soon are.
+
+    This thread is one of them. Woken while it only waits, two others often share one core.
+    """
     if alone(threads):
         return work()
-    executor = _executor(threads)
-    futures = [executor.submit(work) for _ in range(threads)]
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException:
+            give_up()
+            raise
+
+    executor = _executor(threads - 1)
+    futures = [executor.submit(guarded) for _ in range(threads - 1)]
+    _inside.pool = True
     try:
-        wait(futures)
-    except BaseException:
-        give_up()
-        raise
+        guarded()
+    finally:
+        _inside.pool = False
     for future in futures:
-        future.result()
+        if not future.cancel():  # one that has not begun would find nothing left to do
+            future.result()
 
 
 class _OrderedSum:
@@ -131,11 +141,7 @@ def ordered_sum(
                 number = next(numbers, None)
             if number is None:
                 return
-            try:
-                done = part(blocks[number])
-            except BaseException:
-                give_up()
-                raise
+            done = part(blocks[number])
             with lock:
                 result.add(number, done)
 
