@@ -297,8 +297,9 @@ class _Gradient(Folded):
         return _gradient(block, self.loss, self.W, self.rough)
 
     def fold(self, rows: Block, fold: loops.Fold) -> None:
-        given = {"weight": rows.weight, "rough": self.rough}
-        loops.batch_fold(rows.X, rows.y, self.loss, self.W, fold, **given)
+        loops.batch_fold(
+            rows.X, rows.y, self.loss, self.W, fold, weight=rows.weight, rough=self.rough
+        )
 
     def told(self, sum: Array) -> tuple[float, float, Array]:
         return float(sum[0]), float(sum[1]), sum[2:].reshape(self.W.shape)

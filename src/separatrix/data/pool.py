@@ -66,18 +66,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_drop_in_child)
 
 
-def alone(threads: int) -> bool:
-    """Whether work for so many threads is done by the one who asks: no thread waits for others."""
-    return threads <= 1 or getattr(_inside, "pool", False)
-
-
 def on_threads(work: Callable[[], None], threads: int, give_up: Callable[[], None]) -> None:
     """Work on so many threads at once, until all are done; told to give up, they soon are.
 
-    This thread is one of them. Woken while it only waits, two others often share one core.
+    This thread is one of them: of two that are woken while it only waits, both are often put on
+    one core. In a worker it is the only one, for no worker waits for others.
     """
-    if alone(threads):
-        return work()
+    if threads <= 1 or getattr(_inside, "pool", False):
+        work()
+        return
 
     def guarded() -> None:
         try:
@@ -126,12 +123,6 @@ def ordered_sum(
     if len(blocks) == 1:
         return part(blocks[0])
     result = _OrderedSum()
-    threads = min(threads, len(blocks))
-    if alone(threads):
-        for number, block in enumerate(blocks):
-            result.add(number, part(block))
-        return result.sum
-
     numbers = iter(range(len(blocks)))
     lock = threading.Lock()
 
@@ -151,7 +142,7 @@ def ordered_sum(
             for _ in numbers:
                 pass
 
-    on_threads(work, threads, give_up)
+    on_threads(work, min(threads, len(blocks)), give_up)
     return result.sum
 
 

@@ -28,9 +28,9 @@ SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
 SAMPLE_SHARE, SAMPLE_COST = 1 / 32, 3.0
 DEAR, FEWEST_PER_FEATURE = 200.0, 3
 # Far from the minimum of large rows in float32, sums are rough: until so little of J remains that
-# one step by exact sums will do, or none.
+# one step by exact sums will do, or none; or so little would at the pace of the step before.
 LARGE = 1e7  # bytes: from there on reading is most of a step
-ONE_STEP, NO_STEP, MOST_ROUGH_STEPS = 1e-6, 3e-7, 50
+ONE_STEP, NO_STEP, AFTER_ONE, MOST_ROUGH_STEPS = 1e-6, 3e-7, 3e-8, 50
 # Products of BLAS while an evaluation reads one value: what a second derivative costs is told in
 # evaluations. Up to AT_ONCE of them it is factored at once. Beyond, when steps without it prove
 # so slow that PLACES decimal places take more of them than the factor costs; not before they have
@@ -189,13 +189,17 @@ class LBFGS(Solver):
         if rough is None:
             return
         values: list[float] = []
+        before = 0.0
         walk = self._walk(rough, W, None)
         try:
             for reached in islice(walk, MOST_ROUGH_STEPS):
                 J, lowest = reached.objective or 0.0, min(values, default=np.inf)
                 values.append(J)
-                if lowest <= J or (reached.remaining or 0.0) <= ONE_STEP * J:
+                remaining = reached.remaining or 0.0
+                near = remaining <= ONE_STEP * J or remaining**2 <= AFTER_ONE * J * before
+                if near or lowest <= J:
                     break
+                before = remaining
             step = walk.send(objective)
         except Interrupted:
             if len(values) > 1:
