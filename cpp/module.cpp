@@ -16,6 +16,7 @@
 
 #include "beside.hpp"
 #include "dispatch.hpp"
+#include "fold.hpp"
 #include "order.hpp"
 #include "passes.hpp"
 
@@ -83,6 +84,12 @@ struct Labels {
     else if (y.dtype() == nb::dtype<int64_t>()) numbers = static_cast<const int64_t*>(y.data());
     else throw nb::type_error("y must be float64 signs or int64 numbers of classes");
   }
+  Labels from(int64_t first) const {
+    Labels some = *this;
+    if (signs) some.signs += first;
+    else some.numbers += first;
+    return some;
+  }
   // Numbers index weights: one out of range would read and write elsewhere.
   void expect_below(int64_t k, int64_t n) const {
     for (int64_t i = 0; numbers && i < n; ++i)
@@ -134,6 +141,16 @@ void with_rows(nb::handle rows, F&& f) {
   else if (narrow) with_csr<double>(data, indices, indptr, d, table.csr_double_int, f);
   else if (single) with_csr<float>(data, indices, indptr, d, table.csr_float_long, f);
   else with_csr<double>(data, indices, indptr, d, table.csr_double_long, f);
+}
+
+// Some rows of a view.
+template <class Value>
+DenseRows<Value> part(const DenseRows<Value>& rows, int64_t first, int64_t count) {
+  return {rows.data + first * rows.d, count, rows.d};
+}
+template <class Value, class Index>
+CsrRows<Value, Index> part(const CsrRows<Value, Index>& rows, int64_t first, int64_t count) {
+  return {rows.data, rows.indices, rows.indptr + first, count, rows.d};
 }
 
 // ---- the loops -------------------------------------------------------------------------
@@ -194,6 +211,43 @@ std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
   });
   raise_if(pass.stopped);
   return {pass.loss_sum, pass.mistakes};
+}
+
+// A fold whose sum goes to an array of Python's.
+struct OwnedFold : Fold {
+  OwnedFold(Longs edges, Output into)
+      : Fold({edges.data(), edges.data() + edges.size()}, into.data(), int64_t(into.size())),
+        sum(std::move(into)) {
+    expect(edges.size() >= 1 && edges.data()[0] == 0, "edges: must begin with 0");
+    for (size_t i = 1; i < edges.size(); ++i)
+      expect(edges.data()[i - 1] <= edges.data()[i], "edges: must not decrease");
+  }
+  Output sum;
+};
+
+// The numbers of the sum: losses, mistakes, and the gradient (k, d + 1).
+void batch_fold(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, Numbers w,
+                bool rough, OwnedFold& fold) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const auto size = int64_t(w.size()), k = size / (view.d + 1);
+    const Labels labels(y);
+    expect(int64_t(y.size()) == view.n && size == k * (view.d + 1), "y or w: size");
+    expect(fold.rows() == view.n && fold.size() == 2 + size, "fold: of other rows or weights");
+    const auto loop = labels.numbers ? loops.batch_joint : loops.batch;
+    nb::gil_scoped_release free;
+    whole = fold.work([&](int64_t first, int64_t count, double* numbers) {
+      const Labels own = labels.from(first);
+      own.expect_below(k, count);
+      BatchPass pass{loss, own.signs, own.numbers, k, weight ? weight->data() + first : nullptr,
+                     w.data(), numbers + 2, nullptr, rough, should_stop, 0, 0, false};
+      loop(part(view, first, count), pass);
+      numbers[0] = pass.loss_sum;
+      numbers[1] = pass.mistakes;
+      return !pass.stopped;
+    });
+  });
+  raise_if(!whole);
 }
 
 void scores(nb::handle rows, Numbers weights, Output out) {
@@ -535,6 +589,11 @@ NB_MODULE(_loops, m) {
         "ends"_a.none().noconvert(), "threads"_a);
   m.def("batch_pass", &batch_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
         "gradient"_a.none().noconvert(), "curvature"_a.none().noconvert(), "rough"_a);
+  nb::class_<OwnedFold>(m, "Fold")
+      .def(nb::init<Longs, Output>(), "edges"_a, "sum"_a.noconvert())
+      .def("give_up", &OwnedFold::give_up);
+  m.def("batch_fold", &batch_fold, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a, "rough"_a,
+        "fold"_a);
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());
   m.def("combine", &combine, "rows"_a, "coefficients"_a, "out"_a.noconvert());
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());

@@ -121,6 +121,46 @@ def test_sums_too_rough_to_lower_j_are_not_followed(large, monkeypatch):
     assert fit.stop_ == "optimal"
 
 
+def test_rough_steps_end_with_an_exact_one(large, monkeypatch):
+    monkeypatch.setattr(lbfgs, "ONE_STEP", 1e-4)
+    X, y = table()
+    places = []
+    plain = Objective.value_and_gradient
+
+    def watched(self, W):
+        places.append((self.rough, W.tobytes()))
+        return plain(self, W)
+
+    monkeypatch.setattr(Objective, "value_and_gradient", watched)
+    objective, start = objective_of(X, y), np.zeros((1, 21))
+    step = next(LBFGS().steps(objective, start, np.random.default_rng(0)))
+    assert [rough for rough, _ in places] == [True] * (len(places) - 1) + [False]
+    assert len({W for _, W in places}) == len(places)  # no place is read twice
+    assert places[-1][1] == step.weights.tobytes()
+
+
+def test_where_rough_sums_tell_too_low_a_j_it_stays_and_is_told_exactly(large, monkeypatch):
+    monkeypatch.setattr(lbfgs, "ONE_STEP", 1e-4)
+    X, y = table()
+    plain = Objective.value_and_gradient
+
+    def low(self, W):
+        at = plain(self, W)
+        return at._replace(value=0.999 * at.value) if self.rough else at
+
+    monkeypatch.setattr(Objective, "value_and_gradient", low)
+    objective, start = objective_of(X, y), np.zeros((1, 21))
+    seen = evaluations(monkeypatch)
+    steps = LBFGS().steps(objective, start, np.random.default_rng(0))
+    first = next(steps)
+    assert seen[-3:] == [True, False, False]  # a step that seems to raise J, and none
+    at = plain(objective, first.weights)
+    assert (first.objective, first.mistakes) == (at.value, at.mistakes)
+    np.testing.assert_array_equal(first.gradient, at.gradient)
+    assert next(steps).objective < first.objective
+    assert descended(l2=1e-3, tol=1e-9).fit(X, y).stop_ == "optimal"
+
+
 def test_a_start_near_the_minimum_is_not_left(large, monkeypatch):
     X, y = table()
     objective = objective_of(X, y)

@@ -8,6 +8,7 @@ bias last, k = 1 for two classes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -18,7 +19,7 @@ from numpy.typing import DTypeLike
 
 from . import layout, loops
 from .curvature import bias_curvature, class_curvature, hessian_of, hessian_product
-from .data import ArraySource, Block, Source
+from .data import ArraySource, Block, Folded, Source
 from .data.pool import one_blas_thread
 from .frame import GRAM_ROWS, TILE, Frame, Moments, gram, gram_in_tiles
 from .losses import Loss, MarginLoss
@@ -97,7 +98,9 @@ class Objective:
 
     def value_and_gradient(self, W: Array) -> Evaluation:
         """J, its gradient and the weighted mistakes at W, in one read of the data."""
-        part = partial(_gradient, loss=self.loss, W=W, rough=self.rough)
+        part: Callable[[Block], tuple[Any, ...]] = partial(_gradient, loss=self.loss, W=W)
+        if loops.compiled(self.loss) is not None:
+            part = _Gradient(self.loss, W, self.rough)
         loss_sum, mistakes, gradient = self.source.total(part)
         return self._evaluation(loss_sum, gradient, W, mistakes)
 
@@ -276,6 +279,30 @@ def _gradient(
         block.X, block.y, loss, W, weight=block.weight, gradient=gradient, rough=rough
     )
     return *sums, gradient
+
+
+@dataclass(frozen=True)
+class _Gradient(Folded):
+    """The same of block after block, for a compiled loss."""
+
+    loss: Loss
+    W: Array
+    rough: bool
+
+    @property
+    def size(self) -> int:
+        return 2 + self.W.size
+
+    def __call__(self, block: Block) -> tuple[float, float, Array]:
+        return _gradient(block, self.loss, self.W, self.rough)
+
+    def fold(self, rows: Block, fold: loops.Fold) -> None:
+        loops.batch_fold(
+            rows.X, rows.y, self.loss, self.W, fold, weight=rows.weight, rough=self.rough
+        )
+
+    def told(self, sum: Array) -> tuple[float, float, Array]:
+        return float(sum[0]), float(sum[1]), sum[2:].reshape(self.W.shape)
 
 
 def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, float, Array, Array]:

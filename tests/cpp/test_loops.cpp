@@ -5,10 +5,12 @@
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "beside.hpp"
 #include "dispatch.hpp"
+#include "fold.hpp"
 
 namespace {
 
@@ -449,6 +451,32 @@ void test_many_classes() {
       }
 }
 
+// Sums whose bits depend on the order, by more and more threads.
+void test_fold() {
+  std::vector<int64_t> edges(1, 0);
+  for (int64_t block = 0; block < 500; ++block) edges.push_back(edges.back() + below(4));
+  const Numbers values = uniforms(edges.back() * 3, 0.1);
+  Numbers first;
+  for (int threads : {1, 2, 5}) {
+    Numbers sum(3);
+    Fold fold(edges, sum.data(), 3);
+    const auto work = [&] {
+      fold.work([&](int64_t from, int64_t count, double* numbers) {
+        for (int64_t i = 3 * from; i < 3 * (from + count); ++i) numbers[i % 3] += values[i];
+        return true;
+      });
+    };
+    std::vector<std::thread> others;
+    for (int t = 1; t < threads; ++t) others.emplace_back(work);
+    work();
+    for (auto& each : others) each.join();
+    if (first.empty()) first = sum;
+    const bool same = std::equal(first.begin(), first.end(), sum.begin(), kSameBits);
+    ++(same ? passed : failed);
+    if (!same) std::printf("fold: %d threads\n", threads);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -458,6 +486,7 @@ int main() {
   test_exact_perceptron();
   test_followed();
   test_many_classes();
+  test_fold();
   for (int64_t d : {0, 1, 2, 3, 7, 15, 16, 17, 31, 33, 100, 600})
     for (int64_t n : {0, 1, 2, 3, 5, 300}) test_shape(n, d);
   test_shape(5, 20000);

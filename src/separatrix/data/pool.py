@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
@@ -66,6 +66,35 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_drop_in_child)
 
 
+def on_threads(work: Callable[[], None], threads: int, give_up: Callable[[], None]) -> None:
+    """Work on so many threads at once, until all are done; told to give up, they soon are.
+
+    This thread is one of them: of two that are woken while it only waits, both are often put on
+    one core. In a worker it is the only one, for no worker waits for others.
+    """
+    if threads <= 1 or getattr(_inside, "pool", False):
+        work()
+        return
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException:
+            give_up()
+            raise
+
+    executor = _executor(threads - 1)
+    futures = [executor.submit(guarded) for _ in range(threads - 1)]
+    _inside.pool = True
+    try:
+        guarded()
+    finally:
+        _inside.pool = False
+    for future in futures:
+        if not future.cancel():  # one that has not begun would find nothing left to do
+            future.result()
+
+
 class _OrderedSum:
     """Adds parts in the order of their numbers, whichever comes first, and keeps few."""
 
@@ -94,12 +123,6 @@ def ordered_sum(
     if len(blocks) == 1:
         return part(blocks[0])
     result = _OrderedSum()
-    threads = min(threads, len(blocks))
-    if threads <= 1 or getattr(_inside, "pool", False):
-        for number, block in enumerate(blocks):
-            result.add(number, part(block))
-        return result.sum
-
     numbers = iter(range(len(blocks)))
     lock = threading.Lock()
 
@@ -109,11 +132,7 @@ def ordered_sum(
                 number = next(numbers, None)
             if number is None:
                 return
-            try:
-                done = part(blocks[number])
-            except BaseException:
-                give_up()
-                raise
+            done = part(blocks[number])
             with lock:
                 result.add(number, done)
 
@@ -123,15 +142,7 @@ def ordered_sum(
             for _ in numbers:
                 pass
 
-    executor = _executor(threads)
-    futures = [executor.submit(work) for _ in range(threads)]
-    try:
-        wait(futures)
-    except BaseException:
-        give_up()
-        raise
-    for future in futures:
-        future.result()
+    on_threads(work, min(threads, len(blocks)), give_up)
     return result.sum
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import layout
 from ..layout import Rows
+from ..loops import Fold
 from ..typing import AnyArray, Array, Ints
 
 
@@ -30,6 +31,27 @@ class Block(NamedTuple):
     start: int
     order: Ints | None = None
     """Rows of the block to visit, in this order; None: all, as they stand."""
+
+
+class Folded(ABC):
+    """A part of a sum that a compiled loop can make of block after block by itself."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many numbers a block comes to."""
+
+    @abstractmethod
+    def __call__(self, block: Block) -> tuple[Any, ...]:
+        """Of one block."""
+
+    @abstractmethod
+    def fold(self, rows: Block, fold: Fold) -> None:
+        """Of those blocks of the rows that no other thread has taken."""
+
+    @abstractmethod
+    def told(self, sum: Array) -> tuple[Any, ...]:
+        """The sum of all blocks as ``__call__`` tells it."""
 
 
 class Source(ABC):

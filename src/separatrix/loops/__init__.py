@@ -6,8 +6,10 @@ online every row. The loops of kernels are in :mod:`separatrix.loops.kernel`.
 """
 
 from .batch import (
+    Fold,
     all_finite,
     all_finite_twin,
+    batch_fold,
     batch_pass,
     batch_pass_twin,
     combine,
@@ -56,12 +58,14 @@ __all__ = [
     "EVERY_UPDATE",
     "JOINT",
     "DualResult",
+    "Fold",
     "Interrupted",
     "OnlineWeights",
     "PassResult",
     "RowMemory",
     "all_finite",
     "all_finite_twin",
+    "batch_fold",
     "batch_pass",
     "batch_pass_twin",
     "clear_stop",

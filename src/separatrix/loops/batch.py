@@ -12,6 +12,8 @@ from ..losses import Loss, MarginLoss
 from ..typing import AnyArray, Array, Ints
 from .levels import compiled
 
+Fold = _loops.Fold
+
 
 def batch_pass(
     rows: Rows,
@@ -34,6 +36,26 @@ def batch_pass(
     if number is not None:
         return _loops.batch_pass(rows, number, y, weight, W, gradient, curvature, rough)
     return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores, combine)
+
+
+def batch_fold(
+    rows: Rows,
+    y: AnyArray,
+    loss: Loss,
+    W: Array,
+    fold: Fold,
+    *,
+    weight: Array | None = None,
+    rough: bool = False,
+) -> None:
+    """``batch_pass`` with its gradient over blocks that no other thread has taken yet.
+
+    They are those of the fold, whose sum is the losses, the mistakes and the gradient; the loss
+    is a compiled one.
+    """
+    number = compiled(loss)
+    assert number is not None
+    _loops.batch_fold(rows, number, y, weight, W, rough, fold)
 
 
 def batch_pass_twin(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -27,9 +27,10 @@ REFRESH = 15  # steps after which a second derivative is out of date
 SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
 SAMPLE_SHARE, SAMPLE_COST = 1 / 32, 3.0
 DEAR, FEWEST_PER_FEATURE = 200.0, 3
-# Far from the minimum of large rows in float32, sums are rough: until so little of J remains.
+# Far from the minimum of large rows in float32, sums are rough: until so little of J remains that
+# one step by exact sums will do, or none; or so little would at the pace of the step before.
 LARGE = 1e7  # bytes: from there on reading is most of a step
-ROUGH_ENOUGH, MOST_ROUGH_STEPS = 3e-7, 50
+ONE_STEP, NO_STEP, AFTER_ONE, MOST_ROUGH_STEPS = 1e-6, 3e-7, 3e-8, 50
 # Products of BLAS while an evaluation reads one value: what a second derivative costs is told in
 # evaluations. Up to AT_ONCE of them it is factored at once. Beyond, when steps without it prove
 # so slow that PLACES decimal places take more of them than the factor costs; not before they have
@@ -188,41 +189,51 @@ class LBFGS(Solver):
         if rough is None:
             return
         values: list[float] = []
+        before = 0.0
+        walk = self._walk(rough, W, None)
         try:
-            for reached in islice(self._walk(rough, W, None), MOST_ROUGH_STEPS):
+            for reached in islice(walk, MOST_ROUGH_STEPS):
                 J, lowest = reached.objective or 0.0, min(values, default=np.inf)
                 values.append(J)
-                if lowest <= J or (reached.remaining or 0.0) <= ROUGH_ENOUGH * J:
+                remaining = reached.remaining or 0.0
+                near = remaining <= ONE_STEP * J or remaining**2 <= AFTER_ONE * J * before
+                if near or lowest <= J:
                     break
-            at = objective.value_and_gradient(reached.weights)
+                before = remaining
+            step = walk.send(objective)
         except Interrupted:
             if len(values) > 1:
                 yield Step(reached.weights, reached.state)
             raise
-        if at.value <= values[0] + ROUGHNESS * abs(values[0]):
-            state = reached.state | at._asdict()
-            yield Step(reached.weights, state, at.value, at.mistakes, gradient=at.gradient)
+        if (step.objective or 0.0) <= values[0] + ROUGHNESS * abs(values[0]):
+            yield step
+            yield from walk
 
-    def _walk(self, objective: Objective, W: Array, state: State | None) -> Iterator[Step]:
-        """The same, with the place where it begins."""
+    def _walk(
+        self, objective: Objective, W: Array, state: State | None
+    ) -> Generator[Step, Objective | None, None]:
+        """The same, with the place where it begins; after rough sums it is sent exact ones."""
         price = self._price(objective)
         if state is None:
             W, at = self._near(objective, W)
-            none = np.empty((0, *W.shape))
-            state = {
-                "weights": W, "moved": none, "changed": none, "age": 0, "trail": np.empty(0),
-                "anchor": W if price <= AT_ONCE else W[:0],
-            }  # fmt: skip
+            moved = changed = np.empty((0, *W.shape))
+            anchor, age, trail = W if price <= AT_ONCE else W[:0], 0, np.empty(0)
         else:
             at = Evaluation(state["value"], state["gradient"], state["mistakes"])
-        W, moved, changed, anchor, age, trail = (
-            state[name] for name in ("weights", "moved", "changed", "anchor", "age", "trail")
-        )
+            W, moved, changed, anchor, age, trail = (
+                state[name] for name in ("weights", "moved", "changed", "anchor", "age", "trail")
+            )
         coordinates = self._coordinates(objective, anchor)
         while True:
+            state = {
+                "weights": W, "moved": moved, "changed": changed, "anchor": anchor, "age": age,
+                "trail": trail, "value": at.value, "gradient": at.gradient,
+                "mistakes": at.mistakes,
+            }  # fmt: skip
             g, p, slope = downhill(coordinates, at, moved, changed)
-            yield Step(
-                W, state, at.value, at.mistakes, remaining=-0.5 * slope, gradient=at.gradient
+            remaining = -0.5 * slope
+            exact = yield Step(
+                W, state, at.value, at.mistakes, remaining=remaining, gradient=at.gradient
             )
             least = max(REFRESH, price / 4) if len(anchor) else price / 8
             if age >= least and slow(trail, price):
@@ -230,7 +241,14 @@ class LBFGS(Solver):
                 moved, changed = moved[:0], changed[:0]
                 g, p, slope = downhill(coordinates, at, moved, changed)
             age += 1
-            length, there, then = line_search(objective, W, at, coordinates.direction(p), slope)
+            unsure, trials = ROUGHNESS if objective.rough else ROUNDING, MOST_TRIALS
+            if exact is not None:
+                objective, trials = exact, int(remaining > NO_STEP * at.value)
+            direction = coordinates.direction(p)
+            length, there, then = line_search(objective, W, at, direction, slope, unsure, trials)
+            if exact is not None and length == 0.0:  # stay, but know J exactly
+                at = objective.value_and_gradient(W)
+                continue
             s, y = length * p, coordinates.gradient(then.gradient) - g
             if inner(s, y) > 1e-14 * np.sqrt(inner(s, s)) * np.sqrt(inner(y, y)):
                 moved = np.concatenate([moved, s[None]])[-self.memory :]
@@ -239,11 +257,6 @@ class LBFGS(Solver):
                 moved, changed = moved[:0], changed[:0]
             W, at = there, then
             trail = np.append(trail, -0.5 * slope)[-LOOK_BACK - 1 :]
-            state = {
-                "weights": W, "moved": moved, "changed": changed, "anchor": anchor, "age": age,
-                "trail": trail, "value": at.value, "gradient": at.gradient,
-                "mistakes": at.mistakes,
-            }  # fmt: skip
 
 
 def downhill(
@@ -278,21 +291,27 @@ def two_loop(g: Array, moved: Array, changed: Array) -> Array:
 
 
 def line_search(
-    objective: Objective, W: Array, at: Evaluation, direction: Array, slope: float
+    objective: Objective,
+    W: Array,
+    at: Evaluation,
+    direction: Array,
+    slope: float,
+    unsure: float = ROUNDING,
+    trials: int = MOST_TRIALS,
 ) -> tuple[float, Array, Evaluation]:
     """A length along the direction that meets the strong Wolfe conditions.
 
     Lengthen until a bracket is found, then halve or interpolate inside it. Near the minimum
     rounding hides the decrease of J long before the gradient has vanished: there a slope that
     does not overshoot will do (Hager and Zhang, 2005). Where none is found, the length is 0 and
-    the weights stay.
+    the weights stay. Differences of J up to a share that is unsure mean nothing.
     """
     low, high = 0.0, np.inf
     best = (0.0, W, at)
     low_value, low_slope = at.value, slope
     length = 1.0
-    unsure = (ROUGHNESS if objective.rough else ROUNDING) * abs(at.value)
-    for _ in range(MOST_TRIALS):
+    unsure *= abs(at.value)
+    for _ in range(trials):
         there = W + length * direction
         then = objective.value_and_gradient(there)
         steep = inner(then.gradient, direction)
