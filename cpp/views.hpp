@@ -1,4 +1,4 @@
-// Plain structs that cross from module.cpp to the loops of every instruction-set level.
+// Plain structs that cross from the bindings to the loops of every instruction-set level.
 //
 // No functions live here: a function would be compiled once per level and merged by the
 // linker, and the baseline could end up running AVX-512 code.

@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike
 
 from . import layout, loops
 from .curvature import bias_curvature, class_curvature, hessian_of, hessian_product
-from .data import ArraySource, Block, Folded, Source
+from .data import ArraySource, Block, CompiledPart, Source
 from .data.pool import one_blas_thread
 from .frame import GRAM_ROWS, TILE, Frame, Moments, gram, gram_in_tiles
 from .losses import Loss, MarginLoss
@@ -282,7 +282,7 @@ def _gradient(
 
 
 @dataclass(frozen=True)
-class _Gradient(Folded):
+class _Gradient(CompiledPart):
     """The same of block after block, for a compiled loss."""
 
     loss: Loss
@@ -296,9 +296,9 @@ class _Gradient(Folded):
     def __call__(self, block: Block) -> tuple[float, float, Array]:
         return _gradient(block, self.loss, self.W, self.rough)
 
-    def fold(self, rows: Block, fold: loops.Fold) -> None:
-        loops.batch_fold(
-            rows.X, rows.y, self.loss, self.W, fold, weight=rows.weight, rough=self.rough
+    def add_blocks(self, rows: Block, blocks: loops.BlockSum) -> None:
+        loops.batch_blocks(
+            rows.X, rows.y, self.loss, self.W, blocks, weight=rows.weight, rough=self.rough
         )
 
     def told(self, sum: Array) -> tuple[float, float, Array]:

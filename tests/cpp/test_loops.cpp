@@ -10,7 +10,7 @@
 
 #include "beside.hpp"
 #include "dispatch.hpp"
-#include "fold.hpp"
+#include "blocks.hpp"
 
 namespace {
 
@@ -459,7 +459,7 @@ void test_fold() {
   Numbers first;
   for (int threads : {1, 2, 5}) {
     Numbers sum(3);
-    Fold fold(edges, sum.data(), 3);
+    BlockSum fold(edges, sum.data(), 3);
     const auto work = [&] {
       fold.work([&](int64_t from, int64_t count, double* numbers) {
         for (int64_t i = 3 * from; i < 3 * (from + count); ++i) numbers[i % 3] += values[i];

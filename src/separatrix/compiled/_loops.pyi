@@ -15,7 +15,7 @@ class RowMemory:
     skipped: int
     always: bool
 
-class Fold:
+class BlockSum:
     def __init__(self, edges: Ints, sum: Array) -> None: ...
     def give_up(self) -> None: ...
 
@@ -50,8 +50,8 @@ def batch_pass(
     curvature: Array | None,
     rough: bool,
 ) -> tuple[float, float]: ...
-def batch_fold(
-    rows: Rows, loss: int, y: Array, weight: Array | None, w: Array, rough: bool, fold: Fold
+def batch_blocks(
+    rows: Rows, loss: int, y: Array, weight: Array | None, w: Array, rough: bool, blocks: BlockSum
 ) -> None: ...
 def scores(rows: Rows, weights: Array, out: Array) -> None: ...
 def combine(rows: Rows, coefficients: Array, out: Array) -> None: ...

@@ -1,6 +1,6 @@
 """Where rows come from."""
 
 from .arrays import ArraySource, RowsOf
-from .source import Block, Folded, Shuffle, Source
+from .source import Block, CompiledPart, Shuffle, Source
 
-__all__ = ["ArraySource", "Block", "Folded", "RowsOf", "Shuffle", "Source"]
+__all__ = ["ArraySource", "Block", "CompiledPart", "RowsOf", "Shuffle", "Source"]

@@ -14,7 +14,7 @@ from .. import layout, loops
 from ..layout import CsrRows, Rows
 from ..typing import AnyArray, Array, Ints
 from .pool import meanwhile, n_threads, on_threads, ordered_sum
-from .source import Block, Folded, Shuffle, Source
+from .source import Block, CompiledPart, Shuffle, Source
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
 MOST_BLOCKS, FEW_BLOCKS = 64, 8
@@ -152,17 +152,17 @@ class ArraySource(Source):
 
     def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Sum of ``part(block)`` over blocks that depend on the shape of X alone."""
-        if isinstance(part, Folded) and len(self._parts) > 1:
-            return part.told(self._folded(part))
+        if isinstance(part, CompiledPart) and len(self._parts) > 1:
+            return part.told(self._by_blocks(part))
         return ordered_sum(part, self._parts, self.threads)
 
-    def _folded(self, part: Folded) -> Array:
+    def _by_blocks(self, part: CompiledPart) -> Array:
         """The same sum, with the same bits: threads go from block to block without Python."""
         sum, all = np.empty(part.size), Block(self.X, self.y, self.weight, 0)
         edges = np.array([*(block.start for block in self._parts), len(self.y)])
-        fold = loops.Fold(edges, sum)
+        blocks = loops.BlockSum(edges, sum)
         threads = min(self.threads, len(self._parts))
-        on_threads(lambda: part.fold(all, fold), threads, fold.give_up)
+        on_threads(lambda: part.add_blocks(all, blocks), threads, blocks.give_up)
         return sum
 
     def sample(self, size: int) -> Source:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import layout
 from ..layout import Rows
-from ..loops import Fold
+from ..loops import BlockSum
 from ..typing import AnyArray, Array, Ints
 
 
@@ -33,7 +33,7 @@ class Block(NamedTuple):
     """Rows of the block to visit, in this order; None: all, as they stand."""
 
 
-class Folded(ABC):
+class CompiledPart(ABC):
     """A part of a sum that a compiled loop can make of block after block by itself."""
 
     @property
@@ -46,7 +46,7 @@ class Folded(ABC):
         """Of one block."""
 
     @abstractmethod
-    def fold(self, rows: Block, fold: Fold) -> None:
+    def add_blocks(self, rows: Block, blocks: BlockSum) -> None:
         """Of those blocks of the rows that no other thread has taken."""
 
     @abstractmethod

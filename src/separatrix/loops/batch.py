@@ -12,7 +12,7 @@ from ..losses import Loss, MarginLoss
 from ..typing import AnyArray, Array, Ints
 from .levels import compiled
 
-Fold = _loops.Fold
+BlockSum = _loops.BlockSum
 
 
 def batch_pass(
@@ -38,24 +38,23 @@ def batch_pass(
     return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores, combine)
 
 
-def batch_fold(
+def batch_blocks(
     rows: Rows,
     y: AnyArray,
     loss: Loss,
     W: Array,
-    fold: Fold,
+    blocks: BlockSum,
     *,
     weight: Array | None = None,
     rough: bool = False,
 ) -> None:
     """``batch_pass`` with its gradient over blocks that no other thread has taken yet.
 
-    They are those of the fold, whose sum is the losses, the mistakes and the gradient; the loss
-    is a compiled one.
+    What they add up to: losses, mistakes, and the gradient. The loss is a compiled one.
     """
     number = compiled(loss)
     assert number is not None
-    _loops.batch_fold(rows, number, y, weight, W, rough, fold)
+    _loops.batch_blocks(rows, number, y, weight, W, rough, blocks)
 
 
 def batch_pass_twin(

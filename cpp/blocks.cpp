@@ -1,10 +1,10 @@
-#include "fold.hpp"
+#include "blocks.hpp"
 
 #include <algorithm>
 
 namespace separatrix {
 
-void Fold::add(int64_t block, std::vector<double>& numbers) {
+void BlockSum::add(int64_t block, std::vector<double>& numbers) {
   const std::lock_guard<std::mutex> lock(guard_);
   waiting_[block].swap(numbers);
   for (auto next = waiting_.begin(); next != waiting_.end() && next->first == added_; ++added_) {

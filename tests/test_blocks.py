@@ -76,27 +76,27 @@ def test_some_blocks_may_be_empty_and_none_is_taken_twice():
     W = np.ones((1, X.shape[1] + 1))
     sums = np.full(2 + W.size, np.nan)
     edges = np.array([0, 0, 100, 100, 101, 501, 501])
-    fold = loops.Fold(edges, sums)
+    blocks = loops.BlockSum(edges, sums)
     for _ in range(2):  # the second finds nothing left to do
-        loops.batch_fold(X, y, get_loss("logistic"), W, fold)
+        loops.batch_blocks(X, y, get_loss("logistic"), W, blocks)
     gradient = np.zeros_like(W)
     loss_sum, mistakes = loops.batch_pass(X, y, get_loss("logistic"), W, gradient=gradient)
     assert (sums[0], sums[1]) == (pytest.approx(loss_sum, rel=1e-13), mistakes)
     np.testing.assert_allclose(sums[2:], gradient[0], rtol=1e-11)
 
 
-def test_a_fold_of_other_rows_or_weights_is_refused():
+def test_blocks_of_other_rows_or_weights_is_refused():
     X, y = table()
     W, loss = np.ones((1, X.shape[1] + 1)), get_loss("logistic")
     for edges, size in (([0, 500], 10), ([0, 501], 9)):
-        with pytest.raises(ValueError, match="fold: of other rows or weights"):
-            loops.batch_fold(X, y, loss, W, loops.Fold(np.array(edges), np.zeros(size)))
+        with pytest.raises(ValueError, match="blocks: of other rows or weights"):
+            loops.batch_blocks(X, y, loss, W, loops.BlockSum(np.array(edges), np.zeros(size)))
     for edges in ([], [1, 501], [0, 501, 500]):
         with pytest.raises(ValueError, match="edges"):
-            loops.Fold(np.array(edges, dtype=np.int64), np.zeros(10))
-    fold = loops.Fold(np.array([0, 501]), np.zeros(2 + 2 * W.size))
+            loops.BlockSum(np.array(edges, dtype=np.int64), np.zeros(10))
+    blocks = loops.BlockSum(np.array([0, 501]), np.zeros(2 + 2 * W.size))
     with pytest.raises(ValueError, match="number of a class out of range"):
-        loops.batch_fold(X, np.full(501, 2), loss.multiclass(), np.ones((2, W.size)), fold)
+        loops.batch_blocks(X, np.full(501, 2), loss.multiclass(), np.ones((2, W.size)), blocks)
 
 
 def test_after_a_request_to_stop_there_is_no_sum(small_blocks):

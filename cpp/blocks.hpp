@@ -3,7 +3,7 @@
 // Each thread takes one block after another and Python is asked for nothing in between. What the
 // blocks come to is added up in their order, whichever is done first: the bits of the sum do not
 // depend on the number of threads. Few parts wait for their turn, and their room is used again.
-// Compiled once, in fold.cpp.
+// Compiled once, in blocks.cpp.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace separatrix {
 
-class Fold {
+class BlockSum {
  public:
   // Block i are the rows from edges[i] up to edges[i + 1]; the sum has so many numbers.
-  Fold(std::vector<int64_t> edges, double* sum, int64_t size)
+  BlockSum(std::vector<int64_t> edges, double* sum, int64_t size)
       : edges_(std::move(edges)), sum_(sum), size_(size_t(size)) {}
 
   int64_t rows() const { return edges_.back(); }
