@@ -159,7 +159,7 @@ class ArraySource(Source):
     def _by_blocks(self, part: CompiledPart) -> Array:
         """The same sum, with the same bits: threads go from block to block without Python."""
         sum, all = np.empty(part.size), Block(self.X, self.y, self.weight, 0)
-        edges = np.array([*(block.start for block in self._parts), len(self.y)])
+        edges = np.array([*(block.start for block in self._parts), len(self.y)], np.int64)
         blocks = loops.BlockSum(edges, sum)
         threads = min(self.threads, len(self._parts))
         on_threads(lambda: part.add_blocks(all, blocks), threads, blocks.give_up)
