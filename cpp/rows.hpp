@@ -88,6 +88,11 @@ typedef double Pair __attribute__((vector_size(16)));
 #if defined(__AVX2__)  // elsewhere it is a vector of the level's own width
 inline Pair fma(Pair a, Pair b, Pair c) { return _mm_fmadd_pd(a, b, c); }
 #endif
+template <class Value>
+inline Pair pair_at(const Value* from) {
+  if constexpr (kWidth == 2) return load(from);
+  else return Pair{double(from[0]), double(from[1])};
+}
 
 template <class Index>
 struct Four {
@@ -118,9 +123,8 @@ inline double dot_with(const CsrRows<Value, Index>& rows, int64_t i, const doubl
   const auto four = [&]() SEPARATRIX_INLINE {
     const Four<Index> some(index);
     for (int p = 0; p < 2; ++p) {
-      const Pair values = {double(x[2 * p]), double(x[2 * p + 1])};
       const Pair weights = {w[some.at[2 * p]], w[some.at[2 * p + 1]]};
-      pair[p] = fma(values, weights, pair[p]);
+      pair[p] = fma(pair_at(x + 2 * p), weights, pair[p]);
     }
     x += 4;
     index += 4;
