@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import platform
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -284,6 +287,37 @@ def test_levels_agree(rng):
         np.testing.assert_allclose(gradient, results["baseline"], rtol=1e-12, atol=1e-12)
         if name != "baseline":
             np.testing.assert_array_equal(gradient, results["avx2"])
+
+
+@pytest.mark.parametrize("value", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_sparse_rows_are_summed_in_one_fixed_order(level, value, index, rng):
+    """By fours, what is left over with the first of each; rows of every length, one of none."""
+    lengths, d = rng.permutation(41), 300
+    indptr = np.append(0, np.cumsum(lengths)).astype(index)
+    indices = np.concatenate([np.sort(rng.choice(d, n, replace=False)) for n in lengths])
+    values = (rng.standard_normal(len(indices)) * 10.0 ** rng.integers(-8, 8)).astype(value)
+    rows = layout.CsrRows(values, indices.astype(index), indptr, d)
+    w = rng.standard_normal(d) * 10.0 ** rng.integers(-8, 8, d)
+    fuses = level != "baseline" or platform.machine().lower() not in ("x86_64", "amd64")
+
+    def multiply_add(a, b, c):
+        a, b, c = float(a), float(b), float(c)
+        return float(Fraction(a) * Fraction(b) + Fraction(c)) if fuses else a * b + c
+
+    expected, changed, times = [], w.copy(), rng.standard_normal(len(lengths))
+    for i, n in enumerate(lengths):
+        at = slice(indptr[i], indptr[i + 1])
+        sums = [0.0, 0.0, 0.0, 0.0]
+        for p, (j, x) in enumerate(zip(indices[at], values[at], strict=True)):
+            lane = p % 4 if p < n // 4 * 4 else 0
+            sums[lane] = multiply_add(x, w[j], sums[lane])
+            changed[j] = multiply_add(times[i], x, changed[j])
+        expected.append((sums[0] + sums[2]) + (sums[1] + sums[3]))
+    out = np.append(w, 0.0)[None]
+    np.testing.assert_array_equal(loops.scores(rows, out)[:, 0], expected)
+    loops.combine(rows, times[:, None], out)
+    np.testing.assert_array_equal(out[0, :-1], changed)
 
 
 def test_rows_of_every_origin_are_read_without_a_copy():
