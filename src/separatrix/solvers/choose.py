@@ -27,7 +27,7 @@ SMALL = 200_000  # values in all rows: below, a second derivative costs next to 
 LONG_ROWS = 40
 BENDS = (0.1, 3.0)
 WIDE = 4  # features per row
-BENDS_WITH_BIAS, ALIKE = 1.0, 0.25
+BENDS_WITH_BIAS, ALIKE = 0.3, 0.25
 LOOKED_AT = 1000
 
 
