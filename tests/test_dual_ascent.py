@@ -544,6 +544,10 @@ def test_auto_takes_it_for_long_sparse_rows_where_single_alphas_are_ahead():
     assert chosen("logistic", 100.0, True, wide) is chosen("squared_hinge", 2.0, True, wide)
     assert chosen("logistic", 2.0, True, wide) is DualAscent
     assert chosen("logistic", 0.5, True, wide) is LBFGS  # gradients need few reads too
+    wider = sp.random_array((1600, 16000), density=0.004, rng=rng, format="csr", dtype=np.float64)
+    wider = CsrRows(wider.data, wider.indices, wider.indptr, 16000)
+    assert chosen("logistic", 0.5, True, wider) is DualAscent
+    assert chosen("logistic", 0.1, True, wider) is LBFGS
     alike = sp.random_array((1600, 6400), density=0.01, rng=rng, format="lil", dtype=np.float64)
     alike[:, 0] = 5.0
     alike = alike.tocsr()

@@ -23,11 +23,12 @@ SMALL = 200_000  # values in all rows: below, a second derivative costs next to 
 # Where single alphas are ahead of gradients, as measured (benchmarks/choices.py): rows that are
 # worth a step each, and a penalty in whose units a row bends by so much. Below, gradients need few
 # reads too; above, alphas crawl, unless rows have features of their own. A bias ties all rows
-# together: then they must have features of their own, bend, and be unlike each other.
+# together: then they must have features of their own, bend (less where they have more of them), and
+# be unlike each other.
 LONG_ROWS = 40
 BENDS = (0.1, 3.0)
 WIDE = 4  # features per row
-BENDS_WITH_BIAS, ALIKE = 0.3, 0.25
+BENDS_WITH_BIAS, ALIKE = 3.0, 0.25
 LOOKED_AT = 1000
 
 
@@ -45,7 +46,7 @@ def _few_passes(objective: Objective) -> bool:
     bend = curvature * square / (2.0 * objective.penalty.strength * n)
     if not objective.intercept:
         return bend >= BENDS[0] and (bend <= BENDS[1] or d >= WIDE * n)
-    if d < WIDE * n or bend < BENDS_WITH_BIAS:
+    if d < WIDE * n or bend * d < BENDS_WITH_BIAS * n:
         return False
     assert isinstance(some, CsrRows)
     mean = np.bincount(some.indices, some.data, d) / LOOKED_AT
