@@ -24,7 +24,7 @@ from separatrix import LBFGS, DualAscent, LeastSquares, LinearClassifier, Newton
 from . import data
 
 REPEATS = 3
-SLOW = 4.0  # times the best so far, and a second: who takes longer is stopped
+SLOW = 4.0  # times the best so far or "auto", and a second: who takes longer is stopped
 MOST_CURVED = 2_000  # weights whose second derivative is formed
 WITHIN = 1.3
 SOLVERS: tuple[Solver, ...] = (LBFGS(), Newton(), DualAscent(), LeastSquares())
@@ -111,12 +111,11 @@ def line(case: Case) -> tuple[str, float]:
     X, y = case.make()
     X = X.astype(np.float32) if case.single else X
     k = len(np.unique(y))
-    found: dict[str, float] = {}
-    most = np.inf
-    for solver in able(case, X, 1 if k == 2 else k):
-        found[type(solver).__name__] = seconds(case, X, y, solver, most)[0]
-        most = SLOW * min(found.values()) + 1.0
     mine, model = seconds(case, X, y, "auto", np.inf)
+    found: dict[str, float] = {}
+    for solver in able(case, X, 1 if k == 2 else k):
+        most = SLOW * min(mine, *found.values(), np.inf) + 1.0
+        found[type(solver).__name__] = seconds(case, X, y, solver, most)[0]
     best = min(found, key=lambda name: found[name])
     picked = type(model.solver_).__name__
     ratio = found.get(picked, mine) / found[best]

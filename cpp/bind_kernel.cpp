@@ -1,39 +1,61 @@
 // Bindings of the loops of kernels.
+#include <vector>
+
 #include "bind.hpp"
 
 namespace separatrix {
 
 namespace {
 
-GaussianBlock gaussian_block(const Numbers& rows, const Numbers& panels, int64_t n,
-                             const Numbers& squares, Output& row_squares, double gamma) {
-  expect(rows.ndim() == 2 && panels.ndim() == 3 && panels.shape(2) == kPanel, "panels: shape");
-  expect(panels.shape(1) == rows.shape(1), "rows and panels: features differ");
-  expect(n <= int64_t(squares.size()) && squares.size() == panels.shape(0) * kPanel, "squares");
-  expect(row_squares.size() == rows.shape(0), "row_squares: size");
-  return {rows.data(),    int64_t(rows.shape(0)), int64_t(rows.shape(1)), panels.data(), n,
-          squares.data(), row_squares.data(),     gamma,                  should_stop};
-}
+// Rows against a reference, and the room that this takes, for some panels at once.
+struct Gaussian {
+  std::vector<double> room;
+  GaussianBlock block{};
 
-void gaussian_rows(Numbers rows, Numbers panels, Numbers squares, Output row_squares,
-                   double gamma, Longs places, Output out) {
-  expect(out.ndim() == 2 && places.size() == rows.shape(0), "out or places: shape");
+  Gaussian(const Numbers& rows, const AnyArray& reference, const Numbers& shift, double gamma,
+           int64_t panels = 1) {
+    expect(rows.ndim() == 2 && reference.ndim() == 2, "rows or reference: shape");
+    const auto m = int64_t(rows.shape(0)), d = int64_t(rows.shape(1));
+    expect(int64_t(reference.shape(1)) == d && int64_t(shift.size()) == d, "features differ");
+    room.resize(size_t(m + panels * (d + 1) * kPanel));
+    block.rows = rows.data();
+    block.m = m;
+    block.d = d;
+    if (reference.dtype() == nb::dtype<double>())
+      block.doubles = static_cast<const double*>(reference.data());
+    else if (reference.dtype() == nb::dtype<float>())
+      block.floats = static_cast<const float*>(reference.data());
+    else
+      throw nb::type_error("the reference must be float32 or float64");
+    block.n = int64_t(reference.shape(0));
+    block.shift = shift.data();
+    block.row_squares = room.data();
+    block.panel = room.data() + m;
+    block.gamma = gamma;
+    block.should_stop = should_stop;
+  }
+};
+
+void gaussian_rows(Numbers rows, AnyArray reference, Numbers shift, double gamma, Longs places,
+                   Output out) {
+  const Gaussian gaussian(rows, reference, shift, gamma);
+  expect(out.ndim() == 2 && int64_t(out.shape(1)) == gaussian.block.n, "out: shape");
+  expect(places.size() == rows.shape(0), "places: size");
   for (size_t i = 0; i < places.size(); ++i)
     expect(places.data()[i] >= 0 && places.data()[i] < int64_t(out.shape(0)), "no such place");
-  const auto block =
-      gaussian_block(rows, panels, int64_t(out.shape(1)), squares, row_squares, gamma);
   bool whole;
   {
     nb::gil_scoped_release free;
-    whole = active.load()->gaussian_rows(block, places.data(), out.data());
+    whole = active.load()->gaussian_rows(gaussian.block, places.data(), out.data());
   }
   raise_if(!whole);
 }
 
-void gaussian_sums(Numbers rows, Numbers panels, Numbers squares, Output row_squares,
-                   double gamma, Numbers coefficients, Output sums) {
-  const auto width = int64_t(squares.size());
-  const auto block = gaussian_block(rows, panels, width, squares, row_squares, gamma);
+void gaussian_sums(Numbers rows, AnyArray reference, Numbers shift, double gamma,
+                   Numbers coefficients, Output sums) {
+  const Gaussian gaussian(rows, reference, shift, gamma);
+  const GaussianBlock& block = gaussian.block;
+  const int64_t width = (block.n + kPanel - 1) / kPanel * kPanel;
   expect(coefficients.ndim() == 2 && int64_t(coefficients.shape(1)) == width, "coefficients");
   const auto k = int64_t(coefficients.shape(0));
   expect(int64_t(sums.size()) == block.m * k * kPanel, "sums: size");
@@ -43,13 +65,6 @@ void gaussian_sums(Numbers rows, Numbers panels, Numbers squares, Output row_squ
     whole = active.load()->gaussian_sums(block, coefficients.data(), k, width, sums.data());
   }
   raise_if(!whole);
-}
-
-void panel_squares(Numbers panels, Output squares) {
-  expect(panels.ndim() == 3 && panels.shape(2) == kPanel, "panels: shape");
-  expect(squares.size() == panels.shape(0) * kPanel, "squares: size");
-  active.load()->panel_squares(panels.data(), int64_t(panels.shape(0)), int64_t(panels.shape(1)),
-                               squares.data());
 }
 
 void decay_all(Output values, double factor) {
@@ -110,38 +125,34 @@ std::tuple<int64_t, int64_t> kernel_pass(nb::tuple arrays, Numbers kept, Longs p
   return {pass.position, pass.updates};
 }
 
-std::tuple<int64_t, int64_t> gaussian_scan(nb::tuple arrays, Numbers rows, Numbers panels,
-                                           Numbers squares, double gamma, double bias,
-                                           Output room, int64_t visits, int64_t position,
+// The rows are the next ones in the order; the shift is taken from them already.
+std::tuple<int64_t, int64_t> gaussian_scan(nb::tuple arrays, Numbers rows, double gamma,
+                                           double bias, int64_t visits, int64_t position,
                                            int64_t max_updates) {
-  const auto m = int64_t(rows.shape(0)), width = int64_t(squares.size());
+  const auto m = int64_t(rows.shape(0)), panels = (m + kPanel - 1) / kPanel;
+  const int64_t width = panels * kPanel;
   KernelPass pass = kernel_view(arrays, visits, position, position + m, max_updates);
-  expect(int64_t(room.size()) == (pass.k + 1) * width + m, "room: size");
-  const auto row_squares = room.data() + (pass.k + 1) * width;
-  expect(rows.ndim() == 2 && panels.ndim() == 3 && panels.shape(2) == kPanel, "panels: shape");
-  expect(panels.shape(1) == rows.shape(1) && m <= width, "rows and panels differ");
-  expect(int64_t(panels.shape(0)) * kPanel == width, "squares: size");
-  const GaussianBlock block{rows.data(),    m,           int64_t(rows.shape(1)), panels.data(), m,
-                            squares.data(), row_squares, gamma,                  should_stop};
+  const std::vector<double> none(rows.shape(1));
+  const Numbers shift(none.data(), {none.size()});
+  const Gaussian gaussian(rows, AnyArray(rows), shift, gamma, panels);
+  std::vector<double> local(size_t((pass.k + 1) * width));
   {
     nb::gil_scoped_release free;
-    active.load()->gaussian_scan(pass, block, bias, room.data(), room.data() + pass.k * width,
-                                 width);
+    active.load()->gaussian_scan(pass, gaussian.block, bias, local.data(),
+                                 local.data() + pass.k * width, width);
   }
   raise_if(pass.stopped);
   return {pass.position, pass.updates};
 }
 
-void gaussian_update(Numbers rows, Output row_squares, Numbers panels, Numbers squares,
-                     double gamma, double bias, Longs column, Numbers factor, Longs place,
-                     Longs ready, Output kept, Output scores, int64_t first, int64_t last) {
+void gaussian_update(Numbers rows, AnyArray reference, Numbers shift, double gamma, double bias,
+                     Longs column, Numbers factor, Longs place, Longs ready, Output kept,
+                     Output scores, int64_t first, int64_t last) {
+  const Gaussian gaussian(rows, reference, shift, gamma);
   const auto m = int64_t(rows.shape(0)), n = int64_t(scores.shape(1));
   const auto count = int64_t(place.size());
-  expect(rows.ndim() == 2 && panels.ndim() == 3 && panels.shape(2) == kPanel, "panels: shape");
-  expect(panels.shape(1) == rows.shape(1) && squares.size() == panels.shape(0) * kPanel &&
-             n <= int64_t(squares.size()) && int64_t(row_squares.size()) == m,
-         "rows, panels or squares: size");
-  expect(first >= 0 && last <= int64_t(panels.shape(0)), "no such panels");
+  expect(gaussian.block.n == n, "reference or scores: size");
+  expect(first >= 0 && (last - 1) * kPanel < n, "no such panels");
   expect(column.size() == size_t(2 * count) && factor.size() == size_t(2 * count) &&
              ready.size() == size_t(count) && int64_t(kept.shape(1)) == n && m <= kMostUpdates,
          "updates: size");
@@ -154,16 +165,13 @@ void gaussian_update(Numbers rows, Output row_squares, Numbers panels, Numbers s
       expect(column.data()[e] < int64_t(scores.shape(0)), "column: too large");
   }
   expect(fresh == m, "rows: as many as are not ready");
-  const GaussianBlock block{rows.data(),        m,     int64_t(rows.shape(1)),
-                            panels.data(),      n,     squares.data(),
-                            row_squares.data(), gamma, should_stop};
   const KernelUpdates updates{count,        column.data(), factor.data(), place.data(),
                               ready.data(), kept.data(),   scores.data(), bias,
                               first,        last};
   bool whole;
   {
     nb::gil_scoped_release free;
-    whole = active.load()->gaussian_update(block, updates);
+    whole = active.load()->gaussian_update(gaussian.block, updates);
   }
   raise_if(!whole);
 }
@@ -172,18 +180,17 @@ void gaussian_update(Numbers rows, Output row_squares, Numbers panels, Numbers s
 
 void bind_kernel(nb::module_& m) {
   // What a loop writes to is never converted: the numbers would go into a copy.
-  m.def("gaussian_rows", &gaussian_rows, "rows"_a, "panels"_a, "squares"_a, "row_squares"_a,
-        "gamma"_a, "places"_a, "out"_a.noconvert());
-  m.def("gaussian_sums", &gaussian_sums, "rows"_a, "panels"_a, "squares"_a, "row_squares"_a,
-        "gamma"_a, "coefficients"_a, "sums"_a);
-  m.def("panel_squares", &panel_squares, "panels"_a, "squares"_a);
+  m.def("gaussian_rows", &gaussian_rows, "rows"_a, "reference"_a, "shift"_a, "gamma"_a, "places"_a,
+        "out"_a.noconvert());
+  m.def("gaussian_sums", &gaussian_sums, "rows"_a, "reference"_a, "shift"_a, "gamma"_a,
+        "coefficients"_a, "sums"_a.noconvert());
   m.def("decay_all", &decay_all, "values"_a.noconvert(), "factor"_a);
   m.def("kernel_pass", &kernel_pass, "arrays"_a, "kept"_a, "place"_a, "used"_a, "visits"_a,
         "position"_a, "end"_a, "max_updates"_a);
-  m.def("gaussian_scan", &gaussian_scan, "arrays"_a, "rows"_a, "panels"_a, "squares"_a, "gamma"_a,
-        "bias"_a, "room"_a, "visits"_a, "position"_a, "max_updates"_a);
-  m.def("gaussian_update", &gaussian_update, "rows"_a, "row_squares"_a, "panels"_a, "squares"_a,
-        "gamma"_a, "bias"_a, "column"_a, "factor"_a, "place"_a, "ready"_a, "kept"_a.noconvert(),
+  m.def("gaussian_scan", &gaussian_scan, "arrays"_a, "rows"_a, "gamma"_a, "bias"_a, "visits"_a,
+        "position"_a, "max_updates"_a);
+  m.def("gaussian_update", &gaussian_update, "rows"_a, "reference"_a, "shift"_a, "gamma"_a,
+        "bias"_a, "column"_a, "factor"_a, "place"_a, "ready"_a, "kept"_a.noconvert(),
         "scores"_a.noconvert(), "first"_a, "last"_a);
   m.attr("most_updates") = kMostUpdates;
   m.attr("panel") = kPanel;

@@ -23,26 +23,45 @@ inline void decay_all(double* values, int64_t count, double factor) {
   for (; i < count; ++i) values[i] = decayed(values[i], factor);
 }
 
-inline void panel_squares(const double* panels, int64_t count, int64_t d, double* squares) {
-  for (int64_t p = 0; p < count; ++p, squares += kPanel) {
-    for (int c = 0; c < kPanel; ++c) squares[c] = 0;
-    for (int64_t j = 0; j < d; ++j, panels += kPanel)
-      for (int c = 0; c < kPanel; ++c) squares[c] = fma(panels[c], panels[c], squares[c]);
-  }
-}
-
 inline double square(const double* x, int64_t d) {
   double sum = 0;
   for (int64_t j = 0; j < d; ++j) sum = fma(x[j], x[j], sum);
   return sum;
 }
 
+// kPanel of the rows side by side, less the shift, and below them the square of each.
+template <class T>
+inline void make_panel(const T* rows, int64_t count, const double* shift, int64_t d,
+                       double* panel) {
+  Doubles squares[kPieces] = {};
+  for (int64_t j = 0; j < d; ++j, panel += kPanel) {
+    const auto entry = [&](int64_t c) { return double(rows[c * d + j]) - shift[j]; };
+    if (count == kPanel)
+      for (int c = 0; c < kPanel; ++c) panel[c] = entry(c);
+    else
+      for (int c = 0; c < kPanel; ++c) panel[c] = c < count ? entry(c) : 0.0;
+    for (int v = 0; v < kPieces; ++v) {
+      const Doubles piece = load(panel + v * kWidth);
+      squares[v] = fma(piece, piece, squares[v]);
+    }
+  }
+  for (int v = 0; v < kPieces; ++v) store(panel + v * kWidth, squares[v]);
+}
+
+inline void make_panel(const GaussianBlock& block, int64_t p, double* panel) {
+  const int64_t first = p * kPanel, left = block.n - first, count = left < kPanel ? left : kPanel;
+  if (block.floats)
+    make_panel(block.floats + first * block.d, count, block.shift, block.d, panel);
+  else
+    make_panel(block.doubles + first * block.d, count, block.shift, block.d, panel);
+}
+
 // Kernel values between kRows rows, one after another from x on, and the rows of one panel.
 template <int kRows>
 inline void gaussian_tile(const GaussianBlock& block, const double* x, const double* x_squares,
-                          int64_t p, Doubles (&values)[kRows][kPieces]) {
-  panel_products(x, block.d, 1, block.panels + p * block.d * kPanel, kPanel, block.d, values);
-  const double* const squares = block.squares + p * kPanel;
+                          const double* panel, Doubles (&values)[kRows][kPieces]) {
+  panel_products(x, block.d, 1, panel, kPanel, block.d, values);
+  const double* const squares = panel + block.d * kPanel;
   for (int r = 0; r < kRows; ++r) {
     using Row = Several<Doubles, kPieces>;
     const Row apart = each<Doubles, kPieces>([&](auto v) SEPARATRIX_INLINE {
@@ -53,24 +72,35 @@ inline void gaussian_tile(const GaussianBlock& block, const double* x, const dou
   }
 }
 
+inline void square_rows(const GaussianBlock& block) {
+  for (int64_t i = 0; i < block.m; ++i)
+    block.row_squares[i] = square(block.rows + i * block.d, block.d);
+}
+
+// Calls take(first row, values) for the tiles of all rows with one panel.
+template <class Take>
+inline void panel_tiles(const GaussianBlock& block, int64_t p, Take&& take) {
+  if (block.m > 0) make_panel(block, p, block.panel);
+  int64_t i = 0;
+  for (; i + kTileRows <= block.m; i += kTileRows) {
+    Doubles values[kTileRows][kPieces];
+    gaussian_tile(block, block.rows + i * block.d, block.row_squares + i, block.panel, values);
+    take(i, values);
+  }
+  for (; i < block.m; ++i) {
+    Doubles values[1][kPieces];
+    gaussian_tile(block, block.rows + i * block.d, block.row_squares + i, block.panel, values);
+    take(i, values);
+  }
+}
+
 // Calls take(first row, panel, values) for every tile; false if asked to stop.
 template <class Take>
 inline bool gaussian_tiles(const GaussianBlock& block, Take&& take) {
-  for (int64_t i = 0; i < block.m; ++i)
-    block.row_squares[i] = square(block.rows + i * block.d, block.d);
+  square_rows(block);
   int64_t since = 0;
   for (int64_t p = 0; p * kPanel < block.n; ++p) {
-    int64_t i = 0;
-    for (; i + kTileRows <= block.m; i += kTileRows) {
-      Doubles values[kTileRows][kPieces];
-      gaussian_tile(block, block.rows + i * block.d, block.row_squares + i, p, values);
-      take(i, p, values);
-    }
-    for (; i < block.m; ++i) {
-      Doubles values[1][kPieces];
-      gaussian_tile(block, block.rows + i * block.d, block.row_squares + i, p, values);
-      take(i, p, values);
-    }
+    panel_tiles(block, p, [&](int64_t first, const auto& values) { take(first, p, values); });
     since += block.m * kPanel;
     if (since >= kBetweenLooks) {
       since = 0;
@@ -202,12 +232,12 @@ inline void kernel_pass(KernelPass& pass) {
 // of all rows it is added later, by gaussian_update, in the same order and so with the same bits.
 inline void gaussian_scan(KernelPass& pass, const GaussianBlock& block, double bias, double* local,
                           double* kernel, int64_t width) {
-  const int64_t first = pass.position;
-  for (int64_t t = 0; t < block.m; ++t) {
-    block.row_squares[t] = square(block.rows + t * block.d, block.d);
+  const int64_t first = pass.position, line = (block.d + 1) * kPanel;
+  for (int64_t t = 0; t < block.m; ++t)
     for (int64_t c = 0; c < pass.k; ++c)
       local[c * width + t] = pass.scores[c * pass.n + pass.order[first + t]];
-  }
+  square_rows(block);
+  for (int64_t p = 0; p * kPanel < width; ++p) make_panel(block, p, block.panel + p * line);
   for (int64_t t = 0; t < block.m && pass.updates < pass.max_updates; ++t, ++pass.position) {
     const int64_t i = pass.order[pass.position];
     const Verdict verdict = judge(pass, local + t, width, i);
@@ -216,7 +246,8 @@ inline void gaussian_scan(KernelPass& pass, const GaussianBlock& block, double b
     const int64_t start = t / kPanel * kPanel;
     for (int64_t p = t / kPanel; p * kPanel < width; ++p) {
       Doubles values[1][kPieces];
-      gaussian_tile(block, block.rows + t * block.d, block.row_squares + t, p, values);
+      gaussian_tile(block, block.rows + t * block.d, block.row_squares + t,
+                    block.panel + p * line, values);
       for (int v = 0; v < kPieces; ++v)
         store(kernel + p * kPanel + v * kWidth, values[0][v] + bias);
     }
@@ -231,25 +262,15 @@ inline void gaussian_scan(KernelPass& pass, const GaussianBlock& block, double b
 // The kernel rows of the mistakes stand in `kept`, or are computed from the block's rows, in
 // this order, and those that have a place are stored there.
 inline bool gaussian_update(const GaussianBlock& block, const KernelUpdates& updates) {
+  square_rows(block);
   int64_t since = 0;
   for (int64_t p = updates.first_panel; p < updates.last_panel; ++p) {
     double fresh[kMostUpdates][kPanel];
-    const auto take = [&](int64_t first, const auto& values) {
+    panel_tiles(block, p, [&](int64_t first, const auto& values) {
       for (size_t r = 0; r < sizeof values / sizeof values[0]; ++r)
         for (int v = 0; v < kPieces; ++v)
           store(fresh[first + r] + v * kWidth, values[r][v] + updates.bias);
-    };
-    int64_t i = 0;
-    for (; i + kTileRows <= block.m; i += kTileRows) {
-      Doubles values[kTileRows][kPieces];
-      gaussian_tile(block, block.rows + i * block.d, block.row_squares + i, p, values);
-      take(i, values);
-    }
-    for (; i < block.m; ++i) {
-      Doubles values[1][kPieces];
-      gaussian_tile(block, block.rows + i * block.d, block.row_squares + i, p, values);
-      take(i, values);
-    }
+    });
     const int64_t at = p * kPanel, left = block.n - at < kPanel ? block.n - at : kPanel;
     int64_t next = 0;
     for (int64_t u = 0; u < updates.count; ++u) {

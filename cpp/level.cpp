@@ -34,7 +34,6 @@ const Table table = {SEPARATRIX_NAME(SEPARATRIX_LEVEL),
                      gaussian_update,
                      gaussian_rows,
                      gaussian_sums,
-                     panel_squares,
                      decay_all,
                      all_finite<float>,
                      all_finite<double>};

@@ -135,16 +135,18 @@ struct DualPass {
   bool stopped;
 };
 
-// Rows against a reference that is stored in panels of kPanel rows, (panels, d, kPanel), zeros
-// at the end.
+// Rows against a reference. Its rows are read as they are: a panel of kPanel of them side by side,
+// each less the shift, is made when it is needed, so that they are nowhere held twice.
 constexpr int kPanel = 8;
 struct GaussianBlock {
-  const double* rows;     // (m, d)
+  const double* rows;     // (m, d), the shift taken from them
   int64_t m, d;
-  const double* panels;
-  int64_t n;              // reference rows
-  const double* squares;  // |z|^2 of every row of the panels
+  const double* doubles;  // (n, d): the reference, in one of two types, the other null
+  const float* floats;
+  int64_t n;
+  const double* shift;    // (d)
   double* row_squares;    // (m): |x|^2
+  double* panel;          // (d + 1, kPanel), room for one; |z|^2 in its last line
   double gamma;
   ShouldStop should_stop;
 };
@@ -241,7 +243,6 @@ struct Table {
   // sums (m, k, kPanel) += coefficients (k, width) times kernel values, in kPanel lanes
   bool (*gaussian_sums)(const GaussianBlock&, const double* coefficients, int64_t k,
                         int64_t width, double* sums);
-  void (*panel_squares)(const double* panels, int64_t count, int64_t d, double* squares);
   // values <- e^(factor * max(values, 0))
   void (*decay_all)(double* values, int64_t count, double factor);
   bool (*finite_floats)(const float* values, int64_t count);

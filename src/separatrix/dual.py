@@ -195,18 +195,18 @@ class DualRun:
     passes: int = 0
 
     def __post_init__(self) -> None:
-        self.present = np.flatnonzero(self.weight)
         self.weight_sum = float(self.weight.sum())
-        self.factors = self.weight * (len(self.present) / self.weight_sum)
+        scale = int(np.count_nonzero(self.weight)) / self.weight_sum
+        self.factors = self.weight if scale == 1.0 else scale * self.weight
         # A constant step only rescales: it is multiplied in at the end, away from rounding.
         constant = isinstance(self.schedule, Constant)
         self.unit = float(self.schedule(1)) if constant else 1.0
         self.state = DualState.zero(self.rule.columns, len(self.weight))
         self.scores, self.coefficients = self.state.scores, self.state.coefficients
         self.blocks: GaussianPasses | None = None
-        kernel, panels = self.rows.kernel, self.rows.reference.panels
-        if isinstance(kernel, Gaussian) and panels is not None and self.budget is None:
-            self.blocks = GaussianPasses(self.rows, panels, kernel.gamma)
+        kernel, dense = self.rows.kernel, self.rows.reference.dense
+        if isinstance(kernel, Gaussian) and dense is not None and self.budget is None:
+            self.blocks = GaussianPasses(self.rows, dense, kernel.gamma)
         self.supports: dict[int, float] = {}  # in the order of their coming, with K(x, x)
         self.repeats = constant and not self.shuffle and self.budget is None
         self.fewest = np.inf
@@ -218,7 +218,7 @@ class DualRun:
             yield self._one_pass()
 
     def _one_pass(self) -> Step:
-        order = self.present
+        order = np.flatnonzero(self.weight)
         if self.shuffle:
             order = order[random_order(len(order), Shuffle(self.seed, self.passes))]
         visits = self.ended.visits

@@ -11,17 +11,16 @@ the cache.
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
-from .data.pool import n_threads, ordered_sum
+from .data.pool import equal_parts, n_threads, ordered_sum
 from .kernels import WORTH_A_THREAD, KernelRows
 from .loops.kernel import (
     PANEL,
     Changes,
     DualPass,
-    Panels,
+    ShiftedRows,
     gaussian_scan,
     gaussian_update,
 )
@@ -37,16 +36,17 @@ class GaussianPasses:
     A row that is a mistake for the second time will be one again: then its kernel row is kept.
     """
 
-    def __init__(self, rows: KernelRows, panels: Panels, gamma: float) -> None:
-        self.rows, self.panels, self.gamma = rows, panels, gamma
-        self.width = int(np.clip(panels.count // SHARE, LEAST_ROWS, MOST_ROWS))
-        self.seen = np.zeros(panels.count, dtype=np.bool_)
+    def __init__(self, rows: KernelRows, dense: ShiftedRows, gamma: float) -> None:
+        self.rows, self.dense, self.gamma = rows, dense, gamma
+        self.n = len(dense.rows)
+        self.width = int(np.clip(self.n // SHARE, LEAST_ROWS, MOST_ROWS))
+        self.seen = np.zeros(self.n, dtype=np.bool_)
         self.threads = n_threads(None)
 
     def visit(self, run: DualPass) -> None:
         """All rows of the pass."""
         while not run.ended:
-            log = gaussian_scan(run, self.panels, self.gamma, self.rows.bias, self.width)
+            log = gaussian_scan(run, self.dense, self.gamma, self.rows.bias, self.width)
             if len(log):
                 self._update(run, log)
 
@@ -54,21 +54,17 @@ class GaussianPasses:
         changes = self._changes(run, log)
         kept = self.rows.kept
         update = partial(self._update_part, changes, run)
-        values = PANEL * len(self.panels.values) * int(len(log) - changes.ready.sum())
+        values = self.n * int(len(log) - changes.ready.sum())
         threads = self.threads if values >= WORTH_A_THREAD else 1
-        ordered_sum(update, self._parts(threads), threads)
+        ordered_sum(update, equal_parts(-(-self.n // PANEL), threads), threads)
         stored = changes.places >= 0
         kept.place[changes.rows[stored]] = changes.places[stored]
         self.seen[changes.rows] = True
 
     def _update_part(self, changes: Changes, run: DualPass, part: slice) -> tuple[()]:
         values, scores = self.rows.kept.values, run.state.scores
-        gaussian_update(self.panels, self.gamma, self.rows.bias, changes, values, scores, part)
+        gaussian_update(self.dense, self.gamma, self.rows.bias, changes, values, scores, part)
         return ()
-
-    def _parts(self, count: int) -> list[slice]:
-        edges = [part * len(self.panels.values) // count for part in range(count + 1)]
-        return [slice(*ends) for ends in pairwise(edges)]
 
     def _changes(self, run: DualPass, log: Ints) -> Changes:
         rows, sizes = log[:, 1].copy(), run.sizes(log)

@@ -83,24 +83,11 @@ def dual_pass(
     safe: float,
 ) -> tuple[int, float]: ...
 def gaussian_rows(
-    rows: Array,
-    panels: Array,
-    squares: Array,
-    row_squares: Array,
-    gamma: float,
-    places: Ints,
-    out: Array,
+    rows: Array, reference: AnyArray, shift: Array, gamma: float, places: Ints, out: Array
 ) -> None: ...
 def gaussian_sums(
-    rows: Array,
-    panels: Array,
-    squares: Array,
-    row_squares: Array,
-    gamma: float,
-    coefficients: Array,
-    sums: Array,
+    rows: Array, reference: AnyArray, shift: Array, gamma: float, coefficients: Array, sums: Array
 ) -> None: ...
-def panel_squares(panels: Array, squares: Array) -> None: ...
 def all_finite(values: AnyArray) -> bool: ...
 def decay_all(values: Array, factor: float) -> None: ...
 def kernel_pass(
@@ -116,20 +103,16 @@ def kernel_pass(
 def gaussian_scan(
     arrays: tuple[AnyArray, ...],
     rows: Array,
-    panels: Array,
-    squares: Array,
     gamma: float,
     bias: float,
-    room: Array,
     visits: int,
     position: int,
     max_updates: int,
 ) -> tuple[int, int]: ...
 def gaussian_update(
     rows: Array,
-    row_squares: Array,
-    panels: Array,
-    squares: Array,
+    reference: AnyArray,
+    shift: Array,
     gamma: float,
     bias: float,
     column: Ints,

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import joblib
@@ -144,6 +145,12 @@ def ordered_sum(
 
     on_threads(work, min(threads, len(blocks)), give_up)
     return result.sum
+
+
+def equal_parts(count: int, parts: int) -> list[slice]:
+    """So many things in parts that are nearly equal."""
+    edges = [part * count // parts for part in range(parts + 1)]
+    return [slice(*ends) for ends in pairwise(edges)]
 
 
 def meanwhile(work: Callable[[], Any]) -> Future[Any]:

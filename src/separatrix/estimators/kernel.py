@@ -106,7 +106,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     whole kernel matrix in every pass), ``start`` and ``warm_start`` (weights cannot be given as
     coefficients of rows yet unknown), ``keep="best"``, sample weights and ``partial_fit``.
 
-    Memory: the cache, and a few numbers per row and class; never the whole kernel matrix.
+    Memory: the cache, the supports, and some numbers per row and class (two classes: about 15);
+    never the whole kernel matrix, and of dense rows with "rbf" no copy, in float64 or float32.
 
     Examples
     --------
@@ -176,18 +177,21 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Train on all rows until a rule stops it."""
         stop = self._checked_stop()
+        # The loop for dense Gaussians reads either type, so that float32 rows are not held twice.
+        either = isinstance(self.kernel, str) and self.kernel == "rbf" and not sp.issparse(X)
+        dtype = [np.float64, np.float32] if either else np.float64
         rows = check_array(
-            X, accept_sparse="csr", dtype=np.float64, order="C", estimator=self, input_name="X"
+            X, accept_sparse="csr", dtype=dtype, order="C", estimator=self, input_name="X"
         )
         labels = check_labels(y)
         check_consistent_length(rows, labels)
         kernel = self._checked_kernel(rows)
-        classes, numbers = np.unique(labels, return_inverse=True)
-        run = self._run(kernel, rows, classes, numbers, labels)
+        classes = np.unique(labels)
+        run = self._run(kernel, rows, classes, labels)
         stop = replace(stop, cycle=run.repeats)
-        rules = Rules(stop, run.scores.copy(), FeatureSpace())
+        rules = Rules(stop, np.zeros_like(run.scores), FeatureSpace())
         loop = Loop(rules, self.callbacks, progress=progress_line(self.verbose))
-        _, why = loop.train(run.steps())
+        why = loop.train(run.steps())[1]  # without the last step, which is a lot to hold on to
         # Only now, when nothing can fail any more: an earlier fit stays whole until then.
         validate_data(self, X, skip_check_array=True)
         self.classes_, self._kernel, self._bias = classes, kernel, run.rows.bias
@@ -229,9 +233,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             )
         return kernel
 
-    def _run(
-        self, kernel: Kernel, rows: Matrix, classes: AnyArray, numbers: Ints, labels: AnyArray
-    ) -> DualRun:
+    def _run(self, kernel: Kernel, rows: Matrix, classes: AnyArray, labels: AnyArray) -> DualRun:
+        numbers = np.searchsorted(classes, labels)
         weight = np.ones(len(numbers))
         if self.class_weight is not None:
             per_class = class_weights(self.class_weight, classes, labels, None)

@@ -72,6 +72,7 @@ __all__ = [
 ]
 
 NAMES = ("rbf", "poly", "linear", "sigmoid", "laplacian", "precomputed")
+AT_ONCE = 1 << 16  # entries
 
 
 def get_kernel(
@@ -110,12 +111,18 @@ def resolve_gamma(gamma: str | float, rows: Matrix) -> float:
     if isinstance(gamma, str) and gamma == "auto":
         return 1.0 / int(rows.shape[1])
     if isinstance(gamma, str) and gamma == "scale":
-        if sp.issparse(rows):
-            variance = float(rows.multiply(rows).mean() - rows.mean() ** 2)
-        else:
-            variance = float(rows.var())
+        variance = _variance(rows)
         return 1.0 / (int(rows.shape[1]) * variance) if variance > 0.0 else 1.0
     number = isinstance(gamma, (int, float, np.number)) and not isinstance(gamma, bool)
     if not (number and 0.0 < float(gamma) < np.inf):
         raise ValueError(f"gamma must be 'scale', 'auto' or a finite number above 0, got {gamma!r}")
     return float(gamma)
+
+
+def _variance(rows: Matrix) -> float:
+    """Of all entries; dense ones a block at a time, as NumPy's would be held twice."""
+    if sp.issparse(rows):
+        return float(rows.multiply(rows).mean() - rows.mean() ** 2)
+    mean, size = rows.mean(dtype=np.float64), max(1, AT_ONCE // rows.shape[1])
+    blocks = (rows[start : start + size] for start in range(0, len(rows), size))
+    return float(sum(np.square(block - mean).sum() for block in blocks) / rows.size)

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.pool import n_threads, one_blas_thread, ordered_sum
+from ..data.pool import equal_parts, n_threads, one_blas_thread, ordered_sum
 from ..loops import kernel as kernel_loops
-from ..loops.kernel import Panels
-from ..typing import Array, Ints
+from ..loops.kernel import ShiftedRows
+from ..typing import AnyArray, Array, Ints
 
 Matrix = Any  # a float64 array, or scipy CSR: scipy carries no types
 KernelFunction = Callable[[Matrix, Matrix], Any]
@@ -29,9 +29,7 @@ class Reference:
     transposed: Matrix
     squares: Array | float = 0.0
     """|x|^2 of each row, if the kernel asks for it."""
-    shift: Array | None = None
-    """What was taken from each row."""
-    panels: Panels | None = None
+    dense: ShiftedRows | None = None
     """The rows for the compiled loop, if the kernel has one."""
 
 
@@ -99,19 +97,19 @@ class Gaussian(Kernel):
     gamma: float = 1.0
 
     def prepare(self, rows: Matrix) -> Reference:
-        """Dense rows are moved near the origin, for the sake of the cancellation in |x - z|^2.
+        """Dense rows are shifted near the origin, for the sake of the cancellation in |x - z|^2.
 
         By whole numbers, so that integer rows stay integer, and dense and sparse the same.
         """
         if sp.issparse(rows):
             return Reference(rows, rows.T.tocsr(), squares(rows))
-        shift = np.rint(rows.mean(axis=0))
-        return Reference(rows, None, shift=shift, panels=Panels.of(rows - shift))
+        shift = np.rint(rows.mean(axis=0, dtype=np.float64))
+        return Reference(rows, None, dense=ShiftedRows(rows, shift))
 
     def begin(self, rows: Matrix, reference: Reference) -> Array:
         """exp(-gamma |x - z|^2), with |x - z|^2 as |x|^2 + |z|^2 - 2 x.z; below 0 is rounding."""
-        if reference.panels is not None:
-            values = np.empty((rows.shape[0], reference.panels.count))
+        if reference.dense is not None:
+            values = np.empty((rows.shape[0], len(reference.dense.rows)))
             self.fill(rows, reference, values, np.arange(len(values)))
             return values
         values = products(rows, reference)
@@ -122,35 +120,45 @@ class Gaussian(Kernel):
 
     def fill(self, rows: Matrix, reference: Reference, out: Array, places: Ints) -> None:
         """The same, without a copy of dense rows."""
-        if reference.panels is None:
+        dense = reference.dense
+        if dense is None:
             super().fill(rows, reference, out, places)
-        else:
-            moved = _moved(rows, reference)
-            kernel_loops.gaussian_rows(moved, reference.panels, self.gamma, places, out)
+            return
+        shifted = dense.shifted(_as_dense(rows))
+        threads = _threads(len(places), dense)
+
+        def some(at: slice) -> tuple[()]:
+            kernel_loops.gaussian_rows(shifted[at], dense, self.gamma, places[at], out)
+            return ()
+
+        ordered_sum(some, equal_parts(len(places), threads), threads)
 
     def sums(self, rows: Matrix, reference: Reference, coefficients: Array) -> Array:
         """The same sums, in dense rows without writing the kernel down."""
-        panels = reference.panels
-        if panels is None:
+        dense = reference.dense
+        if dense is None:
             return super().sums(rows, reference, coefficients)
         sums = np.empty((rows.shape[0], len(coefficients)))
 
         def some(start: int) -> tuple[()]:
             at = slice(start, start + ROWS_AT_ONCE)
-            moved = _moved(rows[at], reference)
-            sums[at] = kernel_loops.gaussian_sums(moved, panels, self.gamma, coefficients)
+            shifted = dense.shifted(_as_dense(rows[at]))
+            sums[at] = kernel_loops.gaussian_sums(shifted, dense, self.gamma, coefficients)
             return ()
 
         starts = list(range(0, len(sums), ROWS_AT_ONCE))
-        threads = n_threads(None) if sums.shape[0] * panels.count >= WORTH_A_THREAD else 1
-        ordered_sum(some, starts, threads)
+        ordered_sum(some, starts, _threads(len(sums), dense))
         return sums
 
 
-def _moved(rows: Matrix, reference: Reference) -> Array:
-    """Dense rows, moved as those of the reference."""
-    moved: Array = (rows.toarray() if sp.issparse(rows) else rows) - reference.shift
-    return np.ascontiguousarray(moved)
+def _threads(rows: int, dense: ShiftedRows) -> int:
+    """That comparing so many rows is worth."""
+    return n_threads(None) if rows * len(dense.rows) >= WORTH_A_THREAD else 1
+
+
+def _as_dense(rows: Matrix) -> AnyArray:
+    dense: AnyArray = rows.toarray() if sp.issparse(rows) else rows
+    return dense
 
 
 @dataclass(frozen=True)
@@ -227,7 +235,7 @@ def products(rows: Matrix, reference: Reference) -> Array:
     multiplications = rows.shape[0] * rows.shape[1] * reference.transposed.shape[1]
     with one_blas_thread(multiplications):
         result = rows @ reference.transposed
-    values: Array = np.ascontiguousarray(result.toarray() if sp.issparse(result) else result)
+    values: Array = np.ascontiguousarray(_as_dense(result))
     return values
 
 

@@ -27,8 +27,8 @@ class KernelRows:
         n = rows.shape[0]
         self.kernel, self.rows, self.bias = kernel, rows, bias
         self.reference = kernel.prepare(rows)
-        if self.reference.panels is not None:
-            self.block = int(np.clip(WORTH_A_CALL // n, 4, 32))
+        if self.reference.dense is not None:
+            self.block = int(np.clip(WORTH_A_CALL // n, 8, 32))
         else:
             self.block = 8 if rows.size * 8 <= SMALL or 32 * 8 * n > MOST_AT_ONCE else 32
         self.capacity = max(1, min(n, int(cache_bytes // (8 * n))))
@@ -69,7 +69,7 @@ class KernelRows:
         others = [j for j in dict.fromkeys(absent) if j not in self._begun]
         wanted = [number, *others[: min(self.block, self.capacity) - 1]]
         filled = np.array(wanted)
-        if self.reference.panels is None:
+        if self.reference.dense is None:
             filled = np.concatenate([filled, np.full(self.block - len(wanted), number)])
         places = self.free_places(filled[: len(wanted)])
         self.kernel.fill(self.rows[filled], self.reference, self.kept.values, places)

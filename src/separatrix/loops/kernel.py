@@ -17,69 +17,61 @@ MOST_UPDATES = _loops.most_updates
 
 
 @dataclass(frozen=True)
-class Panels:
-    """Reference rows, ``PANEL`` of them side by side, zeros at the end, and |z|^2 of each."""
+class ShiftedRows:
+    """Dense rows with which others are compared, less a shift that is taken as they are read."""
 
-    values: Array
-    """(panels, features, PANEL)."""
-    squares: Array
-    count: int
+    rows: AnyArray
+    """(n, features), contiguous, float64 or float32."""
+    shift: Array
+    """(features,)."""
 
-    @classmethod
-    def of(cls, rows: Array) -> Panels:
-        """A copy of the rows (n, features)."""
-        n, d = rows.shape
-        padded = np.zeros((-(-n // PANEL), PANEL, d))
-        padded.reshape(-1, d)[:n] = rows
-        values = np.ascontiguousarray(padded.transpose(0, 2, 1))
-        squares = np.empty(len(values) * PANEL)
-        _loops.panel_squares(values, squares)
-        return cls(values, squares, n)
+    def shifted(self, rows: AnyArray) -> Array:
+        """Other rows, to compare with these."""
+        shifted: Array = np.ascontiguousarray(rows - self.shift)
+        return shifted
 
     def take(self, rows: Ints) -> Array:
-        """Some of the rows, one after another."""
-        taken: Array = self.values[rows // PANEL, :, rows % PANEL]
+        """Some of these rows."""
+        taken: Array = self.rows[rows].astype(np.float64, copy=False)
+        taken -= self.shift
         return taken
 
-    def rows(self) -> Array:
-        """All of the rows again."""
-        rows: Array = self.values.transpose(0, 2, 1).reshape(-1, self.values.shape[1])
-        return rows[: self.count]
 
-
-def gaussian_rows(rows: Array, panels: Panels, gamma: float, places: Ints, out: Array) -> None:
-    """``out[places[i]]`` becomes exp(-gamma |x_i - z|^2) for all reference rows z.
+def gaussian_rows(
+    rows: Array, reference: ShiftedRows, gamma: float, places: Ints, out: Array
+) -> None:
+    """``out[places[i]]`` becomes exp(-gamma |x_i - z|^2), x_i shifted, for all reference rows z.
 
     Bits do not depend on which other rows are asked for.
     """
-    _loops.gaussian_rows(
-        rows, panels.values, panels.squares, np.empty(len(rows)), gamma, places, out
-    )
+    _loops.gaussian_rows(rows, reference.rows, reference.shift, gamma, places, out)
 
 
-def gaussian_rows_twin(rows: Array, panels: Panels, gamma: float, places: Ints, out: Array) -> None:
+def gaussian_rows_twin(
+    rows: Array, reference: ShiftedRows, gamma: float, places: Ints, out: Array
+) -> None:
     """``gaussian_rows`` in NumPy."""
-    differences = rows[:, None] - panels.rows()[None]
+    differences = rows[:, None] - reference.shifted(reference.rows)[None]
     out[places] = np.exp(-gamma * (differences**2).sum(axis=2))
 
 
-def gaussian_sums(rows: Array, panels: Panels, gamma: float, coefficients: Array) -> Array:
+def gaussian_sums(rows: Array, reference: ShiftedRows, gamma: float, coefficients: Array) -> Array:
     """Sums (rows, k) over the reference of coefficients (k, reference) times kernel values."""
-    k = len(coefficients)
-    padded = np.zeros((k, len(panels.squares)))
-    padded[:, : panels.count] = coefficients
+    k, n = coefficients.shape
+    padded = np.zeros((k, -(-n // PANEL) * PANEL))
+    padded[:, :n] = coefficients
     sums = np.zeros((len(rows), k, PANEL))
-    _loops.gaussian_sums(
-        rows, panels.values, panels.squares, np.empty(len(rows)), gamma, padded, sums
-    )
+    _loops.gaussian_sums(rows, reference.rows, reference.shift, gamma, padded, sums)
     total: Array = sums.sum(axis=2)
     return total
 
 
-def gaussian_sums_twin(rows: Array, panels: Panels, gamma: float, coefficients: Array) -> Array:
+def gaussian_sums_twin(
+    rows: Array, reference: ShiftedRows, gamma: float, coefficients: Array
+) -> Array:
     """``gaussian_sums`` in NumPy."""
-    values = np.empty((len(rows), panels.count))
-    gaussian_rows_twin(rows, panels, gamma, np.arange(len(rows)), values)
+    values = np.empty((len(rows), len(reference.rows)))
+    gaussian_rows_twin(rows, reference, gamma, np.arange(len(rows)), values)
     total: Array = values @ coefficients.T
     return total
 
@@ -234,20 +226,18 @@ def _booked(
     return [(column, sign * size) for column, sign in signs]
 
 
-def gaussian_scan(run: DualPass, panels: Panels, gamma: float, bias: float, width: int) -> Ints:
+def gaussian_scan(
+    run: DualPass, reference: ShiftedRows, gamma: float, bias: float, width: int
+) -> Ints:
     """Visit up to ``width`` rows, as ``kernel_pass``, but leave the scores to the update.
 
     For the rows visited a mistake counts at once, so that nothing is missed. It ends after
     ``MOST_UPDATES``.
     """
-    rows = panels.take(run.order[run.position : run.position + width])
-    block = Panels.of(rows)
-    room = np.empty((len(run.state.scores) + 1) * len(block.squares) + len(rows))
-    room[: -len(rows)] = 0.0
+    next_rows = reference.take(run.order[run.position : run.position + width])
     return run.advance(
         *_loops.gaussian_scan(
-            run.arrays(), rows, block.values, block.squares, gamma, bias, room, run.visits,
-            run.position, MOST_UPDATES,
+            run.arrays(), next_rows, gamma, bias, run.visits, run.position, MOST_UPDATES
         )
     )  # fmt: skip
 
@@ -269,30 +259,31 @@ class Changes:
 
 
 def gaussian_update(
-    panels: Panels, gamma: float, bias: float, changes: Changes, kept: Array, scores: Array,
+    reference: ShiftedRows, gamma: float, bias: float, changes: Changes, kept: Array, scores: Array,
     part: slice,
 ) -> None:  # fmt: skip
     """Add the changes to the scores (k, n) of the rows in some panels, one after another.
 
-    A kernel row that has a place in ``kept`` is taken from there if ready, else left there.
+    A panel is ``PANEL`` rows. A kernel row that has a place in ``kept`` is taken from there if
+    ready, else left there.
     """
-    fresh = changes.rows[changes.ready == 0]
+    fresh = reference.take(changes.rows[changes.ready == 0])
     _loops.gaussian_update(
-        panels.take(fresh), panels.squares[fresh], panels.values, panels.squares, gamma, bias,
-        changes.columns, changes.factors, changes.places, changes.ready, kept, scores,
-        part.start, part.stop,
+        fresh, reference.rows, reference.shift, gamma, bias, changes.columns, changes.factors,
+        changes.places, changes.ready, kept, scores, part.start, part.stop,
     )  # fmt: skip
 
 
 def gaussian_update_twin(
-    panels: Panels, gamma: float, bias: float, changes: Changes, kept: Array, scores: Array,
+    reference: ShiftedRows, gamma: float, bias: float, changes: Changes, kept: Array, scores: Array,
     part: slice,
 ) -> None:  # fmt: skip
     """``gaussian_update`` in NumPy."""
-    at = slice(part.start * PANEL, min(part.stop * PANEL, panels.count))
-    values = np.empty((len(changes.rows), panels.count))
-    rows = panels.take(changes.rows)
-    gaussian_rows_twin(rows, panels, gamma, np.arange(len(rows)), values)
+    n = len(reference.rows)
+    at = slice(part.start * PANEL, min(part.stop * PANEL, n))
+    values = np.empty((len(changes.rows), n))
+    rows = reference.take(changes.rows)
+    gaussian_rows_twin(rows, reference, gamma, np.arange(len(rows)), values)
     for u, place in enumerate(changes.places):
         row = kept[place, at] if changes.ready[u] else values[u, at] + bias
         if place >= 0:
