@@ -14,6 +14,7 @@ from separatrix.data import ArraySource
 from separatrix.interior import Interior
 from separatrix.layout import CsrRows
 from separatrix.losses import Hinge, SquaredHinge
+from separatrix.solvers import choose
 
 LOSSES = [Hinge(), SquaredHinge()]
 
@@ -167,6 +168,24 @@ def test_auto_takes_it_for_the_squared_hinge():
     assert not isinstance(strong.solver_, DualAscent)
     assert weak.converged_
     assert strong.converged_
+
+
+def test_auto_leaves_it_to_gradients_where_features_are_alike():
+    rng = np.random.default_rng(0)
+    apart = rng.standard_normal((700, 350))
+    alike = apart + 3.0 * rng.standard_normal((700, 5)) @ rng.standard_normal((5, 350))
+    alike *= np.sqrt(apart.var() / alike.var())
+    y = np.where(apart[:, 0] > 0.0, 1.0, -1.0)
+
+    def taken(X):
+        return isinstance(choose(problem(X, y, SquaredHinge(), 2e-4)), DualAscent)
+
+    assert taken(apart)
+    assert not taken(alike)
+    few = alike[:300]  # no more than features: all are at the kink, alike or not
+    assert isinstance(choose(problem(few, y[:300], SquaredHinge(), 2e-4)), DualAscent)
+    shifted = np.column_stack([apart[:, :-1] + 1e3, np.zeros(700)])  # a constant one too
+    assert taken(shifted)
 
 
 @pytest.mark.parametrize("stop", [1, 4])
