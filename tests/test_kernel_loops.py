@@ -196,16 +196,16 @@ def assert_same_model(model, other, X):
 def test_threads_blocks_and_cache_do_not_change_a_bit(monkeypatch, k, keep):
     X, y = rings(400, k=k)
     options = {"keep": keep, "class_weight": {0: 1.7}, "learning_rate": lambda t: 1 / np.sqrt(t)}
-    expected = fitted(X, y, **options)
+    expected = fitted(X, y, cache_mb=200, **options)
     assert expected.n_updates_ > len(expected.support_)  # some rows are kept and used again
-    assert_same_model(fitted(X, y, cache_mb=0, **options), expected, X)
+    assert_same_model(fitted(X, y, **options), expected, X)
     assert_same_model(fitted(X, y, cache_mb=0.02, **options), expected, X)
     for threads in (1, 2, 3):
         for module in (gaussian_pass, kernels.functions):
             monkeypatch.setattr(module, "n_threads", lambda _, threads=threads: threads)
             monkeypatch.setattr(module, "WORTH_A_THREAD", 1)
         monkeypatch.setattr(gaussian_pass, "LEAST_ROWS", 5 * threads)
-        assert_same_model(fitted(X, y, **options), expected, X)
+        assert_same_model(fitted(X, y, cache_mb=200, **options), expected, X)
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -246,7 +246,7 @@ def test_dense_rows_are_held_once(dtype):
     X[y, 0] += 100  # few rows become supports
     fitted(X[:100], y[:100])
     tracemalloc.start()
-    model = fitted(X, y, cache_mb=0, gamma=1e-4)
+    model = fitted(X, y, gamma=1e-4)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert model.support_vectors_.nbytes < 0.01 * X.nbytes

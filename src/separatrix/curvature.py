@@ -51,9 +51,13 @@ def class_curvature(block: Block, loss: Loss, W: Array) -> Array:
 
 def bias_curvature(block: Block, loss: Loss, W: Array) -> tuple[Array]:
     """Second derivative of a block's sum by the biases, (k, k)."""
-    curvature, k = curvature_of(block, loss, W), len(W)
-    entries = [[curvature(a, b) for b in range(k)] for a in range(k)]
-    return (np.array([[0.0 if e is None else e.sum() for e in row] for row in entries]),)
+    if isinstance(loss, MarginLoss):
+        return (np.sum(np.asarray(curvature_of(block, loss, W)(0, 0))).reshape(1, 1),)
+    scores, y = loops.scores(block.X, W), block.y
+    if block.weight is None:
+        return (_joint(loss).curvature_sum(y, scores, np.ones(len(y))),)
+    present = block.weight != 0.0  # others may have scores that are not finite
+    return (_joint(loss).curvature_sum(y[present], scores[present], block.weight[present]),)
 
 
 def hessian_of(block: Block, loss: Loss, W: Array, frame: Frame) -> Array:

@@ -178,7 +178,8 @@ class Objective:
 
     def bias_curvature(self, W: Array) -> Array:
         """Second derivative of J by the biases, (k, k)."""
-        (curvature,) = self.source.total(partial(bias_curvature, loss=self.loss, W=W))
+        with one_blas_thread(self.source.n_rows * len(W) ** 2):
+            (curvature,) = self.source.total(partial(bias_curvature, loss=self.loss, W=W))
         result: Array = curvature / self.source.weight_sum
         return result
 

@@ -14,7 +14,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.intake import check_labels, class_weights
 from ..dual import DualRun, FeatureSpace, ManyClasses, TwoClasses, Votes
-from ..kernels import NAMES, Kernel, KernelRows, Linear, Matrix, Precomputed, Reference, get_kernel
+from ..kernels import (
+    NAMES,
+    Gaussian,
+    Kernel,
+    KernelRows,
+    Linear,
+    Matrix,
+    Precomputed,
+    Reference,
+    get_kernel,
+)
 from ..loop import Callback, Loop, Rules, Stop
 from ..progress import progress_line
 from ..schedules import LearningRate, as_schedule
@@ -23,6 +33,7 @@ from . import parameters
 
 BLOCK_BYTES = 32 << 20  # of the kernel between rows to classify and supports
 MOST_ROWS = 4096
+CACHE_MB = 200.0
 
 
 class KernelPerceptron(ClassifierMixin, BaseEstimator):
@@ -67,10 +78,11 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         this rule, by age or by margin, cost more accuracy in trials. Not with "average" and
         "voted", which would still need every row that they ever held; "auto" is then the last
         weights after a pass without mistakes, else those of the pass end with the fewest.
-    cache_mb : float
+    cache_mb : float or None
         Memory for rows of the kernel matrix, in megabytes, of which the lately used are kept
         (rbf, dense: of rows that were mistakes twice); at least one row. It changes the time,
-        not the result.
+        not the result. None: 200, but 0 for rbf of dense rows without a budget, whose kernel rows
+        are about as soon computed again, unless features are few and passes a hundred.
     patience, max_norm, tol, class_weight, random_state, callbacks, verbose
         As in :class:`Perceptron`, with norms in feature space. In callbacks ``step.weights`` are
         the coefficients of all rows, (1, n) or (k, n), and ``step.state["scores"]`` their scores.
@@ -106,7 +118,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     whole kernel matrix in every pass), ``start`` and ``warm_start`` (weights cannot be given as
     coefficients of rows yet unknown), ``keep="best"``, sample weights and ``partial_fit``.
 
-    Memory: the cache, the supports, and some numbers per row and class (two classes: about 15);
+    Memory: the cache, the supports, and some numbers per row and class (about 15 for two classes);
     never the whole kernel matrix, and of dense rows with "rbf" no copy, in float64 or float32.
 
     Examples
@@ -143,7 +155,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         shuffle: bool = True,
         keep: str = "auto",
         budget: int | None = None,
-        cache_mb: float = 200,
+        cache_mb: float | None = None,
         patience: int | None = 20,
         max_norm: float | None = None,
         tol: float | None = None,
@@ -205,7 +217,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             parameters.flag(name, getattr(self, name))
         parameters.callables("callbacks", self.callbacks)
         parameters.choice("keep", self.keep, ("auto", "last", "average", "voted"))
-        parameters.number("cache_mb", self.cache_mb)
+        parameters.number("cache_mb", self.cache_mb, optional=True)
         bound = parameters.whole("budget", self.budget, optional=True)
         if bound and self.keep in ("average", "voted"):
             raise ValueError(
@@ -250,12 +262,16 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
                 f"above 0): {classes[present].tolist()!r}."
             )
         binary = len(classes) == 2
+        cache = self.cache_mb
+        if cache is None:
+            by_blocks = isinstance(kernel, Gaussian) and not sp.issparse(rows) and not self.budget
+            cache = 0.0 if by_blocks else CACHE_MB
         rng = np.random.default_rng(parameters.seed(self.random_state))
         return DualRun(
             TwoClasses(np.where(numbers == 1, 1.0, -1.0))
             if binary
             else ManyClasses(numbers, len(classes)),
-            KernelRows(kernel, rows, float(self.fit_intercept), self.cache_mb * 2**20),
+            KernelRows(kernel, rows, float(self.fit_intercept), cache * 2**20),
             weight,
             as_schedule(self.learning_rate),
             self.shuffle,

@@ -52,6 +52,10 @@ class Joint(Loss):
         """
         raise NotImplementedError
 
+    def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
+        """Those entries, weighted and summed over the rows, (k, k)."""
+        raise NotImplementedError
+
 
 def ahead(y: AnyArray, scores: Array) -> tuple[Array, AnyArray, Array]:
     """Score of the true class, the best rival (the first on a tie) and its score."""
@@ -139,6 +143,12 @@ class Softmax(Joint):
         p = self.probability(scores)
         return lambda a, b: p[:, a] * (float(a == b) - p[:, b])
 
+    def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
+        """``diag(sum p) - sum p p'``."""
+        p = self.probability(scores)
+        bent: Array = np.diag(weight @ p) - (weight[:, None] * p).T @ p
+        return bent
+
     def probability(self, scores: Array) -> Array:
         """Probability of every class, (n, k)."""
         e = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -195,6 +205,10 @@ class Columns(Joint):
         """Columns do not see each other."""
         bend = self.binary.curvature(signs(y, scores) * scores)
         return lambda a, b: bend[:, a] if a == b else None
+
+    def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
+        """Columns do not see each other."""
+        return np.diag(weight @ self.binary.curvature(signs(y, scores) * scores))
 
 
 def signs(y: AnyArray, scores: Array) -> Array:
