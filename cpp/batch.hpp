@@ -1,6 +1,7 @@
 // Sums over a block of rows in one read of it: a tile's rows stay in cache between the
 // product that gives their scores and the addition that uses them.
 #pragma once
+#include "classes.hpp"
 #include "floats.hpp"
 #include "losses.hpp"
 #include "rows.hpp"
@@ -134,6 +135,20 @@ void batch_pass(const Rows& rows, BatchPass& pass) {
   });
 }
 
+// f(row, its scores) for all rows; false if told to stop.
+template <class Rows, class F>
+inline bool each_score(const Rows& rows, const double* weights, int64_t k, ShouldStop stop, F&& f) {
+  const ManyScores<Rows> many(rows, weights, k);
+  const Wide<Rows> wide(rows);
+  double* const scores = new double[size_t(kFew * many.width())];
+  const bool done = each_tile(rows, kFew, stop, [&](int64_t first, int64_t count) {
+    many.tile(wide.tile(first, count), after(rows, first + count), scores);
+    for (int64_t i = 0; i < count; ++i) f(first + i, scores + i * many.width());
+  });
+  delete[] scores;
+  return done;
+}
+
 template <class Rows>
 bool scores(const Rows& rows, const double* weights, int64_t k, double* out, ShouldStop stop) {
   const int64_t d = rows.d;
@@ -144,16 +159,9 @@ bool scores(const Rows& rows, const double* weights, int64_t k, double* out, Sho
       });
       for (int64_t i = 0; i < count; ++i) out[first + i] += weights[d];
     });
-  Sum* const sums = new Sum[size_t(k * kFew)];
-  Wide<Rows> wide(rows);
-  const bool done = each_tile(rows, kFew, stop, [&](int64_t first, int64_t count) {
-    dot_tile_all(wide.tile(first, count), count, weights, k, sums, after(rows, first + count));
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t c = 0; c < k; ++c)
-        out[(first + i) * k + c] = sums[c * kFew + i].total() + weights[c * (d + 1) + d];
+  return each_score(rows, weights, k, stop, [&](int64_t i, const double* row_scores) {
+    std::memcpy(out + i * k, row_scores, 8 * size_t(k));
   });
-  delete[] sums;
-  return done;
 }
 
 template <class Rows>

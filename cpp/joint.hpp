@@ -1,7 +1,7 @@
 // Losses over more than two classes: one row of weights per class, all scores of a row at once.
 //
-// A joint loss turns the scores s[0..k) of a row of class d into its value and the derivatives
-// by the scores. Everything else is as in online.hpp and batch.hpp.
+// A joint loss turns the scores s[0..k) of a row of class d, and the best rival of that class, into
+// its value and the derivatives by the scores. Everything else is as in online.hpp and batch.hpp.
 #pragma once
 #include "batch.hpp"
 #include "losses.hpp"
@@ -20,23 +20,17 @@ inline int64_t best_rival(const double* s, int64_t k, int64_t d) {
   return best;
 }
 
-inline bool mistaken(const double* s, int64_t k, int64_t d) {
-  return !(s[d] > s[best_rival(s, k, d)]);
-}
-
 struct Softmax {
-  static double at(const double* s, int64_t k, int64_t d, double* slope) {
-    const int64_t rival = best_rival(s, k, d);
-    const double top = s[d] > s[rival] ? s[d] : s[rival];
+  static double at(const double* s, int64_t k, int64_t d, int64_t rival, double* slope) {
+    const int64_t largest = s[d] > s[rival] ? d : rival;
+    const double top = s[largest];
     int64_t done = 0;
     for (; done + kWidth <= k; done += kWidth)
       store(slope + done, exp_negative(load(s + done) - top));
     for (; done < k; ++done) slope[done] = exp_negative(s[done] - top);
-    double sum = 0;
-    for (int64_t c = 0; c < k; ++c) sum += slope[c];
-    double rest = 0;  // the sum without its largest term, which is exactly 1
-    const int64_t largest = s[d] > s[rival] ? d : rival;
+    double rest = 0;  // the sum without its largest term, which is exactly 1 unless it is NaN
     for (int64_t c = 0; c < k; ++c) rest += c == largest ? 0.0 : slope[c];
+    const double sum = slope[largest] + rest;
     for (int64_t c = 0; c < k; ++c) slope[c] /= sum;
     // 1 - p_d without cancellation where p_d is nearly 1
     slope[d] = largest == d ? -rest / sum : slope[d] - 1.0;
@@ -45,9 +39,8 @@ struct Softmax {
 };
 
 struct JointPerceptron {
-  static double at(const double* s, int64_t k, int64_t d, double* slope) {
+  static double at(const double* s, int64_t k, int64_t d, int64_t rival, double* slope) {
     for (int64_t c = 0; c < k; ++c) slope[c] = 0;
-    const int64_t rival = best_rival(s, k, d);
     if (s[d] > s[rival]) return 0;
     slope[rival] = 1;
     slope[d] = -1;
@@ -56,9 +49,8 @@ struct JointPerceptron {
 };
 
 struct CrammerSinger {
-  static double at(const double* s, int64_t k, int64_t d, double* slope) {
+  static double at(const double* s, int64_t k, int64_t d, int64_t rival, double* slope) {
     for (int64_t c = 0; c < k; ++c) slope[c] = 0;
-    const int64_t rival = best_rival(s, k, d);
     const double gap = 1.0 + s[rival] - s[d];
     if (gap <= 0) return 0;
     slope[rival] = 1;
@@ -69,7 +61,7 @@ struct CrammerSinger {
 
 template <class Loss>
 struct Columns {
-  static double at(const double* s, int64_t k, int64_t d, double* slope) {
+  static double at(const double* s, int64_t k, int64_t d, int64_t, double* slope) {
     double sum = 0;
     for (int64_t c = 0; c < k; ++c) {
       const double y = c == d ? 1.0 : -1.0;
@@ -199,9 +191,10 @@ inline void online_joint(const Rows& rows, OnlinePass& pass) {
       }
       const double weight = pass.weight ? pass.weight[i] : 1.0;
       double* slope = slopes + b * k;
-      const double value = Loss::at(scores, k, pass.label[i], slope);
+      const int64_t label = pass.label[i], rival = best_rival(scores, k, label);
+      const double value = Loss::at(scores, k, label, rival, slope);
       if (weight != 0) pass.loss_sum += weight * value;
-      if (mistaken(scores, k, pass.label[i])) pass.mistakes += weight;
+      if (!(scores[label] > scores[rival])) pass.mistakes += weight;
       for (int64_t c = 0; c < k; ++c) slope[c] = weight != 0 ? weight * slope[c] : 0;
     }
     if (pass.l2 != 0) decay(pass, d, 1 - 2 * step * pass.l2);
@@ -250,41 +243,34 @@ void online_joint_pass(const Rows& rows, OnlinePass& pass) {
 
 template <class Loss, class Rows>
 inline void batch_joint(const Rows& rows, BatchPass& pass) {
-  const int64_t d = rows.d, k = pass.k, stride = d + 1;
-  Sum* const sums = new Sum[size_t(k * kFew)];
-  double* const slopes = new double[size_t(k * kFew)];  // a class's slopes together
-  double* const score = new double[size_t(2 * k)];
-  double* const slope = score + k;
-  Wide<Rows> wide(rows);
+  const int64_t k = pass.k;
+  const ManyScores<Rows> many(rows, pass.w, k);
+  ManySums<Rows> sums(rows, pass.gradient ? k : 0, pass.gradient);
+  const Wide<Rows> wide(rows);
+  const int64_t width = many.width();
+  double* const scores = new double[size_t(2 * kFew * width)]();
+  double* const slopes = scores + kFew * width;
   pass.stopped = !each_tile(rows, kFew, pass.should_stop, [&](int64_t first, int64_t count) {
     const auto tile = wide.tile(first, count);
-    dot_tile_all(tile, count, pass.w, k, sums, after(rows, first + count));
+    many.tile(tile, after(rows, first + count), scores);
     double loss_sum = 0, mistakes = 0;
     for (int64_t i = 0; i < count; ++i) {
       const double weight = pass.weight ? pass.weight[first + i] : 1.0;
-      const int64_t label = pass.label[first + i];
-      for (int64_t c = 0; c < k; ++c)
-        score[c] = sums[c * kFew + i].total() + pass.w[c * stride + d];
-      const double value = Loss::at(score, k, label, slope);
+      const double* const score = scores + i * width;
+      double* const slope = slopes + i * width;
+      const int64_t label = pass.label[first + i], rival = best_rival(score, k, label);
+      const double value = Loss::at(score, k, label, rival, slope);
       if (weight != 0) {  // as if absent otherwise, even where its value overflows
         loss_sum += weight * value;
-        if (mistaken(score, k, label)) mistakes += weight;
+        if (!(score[label] > score[rival])) mistakes += weight;
       }
-      for (int64_t c = 0; c < k; ++c) slopes[c * kFew + i] = weight != 0 ? weight * slope[c] : 0;
+      for (int64_t c = 0; c < k; ++c) slope[c] = weight != 0 ? weight * slope[c] : 0;
     }
     pass.loss_sum += loss_sum;
     pass.mistakes += mistakes;
-    if (!pass.gradient) return;
-    add_tile_all(tile, count, slopes, k, pass.gradient);
-    for (int64_t c = 0; c < k; ++c) {
-      double sum = 0;
-      for (int64_t i = 0; i < count; ++i) sum += slopes[c * kFew + i];
-      pass.gradient[c * stride + d] += sum;
-    }
+    if (pass.gradient) sums.add(tile, slopes);
   });
-  delete[] sums;
-  delete[] slopes;
-  delete[] score;
+  delete[] scores;
 }
 
 template <class Rows>

@@ -22,6 +22,11 @@ constexpr int kBytes = 32;
 #else
 constexpr int kBytes = 16;
 #endif
+#if defined(__x86_64__) && !defined(__AVX512F__)
+constexpr int kRegisters = 16;
+#else
+constexpr int kRegisters = 32;
+#endif
 constexpr int kWidth = kBytes / 8;
 constexpr int kLanes = 8;
 constexpr int kPacks = kLanes / kWidth;
