@@ -1,8 +1,8 @@
 // Tiles of rows and the weights of many classes: scores by all of them, and sums for each.
 //
-// Dense rows meet the weights in panels (d, some classes). Columns are taken some at a time, so that
-// their pieces of all rows and of a panel are in the nearest cache while each is multiplied with
-// each.
+// Dense rows meet the weights in panels (d, some classes). Columns are taken some at a time, so
+// that their pieces of all rows and of a panel are in the nearest cache while each is multiplied
+// with each.
 #pragma once
 #include "panels.hpp"
 #include "rows.hpp"
@@ -71,8 +71,8 @@ class Panels {
 };
 
 // to[r * stride ...] += sum over t of x[r * across + t * along] * panel[t * step ...], for kRows
-// vectors and the kPieces of a panel. A function of its own: inside of others GCC 12 writes the sums
-// to memory in every step.
+// vectors and the kPieces of a panel. A function of its own: inside of others GCC 12 writes the
+// sums to memory in every step.
 template <int kRows, int kPieces>
 [[gnu::noinline]] void add_block(const double* x, int64_t across, int64_t along,
                                  const double* panel, int64_t step, int64_t count, double* to,

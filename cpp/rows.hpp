@@ -225,10 +225,10 @@ inline void add_tile(const DenseRows<Value>& rows, int64_t first, int64_t count,
     if (a[i] == 0) continue;
     picked[waiting++] = i;
     if (waiting < 4) continue;
-    add_scaled<4, 1, Value>({{a[picked[0]]}, {a[picked[1]]}, {a[picked[2]]}, {a[picked[3]]}},
-                            {row(rows, first + picked[0]), row(rows, first + picked[1]),
-                             row(rows, first + picked[2]), row(rows, first + picked[3])},
-                            {w}, rows.d, next);
+    add_scaled<4, Value>({a[picked[0]], a[picked[1]], a[picked[2]], a[picked[3]]},
+                         {row(rows, first + picked[0]), row(rows, first + picked[1]),
+                          row(rows, first + picked[2]), row(rows, first + picked[3])},
+                         w, rows.d, next);
     waiting = 0;
   }
   for (int64_t p = 0; p < waiting; ++p) add(rows, first + picked[p], a[picked[p]], w);

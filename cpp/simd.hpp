@@ -165,21 +165,18 @@ struct Sum {
   }
 };
 
-// sums[r * kSides + s] += x[r] . w[s]: each piece of a row and of a weight vector is loaded once
-// for all.
-template <int kRows, int kSides, class Value, class Weight, class Next>
-inline SEPARATRIX_INLINE void add_products(Sum* sums, const Value* const (&x)[kRows],
-                                           const Weight* const (&w)[kSides], int64_t d,
-                                           Next& next) {
+// out[r] = x[r] . w: each piece of w is loaded once for all rows.
+//
+// A function of its own wherever it is called: inside of others GCC 12 writes the sums to memory in
+// every step.
+template <int kRows, class Value, class Weight, class Next>
+[[gnu::noinline]] void products(double* out, const Value* const (&x)[kRows], const Weight* w,
+                                int64_t d, Next& next) {
+  Sum sums[kRows] = {};
   const auto add_at = [&](auto p, auto&& load_at) SEPARATRIX_INLINE {
-    Doubles side[kSides];
-    unrolled<kSides>([&](auto s) SEPARATRIX_INLINE { side[s] = load_at(w[s]); });
+    const Doubles weights = load_at(w);
     unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
-      const Doubles values = load_at(x[r]);
-      unrolled<kSides>([&](auto s) SEPARATRIX_INLINE {
-        Doubles& sum = sums[r * kSides + s].part[p];
-        sum = fma(values, side[s], sum);
-      });
+      sums[r].part[p] = fma(load_at(x[r]), weights, sums[r].part[p]);
     });
   };
   Next ahead = next;  // of its own, as the sums must be: what is passed in has an address
@@ -198,61 +195,25 @@ inline SEPARATRIX_INLINE void add_products(Sum* sums, const Value* const (&x)[kR
     else if (left > 0)
       add_at(p, [&](const auto* from) SEPARATRIX_INLINE { return load_part(from + at, left); });
   });
-}
-
-// sums[r][s] += x[r] . w[s]. Pieces of kLanes columns may be added in several calls, and give the
-// same bits.
-//
-// This and the next are functions of their own wherever they are called: inside of others GCC 12
-// writes the sums to memory in every step.
-template <int kRows, int kSides, class Value, class Weight, class Next>
-[[gnu::noinline]] void multiply_add(Sum* const (&sums)[kRows][kSides],
-                                    const Value* const (&x)[kRows],
-                                    const Weight* const (&w)[kSides], int64_t d, Next& next) {
-  Sum part[kRows * kSides];
-  unrolled<kRows * kSides>([&](auto q) SEPARATRIX_INLINE {
-    part[q] = *sums[q / kSides][q % kSides];
-  });
-  add_products<kRows, kSides, Value, Weight>(part, x, w, d, next);
-  unrolled<kRows * kSides>([&](auto q) SEPARATRIX_INLINE {
-    *sums[q / kSides][q % kSides] = part[q];
-  });
-}
-
-// out[r] = x[r] . w
-template <int kRows, class Value, class Weight, class Next>
-[[gnu::noinline]] void products(double* out, const Value* const (&x)[kRows], const Weight* w,
-                                int64_t d, Next& next) {
-  Sum sums[kRows] = {};
-  add_products<kRows, 1, Value, Weight>(sums, x, {w}, d, next);
   unrolled<kRows>([&](auto r) SEPARATRIX_INLINE { out[r] = sums[r].total(); });
 }
 
-// w[s] += a[0][s] * x[0] + a[1][s] * x[1] + ..., in that order for every weight.
-template <int kRows, int kSides, class Value, class Next>
-inline void add_scaled(const double (&a)[kRows][kSides], const Value* const (&x)[kRows],
-                       double* const (&w)[kSides], int64_t d, Next& next) {
-  Doubles factor[kRows][kSides];
-  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
-    unrolled<kSides>([&](auto s) SEPARATRIX_INLINE { factor[r][s] = splat<Doubles>(a[r][s]); });
-  });
+// w += a[0] * x[0] + a[1] * x[1] + ..., in that order for every weight.
+template <int kRows, class Value, class Next>
+inline void add_scaled(const double (&a)[kRows], const Value* const (&x)[kRows], double* w,
+                       int64_t d, Next& next) {
+  Doubles factor[kRows];
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE { factor[r] = splat<Doubles>(a[r]); });
   const auto add_at = [&](auto packs, int64_t j) SEPARATRIX_INLINE {
     constexpr int kPieces = packs;
-    Doubles sum[kSides * kPieces];
-    unrolled<kSides * kPieces>([&](auto q) SEPARATRIX_INLINE {
-      sum[q] = load(w[q / kPieces] + j + q % kPieces * kWidth);
-    });
+    Doubles sum[kPieces];
+    unrolled<kPieces>([&](auto p) SEPARATRIX_INLINE { sum[p] = load(w + j + p * kWidth); });
     unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
       unrolled<kPieces>([&](auto p) SEPARATRIX_INLINE {
-        const Doubles values = load(x[r] + j + p * kWidth);
-        unrolled<kSides>([&](auto s) SEPARATRIX_INLINE {
-          sum[s * kPieces + p] = fma(factor[r][s], values, sum[s * kPieces + p]);
-        });
+        sum[p] = fma(factor[r], load(x[r] + j + p * kWidth), sum[p]);
       });
     });
-    unrolled<kSides * kPieces>([&](auto q) SEPARATRIX_INLINE {
-      store(w[q / kPieces] + j + q % kPieces * kWidth, sum[q]);
-    });
+    unrolled<kPieces>([&](auto p) SEPARATRIX_INLINE { store(w + j + p * kWidth, sum[p]); });
   };
   Next ahead = next;
   int64_t j = 0;
@@ -263,8 +224,7 @@ inline void add_scaled(const double (&a)[kRows][kSides], const Value* const (&x)
   next = ahead;
   for (; j + kWidth <= d; j += kWidth) add_at(Number<1>{}, j);
   for (; j < d; ++j)
-    for (int s = 0; s < kSides; ++s)
-      for (int r = 0; r < kRows; ++r) w[s][j] = fma(a[r][s], double(x[r][j]), w[s][j]);
+    for (int r = 0; r < kRows; ++r) w[j] = fma(a[r], double(x[r][j]), w[j]);
 }
 
 // x . w
@@ -280,7 +240,7 @@ inline double dot(const Value* x, const Weight* w, int64_t d) {
 template <class Value>
 inline void add_scaled(double a, const Value* x, double* w, int64_t d) {
   NothingAhead nothing;
-  add_scaled<1, 1, Value>({{a}}, {x}, {w}, d, nothing);
+  add_scaled<1, Value>({a}, {x}, w, d, nothing);
 }
 
 // e^x for x <= 0, to about one unit in the last place; e^-708 below that.

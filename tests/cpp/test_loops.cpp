@@ -129,8 +129,25 @@ void batch_by_hand(const Problem& p, BatchPass& pass) {
   }
 }
 
+void softmax_by_hand(const Problem& p, BatchPass& pass) {
+  for (int64_t i = 0; i < p.n; ++i) {
+    const Real weight = pass.weight ? pass.weight[i] : 1;
+    std::vector<Real> s, e;
+    for (int64_t c = 0; c < pass.k; ++c) s.push_back(score(p, i, pass.w + c * (p.d + 1)));
+    const Real own = s[pass.label[i]], top = *std::max_element(s.begin(), s.end());
+    Real sum = 0;
+    for (const Real each : s) e.push_back(std::exp(each - top)), sum += e.back();
+    const auto ahead = std::count_if(s.begin(), s.end(), [&](Real each) { return each >= own; });
+    if (weight == 0) continue;
+    pass.loss_sum += double(weight * (std::log(sum) + top - own));
+    pass.mistakes += double(ahead > 1 ? weight : 0);
+    for (int64_t c = 0; pass.gradient && c < pass.k; ++c)
+      add_row(p, i, weight * (e[c] / sum - (c == pass.label[i])), pass.gradient + c * (p.d + 1));
+  }
+}
+
 constexpr LoopsFor<Problem> kByHand{
-    online_by_hand, batch_by_hand, nullptr, nullptr,  // two classes only
+    online_by_hand, batch_by_hand, nullptr, softmax_by_hand,
     [](const Problem& p, const double* w, int64_t k, double* out, ShouldStop) {
       for (int64_t i = 0; i < p.n * k; ++i) out[i] = score(p, i / k, w + i % k * (p.d + 1));
       return true;
@@ -234,6 +251,23 @@ void test_batch(const Problem& p, int loss, const double* weight, Near near = kC
   });
 }
 
+// As many classes as leave panels of every width, some filled up.
+void test_softmax(const Problem& p, int64_t k, const double* weight) {
+  const Numbers w = uniforms(k * (p.d + 1));
+  std::vector<int64_t> label(p.n);
+  for (int64_t& number : label) number = below(k);
+  test("softmax of " + std::to_string(k), p, kClose, [&](auto& loops, auto& rows) {
+    Numbers slopes(k * (p.d + 1), kFiller);
+    BatchPass bare{int(JointId::softmax), {}, label.data(), k, weight, w.data(), {}, {}, false,
+                   never, 0, 0, false};
+    BatchPass full = bare;
+    full.gradient = slopes.data();
+    loops.batch_joint(rows, full);
+    loops.batch_joint(rows, bare);
+    return join({full.loss_sum, full.mistakes, bare.loss_sum, bare.mistakes}, slopes);
+  });
+}
+
 // Sums in float where rows are; of a loss without jumps, so that rounding cannot change much.
 void test_rough(const Problem& p, const double* weight) {
   test("rough batch", p, kRough, [&](auto& loops, auto& rows) {
@@ -323,6 +357,8 @@ void test_shape(int64_t n, int64_t d) {
   test_rough(p, p.weight.data());
   test_products(p, 1, nullptr);
   test_products(p, 3, p.weight.data());
+  for (int64_t k : {2, 3, 5, 8, 10, 11, 13, 27})
+    test_softmax(p, k, k % 2 ? p.weight.data() : nullptr);
   if (d > 100) return;  // products of all features with all others
   test_many(p, 1, 1, nullptr);
   test_many(p, 11, 1, p.weight.data());
