@@ -138,8 +138,8 @@ void batch_pass(const Rows& rows, BatchPass& pass) {
 // f(row, its scores) for all rows; false if told to stop.
 template <class Rows, class F>
 inline bool each_score(const Rows& rows, const double* weights, int64_t k, ShouldStop stop, F&& f) {
-  const ManyScores<Rows> many(rows, weights, k);
-  const Wide<Rows> wide(rows);
+  const ManyScores<Rows, double> many(rows, weights, k);
+  const Wide<Rows, double> wide(rows);
   double* const scores = new double[size_t(kFew * many.width())];
   const bool done = each_tile(rows, kFew, stop, [&](int64_t first, int64_t count) {
     many.tile(wide.tile(first, count), after(rows, first + count), scores);

@@ -2,10 +2,10 @@
 //
 // Dense rows meet the weights in panels (d, some classes). Columns are taken some at a time, so
 // that their pieces of all rows and of a panel are in the nearest cache while each is multiplied
-// with each.
+// with each. All is in double; or in float where rows are, for sums that need not be exact.
 #pragma once
 #include "panels.hpp"
-#include "rows.hpp"
+#include "sketch.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -13,7 +13,7 @@ constexpr int64_t kFew = 32;  // rows in a tile, at most
 constexpr int64_t kColumns = 128;
 
 // Such a tile as rows of its own. Floats are made doubles once, and not for every class.
-template <class Rows>
+template <class Rows, class Real>
 struct Wide {
   const Rows& rows;
   explicit Wide(const Rows& all) : rows(all) {}
@@ -21,7 +21,7 @@ struct Wide {
 };
 
 template <>
-struct Wide<DenseRows<float>> {
+struct Wide<DenseRows<float>, double> {
   const DenseRows<float>& rows;
   double* const room;
   explicit Wide(const DenseRows<float>& all)
@@ -41,21 +41,24 @@ struct Wide<DenseRows<float>> {
 };
 
 // k classes in as few panels as registers hold the sums of, all about as wide, zeros at the end.
+template <class Real>
 class Panels {
  public:
+  static constexpr int kPiece = kBytes / int(sizeof(Real));  // classes
   static constexpr int kMost = kBytes == 16 ? (kRegisters > 16 ? 5 : 2) : 3;  // pieces
 
   explicit Panels(int64_t k)
-      : pieces_((k + kWidth - 1) / kWidth), count_((pieces_ + kMost - 1) / kMost) {}
+      : pieces_((k + kPiece - 1) / kPiece), count_((pieces_ + kMost - 1) / kMost) {}
 
-  int64_t width() const { return pieces_ * kWidth; }
+  int64_t pieces() const { return pieces_; }
+  int64_t width() const { return pieces_ * kPiece; }
 
   // f(number of pieces, first class) for every panel.
   template <class F>
   void each(F&& f) const {
     for (int64_t p = 0; p < count_; ++p) {
       const int64_t first = p * pieces_ / count_, end = (p + 1) * pieces_ / count_;
-      with(end - first, [&](auto pieces) { f(pieces, first * kWidth); });
+      with(end - first, [&](auto pieces) { f(pieces, first * kPiece); });
     }
   }
 
@@ -73,27 +76,29 @@ class Panels {
 // to[r * stride ...] += sum over t of x[r * across + t * along] * panel[t * step ...], for kRows
 // vectors and the kPieces of a panel. A function of its own: inside of others GCC 12 writes the
 // sums to memory in every step.
-template <int kRows, int kPieces>
-[[gnu::noinline]] void add_block(const double* x, int64_t across, int64_t along,
-                                 const double* panel, int64_t step, int64_t count, double* to,
-                                 int64_t stride) {
-  Doubles sums[kRows * kPieces];
-  unrolled<kRows * kPieces>([&](auto q) SEPARATRIX_INLINE {
-    sums[q] = load(to + q / kPieces * stride + q % kPieces * kWidth);
-  });
+template <int kRows, int kPieces, class Real>
+[[gnu::noinline]] void add_block(const Real* x, int64_t across, int64_t along, const Real* panel,
+                                 int64_t step, int64_t count, Real* to, int64_t stride) {
+  using Pack = typename PackOf<Real>::Type;
+  constexpr int kPiece = Panels<Real>::kPiece;
+  Pack sums[kRows * kPieces] = {};
   for (int64_t t = 0; t < count; ++t, x += along, panel += step) {
-    Doubles pieces[kPieces];
-    unrolled<kPieces>([&](auto v) SEPARATRIX_INLINE { pieces[v] = load(panel + v * kWidth); });
+    Pack pieces[kPieces];
+    unrolled<kPieces>([&](auto v) SEPARATRIX_INLINE {
+      pieces[v] = load_pack<Pack>(panel + v * kPiece);
+    });
     unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
-      const Doubles factor = splat<Doubles>(x[r * across]);
+      const Pack factor = x[r * across] - Pack{};
       unrolled<kPieces>([&](auto v) SEPARATRIX_INLINE {
-        Doubles& sum = sums[r * kPieces + v];
+        Pack& sum = sums[r * kPieces + v];
         sum = fma(factor, pieces[v], sum);
       });
     });
   }
   unrolled<kRows * kPieces>([&](auto q) SEPARATRIX_INLINE {
-    store(to + q / kPieces * stride + q % kPieces * kWidth, sums[q]);
+    Real* const at = to + q / kPieces * stride + q % kPieces * kPiece;
+    const Pack sum = load_pack<Pack>(at) + sums[q];
+    std::memcpy(at, &sum, sizeof sum);
   });
 }
 
@@ -106,20 +111,20 @@ inline void each_few(int64_t count, F&& f) {
 }
 
 // Scores of tiles by weights (k, d + 1).
-template <class Rows>
+template <class Rows, class Real>
 class ManyScores;
 
-template <class Value>
-class ManyScores<DenseRows<Value>> {
+template <class Value, class Real>
+class ManyScores<DenseRows<Value>, Real> {
  public:
   ManyScores(const DenseRows<Value>& rows, const double* weights, int64_t k)
-      : panels_(k), d_(rows.d), w_(new double[size_t(width() * (d_ + 1))]()) {
+      : panels_(k), d_(rows.d), w_(new Real[size_t(width() * (d_ + 1))]()) {
     panels_.each([&](auto pieces, int64_t first) {
-      constexpr int kWide = pieces * kWidth;
-      double* const panel = w_ + first * (d_ + 1);
+      constexpr int kWide = pieces * kPiece;
+      Real* const panel = w_ + first * (d_ + 1);
       for (int64_t c = first; c < first + kWide && c < k; ++c)
         for (int64_t j = 0; j <= d_; ++j)
-          panel[j * kWide + c - first] = weights[c * (d_ + 1) + j];
+          panel[j * kWide + c - first] = Real(weights[c * (d_ + 1) + j]);
     });
   }
   ~ManyScores() { delete[] w_; }
@@ -129,22 +134,23 @@ class ManyScores<DenseRows<Value>> {
   int64_t width() const { return panels_.width(); }
 
   // To out (rows of the tile, width); `after` is what will be read next.
-  void tile(const DenseRows<double>& rows, const char* after, double* out) const {
+  void tile(const DenseRows<Real>& rows, const char* after, Real* out) const {
     panels_.each([&](auto pieces, int64_t first) {
-      const double* const biases = w_ + first * (d_ + 1) + d_ * pieces * kWidth;
+      constexpr int kWide = pieces * kPiece;
+      const Real* const biases = w_ + first * (d_ + 1) + d_ * kWide;
       for (int64_t i = 0; i < rows.n; ++i)
-        std::memcpy(out + i * width() + first, biases, 8 * size_t(pieces * kWidth));
+        std::memcpy(out + i * width() + first, biases, sizeof(Real) * kWide);
     });
     Ahead<1> next{after};
-    const int64_t bytes = rows.n * int64_t(sizeof(Value)) / (width() / kWidth);
+    const int64_t bytes = rows.n * int64_t(sizeof(Value)) / panels_.pieces();
     for (int64_t j = 0; j < d_; j += kColumns) {
       const int64_t columns = d_ - j < kColumns ? d_ - j : kColumns;
       panels_.each([&](auto pieces, int64_t first) {
-        constexpr int kWide = pieces * kWidth;
-        const double* const panel = w_ + first * (d_ + 1) + j * kWide;
+        constexpr int kWide = pieces * kPiece;
+        const Real* const panel = w_ + first * (d_ + 1) + j * kWide;
         each_few(rows.n, [&](auto some, int64_t i) {
-          add_block<some, pieces>(row(rows, i) + j, d_, 1, panel, kWide, columns,
-                                  out + i * width() + first, width());
+          add_block<some, pieces, Real>(row(rows, i) + j, d_, 1, panel, kWide, columns,
+                                        out + i * width() + first, width());
         });
         next.used(bytes * pieces * columns);
       });
@@ -152,13 +158,14 @@ class ManyScores<DenseRows<Value>> {
   }
 
  private:
-  Panels panels_;
+  static constexpr int kPiece = Panels<Real>::kPiece;
+  Panels<Real> panels_;
   int64_t d_;
-  double* w_;
+  Real* w_;
 };
 
 template <class Value, class Index>
-class ManyScores<CsrRows<Value, Index>> {
+class ManyScores<CsrRows<Value, Index>, double> {
  public:
   ManyScores(const CsrRows<Value, Index>&, const double* weights, int64_t k)
       : weights_(weights), k_(k) {}
@@ -178,22 +185,22 @@ class ManyScores<CsrRows<Value, Index>> {
 };
 
 // total (k, d + 1) += factors' . (rows, 1), in the end.
-template <class Rows>
+template <class Rows, class Real>
 class ManySums;
 
-template <class Value>
-class ManySums<DenseRows<Value>> {
+template <class Value, class Real>
+class ManySums<DenseRows<Value>, Real> {
  public:
   ManySums(const DenseRows<Value>& rows, int64_t k, double* total)
       : panels_(k), d_(rows.d), k_(k), total_(total),
-        sums_(new double[size_t(panels_.width() * (d_ + 1))]()) {}
+        sums_(new Real[size_t(panels_.width() * (d_ + 1))]()) {}
   ~ManySums() {
     panels_.each([&](auto pieces, int64_t first) {
-      constexpr int kWide = pieces * kWidth;
-      const double* const panel = sums_ + first * (d_ + 1);
+      constexpr int kWide = pieces * kPiece;
+      const Real* const panel = sums_ + first * (d_ + 1);
       for (int64_t c = first; c < first + kWide && c < k_; ++c)
         for (int64_t j = 0; j <= d_; ++j)
-          total_[c * (d_ + 1) + j] += panel[j * kWide + c - first];
+          total_[c * (d_ + 1) + j] += double(panel[j * kWide + c - first]);
     });
     delete[] sums_;
   }
@@ -201,34 +208,36 @@ class ManySums<DenseRows<Value>> {
   ManySums& operator=(const ManySums&) = delete;
 
   // Of the rows of a tile, each with factors (rows, width of the scores).
-  void add(const DenseRows<double>& rows, const double* factors) {
+  void add(const DenseRows<Real>& rows, const Real* factors) {
     const int64_t width = panels_.width();
-    const double one = 1.0;
+    const Real one = 1;
     for (int64_t j = 0; j < d_; j += kColumns) {
       const int64_t columns = d_ - j < kColumns ? d_ - j : kColumns;
       panels_.each([&](auto pieces, int64_t first) {
-        constexpr int kWide = pieces * kWidth;
-        double* const panel = sums_ + first * (d_ + 1) + j * kWide;
+        constexpr int kWide = pieces * kPiece;
+        Real* const panel = sums_ + first * (d_ + 1) + j * kWide;
         each_few(columns, [&](auto some, int64_t c) {
-          add_block<some, pieces>(rows.data + j + c, 1, d_, factors + first, width, rows.n,
-                                  panel + c * kWide, kWide);
+          add_block<some, pieces, Real>(rows.data + j + c, 1, d_, factors + first, width, rows.n,
+                                        panel + c * kWide, kWide);
         });
       });
     }
     panels_.each([&](auto pieces, int64_t first) {
-      add_block<1, pieces>(&one, 0, 0, factors + first, width, rows.n,
-                           sums_ + first * (d_ + 1) + d_ * pieces * kWidth, 0);
+      add_block<1, pieces, Real>(&one, 0, 0, factors + first, width, rows.n,
+                                 sums_ + first * (d_ + 1) + d_ * pieces * kPiece, 0);
     });
   }
 
  private:
-  Panels panels_;
+  static constexpr int kPiece = Panels<Real>::kPiece;
+  Panels<Real> panels_;
   int64_t d_, k_;
-  double *total_, *sums_;
+  double* total_;
+  Real* sums_;
 };
 
 template <class Value, class Index>
-class ManySums<CsrRows<Value, Index>> {
+class ManySums<CsrRows<Value, Index>, double> {
  public:
   ManySums(const CsrRows<Value, Index>&, int64_t k, double* total) : k_(k), total_(total) {}
 

@@ -241,41 +241,50 @@ void online_joint_pass(const Rows& rows, OnlinePass& pass) {
   with_joint_loss(pass.loss, [&](auto loss) { online_joint<decltype(loss)>(rows, pass); });
 }
 
-template <class Loss, class Rows>
+// Sums in Real; what the loss makes of a row's scores is always in double.
+template <class Loss, class Real, class Rows>
 inline void batch_joint(const Rows& rows, BatchPass& pass) {
   const int64_t k = pass.k;
-  const ManyScores<Rows> many(rows, pass.w, k);
-  ManySums<Rows> sums(rows, pass.gradient ? k : 0, pass.gradient);
-  const Wide<Rows> wide(rows);
+  const ManyScores<Rows, Real> many(rows, pass.w, k);
+  ManySums<Rows, Real> sums(rows, pass.gradient ? k : 0, pass.gradient);
+  const Wide<Rows, Real> wide(rows);
   const int64_t width = many.width();
-  double* const scores = new double[size_t(2 * kFew * width)]();
-  double* const slopes = scores + kFew * width;
+  Real* const scores = new Real[size_t(2 * kFew * width)]();
+  Real* const slopes = scores + kFew * width;
+  double* const score = new double[size_t(2 * k)];
+  double* const slope = score + k;
   pass.stopped = !each_tile(rows, kFew, pass.should_stop, [&](int64_t first, int64_t count) {
     const auto tile = wide.tile(first, count);
     many.tile(tile, after(rows, first + count), scores);
     double loss_sum = 0, mistakes = 0;
     for (int64_t i = 0; i < count; ++i) {
       const double weight = pass.weight ? pass.weight[first + i] : 1.0;
-      const double* const score = scores + i * width;
-      double* const slope = slopes + i * width;
+      for (int64_t c = 0; c < k; ++c) score[c] = double(scores[i * width + c]);
       const int64_t label = pass.label[first + i], rival = best_rival(score, k, label);
       const double value = Loss::at(score, k, label, rival, slope);
       if (weight != 0) {  // as if absent otherwise, even where its value overflows
         loss_sum += weight * value;
         if (!(score[label] > score[rival])) mistakes += weight;
       }
-      for (int64_t c = 0; c < k; ++c) slope[c] = weight != 0 ? weight * slope[c] : 0;
+      Real* const to = slopes + i * width;
+      for (int64_t c = 0; c < k; ++c) to[c] = weight != 0 ? Real(weight * slope[c]) : Real(0);
     }
     pass.loss_sum += loss_sum;
     pass.mistakes += mistakes;
     if (pass.gradient) sums.add(tile, slopes);
   });
   delete[] scores;
+  delete[] score;
 }
 
 template <class Rows>
 void batch_joint_pass(const Rows& rows, BatchPass& pass) {
-  with_joint_loss(pass.loss, [&](auto loss) { batch_joint<decltype(loss)>(rows, pass); });
+  with_joint_loss(pass.loss, [&](auto loss) {
+    using Loss = decltype(loss);
+    if constexpr (kInFloats<Rows>)
+      if (pass.rough) return batch_joint<Loss, float>(rows, pass);
+    batch_joint<Loss, double>(rows, pass);
+  });
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -106,6 +106,47 @@ def test_rows_that_floats_can_hardly_hold(large, mean, scale):
     assert fits[0].objective_ == pytest.approx(fits[1].objective_, rel=1e-6)
 
 
+def classes(n=900, d=20, k=5, mean=0.0, scale=1.0):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n, d))
+    y = (X @ rng.standard_normal((d, k)) + 2.0 * rng.standard_normal((n, k))).argmax(axis=1)
+    return ((X + mean) * scale).astype(np.float32), y
+
+
+@pytest.mark.parametrize("k", [3, 5, 11])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_the_minimum_over_many_classes_is_that_of_exact_sums(large, loss, k, monkeypatch):
+    X, y = classes(k=k)
+    weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
+    seen = evaluations(monkeypatch)
+    fit = descended(loss, l2=1e-3, tol=1e-10).fit(X, y, weight)
+    first = seen.index(False)
+    assert first >= 4
+    assert not any(seen[first:])
+    exact = descended(loss, l2=1e-3, tol=1e-10).fit(X.astype(np.float64), y, weight)
+    assert fit.stop_ == exact.stop_ == "optimal"
+    assert fit.objective_ == pytest.approx(exact.objective_, rel=1e-9)
+    np.testing.assert_allclose(fit.coef_, exact.coef_, rtol=0, atol=1e-4)
+
+
+def test_bits_over_many_classes_do_not_depend_on_threads(large, monkeypatch):
+    monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 1 << 12)
+    X, y = classes()
+    ends = [descended(l2=1e-3, tol=1e-8, n_jobs=jobs).fit(X, y).coef_ for jobs in (1, 2, 3)]
+    np.testing.assert_array_equal(ends[0], ends[1])
+    np.testing.assert_array_equal(ends[0], ends[2])
+
+
+@pytest.mark.parametrize(("mean", "scale"), [(1e3, 1.0), (0.0, 1e-30), (0.0, 1e15), (50.0, 1e-6)])
+def test_many_classes_of_rows_that_floats_can_hardly_hold(large, mean, scale):
+    X, y = classes(mean=mean, scale=scale)
+    fits = [
+        descended(l2=1e-3 * scale**2, tol=1e-6).fit(rows, y) for rows in (X, X.astype(np.float64))
+    ]
+    assert {fit.stop_ for fit in fits} == {"optimal"}
+    assert fits[0].objective_ == pytest.approx(fits[1].objective_, rel=1e-6)
+
+
 def test_sums_too_rough_to_lower_j_are_not_followed(large, monkeypatch):
     X, y = table()
     plain = loops.batch_pass
@@ -182,7 +223,6 @@ def test_rows_and_losses_that_gain_nothing_are_summed_exactly(large, monkeypatch
         (X.astype(np.float64), "logistic"), (sp.csr_array(X), "logistic"), (X, Mine()),
     ):  # fmt: skip
         descended(loss, l2=1e-3).fit(rows, y)
-    descended(l2=1e-3).fit(X, np.digitize(X[:, 0], [-0.5, 0.5]))
     assert not any(seen)
     monkeypatch.setattr(lbfgs, "LARGE", 1e7)
     descended(l2=1e-3).fit(X, y)

@@ -69,8 +69,7 @@ class Objective:
         """The same with rough sums, if that saves time."""
         X = getattr(self.source, "X", None)
         floats = isinstance(X, np.ndarray) and X.dtype == np.float32
-        two_classes = isinstance(self.loss, MarginLoss) and loops.compiled(self.loss) is not None
-        if self.rough or not floats or not two_classes:
+        if self.rough or not floats or loops.compiled(self.loss) is None:
             return None
         self.moments  # noqa: B018 (to be remembered by both)
         return self._changed(rough=True)
