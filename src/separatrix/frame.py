@@ -106,22 +106,25 @@ def gram_in_tiles(
     cuts = list(map(slice, edges[:-1], edges[1:]))
     tiles = [(a, b) for number, a in enumerate(cuts) for b in cuts[number:]]
 
-    for rows, weight in parts:
+    def add_part(rows: Rows, weight: Array) -> None:
         z = np.empty((len(weight), d), dtype)
         some = [slice(start, start + TILE // 4) for start in range(0, len(z), TILE // 4)]
 
-        def fill(at: slice, rows: Rows = rows, weight: Array = weight, z: Array = z) -> tuple[()]:
+        def fill(at: slice) -> tuple[()]:
             z[at] = frame.rows(layout.part(rows, at.start, min(at.stop, len(z))), dtype)
             z[at] *= np.sqrt(weight[at, None]).astype(dtype)
             return ()
 
-        def add(tile: tuple[slice, slice], z: Array = z) -> tuple[()]:
+        def add(tile: tuple[slice, slice]) -> tuple[()]:
             a, b = tile
             total[tile] += z[:, a].T @ z[:, b]
             return ()
 
         ordered_sum(fill, some, threads)
         ordered_sum(add, tiles, threads)
+
+    for rows, weight in parts:
+        add_part(rows, weight)
     for a, b in tiles:
         total[b, a] = total[a, b].T
     return total

@@ -237,6 +237,7 @@ class LBFGS(Solver):
             )
             least = max(REFRESH, price / 4) if len(anchor) else price / 8
             if age >= least and slow(trail, price):
+                del coordinates  # as large as the new ones
                 coordinates, anchor, age = self._coordinates(objective, W), W, 0
                 moved, changed = moved[:0], changed[:0]
                 g, p, slope = downhill(coordinates, at, moved, changed)
