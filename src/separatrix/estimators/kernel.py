@@ -217,7 +217,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             parameters.flag(name, getattr(self, name))
         parameters.callables("callbacks", self.callbacks)
         parameters.choice("keep", self.keep, ("auto", "last", "average", "voted"))
-        parameters.number("cache_mb", self.cache_mb, optional=True)
+        if self.cache_mb is not None:
+            parameters.number("cache_mb", self.cache_mb)
         bound = parameters.whole("budget", self.budget, optional=True)
         if bound and self.keep in ("average", "voted"):
             raise ValueError(
