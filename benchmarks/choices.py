@@ -114,7 +114,7 @@ def line(case: Case) -> tuple[str, float]:
     mine, model = seconds(case, X, y, "auto", np.inf)
     found: dict[str, float] = {}
     for solver in able(case, X, 1 if k == 2 else k):
-        most = SLOW * min(mine, *found.values(), np.inf) + 1.0
+        most = SLOW * min([mine, *found.values()]) + 1.0
         found[type(solver).__name__] = seconds(case, X, y, solver, most)[0]
     best = min(found, key=lambda name: found[name])
     picked = type(model.solver_).__name__

@@ -22,6 +22,13 @@ def table(n=600, d=20, seed=0, mean=0.0, scale=1.0):
     return ((X + mean) * scale).astype(np.float32), y
 
 
+def classes(n=900, d=20, k=5, mean=0.0, scale=1.0):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n, d))
+    y = (X @ rng.standard_normal((d, k)) + 2.0 * rng.standard_normal((n, k))).argmax(axis=1)
+    return ((X + mean) * scale).astype(np.float32), y
+
+
 def descended(loss="logistic", **given):
     return LinearClassifier(loss, solver=LBFGS(), **given)
 
@@ -84,12 +91,18 @@ def test_what_is_told_of_every_step_is_exact(large):
     assert 0.0 <= fit.objective_ - optimum <= fit.gap_ <= 1e-4 * fit.objective_
 
 
-def test_bits_do_not_depend_on_threads_and_states_go_on(large, monkeypatch):
+@pytest.mark.parametrize("make", [table, classes])
+def test_bits_do_not_depend_on_threads(large, make, monkeypatch):
     monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 1 << 12)
-    X, y = table()
+    X, y = make()
     ends = [descended(l2=1e-3, tol=1e-9, n_jobs=jobs).fit(X, y).coef_ for jobs in (1, 2, 3)]
     np.testing.assert_array_equal(ends[0], ends[1])
     np.testing.assert_array_equal(ends[0], ends[2])
+
+
+def test_states_go_on(large, monkeypatch):
+    monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 1 << 12)
+    X, y = table()
     objective, start = objective_of(X, y), np.zeros((1, 21))
     whole = list(islice(LBFGS().steps(objective, start, np.random.default_rng(0)), 5))
     rest = LBFGS().steps(objective, start, np.random.default_rng(1), whole[0].state)
@@ -98,19 +111,13 @@ def test_bits_do_not_depend_on_threads_and_states_go_on(large, monkeypatch):
 
 
 @pytest.mark.parametrize(("mean", "scale"), [(1e3, 1.0), (0.0, 1e-30), (0.0, 1e15), (50.0, 1e-6)])
-def test_rows_that_floats_can_hardly_hold(large, mean, scale):
-    X, y = table(mean=mean, scale=scale)
+@pytest.mark.parametrize("make", [table, classes])
+def test_rows_that_floats_can_hardly_hold(large, make, mean, scale):
+    X, y = make(mean=mean, scale=scale)
     l2 = 1e-3 * scale**2
     fits = [descended(l2=l2, tol=1e-6).fit(rows, y) for rows in (X, X.astype(np.float64))]
     assert {fit.stop_ for fit in fits} == {"optimal"}
     assert fits[0].objective_ == pytest.approx(fits[1].objective_, rel=1e-6)
-
-
-def classes(n=900, d=20, k=5, mean=0.0, scale=1.0):
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((n, d))
-    y = (X @ rng.standard_normal((d, k)) + 2.0 * rng.standard_normal((n, k))).argmax(axis=1)
-    return ((X + mean) * scale).astype(np.float32), y
 
 
 @pytest.mark.parametrize("k", [3, 5, 11])
@@ -127,24 +134,6 @@ def test_the_minimum_over_many_classes_is_that_of_exact_sums(large, loss, k, mon
     assert fit.stop_ == exact.stop_ == "optimal"
     assert fit.objective_ == pytest.approx(exact.objective_, rel=1e-9)
     np.testing.assert_allclose(fit.coef_, exact.coef_, rtol=0, atol=1e-4)
-
-
-def test_bits_over_many_classes_do_not_depend_on_threads(large, monkeypatch):
-    monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 1 << 12)
-    X, y = classes()
-    ends = [descended(l2=1e-3, tol=1e-8, n_jobs=jobs).fit(X, y).coef_ for jobs in (1, 2, 3)]
-    np.testing.assert_array_equal(ends[0], ends[1])
-    np.testing.assert_array_equal(ends[0], ends[2])
-
-
-@pytest.mark.parametrize(("mean", "scale"), [(1e3, 1.0), (0.0, 1e-30), (0.0, 1e15), (50.0, 1e-6)])
-def test_many_classes_of_rows_that_floats_can_hardly_hold(large, mean, scale):
-    X, y = classes(mean=mean, scale=scale)
-    fits = [
-        descended(l2=1e-3 * scale**2, tol=1e-6).fit(rows, y) for rows in (X, X.astype(np.float64))
-    ]
-    assert {fit.stop_ for fit in fits} == {"optimal"}
-    assert fits[0].objective_ == pytest.approx(fits[1].objective_, rel=1e-6)
 
 
 def test_sums_too_rough_to_lower_j_are_not_followed(large, monkeypatch):

@@ -53,11 +53,10 @@ def bias_curvature(block: Block, loss: Loss, W: Array) -> tuple[Array]:
     """Second derivative of a block's sum by the biases, (k, k)."""
     if isinstance(loss, MarginLoss):
         return (np.sum(np.asarray(curvature_of(block, loss, W)(0, 0))).reshape(1, 1),)
-    scores, y = loops.scores(block.X, W), block.y
-    if block.weight is None:
-        return (_joint(loss).curvature_sum(y, scores, np.ones(len(y))),)
-    present = block.weight != 0.0  # others may have scores that are not finite
-    return (_joint(loss).curvature_sum(y[present], scores[present], block.weight[present]),)
+    weight = np.ones(len(block.y)) if block.weight is None else block.weight
+    present = weight != 0.0  # others may have scores that are not finite
+    scores = loops.scores(block.X, W)[present]
+    return (_joint(loss).curvature_sum(block.y[present], scores, weight[present]),)
 
 
 def hessian_of(block: Block, loss: Loss, W: Array, frame: Frame) -> Array:

@@ -15,11 +15,12 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from .data import Shuffle
 from .data.arrays import random_order
 from .gaussian_pass import GaussianPasses
-from .kernels import Gaussian, KernelRows
+from .kernels import Gaussian, Kernel, KernelRows, Matrix
 from .loop import Geometry
 from .loops.kernel import DualPass, DualState, kernel_pass
 from .schedules import Constant, Schedule, step_sizes
@@ -205,7 +206,9 @@ class DualRun:
         self.scores, self.coefficients = self.state.scores, self.state.coefficients
         self.blocks: GaussianPasses | None = None
         kernel, dense = self.rows.kernel, self.rows.reference.dense
-        if isinstance(kernel, Gaussian) and dense is not None and self.budget is None:
+        if goes_by_blocks(kernel, self.rows.rows, self.budget):
+            assert isinstance(kernel, Gaussian)
+            assert dense is not None
             self.blocks = GaussianPasses(self.rows, dense, kernel.gamma)
         self.supports: dict[int, float] = {}  # in the order of their coming, with K(x, x)
         self.repeats = constant and not self.shuffle and self.budget is None
@@ -320,6 +323,11 @@ class DualRun:
     def votes(self) -> Votes:
         """The ballot at the end of the last whole pass."""
         return Votes.of(self.rule.columns, self.log[: self.ended.updates], self.ended.visits)
+
+
+def goes_by_blocks(kernel: Kernel, rows: Matrix, budget: int | None) -> bool:
+    """Whether passes compute kernel rows many at a time, so that to keep them hardly pays."""
+    return isinstance(kernel, Gaussian) and not sp.issparse(rows) and budget is None
 
 
 def _nothing_likely() -> Ints:

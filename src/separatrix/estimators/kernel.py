@@ -13,18 +13,8 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.intake import check_labels, class_weights
-from ..dual import DualRun, FeatureSpace, ManyClasses, TwoClasses, Votes
-from ..kernels import (
-    NAMES,
-    Gaussian,
-    Kernel,
-    KernelRows,
-    Linear,
-    Matrix,
-    Precomputed,
-    Reference,
-    get_kernel,
-)
+from ..dual import DualRun, FeatureSpace, ManyClasses, TwoClasses, Votes, goes_by_blocks
+from ..kernels import NAMES, Kernel, KernelRows, Linear, Matrix, Precomputed, Reference, get_kernel
 from ..loop import Callback, Loop, Rules, Stop
 from ..progress import progress_line
 from ..schedules import LearningRate, as_schedule
@@ -265,8 +255,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         binary = len(classes) == 2
         cache = self.cache_mb
         if cache is None:
-            by_blocks = isinstance(kernel, Gaussian) and not sp.issparse(rows) and not self.budget
-            cache = 0.0 if by_blocks else CACHE_MB
+            cache = 0.0 if goes_by_blocks(kernel, rows, self.budget) else CACHE_MB
         rng = np.random.default_rng(parameters.seed(self.random_state))
         return DualRun(
             TwoClasses(np.where(numbers == 1, 1.0, -1.0))
