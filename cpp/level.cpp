@@ -2,6 +2,7 @@
 // the level's flags. Everything the headers define sits in that namespace, and nothing from
 // the standard library that could be emitted as a shared symbol is used.
 #include "batch.hpp"
+#include "compensated.hpp"
 #include "dual.hpp"
 #include "finite.hpp"
 #include "joint.hpp"
@@ -18,7 +19,8 @@ template <class Rows>
 constexpr LoopsFor<Rows> loops() {
   return {online_pass<Rows>, batch_pass<Rows>, online_joint_pass<Rows>, batch_joint_pass<Rows>,
           scores<Rows>,      combine<Rows>,    hessian_product<Rows>,   moments<Rows>,
-          right<Rows>,       farthest<Rows>,   gram<Rows>,              dual_pass<Rows>};
+          right<Rows>,       farthest<Rows>,   gram<Rows>,              dual_pass<Rows>,
+          compensated_scores<Rows>};
 }
 
 extern const Table table;

@@ -223,6 +223,9 @@ struct LoopsFor {
   bool (*gram)(const Rows&, const double* weight, const double* mean, const double* factor,
                double* out, ShouldStop);
   void (*dual)(const Rows&, DualPass&);
+  // high + low (n, k) = scores to twice the working precision
+  bool (*compensated_scores)(const Rows&, const double* weights, int64_t k, double* high,
+                             double* low, ShouldStop);
 };
 
 struct Table {

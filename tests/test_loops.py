@@ -407,3 +407,17 @@ def test_rows_that_are_not_finite_are_refused_whatever_their_number(store, at):
         X[at] = odd
         with pytest.raises(ValueError, match=f"X contains {said}"):
             check_rows(store(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 3, 4, 9, 30])
+def test_compensated_scores_are_those_of_fractions(level, rng, d, dtype):
+    X = (rng.standard_normal((6, d)) * 10.0 ** rng.uniform(-6, 6, d) + 1e7).astype(dtype)
+    X[rng.random(X.shape) < 0.2] = 0.0
+    W = rng.standard_normal((2, d + 1)) * 10.0 ** rng.uniform(-3, 3, d + 1)
+    W[:, -1] = -(X.astype(float) @ W[:, :-1].T).mean(axis=0)  # what large products leave is small
+    for rows in (X, check_rows(sp.csr_array(X))):
+        high, low = loops.compensated_scores(rows, W)
+        exact = loops.compensated_scores_twin(rows, W)
+        np.testing.assert_array_equal(high, exact[0])
+        np.testing.assert_allclose(low, exact[1], rtol=0, atol=1e-15 * np.abs(W[:, :-1]).max())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
@@ -107,6 +108,25 @@ def scores_twin(rows: Rows, W: Array) -> Array:
     """``scores`` in NumPy."""
     scores: Array = dense(rows) @ W[:, :-1].T + W[:, -1]
     return scores
+
+
+def compensated_scores(rows: Rows, W: Array) -> tuple[Array, Array]:
+    """Scores (n, k) to twice the working precision: the nearest doubles, and what these lack."""
+    high, low = np.empty((2, shape(rows)[0], len(W)))
+    _loops.compensated_scores(rows, W, high, low)
+    return high, low
+
+
+def compensated_scores_twin(rows: Rows, W: Array) -> tuple[Array, Array]:
+    """``compensated_scores`` in fractions."""
+    high, low = np.empty((2, shape(rows)[0], len(W)))
+    weights = [list(map(Fraction, w)) for w in W.tolist()]
+    for i, x in enumerate(dense(rows).tolist()):
+        for c, w in enumerate(weights):
+            score = sum((Fraction(a) * b for a, b in zip(x, w[:-1], strict=True)), w[-1])
+            high[i, c] = float(score)
+            low[i, c] = float(score - Fraction(high[i, c]))
+    return high, low
 
 
 def combine(rows: Rows, coefficients: Array, out: Array) -> None:
