@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -9,15 +10,21 @@ import numpy as np
 
 from ..data import Source
 from ..data.intake import check_rows, labelled_source
+from .budget import CountedSource, OutOfReads
 from .rows import SignedRows
 from .search import Decision, Search
 from .verdict import PairWitness, Separability, Witness, named
 
-__all__ = ["PairWitness", "Separability", "Witness", "separability"]
+__all__ = ["PairWitness", "Separability", "Witness", "decide", "separability"]
 
 
 def separability(
-    X: Any, y: Any = None, *, exact: bool = False, feature_names: Any = None
+    X: Any,
+    y: Any = None,
+    *,
+    exact: bool = False,
+    feature_names: Any = None,
+    fit_intercept: bool = True,
 ) -> Separability:
     """Whether a hyperplane separates the classes, with a proof of the answer.
 
@@ -38,6 +45,8 @@ def separability(
         done only where floating point is within its own error of a tie.
     feature_names : list of str, optional
         Otherwise the columns of a data frame, or x0, x1, ...
+    fit_intercept : bool
+        False: the same of planes through the origin, b = 0.
 
     Examples
     --------
@@ -50,16 +59,42 @@ def separability(
     """
     source = _source(X, y)
     names = _names(feature_names, X, source.n_features)
-    rows = SignedRows(source)
+    rows = SignedRows(source, intercept=fit_intercept)
     decision = Search(rows, exact).decide()
+    pairs = _pairs(rows, decision.verdict)
+    return _told(rows, decision, exact, names, pairs)
+
+
+def decide(
+    source: Source, *, intercept: bool, most_reads: int, feature_names: list[str] | None = None
+) -> Separability | None:
+    """As :func:`separability`, but None if it is not settled by a number of reads of the source.
+
+    Every ``source.total`` counts as one read, even one that picks but a few rows; programs over
+    rows that were read before cost none. Most sets take 4 to 40. The verdict of every two of many
+    classes is not asked for: ``pairs`` is None. What the result computes when first asked for
+    (the margin, infinite coefficients, ``verify``) reads the source without a limit.
+    """
+    counted = SignedRows(CountedSource(source, most_reads), intercept=intercept)
+    try:
+        decision = Search(counted).decide()
+    except OutOfReads:
+        return None
+    names = _names(feature_names, None, source.n_features)
+    return _told(SignedRows(source, intercept=intercept), decision, False, names, None)
+
+
+def _told(
+    rows: SignedRows, decision: Decision, exact: bool, names: list[str], pairs: Any
+) -> Separability:
     return Separability(
         verdict=decision.verdict,
-        classes=source.classes,
+        classes=rows.source.classes,
         feature_names=names,
-        n_rows=source.n_rows,
+        n_rows=rows.source.n_rows,
         exact=decision.exact,
         rounds=decision.rounds,
-        pairs=_pairs(source, decision.verdict),
+        pairs=pairs,
         signed=rows,
         **_certificate(rows, decision, exact),
     )
@@ -98,24 +133,27 @@ def _certificate(rows: SignedRows, decision: Decision, exact: bool) -> dict[str,
     boundary, k = decision.boundary, rows.kind.stacked
     if boundary is not None and k > 1:
         boundary = np.stack(np.divmod(boundary, k), axis=1)
-    fractions = decision.exact_direction
+    direction, exact_direction = decision.direction, None
+    if decision.exact_direction is not None:
+        each = np.array(decision.exact_direction.each(), object).reshape(rows.shape)
+        exact_direction = tuple(Fraction(v) for v in rows.kind.full(each).ravel())
     return {
-        "direction": decision.direction,
-        "exact_direction": None if fractions is None else fractions.each(),
+        "direction": None if direction is None else rows.kind.full(direction),
+        "exact_direction": exact_direction,
         "witness": of(decision.witness),
         "interior": of(decision.interior),
         "boundary": boundary,
     }
 
 
-def _pairs(source: Source, verdict: str) -> dict[tuple[Any, Any], str] | None:
+def _pairs(rows: SignedRows, verdict: str) -> dict[tuple[Any, Any], str] | None:
     """Jointly separable implies every two classes separable; otherwise each is asked."""
-    labels = source.classes.tolist()
+    labels = rows.source.classes.tolist()
     if len(labels) == 2:
         return None
     return {
         (labels[a], labels[b]): verdict
         if verdict == "separable"
-        else Search(SignedRows(source, (a, b))).decide().verdict
+        else Search(SignedRows(rows.source, (a, b), rows.intercept)).decide().verdict
         for a, b in combinations(range(len(labels)), 2)
     }

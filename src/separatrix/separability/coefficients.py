@@ -16,18 +16,19 @@ SMALL = 1e-9
 def infinite_coefficients(
     rows: SignedRows, verdict: str, direction: Array | None, boundary: Ints | AnyArray | None
 ) -> list[str]:
-    """One word per feature.
+    """One word per feature, and the last for the intercept if there is one.
 
     The fit runs away along the weak separators. A row strictly inside the right side pulls no
     more, so what keeps a coefficient finite are the rows on the boundary: exactly the weights
     that these rows span. Of the others the sign is asked of a linear program.
     """
-    identified = exact.axes_spanned(spanning(rows, rows.all()))[:-1]
+    identified = exact.axes_spanned(spanning(rows, rows.all()))
     if verdict == "overlapping":
         return ["finite" if known else "not identified" for known in identified]
-    pinned = exact.axes_spanned(spanning(rows, np.asarray(boundary, np.int64)))[:-1] if (
+    pinned = exact.axes_spanned(spanning(rows, np.asarray(boundary, np.int64))) if (
         boundary is not None and len(boundary)) else np.zeros(len(identified), bool)  # fmt: skip
     assert direction is not None
+    direction = rows.own(direction)
     search = Search(rows)
     words = []
     for j, known in enumerate(identified):

@@ -20,11 +20,18 @@ class Kind:
 
     n_classes: int
     pair: tuple[int, int] | None = None  # only these two classes of many, the second as +1
+    intercept: bool = True  # whether a 1 is appended to every row
 
     @property
     def stacked(self) -> int:
         """How many weight vectors are stacked: k, or 1 for two classes."""
         return 1 if self.pair or self.n_classes == 2 else self.n_classes
+
+    def full(self, W: Array) -> Array:
+        """Weights (k, d + 1), bias last: 0 if there is none."""
+        if self.intercept:
+            return W
+        return np.column_stack([W, np.zeros((len(W), 1), W.dtype)])
 
     def signs(self, block: Block) -> Array:
         """Two classes: -1 or +1 for each row, 0 for an absent one."""
@@ -45,7 +52,7 @@ class Kind:
 
     def margins(self, block: Block, W: Array) -> Array:
         """``z.W`` of every signed row of a block, infinity where there is none."""
-        scores = loops.scores(block.X, W)
+        scores = loops.scores(block.X, self.full(W))
         if self.stacked == 1:
             signs = self.signs(block)
             with np.errstate(invalid="ignore"):
@@ -99,7 +106,7 @@ class Choice:
                 picked = picked._replace(data=np.abs(picked.data))
             else:
                 picked = np.abs(picked)
-            terms = loops.scores(picked, self.size)
+            terms = loops.scores(picked, kind.full(self.size))
             bound = terms[:, 0]
             if kind.stacked > 1:
                 here = np.arange(len(some))

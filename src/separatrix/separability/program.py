@@ -44,7 +44,7 @@ class Coordinates:
         for _ in range(TURNS):
             _, deviation, axes = np.linalg.svd(np.linalg.qr(unit(x)[0], mode="r"))
             deviation = np.append(deviation, np.zeros(width - len(deviation)))
-            most = deviation[0]
+            most = deviation[0] or 1.0
             gain = most / np.where(deviation > FAINT * most, deviation, most)
             turn = gain[:, None] * axes
             x, T = x @ turn.T, turn @ T
@@ -73,18 +73,20 @@ class Coordinates:
 
 
 def _own(Z: Array, width: int) -> Array:
-    """The (x, 1) of Kesler's pairs."""
+    """The (x, 1) of Kesler's pairs; without an intercept x or -x, which have the same axes."""
     blocks = Z.reshape(len(Z), -1, width)
-    own: Array = blocks[blocks[:, :, -1] > 0.0]
-    return own
+    either: Array = blocks[np.arange(len(Z)), np.argmax(np.any(blocks != 0.0, axis=2), axis=1)]
+    return np.where(either[:, -1:] < 0.0, -either, either)
 
 
 def unit(Z: Matrix) -> tuple[Matrix, Array]:
-    """Rows of length 1, and the lengths they had."""
+    """Rows of length 1, and the lengths they had; a row of zeros stays as it is."""
     if sp.issparse(Z):
         norms = np.sqrt(np.asarray(Z.multiply(Z).sum(axis=1)).ravel())
+        norms = np.where(norms > 0.0, norms, 1.0)
         return sp.diags_array(1.0 / norms) @ Z, norms
     norms = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+    norms = np.where(norms > 0.0, norms, 1.0)
     return Z / norms[:, None], norms
 
 

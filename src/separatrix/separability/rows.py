@@ -2,7 +2,8 @@
 
 Two classes: ``z_i = y_i * (x_i, 1)``. Many classes: Kesler's pairs, for row i and a rival c the
 vector with ``(x_i, 1)`` at the place of the row's own class and ``-(x_i, 1)`` at that of c. Either
-way weights W, (k, d + 1) stacked, classify without a mistake where every ``z.W > 0``.
+way weights W, (k, d + 1) stacked, classify without a mistake where every ``z.W > 0``. Without an
+intercept the 1 is left out, and W is (k, d).
 A signed row is known by a number: the row's, or ``row * k + rival``.
 """
 
@@ -23,6 +24,7 @@ from ..typing import Array, Ints
 from .kind import CHUNK, Choice, Kind
 
 EPSILON = float(np.finfo(float).eps)
+GATHERED = 1 << 22  # values of signed rows that are read at once
 DENSE_WIDTH = 1500  # signed rows of at most this dimension are gathered as dense arrays
 
 Matrix = Any  # a float64 array or scipy.sparse.csr_array, one signed row per row
@@ -42,16 +44,17 @@ class SignedRows:
 
     source: Source
     pair: tuple[int, int] | None = None
+    intercept: bool = True
 
     @cached_property
     def kind(self) -> Kind:
         """What a row stands for."""
-        return Kind(len(self.source.classes), self.pair)
+        return Kind(len(self.source.classes), self.pair, self.intercept)
 
     @property
     def width(self) -> int:
-        """Length of (x, 1)."""
-        return self.source.n_features + 1
+        """Length of (x, 1), or of x without an intercept."""
+        return self.source.n_features + self.intercept
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -62,6 +65,10 @@ class SignedRows:
     def dimension(self) -> int:
         """Length of z."""
         return self.kind.stacked * self.width
+
+    def own(self, W: Array) -> Array:
+        """Weights (k, d + 1) as these rows see them: without an intercept the bias is left out."""
+        return W[:, : self.width]
 
     @cached_property
     def count(self) -> int:
@@ -139,7 +146,7 @@ class SignedRows:
         rows = ids[order] // k
         found, signs = self.source.total(partial(_gather, kind=self.kind, rows=rows))
         wide = self.dimension > DENSE_WIDTH
-        x = _stack(found, self.width, wide)
+        x = _stack(found, self.intercept, wide)
         sign = np.concatenate(signs)
         if k == 1:
             z = x.multiply(sign[:, None]).tocsr() if wide else x * sign[:, None]
@@ -150,10 +157,13 @@ class SignedRows:
         return z[back]
 
     def chunks(self, ids: Ints) -> Iterator[tuple[Ints, Matrix]]:
-        """Signed rows a few at a time, when there may be many."""
-        for start in range(0, len(ids), CHUNK):
-            some = ids[start : start + CHUNK]
-            yield some, self.gather(some)
+        """Signed rows a few at a time, when there may be many; they are read by many at a time."""
+        many = CHUNK * max(1, GATHERED // (CHUNK * self.dimension))
+        for first in range(0, len(ids), many):
+            Z = self.gather(ids[first : first + many])
+            for start in range(0, Z.shape[0], CHUNK):
+                some = slice(start, start + CHUNK)
+                yield ids[first : first + many][some], Z[some]
 
     def total(
         self, W: Array | None = None, units: float = 0.0, size: Array | None = None
@@ -170,23 +180,24 @@ class SignedRows:
 def _sizes(block: Block, kind: Kind) -> tuple[list[Array], list[float], list[Array]]:
     present, d = kind.present(block), layout.shape(block.X)[1]
     counts = np.bincount(kind.numbers(block)[present], minlength=kind.n_classes).astype(np.float64)
-    largest = np.ones(d + 1)
+    largest = np.ones(d + kind.intercept)
     if isinstance(block.X, CsrRows):
         X = layout.as_scipy(block.X)
         if not present.all():
             X = X[np.flatnonzero(present)]
-        largest[:-1] = abs(X).max(axis=0).toarray().ravel() if X.shape[0] else 0.0
-        scale = float(largest.max())
+        largest[:d] = abs(X).max(axis=0).toarray().ravel() if X.shape[0] else 0.0
+        scale = float(largest.max()) or 1.0
         squares = (X / scale).power(2).sum(axis=1) if X.nnz else np.zeros(1)
     else:
         X = block.X if present.all() else block.X[present]
-        largest[:-1] = np.maximum(X.max(axis=0), -X.min(axis=0)) if len(X) else 0.0
-        scale = float(largest.max())
+        largest[:d] = np.maximum(X.max(axis=0), -X.min(axis=0)) if len(X) else 0.0
+        scale = float(largest.max()) or 1.0
         squares = np.zeros(1)
         for start in range(0, len(X), CHUNK):
             some = X[start : start + CHUNK] / scale
             squares = max(squares, np.einsum("ij,ij->i", some, some).max(keepdims=True))
-    norm = scale * np.sqrt(float(np.max(squares)) + scale**-2) if present.any() else 0.0
+    one = scale**-2 if kind.intercept else 0.0
+    norm = scale * np.sqrt(float(np.max(squares)) + one) if present.any() else 0.0
     return [largest], [float(norm)], [counts]
 
 
@@ -222,26 +233,27 @@ def _gather(block: Block, kind: Kind, rows: Ints) -> tuple[list[Rows], list[Arra
 def _total(block: Block, kind: Kind, choice: Choice | None) -> tuple[Array, int]:
     k, (n, d) = kind.stacked, layout.shape(block.X)
     if choice is None:
-        chosen = np.isfinite(kind.margins(block, np.zeros((k, d + 1))))
+        chosen = np.isfinite(kind.margins(block, np.zeros((k, d + kind.intercept))))
     else:
         chosen = np.zeros(n * k, bool)
         chosen[choice.among(block, kind)[0]] = True
     total = np.zeros((k, d + 1))
     loops.combine(block.X, kind.coefficients(block, chosen.reshape(n, k)), total)
-    return total, int(chosen.sum())
+    return total if kind.intercept else total[:, :-1], int(chosen.sum())
 
 
-def _stack(found: list[Rows], width: int, wide: bool) -> Matrix:
-    """Some rows with a 1 appended, as one float64 matrix."""
+def _stack(found: list[Rows], intercept: bool, wide: bool) -> Matrix:
+    """Some rows, with a 1 appended for the intercept, as one float64 matrix."""
     if wide:
         parts = [layout.as_scipy(X) for X in found]
         x = sp.vstack(parts, format="csr").astype(np.float64)
-        return sp.hstack([x, np.ones((x.shape[0], 1))], format="csr")
-    x = np.ones((sum(layout.shape(X)[0] for X in found), width))
+        return sp.hstack([x, np.ones((x.shape[0], 1))], format="csr") if intercept else x
+    d = layout.shape(found[0])[1]
+    x = np.ones((sum(layout.shape(X)[0] for X in found), d + intercept))
     start = 0
     for X in found:
         stop = start + layout.shape(X)[0]
-        x[start:stop, :-1] = layout.dense(X)
+        x[start:stop, :d] = layout.dense(X)
         start = stop
     return x
 

@@ -31,6 +31,7 @@ def _opening(found: Separability) -> str:
     classes = ", ".join(str(c) for c in found.classes[:LISTED].tolist())
     more = ", ..." if len(found.classes) > LISTED else ""
     how = " (settled in exact arithmetic)" if found.exact else ""
+    how = how if found.signed.intercept else f" by planes through the origin{how}"
     return (
         f"The {found.n_rows} rows of classes {classes}{more} with {len(found.feature_names)} "
         f"feature{'s' * (len(found.feature_names) != 1)} are {found.verdict}{how}."
@@ -45,10 +46,15 @@ def _separable(found: Separability) -> list[str]:
         "One score per class gives every row's own class strictly the highest")  # fmt: skip
     return [
         f"{what}. The largest margin of any (w, b) of norm 1 is {found.margin:.6g}, pinned by "
-        f"{len(found.support.rows)} rows; the longest row (x, 1) has length {found.radius:.6g}.",
+        f"{len(found.support.rows)} rows; the longest row {_row(found)} has length "
+        f"{found.radius:.6g}.",
         f"So a perceptron that starts at zero makes at most {found.mistake_bound:.4g} mistakes, "
         "and a logistic fit without penalty does not exist: its weights grow for ever.",
     ]
+
+
+def _row(found: Separability) -> str:
+    return "(x, 1)" if found.signed.intercept else "x"
 
 
 def _cannot(found: Separability) -> str:
@@ -63,8 +69,8 @@ def _cannot(found: Separability) -> str:
             f"{found.residual:.3g}"
         )
     return (
-        f"No plane separates them: with the weights of the witness the signed rows y*(x, 1) of "
-        f"{count} rows ({rows}) {proof}."
+        f"No plane separates them: with the weights of the witness the signed rows "
+        f"y*{_row(found)} of {count} rows ({rows}) {proof}."
     )
 
 

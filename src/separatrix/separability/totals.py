@@ -23,7 +23,7 @@ def exact_total(rows: SignedRows, ids: Ints | None = None) -> AnyArray:
 
 def _exact_total(block: Block, kind: Kind, chosen: Ints | None) -> tuple[AnyArray]:
     k, (n, d) = kind.stacked, layout.shape(block.X)
-    margins = kind.margins(block, np.zeros((k, d + 1)))
+    margins = kind.margins(block, np.zeros((k, d + kind.intercept)))
     if chosen is None:
         taken = np.isfinite(margins).reshape(n, k)
     else:
@@ -31,7 +31,7 @@ def _exact_total(block: Block, kind: Kind, chosen: Ints | None) -> tuple[AnyArra
         first, last = np.searchsorted(chosen, [block.start * k, (block.start + n) * k])
         taken.ravel()[chosen[first:last] - block.start * k] = True
     coefficients = kind.coefficients(block, taken)
-    total = np.zeros((k, d + 1), object)
+    total = np.zeros((k, d + kind.intercept), object)
     total += 0
     for start in range(0, n, CHUNK):
         part = layout.part(block.X, start, start + CHUNK)
@@ -40,7 +40,8 @@ def _exact_total(block: Block, kind: Kind, chosen: Ints | None) -> tuple[AnyArra
         for c in range(k):
             sizes = coefficients[start : start + CHUNK, c]
             _add_exactly(total[c], column, x.data.astype(np.float64), sizes[entry])
-            total[c, -1] += int(sizes.sum()) << 1074
+            if kind.intercept:
+                total[c, -1] += int(sizes.sum()) << 1074
     return (total.ravel(),)
 
 

@@ -37,7 +37,8 @@ class Separability:
     """What :func:`separability` returns: the verdict, and the certificate that proves it.
 
     z below is the signed row ``y * (x, 1)``, or, for more than two classes, Kesler's pair of a
-    row and a rival class. What belongs to another verdict is None.
+    row and a rival class. Without an intercept it is that of x, and every bias b is 0. What
+    belongs to another verdict is None.
     """
 
     verdict: str
@@ -61,14 +62,15 @@ class Separability:
     boundary: Ints | AnyArray | None
     """Quasi-separable: rows that every such (w, b) leaves at 0; pairs (row, class number)."""
     pairs: dict[tuple[Any, Any], str] | None
-    """More than two classes: the verdict for every two of them."""
+    """More than two classes: the verdict for every two of them, where it was asked for."""
     signed: SignedRows = field(repr=False)
 
     @cached_property
     def _margin(self) -> Margin | None:
         if self.verdict != "separable" or self.direction is None:
             return None
-        return largest_margin(self.signed, self.direction)
+        found = largest_margin(self.signed, self.signed.own(self.direction))
+        return found._replace(weights=self.signed.kind.full(found.weights))
 
     @property
     def coef(self) -> Array | None:
@@ -111,7 +113,7 @@ class Separability:
 
     @property
     def radius(self) -> float:
-        """The largest |(x, 1)|."""
+        """The largest |(x, 1)|, or |x| without an intercept."""
         return self.signed.radius
 
     @property
@@ -125,18 +127,30 @@ class Separability:
             ratio = np.float64(self.radius) / self.margin
             return float(ratio**2 * (1 if len(self.classes) == 2 else 2))
 
-    @cached_property
+    @property
     def infinite_coefficients(self) -> dict[str, str] | None:
         """What a logistic fit without penalty does to each feature's coefficient; two classes.
 
         ``"finite"``, ``"+inf"``, ``"-inf"``, ``"infinite, sign not determined"`` where weak
         separators of either sign exist, or ``"not identified"`` where features repeat each other,
-        so that weights can be shifted between them at no cost.
+        so that weights can be shifted between them at no cost. Of the intercept
+        ``infinite_intercept`` tells.
         """
+        words = self._infinite
+        d = len(self.feature_names)
+        return None if words is None else dict(zip(self.feature_names, words[:d], strict=True))
+
+    @property
+    def infinite_intercept(self) -> str | None:
+        """The same word for the intercept; None if there is none, or for more than two classes."""
+        words = self._infinite
+        return None if words is None or not self.signed.intercept else words[-1]
+
+    @cached_property
+    def _infinite(self) -> list[str] | None:
         if len(self.classes) > 2:
             return None
-        return dict(zip(self.feature_names, infinite_coefficients(
-            self.signed, self.verdict, self.direction, self.boundary), strict=True))  # fmt: skip
+        return infinite_coefficients(self.signed, self.verdict, self.direction, self.boundary)
 
     @property
     def residual(self) -> float | None:

@@ -54,7 +54,7 @@ def _other(found: Separability, X: Any, y: Any) -> SignedRows | None:
         return None
     if source.n_features != len(found.feature_names):
         return None
-    return SignedRows(source)
+    return SignedRows(source, intercept=found.signed.intercept)
 
 
 def _flat(found: Separability, boundary: AnyArray) -> Ints:
@@ -65,12 +65,18 @@ def _flat(found: Separability, boundary: AnyArray) -> Ints:
 
 def _separates(found: Separability, rows: SignedRows, exactly: bool, boundary: Ints | None) -> bool:
     """Whether every margin is > 0, but exactly those of the boundary 0."""
-    W = found.direction
-    if W is None or W.shape != rows.shape or not np.all(np.isfinite(W)):
+    W, fractions = found.direction, found.exact_direction
+    whole = (rows.shape[0], rows.source.n_features + 1)
+    if W is None or W.shape != whole or not np.all(np.isfinite(W)):
         return False
+    if not rows.intercept:  # planes through the origin only
+        fraction = W if fractions is None else np.array(fractions, object).reshape(whole)
+        if np.any(W[:, -1] != 0.0) or np.any(fraction[:, -1] != 0):
+            return False
+        fractions = None if fractions is None else tuple(rows.own(fraction).ravel())
+        W = rows.own(W)
     if boundary is not None and not len(boundary) < rows.count:
         return False
-    fractions = found.exact_direction
     if fractions is not None:
         size = max(map(abs, fractions)) or 1
         if not np.allclose(W.ravel(), [float(f / size) for f in fractions], rtol=1e-12, atol=0.0):

@@ -1,0 +1,53 @@
+"""Reads of a source counted, and refused beyond a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..data import Block, Source
+from ..data.source import Shuffle
+
+
+class OutOfReads(Exception):
+    """A question that may read the data no more."""
+
+
+class CountedSource(Source):
+    """A source that may be read so often: every sum over its blocks, and every pass, is a read."""
+
+    def __init__(self, source: Source, most: int) -> None:
+        self.source, self.left = source, most
+        self.n_features, self.classes = source.n_features, source.classes
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows whose weight is not zero."""
+        return self.source.n_rows
+
+    @property
+    def weight_sum(self) -> float:
+        """Sum of the weights."""
+        return self.source.weight_sum
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows."""
+        return self.source.dtype
+
+    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
+        """One read."""
+        self._count()
+        return self.source.blocks(shuffle)
+
+    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """One read, even where it picks but a few rows."""
+        self._count()
+        return self.source.total(part)
+
+    def _count(self) -> None:
+        if self.left <= 0:
+            raise OutOfReads
+        self.left -= 1
