@@ -96,6 +96,19 @@ void compensated_scores(nb::handle rows, Numbers weights, Output high, Output lo
   raise_if(!whole);
 }
 
+void compensated_combine(nb::handle rows, Numbers coefficients, Output high, Output low) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t k = int64_t(high.size()) / (view.d + 1);
+    expect(high.size() == low.size() && int64_t(coefficients.size()) == view.n * k,
+           "coefficients, high or low: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.compensated_combine(view, coefficients.data(), k, high.data(), low.data(),
+                                      should_stop);
+  });
+  raise_if(!whole);
+}
+
 void combine(nb::handle rows, Numbers coefficients, Output out) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
@@ -197,6 +210,8 @@ void bind_batch(nb::module_& m) {
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());
   m.def("compensated_scores", &compensated_scores, "rows"_a, "weights"_a, "high"_a.noconvert(),
         "low"_a.noconvert());
+  m.def("compensated_combine", &compensated_combine, "rows"_a, "coefficients"_a,
+        "high"_a.noconvert(), "low"_a.noconvert());
   m.def("combine", &combine, "rows"_a, "coefficients"_a, "out"_a.noconvert());
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());
   m.def("moments", &moments, "rows"_a, "weight"_a.none(), "group"_a.none(), "shift"_a.none(),

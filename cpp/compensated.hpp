@@ -1,5 +1,5 @@
-// Scores to twice the working precision (Ogita, Rump and Oishi, 2005, algorithm Dot2): what every
-// product and every sum loses is summed as well.
+// Sums of products to twice the working precision (Ogita, Rump and Oishi, 2005, algorithm Dot2):
+// what every product and every sum loses is summed as well.
 #pragma once
 #include "batch.hpp"
 
@@ -57,6 +57,34 @@ bool compensated_scores(const Rows& rows, const double* weights, int64_t k, doub
         const double score = sums[0].high + sums[0].low;
         high[i * k + c] = score;
         low[i * k + c] = (sums[0].high - score) + sums[0].low;
+      }
+  });
+}
+
+template <class Value, class F>
+inline void each_value(const DenseRows<Value>& rows, int64_t i, F&& f) {
+  const Value* const x = row(rows, i);
+  for (int64_t j = 0; j < rows.d; ++j) f(j, double(x[j]));
+}
+
+// high + low (k, d + 1) += coefficients' . (rows, 1) for coefficients (n, k)
+template <class Rows>
+bool compensated_combine(const Rows& rows, const double* coefficients, int64_t k, double* high,
+                         double* low, ShouldStop stop) {
+  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; ++i)
+      for (int64_t c = 0; c < k; ++c) {
+        const double a = coefficients[i * k + c];
+        if (a == 0) continue;
+        double *const h = high + c * (rows.d + 1), *const l = low + c * (rows.d + 1);
+        const auto add = [&](int64_t j, double x) {
+          Compensated sum{h[j], l[j]};
+          sum.add_product(a, x);
+          h[j] = sum.high;
+          l[j] = sum.low;
+        };
+        each_value(rows, i, add);
+        add(rows.d, 1.0);
       }
   });
 }

@@ -20,7 +20,7 @@ constexpr LoopsFor<Rows> loops() {
   return {online_pass<Rows>, batch_pass<Rows>, online_joint_pass<Rows>, batch_joint_pass<Rows>,
           scores<Rows>,      combine<Rows>,    hessian_product<Rows>,   moments<Rows>,
           right<Rows>,       farthest<Rows>,   gram<Rows>,              dual_pass<Rows>,
-          compensated_scores<Rows>};
+          compensated_scores<Rows>, compensated_combine<Rows>};
 }
 
 extern const Table table;

@@ -226,6 +226,9 @@ struct LoopsFor {
   // high + low (n, k) = scores to twice the working precision
   bool (*compensated_scores)(const Rows&, const double* weights, int64_t k, double* high,
                              double* low, ShouldStop);
+  // high + low (k, d + 1) += coefficients' . (rows, 1), likewise
+  bool (*compensated_combine)(const Rows&, const double* coefficients, int64_t k, double* high,
+                              double* low, ShouldStop);
 };
 
 struct Table {

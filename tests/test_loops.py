@@ -420,4 +420,7 @@ def test_compensated_scores_are_those_of_fractions(level, rng, d, dtype):
         high, low = loops.compensated_scores(rows, W)
         exact = loops.compensated_scores_twin(rows, W)
         np.testing.assert_array_equal(high, exact[0])
+        sums = loops.compensated_combine(rows, np.ascontiguousarray(high))
+        exact_sums = loops.compensated_combine_twin(rows, np.ascontiguousarray(high))
+        np.testing.assert_allclose(sums[0] + sums[1], exact_sums[0], rtol=1e-15)
         np.testing.assert_allclose(low, exact[1], rtol=0, atol=1e-15 * np.abs(W[:, :-1]).max())

@@ -13,6 +13,7 @@ Here some dozens of steps close the gap to 1e-9 of J whatever the scales, and th
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from .data.pool import ordered_sum
 from .direction import Bend
 from .losses import Loss, MarginLoss
 from .objective import Objective
-from .response import MarginResponse, Pulls, Response, SimplexResponse, has_response
+from .response import MarginResponse, Pulls, Response, SimplexResponse
 from .typing import Array, Ints
 
 WIDE = 0.5  # first sharpness: rows up to a margin of 1 on either side of the kink bend
@@ -40,6 +41,17 @@ ROUNDING = 1e-15
 NEAR = 4096  # most rows near a kink in a bound at given weights
 ENOUGH = 1e-11  # of J: nearer than that a bound need not be
 MOST_STEPS = 60
+STEP_READS = 2.0  # of the rows near a kink
+
+
+class Proof(NamedTuple):
+    """J at some weights, a lower bound on its minimum, and how often the data was read for it."""
+
+    value: float
+    bound: float
+    reads: int
+    alpha: Array
+    """That prove the bound, (n, columns)."""
 
 
 class Point(NamedTuple):
@@ -115,7 +127,7 @@ class Ascent:
             bound,
         )  # fmt: skip
 
-    def _alpha(self) -> Array:
+    def alpha(self) -> Array:
         """The responses at the weights: made from the scores when needed, they take no place."""
         alpha = np.empty_like(self.anchor)
         for start in range(0, len(alpha), SOME_ROWS):
@@ -140,7 +152,7 @@ class Ascent:
 
     def _move_anchor(self) -> None:
         """To the responses; kinks get sharper while many rows bend, or where it goes slowly."""
-        alpha = self._alpha()
+        alpha = self.alpha()
         free = np.count_nonzero(self.response.free(alpha))
         if free > MANY * self.W.shape[1] or self.at.travel > self.travel / GROWTH:
             self.sharpness *= GROWTH
@@ -197,46 +209,49 @@ class Ascent:
     def _direction(self) -> tuple[Array, float]:
         """Newton's direction, and the slope along it."""
         direction = Bend(
-            self.objective, self.response, self.at.scores, self._alpha(), self.at.gradient,
+            self.objective, self.response, self.at.scores, self.alpha(), self.at.gradient,
             self.sharpness, self.weight_sum,
         ).direction()  # fmt: skip
         return direction, float(np.vdot(direction, self.at.gradient))
 
 
-def bound_at(objective: Objective, W: Array) -> float:
-    """A proven lower bound on the minimum of J, good where the weights are: 0 if none is known.
+def bound_at(
+    objective: Objective, W: Array, most_reads: float = np.inf, enough: float = ENOUGH
+) -> Proof:
+    """J at W, a lower bound on its minimum that is good where W is, and the reads they took.
 
     Rows away from a kink keep the alpha that their score gives them; for those nearest to one,
-    ``NEAR`` at most, a small dual is climbed from W. At the minimum the bound reaches J.
+    ``NEAR`` at most, a small dual is climbed from W, as far as the reads allow: one is made in any
+    case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
     """
-    source, l2 = objective.source, objective.penalty.strength
-    if not has_response(objective.loss) or not l2 > 0.0 or not isinstance(source, ArraySource):
-        return 0.0
-    if not np.all(np.isfinite(W)):
-        return 0.0
+    source, l2 = objective.in_memory, objective.penalty.strength
     response = response_of(objective)
     scores = np.empty((len(source.y), len(W)))
     loss_sum, sums, gains = source.total(
         partial(_tangents, loss=objective.loss, response=response, W=W, scores=scores)
     )
-    C = source.weight_sum
+    C, value = source.weight_sum, objective.mean(loss_sum, W)
     bound = response.bound(Pulls(sums / C, gains / C), l2, objective.intercept)
-    if not response.kinked or not np.all(np.isfinite(scores)):
-        return max(bound, 0.0) if np.isfinite(bound) else 0.0
-    present = np.arange(len(source.y)) if source.present is None else source.present
-    distance = response.distance(source.y[present], scores[present])
-    if len(present) > NEAR:
-        near = np.sort(present[np.argpartition(distance, NEAR)[:NEAR]])
-    else:
+    bound = bound if np.isfinite(bound) and np.isfinite(value) else 0.0
+    alpha, reads = response.pure(source.y, scores), 1.0
+    if response.kinked and reads + 2.0 <= most_reads and np.all(np.isfinite(scores)):
+        present = np.arange(len(source.y)) if source.present is None else source.present
+        distance = response.distance(source.y[present], scores[present])
         near = present
-    ascent = _near_ascent(objective, response, W, scores, near)
-    goal = ENOUGH * objective.mean(loss_sum, W)
-    for _ in range(MOST_STEPS):
-        bound = max(bound, ascent.at.bound)
-        if ascent.at.objective - bound <= goal:
-            break
-        ascent.step()
-    return max(bound, 0.0)
+        if len(present) > NEAR:
+            near = np.sort(present[np.argpartition(distance, NEAR)[:NEAR]])
+        ascent = _near_ascent(objective, response, W, scores, near)
+        share, reads = len(near) / len(present), 2.0
+        for _ in range(MOST_STEPS):
+            reads += STEP_READS * share
+            if ascent.at.bound > bound:
+                bound, alpha[near] = ascent.at.bound, ascent.alpha()
+            if ascent.at.objective - bound <= enough * value:
+                break
+            if reads + STEP_READS * share > most_reads:
+                break
+            ascent.step()
+    return Proof(value, max(bound, 0.0), math.ceil(reads), alpha)
 
 
 def _near_ascent(

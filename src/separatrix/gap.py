@@ -22,10 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr
 
+from .accuracy import EXACT, SUMS, exact_tangents, exact_value, rounding
 from .ascent import bound_at
+from .data import ArraySource
 from .inner import inner
 from .losses import Columns, MarginLoss, Softmax
 from .objective import Evaluation, Objective
+from .response import has_response
 from .solvers import Step
 from .typing import Array
 
@@ -35,34 +38,56 @@ MIXTURES = 10  # shares of the mixture to try, each twice the one before
 
 
 MOST_POLISHES = 3
+POLISH_READS = EXACT_READS = 2
+EXACT_EVERY = 3  # steps, where rounding stands in the way
 STUCK = 10  # proofs without progress after which there will be none
 
 
 def provable(objective: Objective) -> bool:
-    """Whether there are bounds: a penalty, and a loss whose conjugate is known."""
-    return objective.penalty.strength > 0.0 and objective.loss.has_conjugate
+    """Whether there are bounds: a penalty, and a loss whose conjugate is known.
+
+    With a kink also the rows in memory, as the bound keeps a number beside each.
+    """
+    loss, source = objective.loss, objective.source
+    if not objective.penalty.strength > 0.0 or not loss.has_conjugate:
+        return False
+    return loss.smooth or (has_response(loss) and isinstance(source, ArraySource))
 
 
 @dataclass
 class Prover:
-    """Bounds met along a run: the best of them counts, whichever weights it came from."""
+    """Bounds met along a run: the best of them counts, whichever weights it came from.
+
+    Proofs read the data at most as often as the steps do, and once more at the end.
+    """
 
     objective: Objective
     tol: float
     """The gap asked for, as a share of J."""
     bound: float = 0.0
     """A number that no weights get below; at first, that no loss here is negative."""
+    told: float = 0.0
+    """The same, if there were no rounding."""
     weights: Array | None = None
     """The weights of the last proof, and J there."""
     value: float = np.inf
+    error: float = 0.0
+    """How far J there may be from that by rounding."""
     stale: int = 0
     """Proofs in a row that brought neither a lower J nor a smaller gap."""
     best: tuple[float, float] = (np.inf, np.inf)
+    reads: int = 0
+    """Of the data that proofs may still make."""
+    steps: int = 0
+    due: int = 0
+    """The step from which on a proof for a loss with a kink, which is dear, is worth its price."""
+    exact_due: int = 0
+    """And the one from which on sums of twice the working precision are."""
 
     @property
     def gap(self) -> float:
         """The weights of the last proof are at most this far from the minimum."""
-        return max(self.value - self.bound, 0.0)
+        return max(self.value - self.bound, 0.0) + self.error
 
     @property
     def proven(self) -> bool:
@@ -79,37 +104,96 @@ class Prover:
 
         Free where the step tells a bound or the gradient; else a read of the data when due.
         """
+        self.reads, self.steps = self.reads + step.reads, self.steps + 1
         if kept is step.weights and step.objective is not None and step.bound is not None:
-            self.weights, self.value = kept, step.objective
-            self.bound = max(self.bound, step.bound - ROUNDING * self.value)
+            self._at(kept, step.objective)
+            self._raise(step.bound, self.error)
         elif kept is step.weights and step.objective is not None and step.gradient is not None:
             self.prove(kept, Evaluation(step.objective, step.gradient, 0.0))
-        elif due or step.solved:
+        elif (due or step.solved) and self.steps >= self.due:
             self.prove(kept)
         else:
             return
+        if not self.proven and self._near and self.steps >= self.exact_due:
+            self.exact_due = self.steps + EXACT_EVERY
+            self.prove_exactly(kept, None if step.alpha is None else step.alpha())
         value, gap = self.best
         self.stale = 0 if self.value < value or self.gap < gap else self.stale + 1
         self.best = min(self.value, value), min(self.gap, gap)
 
+    def _at(self, W: Array, value: float) -> None:
+        self.weights, self.value = W, value
+        self.error = rounding(self.objective, W, value)
+
+    def _raise(self, bound: float, allowance: float) -> None:
+        """A bound that rounding may have put too high by so much."""
+        self.told = max(self.told, bound)
+        self.bound = max(self.bound, bound - allowance)
+
+    @property
+    def _near(self) -> bool:
+        """Whether nothing but rounding stands between the gap and what is asked for."""
+        return self.value - self.told <= max(self.tol, LEAST) * self.value
+
     def prove(self, W: Array, at: Evaluation | None = None) -> None:
         """A bound from W, and from J and its gradient there if they are known already."""
         objective = self.objective
-        at = objective.value_and_gradient(W) if at is None else at
-        self.weights, self.value = W, at.value
         if not objective.loss.smooth:
-            self.bound = max(self.bound, bound_at(objective, W) - ROUNDING * self.value)
+            self.due = 2 * self.steps
+            value, bound, reads, _ = bound_at(objective, W, self.reads)
+            self.reads -= reads
+            self._at(W, value)
+            self._raise(bound, self.error)
             return
-        self.bound = max(self.bound, smooth_bound(objective, W, at))
+        if at is None:
+            self.reads -= 1
+            at = objective.value_and_gradient(W)
+        self._at(W, at.value)
+        self._raise(*smooth_bound(objective, W, at))
         for _ in range(MOST_POLISHES if objective.intercept else 0):
             # The bound loses in proportion to the gradient by the biases, but only to the square
             # of that by w: if nothing else is in the way, take the biases to their best place.
             rest = _without_bias(objective, at.gradient) / (4.0 * objective.penalty.strength)
-            if self.proven or not rest <= 0.5 * max(self.tol, LEAST) * self.value:
+            if self._near or not rest <= 0.5 * max(self.tol, LEAST) * self.value:
                 return
+            if self.reads < POLISH_READS:
+                return
+            self.reads -= POLISH_READS
             W = _polished(objective, W, at.gradient[:, -1])
             at = objective.value_and_gradient(W)
-            self.bound = max(self.bound, smooth_bound(objective, W, at))
+            self._raise(*smooth_bound(objective, W, at))
+
+    def prove_exactly(self, W: Array, alpha: Array | None = None) -> None:
+        """The same from sums of twice the working precision, for losses of margins.
+
+        At a kink W does not tell the alphas: they are found anew if not known.
+        """
+        objective = self.objective
+        if not isinstance(objective.loss, (MarginLoss, Columns)):
+            return
+        if alpha is None and not objective.loss.smooth:
+            enough = 0.1 * max(self.tol, LEAST)
+            _, _, reads, alpha = bound_at(objective, W, self.reads - EXACT_READS, enough)
+            self.reads -= reads
+        if self.reads < EXACT_READS:
+            return
+        self.reads -= EXACT_READS
+        told = exact_tangents(objective, W, alpha)
+        self.weights, self.value, self.error = W, told.value, SUMS * told.value
+        loss_mean = told.value - objective.penalty.value(W)
+        sizes = loss_mean + abs(told.conjugate)
+        self._raise(*lower_bound(objective, W, told.gradient, told.conjugate, ROUNDING * sizes))
+
+    def close(self, W: Array) -> None:
+        """A last proof, of the weights kept, and J there as exactly as it is told."""
+        self.reads += 1
+        if self.weights is not W:
+            self.prove(W)
+        if not self.proven and self._near:
+            self.prove_exactly(W)
+        if self.error > EXACT * self.value:
+            self.value = exact_value(self.objective, W)
+            self.error = SUMS * self.value
 
 
 def _without_bias(objective: Objective, gradient: Array) -> float:
@@ -129,27 +213,39 @@ def _square(a: Array) -> float:
     return inner(a, a)
 
 
-def smooth_bound(objective: Objective, W: Array, at: Evaluation) -> float:
-    """A lower bound on the minimum of J from its value and gradient at W."""
-    l2 = objective.penalty.strength
+def smooth_bound(objective: Objective, W: Array, at: Evaluation) -> tuple[float, float]:
+    """A lower bound on the minimum of J from its value and gradient at W, and its rounding."""
     loss_mean = at.value - objective.penalty.value(W)
-    G = at.gradient[:, :-1] - 2.0 * l2 * W[:, :-1]
+    G = at.gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
     along = inner(G, W[:, :-1]) + inner(at.gradient[:, -1], W[:, -1])
     conjugate = along - loss_mean  # phi*(slope) = m * slope - phi(m), the mean over rows
+    allowance = ROUNDING * (loss_mean + abs(along)) + rounding(objective, W, loss_mean)
+    return lower_bound(objective, W, at.gradient, conjugate, allowance)
+
+
+def lower_bound(
+    objective: Objective, W: Array, gradient: Array, conjugate: float, allowance: float
+) -> tuple[float, float]:
+    """What tangents prove: their slopes make a gradient at W, and have a mean conjugate.
+
+    ``allowance`` is how far the conjugate may be off.
+    """
+    l2 = objective.penalty.strength
+    G = gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
 
     def dual(share: float, level: float, towards: Array | float) -> float:
         mixed = (1.0 - share) * G + share * towards
         return -(1.0 - share) * conjugate - share * level - _square(mixed) / (4 * l2)
 
-    allowance = ROUNDING * (loss_mean + abs(along) + _square(G) / (4 * l2))
-    mixtures = _mixtures(objective, at.gradient[:, -1]) if objective.intercept else [UNMIXED]
+    mixtures = _mixtures(objective, gradient[:, -1]) if objective.intercept else [UNMIXED]
     best, alone = 0.0, dual(*UNMIXED)
+    allowance += ROUNDING * abs(alone + conjugate)
     for mixture in mixtures:
         found = dual(*mixture)
         best = max(best, found)
         if abs(found - alone) <= allowance:
             break  # as good as balanced: what another share would change is lost in rounding
-    return max(best - allowance, 0.0)  # no loss here is negative
+    return best, allowance
 
 
 Mixture = Callable[[float], tuple[float, Array]]

@@ -98,6 +98,7 @@ class Rules:
     ) -> None:
         self.stop, self.geometry, self.proofs = stop, geometry, proofs
         self.before: Step | None = None
+        self.earlier: Step | None = None
         self.fewest = np.inf
         self.stale = 0
         # Brent's cycle finding: compare with one earlier point, renewed at powers of two.
@@ -115,7 +116,8 @@ class Rules:
             proven, stuck = self.proofs(step, last or iteration % PROOF_EVERY == 0)
             stalled = stalled or stuck
         if stop.cycle or stop.tol is not None:
-            self.before = step._replace(rows=None)  # the rows of a pass are a lot to hold on to
+            # Without the rows of a pass, which are a lot to hold on to.
+            self.earlier, self.before = self.before, step._replace(rows=None)
         if stop.no_mistakes and step.mistakes == 0.0:
             return "no mistakes"
         if proven:

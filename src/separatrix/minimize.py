@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .ending import Run, ending
 from .gap import Prover, provable
 from .loop import Callback, Geometry, Loop, Rules, Stop
+from .no_minimum import Runaway
 from .objective import Objective
 from .pocket import Pocket
 from .progress import Progress
@@ -36,9 +38,11 @@ class Result:
     stop: str
     history: dict[str, AnyArray]
     objective: float | None
-    """J as the last step tells it: where steps are fixed, before the step."""
+    """J at the weights kept; None where nobody asked what the run came to (``Stop.prove``)."""
     proof: Prover | None = None
     """What is proven of the weights kept, where there are proofs."""
+    runaway: Runaway | None = None
+    """Without a penalty: what is known of a minimum, if there may be none."""
 
 
 def minimize(
@@ -88,7 +92,8 @@ def minimize(
         if pocket is not None and why != "no mistakes":
             pocket.offer(step.weights)
 
-    prover = Prover(objective, stop.tol or 0.0) if stop.prove and provable(objective) else None
+    asked = stop.prove and stop.tol is not None
+    prover = Prover(objective, stop.tol or 0.0) if asked and provable(objective) else None
 
     def proofs(step: Step, due: bool) -> tuple[bool, bool]:
         assert prover is not None
@@ -96,13 +101,19 @@ def minimize(
         prover.look(step, kept, due)
         return prover.proven and prover.weights is kept, prover.stuck
 
-    rules = Rules(stop, start, Geometry(), None if prover is None or stop.tol is None else proofs)
+    rules = Rules(stop, start, Geometry(), None if prover is None else proofs)
     loop = Loop(rules, callbacks, [observe], progress)
     step, why = loop.train(steps)
     kept = kept_weights(objective, keep, step, why, pocket)
-    if prover is not None and prover.weights is not kept:
-        prover.prove(kept)
-    return Result(kept, step.weights, step.state, why, loop.history(), step.objective, prover)
+    history = loop.history()
+    if not stop.prove:
+        return Result(kept, step.weights, step.state, why, history, None)
+    moved = None if rules.earlier is None else step.weights - rules.earlier.weights
+    run = Run(solver, start, moved, history["norm"], len(history["pass"]))
+    end = ending(objective, run, kept, why, prover)
+    return Result(
+        end.weights, step.weights, step.state, end.stop, history, end.value, prover, end.runaway
+    )
 
 
 def kept_weights(

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data import ArraySource
 from ..data.arrays import scores
 from ..data.intake import check_classes, check_labels, check_rows, labelled_source, plain_rows
+from ..ending import CONVERGED
 from ..loop import Callback, Stop
 from ..losses import Loss
 from ..minimize import Result, minimize
@@ -148,7 +149,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
     def _checked_plan(self) -> Plan:
         parameters.flag("fit_intercept", self.fit_intercept)
         parameters.flag("warm_start", self.warm_start)
-        parameters.flag("verbose", self.verbose)
+        parameters.switch("verbose", self.verbose)
         parameters.callables("callbacks", self.callbacks)
         return self._plan()
 
@@ -259,7 +260,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         if getattr(objective.loss, "shifts", False):
             self.intercept_ -= self.intercept_.sum() / len(self.intercept_)  # differences count
         self.stop_ = result.stop
-        self.converged_ = result.stop in ("no mistakes", "tol", "optimal", "closed form")
+        self.converged_ = result.stop in CONVERGED
         return result
 
     @property

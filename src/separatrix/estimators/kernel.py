@@ -203,7 +203,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         return self
 
     def _checked_stop(self) -> Stop:
-        for name in ("shuffle", "fit_intercept", "verbose"):
+        parameters.switch("verbose", self.verbose)
+        for name in ("shuffle", "fit_intercept"):
             parameters.flag(name, getattr(self, name))
         parameters.callables("callbacks", self.callbacks)
         parameters.choice("keep", self.keep, ("auto", "last", "average", "voted"))

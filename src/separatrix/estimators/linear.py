@@ -70,8 +70,8 @@ class Perceptron(LinearModel):
         ``callback(step, info) -> bool | None`` after every pass; true stops. ``step`` has
         ``weights``, ``mistakes``, ``objective``, ``rows`` and ``state``; ``info`` has
         ``iteration``, ``objective``, ``mistakes``, ``norm`` and ``seconds``.
-    verbose : bool
-        A live line on stderr.
+    verbose : bool or int
+        A live line on stderr, unless False or 0.
     monitor : Separability or None
         What :func:`separatrix.separability` says of this data. ``history_`` then holds every
         pass against the theory: ``mistakes_so_far`` beside ``mistake_bound``; for
@@ -194,6 +194,7 @@ class Perceptron(LinearModel):
             tol=parameters.number("tol", self.tol, optional=True),
             max_norm=parameters.number("max_norm", self.max_norm, optional=True),
             patience=parameters.whole("patience", self.patience, optional=True),
+            prove=False,  # it returns what the algorithm gives
         )
         return Plan(PerceptronLoss(), l2, stop, keep)
 
@@ -246,17 +247,21 @@ class LinearClassifier(LossModel):
     Attributes
     ----------
     objective_ : float
-        The objective at ``coef_`` and ``intercept_``, exactly.
+        The objective at ``coef_`` and ``intercept_``, to 1e-12 of itself whatever the features'
+        offsets.
     gap_ : float or None
-        ``objective_`` exceeds the minimum by no more than this: proven by duality, up to a
-        rounding of about 1e-14 of the objective. None for ``l2=0``, for losses that are not
-        convex, for those of your own without a ``conjugate``, and after ``partial_fit``.
+        ``objective_`` exceeds the minimum by no more than this: proven by duality, the rounding
+        of all sums allowed for. None for ``tol=None`` (0 asks for the best that rounding
+        allows), for ``l2=0``, for losses that are not convex, for those of your own without a
+        ``conjugate``, and after ``partial_fit``.
     solver_ : Solver
         The solver used; its text says why, if it was chosen by "auto".
     stop_ : str
         "optimal" (``gap_`` is within ``tol``), "tol" (progress has ended; there is no proof),
         "closed form" (likewise without proof), "no progress" (rounding, or the solver, allows no
-        smaller gap), "max_iter", "cycle", "callback" or "interrupted".
+        smaller gap), "no minimum" (without a penalty the objective falls for ever), "diverged"
+        (it ended above where it began, or beyond floating point: the learning rate is too
+        large), "max_iter", "cycle", "callback" or "interrupted".
     coef_, intercept_, classes_, n_iter_, n_updates_, converged_, history_, trace_
         As in :class:`Perceptron`.
     embedding_strengths_ : array (n,)

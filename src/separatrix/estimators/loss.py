@@ -11,13 +11,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from ..loop import Stop
-from ..losses import Loss, PerceptronLoss, get_loss
+from ..losses import Loss, PerceptronLoss, Softmax, get_loss
 from ..minimize import Result
+from ..no_minimum import Runaway
 from ..objective import Objective
 from ..solvers import GradientDescent, Solver, choose
 from ..typing import Array
 from . import parameters
 from .base import LinearModel, Plan
+
+MOST_NAMED = 5  # coefficients in a warning
 
 
 def _has_probability(estimator: LossModel) -> bool:
@@ -44,29 +47,61 @@ class LossModel(LinearModel):
     objective_: float
     gap_: float | None
     solver_: Solver
+    _runaway: Runaway | None
 
     def _finish(self, objective: Objective, result: Result) -> None:
         self.solver_ = self.trace_.solver
-        proof = result.proof
-        self.objective_ = objective.value(result.weights)[0] if proof is None else proof.value
-        self.gap_ = None if proof is None else proof.gap
+        if result.objective is None:  # the weights of a chunk
+            self.objective_ = objective.value(result.weights)[0]
+        else:
+            self.objective_ = result.objective
+        self.gap_ = None if result.proof is None else result.proof.gap
+        self._runaway = result.runaway
+        if isinstance(objective.loss, Softmax) and objective.penalty.strength == 0.0:
+            self.coef_ -= self.coef_.mean(axis=0)  # of weights that make the same scores, the least
 
     def _warn_of_the_end(self) -> None:
-        if self.stop_ not in ("max_iter", "no progress"):
-            return
-        reached = f"with the objective {self.objective_:.6g}"
-        if self.gap_ is not None:
-            reached += f", proven to be within {self.gap_:.3g} of its minimum"
-            if self.tol is not None:
-                reached += f" (tol={self.tol:g} asks for {self.tol * self.objective_:.3g})"
-        how, remedy = f"stopped at max_iter={self.max_iter}", "raise max_iter, scale"
-        if self.stop_ == "no progress":
-            how, remedy = "can get no further", "scale"
-        warnings.warn(
-            f"{self.solver_!r} {how} {reached}: {remedy} the features, or take another solver; a "
-            "larger l2 or tol asks for less",
-            ConvergenceWarning,
-            stacklevel=3,
+        text = {
+            "max_iter": f"stopped at max_iter={self.max_iter} {self._reached()}: raise max_iter, "
+            "scale the features, or take another solver; a larger l2 or tol asks for less",
+            "no progress": f"can get no further {self._reached()}: scale the features (e.g. with "
+            "sklearn's StandardScaler), or take another solver; a larger l2 or tol asks for less",
+            "diverged": f"diverged {self._reached()}: lower learning_rate or begin nearer "
+            "(start='zeros'), scale the features (e.g. with sklearn's StandardScaler), or use "
+            "solver='auto'",
+        }.get(self.stop_, "")
+        if self._runaway is not None:
+            text = self._of_no_minimum(self._runaway)
+        if text:
+            solver = replace(self.solver_, reason="")
+            warnings.warn(f"{solver!r} {text}", ConvergenceWarning, stacklevel=3)
+
+    def _reached(self) -> str:
+        """Where it ended."""
+        text = f"with the objective {self.objective_:.6g}"
+        if self.gap_ is None or not np.isfinite(self.gap_):
+            return text
+        text += f", proven to be within {self.gap_:.3g} of its minimum"
+        asked = "" if self.tol is None else f" (tol={self.tol:g} asks for {{:.3g}})"
+        return text + asked.format((self.tol or 0.0) * self.objective_)
+
+    def _of_no_minimum(self, found: Runaway) -> str:
+        remedy = "give a penalty, e.g. l2=1e-4"
+        if not found.settled:
+            return (
+                f"stopped {self._reached()} while the weights still grew; whether there is a "
+                "minimum without a penalty was not settled in ten times the reads of the fit (ask "
+                f"separatrix.separability), and there may be none: {remedy}"
+            )
+        names = getattr(self, "feature_names_in_", None)
+        fast = [f"x{j}" if names is None else str(names[j]) for j in found.features]
+        off = fast[:MOST_NAMED] + ["the intercept"] * found.intercept
+        if len(fast) > MOST_NAMED:
+            off.append(f"{len(fast) - MOST_NAMED} more features")
+        return (
+            f"stopped {self._reached()}, but there is no minimum: the data is {found.verdict} and "
+            f"there is no penalty, so the weights only grow (those that run off: {', '.join(off)});"
+            f" {remedy}, or see separatrix.separability"
         )
 
     def _loss_plan(self, l2: float) -> Plan:

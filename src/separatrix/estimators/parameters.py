@@ -44,6 +44,17 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
+def switch(name: str, value: Any) -> bool:
+    """True or False, or a number as other libraries count how much is to be said: 0 is False."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if not isinstance(value, (int, np.integer)) or value < 0:
+        raise (ValueError if isinstance(value, int) else TypeError)(
+            f"{name} must be True or False, or a whole number of at least 0, got {value!r}"
+        )
+    return bool(value > 0)
+
+
 def choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in choices:

@@ -129,6 +129,21 @@ def compensated_scores_twin(rows: Rows, W: Array) -> tuple[Array, Array]:
     return high, low
 
 
+def compensated_combine(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
+    """``coefficients' . (rows, 1)`` (k, d + 1) to twice the working precision, in two parts."""
+    high, low = np.zeros((2, coefficients.shape[1], shape(rows)[1] + 1))
+    _loops.compensated_combine(rows, coefficients, high, low)
+    return high, low
+
+
+def compensated_combine_twin(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
+    """``compensated_combine`` in fractions."""
+    turned = np.column_stack([dense(rows), np.ones(len(coefficients))]).T
+    weights = np.column_stack([coefficients.T, np.zeros(coefficients.shape[1])])
+    high, low = compensated_scores_twin(turned, weights)
+    return high.T, low.T
+
+
 def combine(rows: Rows, coefficients: Array, out: Array) -> None:
     """Add ``coefficients' . (rows, 1)``, for coefficients (n, k), to out (k, d + 1)."""
     _loops.combine(rows, coefficients, out)

@@ -18,6 +18,8 @@ class Loss:
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     """Whether the gradient is continuous."""
+    attained: ClassVar[bool] = True
+    """Whether the least loss of a row is taken at some score, and not only approached."""
     max_curvature: ClassVar[float | None] = None
     """Largest second derivative, for the default step of gradient descent, where known."""
 

@@ -114,6 +114,7 @@ class CrammerSinger(Joint):
 class Softmax(Joint):
     """``log sum_c e^(s_c - s_d)``, the sum over all classes."""
 
+    attained = False
     max_curvature = 0.5
 
     @property
@@ -123,7 +124,7 @@ class Softmax(Joint):
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """Negative log-likelihood."""
-        value: Array = logsumexp(scores, axis=1) - scores[np.arange(len(y)), y]
+        value: Array = logsumexp(scores - scores[np.arange(len(y)), y][:, None], axis=1)
         return value
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:
@@ -176,6 +177,11 @@ class Columns(Joint):
     def smooth(self) -> bool:  # type: ignore[override]
         """As the two-class loss."""
         return self.binary.smooth
+
+    @property
+    def attained(self) -> bool:  # type: ignore[override]
+        """As the two-class loss."""
+        return self.binary.attained
 
     @property
     def max_curvature(self) -> float | None:  # type: ignore[override]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import entr
+from scipy.special import entr, xlog1py
 
 from ..typing import AnyArray, Array
 from .base import Loss
@@ -104,6 +104,7 @@ class Logistic(MarginLoss):
     """Negative log-likelihood of the logistic model."""
 
     name = "logistic"
+    attained = False
     max_curvature = 0.25
 
     def phi(self, m: Array) -> Array:
@@ -123,7 +124,7 @@ class Logistic(MarginLoss):
 
     def conjugate(self, alpha: Array) -> Array:
         """alpha log(alpha) + (1 - alpha) log(1 - alpha), for alpha in [0, 1]."""
-        conjugate: Array = -entr(alpha) - entr(1.0 - alpha)
+        conjugate: Array = xlog1py(1.0 - alpha, -alpha) - entr(alpha)
         return conjugate
 
     def multiclass(self) -> Loss:
@@ -172,6 +173,7 @@ class TanhSquared(MarginLoss):
 
     name = "tanh_squared"
     convex = False
+    attained = False
     max_curvature = 2.465  # the maximum is 2.46493..., at m = 0.2328
 
     def phi(self, m: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
@@ -33,6 +33,8 @@ class Step(NamedTuple):
     """The solver's estimate of how much lower J can get, where it has one."""
     bound: float | None = None
     """A proven lower bound on the minimum of J, if the solver carries one."""
+    alpha: Callable[[], Array] | None = None
+    """The dual variables behind it, (n, columns), until the next step."""
     gradient: Array | None = None
     """Of J at the weights, where known without another read; then ``objective`` is J there."""
     solved: bool = False
@@ -42,6 +44,8 @@ class Step(NamedTuple):
     that move little because steps are short have not settled."""
     ends_pass: bool = True
     """False for the steps inside a pass, of which ``updates`` tells."""
+    reads: int = 1
+    """How often the data was read for it, at least."""
     average: Array | None = None
     """Mean of the weights after every update so far, if the solver keeps it."""
 
@@ -71,6 +75,16 @@ class Solver(ABC):
 
     def repeats(self) -> bool:
         """Whether each pass is the same function of the weights: order and step fixed."""
+        return False
+
+    @property
+    def chooses_step(self) -> bool:
+        """Whether the length of its steps is its own: then it must not end above its start."""
+        return True
+
+    @property
+    def monotone(self) -> bool:
+        """Whether no step leads above J at the start, so that nobody need look."""
         return False
 
     @property

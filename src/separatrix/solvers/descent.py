@@ -73,6 +73,11 @@ class GradientDescent(Solver):
         return fixed and (self.batch_size is None or not self.shuffle)
 
     @property
+    def chooses_step(self) -> bool:
+        """If it was not given."""
+        return isinstance(self.learning_rate, str)
+
+    @property
     def by_row(self) -> bool:
         """Unless all rows make one batch."""
         return self.batch_size is not None

@@ -20,6 +20,7 @@ from .base import Solver, State, Step
 
 ROWS = 1024  # converted to float64 at a time
 MOST_FILLED = 5_000_000  # values that sparse rows may become when they are filled in
+READS = 3  # of the data, at least: for the means, for the products, and for J
 OUT_OF_STEPS = 7  # LSMR's word for it
 # Of the normal equations: a smaller pivot is noise; the last step, as a share of the first; and
 # how many there may be.
@@ -69,7 +70,7 @@ class LeastSquares(Solver):
                 state = {"weights": W, "solved": solved, **at._asdict()}
             yield Step(
                 state["weights"], state, state["value"], state["mistakes"],
-                solved=state["solved"], gradient=state["gradient"],
+                solved=state["solved"], gradient=state["gradient"], reads=READS,
             )  # fmt: skip
 
     def _direct(self, objective: Objective) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -68,6 +68,11 @@ class DualAscent(Solver):
                 "GradientDescent(batch_size=1)"
             )
 
+    @property
+    def monotone(self) -> bool:
+        """Yes."""
+        return True
+
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
@@ -81,7 +86,7 @@ class DualAscent(Solver):
             # Where the two meet, rounding may put the bound above.
             bound = min(max(bound, at.bound), J)
             told = dict(zip(TOLD, (best, J, mistakes, bound), strict=True))
-            yield Step(best, new | told, J, mistakes, bound=bound)
+            yield Step(best, new | told, J, mistakes, bound=bound, alpha=at.alpha)
 
 
 def takes(objective: Objective) -> bool:
@@ -100,6 +105,7 @@ class Reached(NamedTuple):
     objective: float
     mistakes: float
     bound: float
+    alpha: Callable[[], Array]
 
 
 def _climb(
@@ -145,7 +151,7 @@ def _newton(
     run = Ascent(objective, response, **known)
     while True:
         at = run.step()
-        told = Reached(at.W, at.objective, at.mistakes, at.bound)
+        told = Reached(at.W, at.objective, at.mistakes, at.bound, run.alpha)
         yield told, {name: getattr(run, name) for name in NEWTON}
 
 
@@ -157,7 +163,10 @@ def _interior(
     run = Interior(objective, response, **known)
     run.step()
     while not run.ended:
-        yield Reached(run.W, run.objective_value, run.mistakes, run.bound), run.state
+        told = Reached(
+            run.W, run.objective_value, run.mistakes, run.bound, lambda: run.alpha[:, None]
+        )
+        yield told, run.state
         run.step()
 
 
@@ -178,6 +187,8 @@ def _coordinates(
     run = Coordinates(objective, response, **known)
     while True:
         run.round()
-        told = Reached(run.weights, run.objective_value, run.mistakes, run.bound)
+        told = Reached(
+            run.weights, run.objective_value, run.mistakes, run.bound, lambda: run.alpha[:, None]
+        )
         state = {name: getattr(run, name) for name in COORDINATES}
         yield told, state | {"alpha": run.alpha.copy(), "weights_now": run.weights}

@@ -169,6 +169,11 @@ class LBFGS(Solver):
             return there, at
         return W, objective.at_zeros()  # few rows may be separable where all are not
 
+    @property
+    def monotone(self) -> bool:
+        """Yes."""
+        return True
+
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:

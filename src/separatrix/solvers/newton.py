@@ -37,6 +37,11 @@ class Newton(Solver):
             remedy = "LBFGS()" if loss.smooth else "GradientDescent(), or DualAscent()"
             raise ValueError(f"Newton cannot minimise {loss.name!r}, which {why}; use {remedy}")
 
+    @property
+    def monotone(self) -> bool:
+        """Yes."""
+        return True
+
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
