@@ -58,7 +58,8 @@ BOTH = [Perceptron(random_state=0), LinearClassifier(random_state=0)]
         ({"random_state": "seed"}, "random_state must be an int"),
         ({"random_state": -1}, "random_state must not be negative"),
         ({"callbacks": print}, r"callbacks must be a sequence of callables such as \(callback,\)"),
-        ({"verbose": 2}, "verbose must be True or False"),
+        ({"verbose": -1}, "verbose must be True or False, or a whole number of at least 0"),
+        ({"verbose": "yes"}, "verbose must be True or False, or a whole number of at least 0"),
     ],
 )
 def test_bad_parameters_of_the_perceptron(params, message):

@@ -49,10 +49,11 @@ def diagnose(estimator: Any, X: Any, y: Any) -> Diagnosis:
     seed; all rows are looked at in turn only to tell whether they can be separated, where a
     sample can and the fit itself does not.
 
-    >>> import numpy as np
+    >>> import numpy as np, warnings
     >>> from separatrix import LinearClassifier, diagnose
     >>> X, y = np.arange(12.0)[:, None], np.repeat([0, 1], 6)
-    >>> clf = LinearClassifier(l2=0.0).fit(X, y)
+    >>> with warnings.catch_warnings(action="ignore"):  # it says itself that there is no minimum
+    ...     clf = LinearClassifier(l2=0.0).fit(X, y)
     >>> diagnosis = diagnose(clf, X, y)
     >>> diagnosis.findings[0].cause
     'separable without penalty'
