@@ -110,7 +110,8 @@ def minimize(
         return Result(kept, step.weights, step.state, why, history, None)
     moved = None if rules.earlier is None else step.weights - rules.earlier.weights
     run = Run(solver, start, moved, history["norm"], len(history["pass"]))
-    end = ending(objective, run, kept, why, prover)
+    with np.errstate(over="ignore", invalid="ignore"):  # it is told what overflowed
+        end = ending(objective, run, kept, why, prover)
     return Result(
         end.weights, step.weights, step.state, end.stop, history, end.value, prover, end.runaway
     )
