@@ -160,6 +160,10 @@ def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
     # The kinks are doubles: where a score is next to one, the low part tells the side.
     beside = np.where(low == 0.0, high, np.nextafter(high, np.copysign(np.inf, low)))
     losses: Array = loss.value(y, high) + np.sum(loss.gradient(y, beside) * low, axis=1)
+    binary = loss.binary if isinstance(loss, Columns) else loss
+    if isinstance(binary, MarginLoss) and binary.has_curvature:  # what is left of a perfect fit
+        sign = signs(y, high) if isinstance(loss, Columns) else y[:, None]
+        losses += np.sum(0.5 * binary.curvature(sign * beside) * low**2, axis=1)
     return np.maximum(losses, 0.0)
 
 

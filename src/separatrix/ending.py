@@ -8,7 +8,7 @@ import numpy as np
 
 from .accuracy import EXACT, exact_value, rounding
 from .gap import Prover
-from .losses import JointPerceptron, PerceptronLoss
+from .losses import JointPerceptron, PerceptronLoss, Softmax
 from .no_minimum import Runaway, runaway
 from .objective import Objective
 from .solvers import Solver
@@ -51,8 +51,9 @@ def ending(objective: Objective, run: Run, W: Array, stop: str, prover: Prover |
     ``stop`` is the rule that ended the run. A rule sees steps: one that is too long may carry the
     weights so far that nothing moves any more, which looks like rest.
     """
+    kept, W = W, canonical(objective, W)
     if prover is not None:
-        prover.close(W)
+        prover.close(kept, W)
         value, mistakes = prover.value, np.nan
     else:
         value, mistakes = objective.value(W)
@@ -66,7 +67,7 @@ def ending(objective: Objective, run: Run, W: Array, stop: str, prover: Prover |
             return Ending(W, "diverged", value)
         if before is not None:
             if prover is not None:
-                prover.close(run.start)
+                prover.close(run.start, run.start)
             return Ending(run.start.copy(), "no progress", before)
         if stop in CONVERGED and _above(objective, W, value, value_at_zeros(objective)):
             stop = "no progress"
@@ -85,6 +86,20 @@ def ending(objective: Objective, run: Run, W: Array, stop: str, prover: Prover |
                 "no progress")  # fmt: skip
             return Ending(W, stop, value, found)
     return Ending(W, stop, value)
+
+
+def canonical(objective: Objective, W: Array) -> Array:
+    """The same scores, up to a shift of all classes together, from biases whose sum is 0.
+
+    Of weights that softmax without a penalty cannot tell apart, the smallest.
+    """
+    if not getattr(objective.loss, "shifts", False):
+        return W
+    W = W.copy()
+    W[:, -1] -= W[:, -1].sum() / len(W)
+    if isinstance(objective.loss, Softmax) and objective.penalty.strength == 0.0:
+        W[:, :-1] -= W[:, :-1].mean(axis=0)
+    return W
 
 
 def value_at_zeros(objective: Objective) -> float:

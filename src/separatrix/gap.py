@@ -184,15 +184,18 @@ class Prover:
         sizes = loss_mean + abs(told.conjugate)
         self._raise(*lower_bound(objective, W, told.gradient, told.conjugate, ROUNDING * sizes))
 
-    def close(self, W: Array) -> None:
-        """A last proof, of the weights kept, and J there as exactly as it is told."""
+    def close(self, W: Array, told: Array) -> None:
+        """A last proof, of the weights kept, and J as exactly as it is told.
+
+        At the weights told, which differ from those by rounding.
+        """
         self.reads += 1
         if self.weights is not W:
             self.prove(W)
         if not self.proven and self._near:
             self.prove_exactly(W)
         if self.error > EXACT * self.value:
-            self.value = exact_value(self.objective, W)
+            self.value = exact_value(self.objective, told)
             self.error = SUMS * self.value
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .ending import Run, ending
+from .ending import Run, canonical, ending
 from .gap import Prover, provable
 from .loop import Callback, Geometry, Loop, Rules, Stop
 from .no_minimum import Runaway
@@ -107,6 +107,7 @@ def minimize(
     kept = kept_weights(objective, keep, step, why, pocket)
     history = loop.history()
     if not stop.prove:
+        kept = canonical(objective, kept)
         return Result(kept, step.weights, step.state, why, history, None)
     moved = None if rules.earlier is None else step.weights - rules.earlier.weights
     run = Run(solver, start, moved, history["norm"], len(history["pass"]))

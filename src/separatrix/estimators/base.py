@@ -257,8 +257,6 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         self.classes_ = source.classes
         self.coef_, self.intercept_ = result.weights[:, :-1].copy(), result.weights[:, -1].copy()
-        if getattr(objective.loss, "shifts", False):
-            self.intercept_ -= self.intercept_.sum() / len(self.intercept_)  # differences count
         self.stop_ = result.stop
         self.converged_ = result.stop in CONVERGED
         return result

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
 from ..loop import Stop
-from ..losses import Loss, PerceptronLoss, Softmax, get_loss
+from ..losses import Loss, PerceptronLoss, get_loss
 from ..minimize import Result
 from ..no_minimum import Runaway
 from ..objective import Objective
@@ -57,8 +57,6 @@ class LossModel(LinearModel):
             self.objective_ = result.objective
         self.gap_ = None if result.proof is None else result.proof.gap
         self._runaway = result.runaway
-        if isinstance(objective.loss, Softmax) and objective.penalty.strength == 0.0:
-            self.coef_ -= self.coef_.mean(axis=0)  # of weights that make the same scores, the least
 
     def _warn_of_the_end(self) -> None:
         text = {
