@@ -125,9 +125,10 @@ def _certificate(rows: SignedRows, decision: Decision, exact: bool) -> dict[str,
     def of(weights: Any) -> Any:
         if weights is None:
             return None
-        values = weights.floats
-        if exact and weights.fractions is not None:
-            values = weights.fractions.each()
+        values, fractions = weights.floats, weights.fractions
+        beyond = not np.all((values > 0.0) & (values < np.inf))  # what a float can hold
+        if fractions is not None and (exact or beyond):
+            values = fractions.each()
         return named(rows, rows.source.classes, weights.ids, values)
 
     boundary, k = decision.boundary, rows.kind.stacked

@@ -8,7 +8,7 @@ substitution, so the primes decide only how fast an answer is found, never what 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import lcm
+from math import inf, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,7 +61,15 @@ class Fractions(NamedTuple):
 
     def floats(self) -> Array:
         """The nearest floats."""
-        return np.array([float(f) for f in self.each()])
+        return np.array([nearest(f) for f in self.each()])
+
+
+def nearest(fraction: Fraction) -> float:
+    """The nearest float, infinity if it is too large."""
+    try:
+        return float(fraction)
+    except OverflowError:
+        return inf if fraction > 0 else -inf
 
 
 def common(fractions: Any) -> Fractions:
@@ -85,6 +93,12 @@ def solve(A: Exact, b: Exact, hint: Any = None) -> Fractions | None:
         if x is not None and np.array_equal(A.dot(x.numerators), b * x.denominator):
             return x
     return None
+
+
+def dependent(A: Exact) -> bool:
+    """Whether the columns are dependent, as far as one prime can tell."""
+    residues = (A % PRIMES[0]).astype(np.int64)
+    return len(pivots(residues, PRIMES[0])[1]) < len(residues.T)
 
 
 def _with_free(

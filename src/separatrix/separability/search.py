@@ -22,10 +22,11 @@ import numpy as np
 from ..typing import Array, Ints
 from . import exact
 from .exact import Exact, Fractions
-from .program import smallest
+from .program import Unsolved, smallest
 from .proof import (
     Weights,
     certain,
+    close,
     dense,
     equations,
     positive,
@@ -94,9 +95,13 @@ class Search:
 
     def _separator(self) -> Decision | Weights:
         working = self.working
+        direction = np.zeros(self.rows.dimension)
         for _ in range(MOST_ROUNDS):
             working.rounds += 1
-            weights, direction, value = smallest(working.scaled)
+            try:
+                weights, direction, value = smallest(working.scaled)
+            except Unsolved:
+                break
             if value <= TIE and (witness := self._witness(weights)) is not None:
                 return witness
             W = working.coordinates.weights(direction)
@@ -126,12 +131,13 @@ class Search:
             return None
         Z, scaled = working.Z[at], dense(working.scaled[at])
         square = np.vstack([scaled.T, np.ones(len(at))])
-        floats = weights[at] / working.norms[at]
         right = np.append(np.zeros(len(square) - 1), 1.0)
-        if not self.exact and (sure := certain(square, right)) is not None:
-            floats = sure / working.norms[at]
-            return Weights(working.ids[at], floats / floats.sum(), None)
-        return solved_on(working.ids[at], dense(Z), None, floats / floats.sum())
+        error = np.vstack([working.row_error(at).T, np.zeros(len(at))])
+        if not self.exact and (sure := certain(square, right, error)) is not None:
+            sure = sure / working.norms[at]
+            if close(sure := sure / sure.sum(), dense(Z)):
+                return Weights(working.ids[at], sure, None)
+        return solved_on(working.ids[at], dense(Z), None)
 
     def _exact_separator(self, direction: Array) -> Decision | Weights:
         """The same question in whole numbers, on the rows nearest to a tie."""
@@ -204,7 +210,10 @@ class Search:
             return proof
         for _ in range(MOST_ROUNDS):
             working.rounds += 1
-            weights, direction, value = smallest(working.scaled, start / size)
+            try:
+                weights, direction, value = smallest(working.scaled, start / size)
+            except Unsolved:
+                return None
             if value <= TIE:
                 proof = prove(weights * size, objective)
                 if proof is not None:
@@ -223,8 +232,7 @@ class Search:
         """Weights of the working set that a program found, solved exactly for a right-hand side."""
         working = self.working
         at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
-        floats = weights[at] / working.norms[at]
-        return solved_on(working.ids[at], dense(working.Z[at]), right, floats)
+        return solved_on(working.ids[at], dense(working.Z[at]), right)
 
     def _interior(
         self, weights: Array, objective: Array, among: tuple[Array, Array] | None
@@ -241,14 +249,16 @@ class Search:
             at = at[np.isin(working.ids[at], boundary)]
         if len(at) > self.rows.rank_at_most:
             return None
-        floats = weights[at] / working.norms[at]
-        scaled = dense(working.scaled[at]).T
-        start, error = working.scaled_sum(objective), working.sum_error()
-        sure = certain(scaled, -start, error) if not self.exact and among is None else None
-        if sure is not None:
-            return Weights(working.ids[at], sure / working.norms[at], None)
+        if not self.exact and among is None:
+            start, error = working.scaled_sum(objective), working.sum_error(objective)
+            scaled = dense(working.scaled[at]).T
+            sure = certain(scaled, -start, working.row_error(at).T, error)
+            if sure is not None:
+                sure = sure / working.norms[at]
+                if close(sure, dense(working.Z[at]), objective):
+                    return Weights(working.ids[at], sure, None)
         right = -exact_total(self.rows, boundary)
-        return solved_on(working.ids[at], dense(working.Z[at]), right, floats)
+        return solved_on(working.ids[at], dense(working.Z[at]), right)
 
     def _quasi(
         self, witness: Weights, total: Array, boundary: Ints, proof: Weights

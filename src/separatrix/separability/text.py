@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .exact import nearest
+
 if TYPE_CHECKING:
     from .verdict import Separability
 
@@ -153,5 +155,5 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
         return {name: _plain(part) for name, part in value._asdict().items()}
     if isinstance(value, tuple):
-        return [float(v) for v in value]
+        return [nearest(v) for v in value]
     return np.asarray(value).tolist()

@@ -11,13 +11,12 @@ from ..data import Source
 from ..data.intake import check_rows, labelled_source
 from ..typing import AnyArray, Array, Ints
 from . import exact
+from .proof import CLOSE
 from .rows import EPSILON, SignedRows
 from .totals import exact_total
 
 if TYPE_CHECKING:
     from .verdict import PairWitness, Separability, Witness
-
-CLOSE = 1e-9  # what cancels in floating point, relative to the size of what is summed
 
 
 def verified(found: Separability, X: Any, y: Any, exactly: bool) -> bool:
@@ -126,18 +125,21 @@ def _cancels(
     Nothing is added to a witness, whose weights sum to 1.
     """
     ids = found._numbers(given)
-    weights = np.array([float(v) for v in given.weights])
+    weights = given.weights
     most = rows.rank_at_most + (1 if added is None else 0)
     if len(ids) != len(weights) or len(np.unique(ids)) != len(ids) or len(ids) > most:
         return False
-    if not (np.all(np.isfinite(weights)) and np.all(weights > 0.0)):
+    if not all(0 < w < np.inf for w in weights):
         return False
     if len(ids) and not np.all(np.isin(ids, rows.all())):
         return False
+    Z = _dense(rows.gather(ids)) if len(ids) else np.zeros((0, rows.dimension))
+    if len(ids) and all(isinstance(w, Fraction) for w in weights):  # floats may not hold them
+        return _cancels_exactly(rows, Z, weights, added)
+    weights = np.array([float(v) for v in weights])
     if added is None and not abs(weights.sum() - 1.0) <= CLOSE:
         return False
-    Z = _dense(rows.gather(ids)) if len(ids) else np.zeros((0, rows.dimension))
-    total, size = weights @ Z, np.abs(weights) @ np.abs(Z)
+    total, size = weights @ Z, weights @ np.abs(Z)
     if added is not None:
         for _, some in rows.chunks(added):
             total, size = total + some.sum(axis=0), size + abs(some).sum(axis=0)
