@@ -8,6 +8,7 @@ from ..typing import AnyArray, Array, Ints
 from . import exact
 from .proof import Weights, spanning
 from .rows import SignedRows
+from .scales import rescaled
 from .search import Found, Search
 
 SMALL = 1e-9
@@ -22,13 +23,16 @@ def infinite_coefficients(
     more, so what keeps a coefficient finite are the rows on the boundary: exactly the weights
     that these rows span. Of the others the sign is asked of a linear program.
     """
+    rows, powers = rescaled(rows)
     identified = exact.axes_spanned(spanning(rows, rows.all()))
     if verdict == "overlapping":
         return ["finite" if known else "not identified" for known in identified]
     pinned = exact.axes_spanned(spanning(rows, np.asarray(boundary, np.int64))) if (
         boundary is not None and len(boundary)) else np.zeros(len(identified), bool)  # fmt: skip
     assert direction is not None
-    direction = rows.own(direction)
+    powers = np.append(powers, 0)[: rows.width]
+    with np.errstate(over="ignore", under="ignore"):  # whatever is lost is asked for again
+        direction = np.ldexp(rows.own(direction), powers)
     search = Search(rows)
     words = []
     for j, known in enumerate(identified):
@@ -51,8 +55,9 @@ def _sign(search: Search, rows: SignedRows, direction: Array, j: int) -> str:
 
 def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: float) -> bool:
     """Whether the weight has this sign in some weak separator."""
-    size = np.abs(direction) @ rows.largest
-    if sign * direction[0, j] * rows.largest[j] > SMALL * size[0]:
+    terms = direction[0] * rows.largest
+    size = float(np.abs(terms).max())
+    if size < np.inf and sign * terms[j] > SMALL * size:
         return True
     objective = np.zeros(rows.dimension)
     objective[j] = sign
@@ -62,4 +67,7 @@ def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: f
     def prove(weights: Array, _: Array) -> Weights | None:
         return search.solved(weights, right)
 
-    return isinstance(search.improve(objective, prove), Found)
+    found = search.improve(objective, prove)
+    if found is None:  # floating point cannot tell
+        return not isinstance(search.exactly_improved(right), Weights)
+    return isinstance(found, Found)

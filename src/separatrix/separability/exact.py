@@ -29,13 +29,18 @@ class Whole(NamedTuple):
     exponents: Ints
 
 
-def whole(Z: Array) -> Whole:
-    """The columns of a finite matrix as whole numbers, exactly."""
+def lowest_bits(Z: Array) -> tuple[Ints, Ints]:
+    """Odd whole numbers, and the powers of two by which they make up a finite matrix."""
     fraction, power = np.frexp(np.asarray(Z, dtype=np.float64))
     mantissa = np.ldexp(fraction, 53).astype(np.int64)
     zeros = np.where(mantissa == 0, 0, np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1)
     power = np.where(mantissa == 0, np.iinfo(np.int64).max, power.astype(np.int64) - 53 + zeros)
-    mantissa >>= zeros
+    return mantissa >> zeros, power
+
+
+def whole(Z: Array) -> Whole:
+    """The columns of a finite matrix as whole numbers, exactly."""
+    mantissa, power = lowest_bits(Z)
     least = power.min(axis=0, initial=np.iinfo(np.int64).max)
     least = np.where(least == np.iinfo(np.int64).max, 0, least)
     shift = np.where(mantissa == 0, 0, power - least)

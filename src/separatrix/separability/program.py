@@ -54,7 +54,10 @@ class Coordinates:
             return cls(scale / spread, centre)
         T = np.diag(scale)
         for _ in range(TURNS):
-            _, deviation, axes = np.linalg.svd(np.linalg.qr(unit(x)[0], mode="r"))
+            try:
+                _, deviation, axes = np.linalg.svd(np.linalg.qr(unit(x)[0], mode="r"))
+            except np.linalg.LinAlgError:  # numbers of all sizes
+                break
             deviation = np.append(deviation, np.zeros(width - len(deviation)))
             most = deviation[0] or 1.0
             gain = most / np.where(deviation > FAINT * most, deviation, most)
@@ -165,6 +168,8 @@ def smallest(Z: Matrix, start: Array | None = None) -> Combination:
 
 
 def _solved(costs: Array, columns: Any, right: Array) -> Any:
+    if not (np.all(np.isfinite(columns.data)) and np.all(np.isfinite(right))):
+        raise Unsolved("a linear program whose numbers overflow")
     for method, tolerance in (("highs-ds", TOLERANCE), ("highs-ds", 1e-8), ("highs-ipm", 1e-8)):
         result = linprog(
             costs, A_eq=columns, b_eq=right, method=method,

@@ -14,6 +14,7 @@ from .exact import Fractions
 from .rows import EPSILON, Matrix, SignedRows
 from .simplex import combination_or_direction
 
+FAINTEST = 1e-290  # of an entry of a direction, the largest being 1
 CLOSE = 1e-9  # what cancels in floating point, relative to the size of what is summed
 
 
@@ -120,6 +121,11 @@ def rounded(w: Fractions, shape: tuple[int, int]) -> Array:
     """The floats nearest to a direction, of which the largest is about 1."""
     most = max(abs(v) for v in w.numerators) or 1
     return np.array([float(Fraction(int(v), int(most))) for v in w.numerators]).reshape(shape)
+
+
+def faithful(w: Fractions, W: Array) -> bool:
+    """Whether floats stand for every entry of a direction, none of them lost below the smallest."""
+    return bool(np.all((np.abs(W.ravel()) > FAINTEST) | (w.numerators == 0)))
 
 
 def signs(rows: SignedRows, w: Fractions, ids: Ints) -> Ints:

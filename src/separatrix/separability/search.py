@@ -29,6 +29,7 @@ from .proof import (
     close,
     dense,
     equations,
+    faithful,
     positive,
     rounded,
     signs,
@@ -80,7 +81,14 @@ class Search:
     # ---- is there a separator? -----------------------------------------------------------
 
     def decide(self) -> Decision:
-        """The verdict with its certificate."""
+        """The verdict with its certificate.
+
+        Floating point may overflow while it proposes; what it then says is not believed.
+        """
+        with np.errstate(all="ignore"):
+            return self._decided()
+
+    def _decided(self) -> Decision:
         found = (self._wide_separator() if self.working.wide else None) or self._separator()
         if isinstance(found, Decision):
             return found
@@ -163,7 +171,7 @@ class Search:
     def _unsafe(self, w: Fractions) -> tuple[Array, Ints]:
         """The nearest floats, and the rows whose sign they do not settle."""
         W = rounded(w, self.rows.shape)
-        return W, self.rows.doubtful(W, 2.0).ids
+        return W, self.rows.doubtful(W, 2.0).ids if faithful(w, W) else self.rows.all()
 
     # ---- and if not, one that is never wrong? ---------------------------------------------
 
@@ -202,6 +210,12 @@ class Search:
 
         None where floating point cannot tell.
         """
+        with np.errstate(all="ignore"):
+            return self._improved(objective, prove)
+
+    def _improved(
+        self, objective: Array, prove: Callable[[Array, Array], Weights | None]
+    ) -> Found | Weights | None:
         working = self.working
         start = working.scaled_sum(objective)
         size = float(np.sqrt(start @ start)) or 1.0
@@ -292,29 +306,37 @@ class Search:
 
     def _exact_weak_separator(self, witness: Weights) -> Decision:
         """The same question in whole numbers."""
-        D = self.rows.dimension
-        total = np.zeros(D, object)
-        ids, boundary = self.working.ids[: max(100, 4 * D)], None
+        total = np.zeros(self.rows.dimension, object)
+        boundary = None
         while True:
-            self.working.rounds += 1
-            right = -exact_total(self.rows, boundary)
-            A, b, powers = equations(dense(self.rows.gather(ids)), right)
-            x, u = combination_or_direction(A, b)
-            if x is not None:
-                interior = positive(ids, x)
+            found = self.exactly_improved(-exact_total(self.rows, boundary))
+            if isinstance(found, Weights):
                 break
-            w = exact.shifted(-u, powers)
-            _, low = self._unsafe(exact.Fractions(w, 1))
-            found = signs(self.rows, exact.Fractions(w, 1), low)
-            if np.any(found < 0):
-                ids = np.union1d(ids, low[found < 0][: self.working.step])
-                continue
-            total = total + w
+            total = total + found
             _, low = self._unsafe(exact.Fractions(total, 1))
             boundary = np.sort(low[signs(self.rows, exact.Fractions(total, 1), low) == 0])
         if boundary is None:
-            return Decision("overlapping", witness=witness, interior=interior, exact=True,
+            return Decision("overlapping", witness=witness, interior=found, exact=True,
                             rounds=self.working.rounds)  # fmt: skip
         w_total = exact.Fractions(total, 1)
         return Decision("quasi-separable", rounded(w_total, self.rows.shape), w_total, witness,
-                        interior, boundary, True, self.working.rounds)  # fmt: skip
+                        found, boundary, True, self.working.rounds)  # fmt: skip
+
+    def exactly_improved(self, right: Exact) -> Weights | Exact:
+        """Weights of rows that sum to the right-hand side, in whole numbers of 2**-1074.
+
+        Or else w with every margin >= 0 and ``right.w < 0``.
+        """
+        ids = self.working.ids[: max(100, 4 * self.rows.dimension)]
+        while True:
+            self.working.rounds += 1
+            A, b, powers = equations(dense(self.rows.gather(ids)), right)
+            x, u = combination_or_direction(A, b)
+            if x is not None:
+                return positive(ids, x)
+            w = exact.shifted(-u, powers)
+            _, low = self._unsafe(exact.Fractions(w, 1))
+            found = signs(self.rows, exact.Fractions(w, 1), low)
+            if not np.any(found < 0):
+                return w
+            ids = np.union1d(ids, low[found < 0][: self.working.step])
