@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+
 import numpy as np
+from scipy.optimize import linprog
 
 from ..typing import AnyArray, Array, Ints
 from . import exact
-from .proof import Weights, spanning
+from .proof import Weights, rounded, spanning
 from .rows import SignedRows
 from .scales import rescaled
 from .search import Found, Search
 
 SMALL = 1e-9
+MOST_VALUES = 1 << 22  # in signed rows of many classes, of which repeated features are looked for
 
 
 def infinite_coefficients(
@@ -43,6 +48,42 @@ def infinite_coefficients(
         else:
             words.append(_sign(search, rows, direction, j))
     return words
+
+
+def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
+    """Signs (k, width) of weights with the margins of a direction that need few features.
+
+    Weights of features that repeat each other can be shifted between them at no cost. A program
+    looks for those of the smallest sizes in all, and the features that it takes are solved for in
+    whole numbers.
+    """
+    k, d = rows.shape[0], rows.source.n_features
+    rows, powers = rescaled(rows)
+    each = rows.own(np.array(direction, object).reshape(k, d + 1))
+    each = each * np.array([Fraction(2) ** int(p) for p in [*powers, 0]], object)[: rows.width]
+    given = exact.common(each.ravel())
+    signs: Ints = np.sign(given.numerators).astype(np.int64)
+    if k == 1 or rows.count * rows.dimension <= MOST_VALUES:
+        basis, largest = spanning(rows, rows.all()), np.tile(rows.largest, k)
+        columns = basis / np.where(largest > 0.0, largest, 1.0)
+        taken = _few(columns, rounded(given, rows.shape).ravel() * largest)
+        numbers, exponents = exact.whole(basis)
+        right = numbers.dot(exact.shifted(given.numerators, exponents))
+        solved = exact.solve(numbers[:, taken], right)
+        if solved is not None:
+            signs = np.zeros_like(signs)
+            signs[taken] = np.sign(solved.numerators).astype(np.int64)
+    return signs.reshape(rows.shape)
+
+
+def _few(columns: Array, terms: Array) -> Ints:
+    """Columns that few terms with the same combination need."""
+    terms = terms / np.abs(terms).max()
+    both = np.hstack([columns, -columns])
+    found = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=columns @ terms)
+    if found.status == 0:
+        terms = found.x[: len(terms)] - found.x[len(terms) :]
+    return np.flatnonzero(np.abs(terms) > SMALL * np.abs(terms).max())
 
 
 def _sign(search: Search, rows: SignedRows, direction: Array, j: int) -> str:

@@ -105,6 +105,7 @@ class Coordinates:
 
 def _centre(x: Array) -> Array | None:
     """The middle of features that are far from 0 for their range, and 0 of the others."""
+    x = x * x[:, -1:]  # without their signs
     low, high = x.min(axis=0), x.max(axis=0)
     with np.errstate(over="ignore"):
         spread = high - low

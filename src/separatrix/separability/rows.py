@@ -122,8 +122,8 @@ class SignedRows:
         if power > 0:  # terms that overflow
             W, size = np.ldexp(W, -power), np.ldexp(size, -power)
         most = float(np.max(size @ self.largest)) * (1 if self.kind.stacked == 1 else 2)
-        lost = 4 * self.width * TINY if units > 0.0 else 0.0
-        return Choice(W, max(lost, units * least * most), units * least, size, lost)
+        lost = 4 * self.width * TINY if units > 0.0 else -np.inf
+        return Choice(W, max(0.0, lost, units * least * most), units * least, size, lost)
 
     def _low(self, choice: Choice, most: int | None) -> Low:
         part = partial(_low, kind=self.kind, choice=choice, most=most)
