@@ -54,8 +54,8 @@ def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
     """Signs (k, width) of weights with the margins of a direction that need few features.
 
     Weights of features that repeat each other can be shifted between them at no cost. A program
-    looks for those of the smallest sizes in all, and the features that it takes are solved for in
-    whole numbers.
+    looks for those of the smallest sizes in all, the intercept being as dear as all features
+    together, and those that it takes are solved for in whole numbers.
     """
     k, d = rows.shape[0], rows.source.n_features
     rows, powers = rescaled(rows)
@@ -66,7 +66,10 @@ def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
     if k == 1 or rows.count * rows.dimension <= MOST_VALUES:
         basis, largest = spanning(rows, rows.all()), np.tile(rows.largest, k)
         columns = basis / np.where(largest > 0.0, largest, 1.0)
-        taken = _few(columns, rounded(given, rows.shape).ravel() * largest)
+        prices = np.ones(rows.shape)
+        prices[:, d:] = rows.width
+        terms = rounded(given, rows.shape).ravel() * largest
+        taken = _few(columns, terms, prices.ravel())
         numbers, exponents = exact.whole(basis)
         right = numbers.dot(exact.shifted(given.numerators, exponents))
         solved = exact.solve(numbers[:, taken], right)
@@ -76,11 +79,11 @@ def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
     return signs.reshape(rows.shape)
 
 
-def _few(columns: Array, terms: Array) -> Ints:
-    """Columns that few terms with the same combination need."""
+def _few(columns: Array, terms: Array, prices: Array) -> Ints:
+    """Columns that few, or cheap, terms with the same combination need."""
     terms = terms / np.abs(terms).max()
     both = np.hstack([columns, -columns])
-    found = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=columns @ terms)
+    found = linprog(np.tile(prices, 2), A_eq=both, b_eq=columns @ terms)
     if found.status == 0:
         terms = found.x[: len(terms)] - found.x[len(terms) :]
     return np.flatnonzero(np.abs(terms) > SMALL * np.abs(terms).max())

@@ -179,7 +179,7 @@ def _lift(B: Exact, b: Exact, prime: int) -> Fractions | None:
     limbs = _limbs(B)
     residual, solution, power = b.copy(), np.zeros(len(b), object), 1
     bits = sum(int(sum(v * v for v in row)).bit_length() / 2 + 1 for row in B)
-    bits = 2 * bits + max((int(abs(v)).bit_length() for v in b), default=0) + 64
+    bits = 2 * (bits + max((int(abs(v)).bit_length() for v in b), default=0)) + 64
     steps, attempt = 0, 4
     while True:
         digit = _product(inverse, (residual % prime).astype(np.int64), prime)
