@@ -121,7 +121,8 @@ class Case:
     def moments(self) -> Moments:
         """Mean and deviation of every feature; of the sample if their squares overflow."""
         try:
-            return self.objective.moments
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self.objective.moments
         except ValueError:
             x = layout.dense(self.sample_source.X)
             size = np.abs(x).max(axis=0)
@@ -216,8 +217,7 @@ class Case:
             return None
         if self.sampled and self._of_sample.verdict != "separable":
             return False
-        with_bias = self._of_all.verdict == "separable"
-        return with_bias if self.objective.intercept or not with_bias else None
+        return self._of_all.verdict == "separable"
 
     @cached_property
     def verdict(self) -> str | None:
@@ -226,9 +226,7 @@ class Case:
             return "separable" if self.separable else None
         if self.sampled and self._of_sample.verdict == "overlapping" and self._sample_spans:
             return "overlapping"
-        found = self._of_all.verdict
-        # With a bias it can be separated; what holds without one is not known.
-        return found if self.objective.intercept or found == "overlapping" else None
+        return self._of_all.verdict
 
     @property
     def disproof(self) -> tuple[str, int]:
@@ -239,11 +237,16 @@ class Case:
 
     @cached_property
     def _of_sample(self) -> Separability:
-        return separability(matrix(self.sample_source.X), self.labels[self.sample])
+        return self._separability(self.sample_source.X, self.labels[self.sample])
 
     @cached_property
     def _of_all(self) -> Separability:
-        return separability(matrix(self.source.X), self.labels) if self.sampled else self._of_sample
+        if not self.sampled:
+            return self._of_sample
+        return self._separability(self.source.X, self.labels)
+
+    def _separability(self, rows: Rows, labels: AnyArray) -> Separability:
+        return separability(matrix(rows), labels, fit_intercept=self.objective.intercept)
 
     @property
     def _sample_spans(self) -> bool:
@@ -252,15 +255,15 @@ class Case:
         n, d = layout.shape(rows)
         if d >= n:
             return False
-        x = np.ones((n, d + 1))
-        x[:, :-1] = layout.dense(rows)
+        x = np.ones((n, d + self.objective.intercept))
+        x[:, :d] = layout.dense(rows)
         size = np.abs(x).max(axis=0)
-        return bool(size.min() > 0.0 and np.linalg.matrix_rank(x / size) == d + 1)
+        return bool(size.min() > 0.0 and np.linalg.matrix_rank(x / size) == x.shape[1])
 
     @property
     def mistake_bound(self) -> float | None:
         """The most mistakes that the online perceptron can make, where few rows tell it."""
-        if self.kernel or self.sampled or not self.objective.intercept or not self.separable:
+        if self.kernel or self.sampled or not self.separable:
             return None
         bound = self._of_all.mistake_bound
         return None if bound is None else float(bound)

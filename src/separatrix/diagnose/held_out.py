@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .case import Case
 
 SEED = 0
+LARGEST = 1e300  # penalty that is tried
 FOLDS = 3
 QUICK = Stop(max_iter=100, tol=1e-4, prove=False)
 ROUGH = Stop(max_iter=30, tol=1e-3, prove=False)  # for losses with a kink, which may go row by row
@@ -89,7 +90,8 @@ class HeldOut:
     def grid(self) -> Array:
         """A few penalties, from where they outweigh the data down over seven decades."""
         bend = self.case.loss.max_curvature or 1.0
-        largest = bend * float(np.sum(self.case.moments.deviation**2)) or 1.0
+        with np.errstate(over="ignore"):
+            largest = min(bend * float(np.sum(self.case.moments.deviation**2)), LARGEST) or 1.0
         return largest * np.logspace(0.0, -7.0, 6)
 
     def losses(self, l2s: Array) -> list[Array]:

@@ -10,8 +10,10 @@ import numpy as np
 
 from ..data import Source
 from ..data.intake import check_rows, labelled_source
+from ..typing import Ints
 from .budget import CountedSource, OutOfReads
 from .rows import SignedRows
+from .scales import as_given, rescaled
 from .search import Decision, Search
 from .verdict import PairWitness, Separability, Witness, named
 
@@ -60,9 +62,10 @@ def separability(
     source = _source(X, y)
     names = _names(feature_names, X, source.n_features)
     rows = SignedRows(source, intercept=fit_intercept)
-    decision = Search(rows, exact).decide()
-    pairs = _pairs(rows, decision.verdict)
-    return _told(rows, decision, exact, names, pairs)
+    scaled, powers = rescaled(rows)
+    decision = Search(scaled, exact).decide()
+    pairs = _pairs(scaled, decision.verdict)
+    return _told(rows, powers, decision, exact, names, pairs)
 
 
 def decide(
@@ -77,16 +80,20 @@ def decide(
     """
     counted = SignedRows(CountedSource(source, most_reads), intercept=intercept)
     try:
-        decision = Search(counted).decide()
+        scaled, powers = rescaled(counted)
+        decision = Search(scaled).decide()
     except OutOfReads:
         return None
     names = _names(feature_names, None, source.n_features)
-    return _told(SignedRows(source, intercept=intercept), decision, False, names, None)
+    return _told(SignedRows(source, intercept=intercept), powers, decision, False, names, None)
 
 
 def _told(
-    rows: SignedRows, decision: Decision, exact: bool, names: list[str], pairs: Any
+    rows: SignedRows, powers: Ints, decision: Decision, exact: bool, names: list[str], pairs: Any
 ) -> Separability:
+    decision.direction, decision.exact_direction = as_given(
+        rows, powers, decision.direction, decision.exact_direction
+    )
     return Separability(
         verdict=decision.verdict,
         classes=rows.source.classes,
@@ -125,9 +132,10 @@ def _certificate(rows: SignedRows, decision: Decision, exact: bool) -> dict[str,
     def of(weights: Any) -> Any:
         if weights is None:
             return None
-        values = weights.floats
-        if exact and weights.fractions is not None:
-            values = weights.fractions.each()
+        values, fractions = weights.floats, weights.fractions
+        beyond = not np.all((values > 0.0) & (values < np.inf))  # what a float can hold
+        if fractions is not None and (exact or beyond):
+            values = fractions.each()
         return named(rows, rows.source.classes, weights.ids, values)
 
     boundary, k = decision.boundary, rows.kind.stacked

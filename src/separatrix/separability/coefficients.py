@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+
 import numpy as np
+from scipy.optimize import linprog
 
 from ..typing import AnyArray, Array, Ints
 from . import exact
-from .proof import Weights, spanning
+from .proof import Weights, rounded, spanning
 from .rows import SignedRows
+from .scales import rescaled
 from .search import Found, Search
 
 SMALL = 1e-9
+MOST_VALUES = 1 << 22  # in signed rows of many classes, of which repeated features are looked for
 
 
 def infinite_coefficients(
@@ -22,13 +28,16 @@ def infinite_coefficients(
     more, so what keeps a coefficient finite are the rows on the boundary: exactly the weights
     that these rows span. Of the others the sign is asked of a linear program.
     """
+    rows, powers = rescaled(rows)
     identified = exact.axes_spanned(spanning(rows, rows.all()))
     if verdict == "overlapping":
         return ["finite" if known else "not identified" for known in identified]
     pinned = exact.axes_spanned(spanning(rows, np.asarray(boundary, np.int64))) if (
         boundary is not None and len(boundary)) else np.zeros(len(identified), bool)  # fmt: skip
     assert direction is not None
-    direction = rows.own(direction)
+    powers = np.append(powers, 0)[: rows.width]
+    with np.errstate(over="ignore", under="ignore"):  # whatever is lost is asked for again
+        direction = np.ldexp(rows.own(direction), powers)
     search = Search(rows)
     words = []
     for j, known in enumerate(identified):
@@ -41,6 +50,45 @@ def infinite_coefficients(
     return words
 
 
+def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
+    """Signs (k, width) of weights with the margins of a direction that need few features.
+
+    Weights of features that repeat each other can be shifted between them at no cost. A program
+    looks for those of the smallest sizes in all, the intercept being as dear as all features
+    together, and those that it takes are solved for in whole numbers.
+    """
+    k, d = rows.shape[0], rows.source.n_features
+    rows, powers = rescaled(rows)
+    each = rows.own(np.array(direction, object).reshape(k, d + 1))
+    each = each * np.array([Fraction(2) ** int(p) for p in [*powers, 0]], object)[: rows.width]
+    given = exact.common(each.ravel())
+    signs: Ints = np.sign(given.numerators).astype(np.int64)
+    if k == 1 or rows.count * rows.dimension <= MOST_VALUES:
+        basis, largest = spanning(rows, rows.all()), np.tile(rows.largest, k)
+        columns = basis / np.where(largest > 0.0, largest, 1.0)
+        prices = np.ones(rows.shape)
+        prices[:, d:] = rows.width
+        terms = rounded(given, rows.shape).ravel() * largest
+        taken = _few(columns, terms, prices.ravel())
+        numbers, exponents = exact.whole(basis)
+        right = numbers.dot(exact.shifted(given.numerators, exponents))
+        solved = exact.solve(numbers[:, taken], right)
+        if solved is not None:
+            signs = np.zeros_like(signs)
+            signs[taken] = np.sign(solved.numerators).astype(np.int64)
+    return signs.reshape(rows.shape)
+
+
+def _few(columns: Array, terms: Array, prices: Array) -> Ints:
+    """Columns that few, or cheap, terms with the same combination need."""
+    terms = terms / np.abs(terms).max()
+    both = np.hstack([columns, -columns])
+    found = linprog(np.tile(prices, 2), A_eq=both, b_eq=columns @ terms)
+    if found.status == 0:
+        terms = found.x[: len(terms)] - found.x[len(terms) :]
+    return np.flatnonzero(np.abs(terms) > SMALL * np.abs(terms).max())
+
+
 def _sign(search: Search, rows: SignedRows, direction: Array, j: int) -> str:
     """The sign of one weight over all weak separators."""
     possible = [sign for sign in (1.0, -1.0) if _reaches(search, rows, direction, j, sign)]
@@ -51,8 +99,9 @@ def _sign(search: Search, rows: SignedRows, direction: Array, j: int) -> str:
 
 def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: float) -> bool:
     """Whether the weight has this sign in some weak separator."""
-    size = np.abs(direction) @ rows.largest
-    if sign * direction[0, j] * rows.largest[j] > SMALL * size[0]:
+    terms = direction[0] * rows.largest
+    size = float(np.abs(terms).max())
+    if size < np.inf and sign * terms[j] > SMALL * size:
         return True
     objective = np.zeros(rows.dimension)
     objective[j] = sign
@@ -62,4 +111,7 @@ def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: f
     def prove(weights: Array, _: Array) -> Weights | None:
         return search.solved(weights, right)
 
-    return isinstance(search.improve(objective, prove), Found)
+    found = search.improve(objective, prove)
+    if found is None:  # floating point cannot tell
+        return not isinstance(search.exactly_improved(right), Weights)
+    return isinstance(found, Found)

@@ -8,7 +8,7 @@ substitution, so the primes decide only how fast an answer is found, never what 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import lcm
+from math import inf, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,13 +29,18 @@ class Whole(NamedTuple):
     exponents: Ints
 
 
-def whole(Z: Array) -> Whole:
-    """The columns of a finite matrix as whole numbers, exactly."""
+def lowest_bits(Z: Array) -> tuple[Ints, Ints]:
+    """Odd whole numbers, and the powers of two by which they make up a finite matrix."""
     fraction, power = np.frexp(np.asarray(Z, dtype=np.float64))
     mantissa = np.ldexp(fraction, 53).astype(np.int64)
     zeros = np.where(mantissa == 0, 0, np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1)
     power = np.where(mantissa == 0, np.iinfo(np.int64).max, power.astype(np.int64) - 53 + zeros)
-    mantissa >>= zeros
+    return mantissa >> zeros, power
+
+
+def whole(Z: Array) -> Whole:
+    """The columns of a finite matrix as whole numbers, exactly."""
+    mantissa, power = lowest_bits(Z)
     least = power.min(axis=0, initial=np.iinfo(np.int64).max)
     least = np.where(least == np.iinfo(np.int64).max, 0, least)
     shift = np.where(mantissa == 0, 0, power - least)
@@ -61,7 +66,15 @@ class Fractions(NamedTuple):
 
     def floats(self) -> Array:
         """The nearest floats."""
-        return np.array([float(f) for f in self.each()])
+        return np.array([nearest(f) for f in self.each()])
+
+
+def nearest(fraction: Fraction) -> float:
+    """The nearest float, infinity if it is too large."""
+    try:
+        return float(fraction)
+    except OverflowError:
+        return inf if fraction > 0 else -inf
 
 
 def common(fractions: Any) -> Fractions:
@@ -85,6 +98,12 @@ def solve(A: Exact, b: Exact, hint: Any = None) -> Fractions | None:
         if x is not None and np.array_equal(A.dot(x.numerators), b * x.denominator):
             return x
     return None
+
+
+def dependent(A: Exact) -> bool:
+    """Whether the columns are dependent, as far as one prime can tell."""
+    residues = (A % PRIMES[0]).astype(np.int64)
+    return len(pivots(residues, PRIMES[0])[1]) < len(residues.T)
 
 
 def _with_free(
@@ -160,7 +179,7 @@ def _lift(B: Exact, b: Exact, prime: int) -> Fractions | None:
     limbs = _limbs(B)
     residual, solution, power = b.copy(), np.zeros(len(b), object), 1
     bits = sum(int(sum(v * v for v in row)).bit_length() / 2 + 1 for row in B)
-    bits = 2 * bits + max((int(abs(v)).bit_length() for v in b), default=0) + 64
+    bits = 2 * (bits + max((int(abs(v)).bit_length() for v in b), default=0)) + 64
     steps, attempt = 0, 4
     while True:
         digit = _product(inverse, (residual % prime).astype(np.int64), prime)

@@ -90,6 +90,7 @@ class Choice:
     at_most: float
     of_terms: float | None = None
     size: Array | None = None
+    at_least: float = -np.inf
 
     def among(self, block: Block, kind: Kind) -> tuple[Ints, Array]:
         """Where in the margins of a block the chosen stand, and these margins."""
@@ -112,5 +113,6 @@ class Choice:
                 here = np.arange(len(some))
                 bound = terms[here, block.y[rows]] + terms[here, rivals]
             bounds[start : start + CHUNK] = bound
-        at = at[~(margins[at] > self.of_terms * bounds)]
+        # Below the smallest float rounding is absolute.
+        at = at[~(margins[at] > np.maximum(self.of_terms * bounds, self.at_least))]
         return at, margins[at]

@@ -35,9 +35,17 @@ class Margin(NamedTuple):
 
 
 def largest_margin(rows: SignedRows, direction: Array) -> Margin:
-    """From any separating direction (k, d + 1)."""
+    """From any separating direction (k, d + 1).
+
+    What overflows on the way is not believed.
+    """
+    with np.errstate(all="ignore"):
+        return _largest_margin(rows, direction)
+
+
+def _largest_margin(rows: SignedRows, direction: Array) -> Margin:
     step = max(100, 3 * min(rows.dimension, 500))
-    scale = float(2.0 ** np.round(np.log2(rows.radius)))
+    scale = float(np.ldexp(1.0, min(int(np.frexp(rows.radius)[1]), 1023)))
     ids = rows.below(direction, np.inf, step).ids
     Z = rows.gather(ids) / scale
     active: list[int] = []
@@ -60,7 +68,7 @@ def largest_margin(rows: SignedRows, direction: Array) -> Margin:
 def _of_direction(rows: SignedRows, direction: Array) -> Margin:
     W = direction / np.abs(direction).max()  # its squares must not overflow
     W = W / np.linalg.norm(W)
-    lower = float(rows.below(W, np.inf, 1).margins[0])
+    lower = max(0.0, float(rows.below(W, np.inf, 1).margins[0]))
     return Margin(W, lower, np.inf, np.empty(0, np.int64), np.empty(0))
 
 
@@ -77,6 +85,8 @@ def _bounded(
 
 
 def _better(best: Margin, found: Margin) -> Margin:
+    if not np.all(np.isfinite([found.lower, found.upper, *found.weights.ravel()])):
+        return best
     if best.upper < found.upper:
         found = found._replace(upper=best.upper, ids=best.ids, share=best.share)
     return (

@@ -12,6 +12,10 @@ from ..typing import Array, Ints
 from . import exact
 from .exact import Fractions
 from .rows import EPSILON, Matrix, SignedRows
+from .simplex import combination_or_direction
+
+FAINTEST = 1e-290  # of an entry of a direction, the largest being 1
+CLOSE = 1e-9  # what cancels in floating point, relative to the size of what is summed
 
 
 class Weights(NamedTuple):
@@ -33,10 +37,10 @@ def dense(Z: Matrix) -> Array:
     return result
 
 
-def certain(A: Array, b: Array, error: Array | float = 0.0) -> Array | None:
+def certain(A: Array, b: Array, of_A: Array, of_b: Array | float = 0.0) -> Array | None:
     """The solution of a square system if it is positive whatever the rounding, else None.
 
-    ``error`` is that of b beyond the rounding of its entries, where b is a sum of many rows.
+    ``of_A`` and ``of_b`` bound what is wrong with A and b beyond the rounding of their entries.
     """
     n = len(A)
     if A.shape[0] != A.shape[1]:
@@ -51,28 +55,35 @@ def certain(A: Array, b: Array, error: Array | float = 0.0) -> Array | None:
     unsure = 16.0 * n * EPSILON
     size = np.abs(inverse)
     spread = np.abs(inverse @ A - np.eye(n)).sum(axis=1).max()
-    spread += unsure * (size @ np.maximum(np.abs(A), 1.0)).sum(axis=1).max()
+    spread += (size @ (unsure * np.maximum(np.abs(A), 1.0) + of_A)).sum(axis=1).max()
     if not spread < 0.5:
         return None
     terms = np.abs(A) @ np.abs(x) + np.abs(x).sum() + np.abs(b)
-    doubt = size @ (np.abs(A @ x - b) + unsure * terms + error) / (1.0 - spread)
+    wrong = np.abs(A @ x - b) + unsure * terms + of_A @ np.abs(x) + of_b
+    doubt = size @ wrong / (1.0 - spread)
     return x if np.all(x > 2.0 * doubt) else None
 
 
-def solved_on(ids: Ints, Z: Array, right: exact.Exact | None, hint: Array) -> Weights | None:
+def close(weights: Array, Z: Array, total: Array | float = 0.0) -> bool:
+    """Whether weighted rows take a sum to 0 in floating point, as near as ``verify`` asks."""
+    size = weights @ np.abs(Z) + np.abs(total)
+    return bool(np.all(np.abs(weights @ Z + total) <= 0.1 * CLOSE * size))
+
+
+def solved_on(ids: Ints, Z: Array, right: exact.Exact | None) -> Weights | None:
     """Weights with ``Z' weights = right`` exactly and none negative, or None.
 
     Without a right-hand side the combination vanishes and the weights sum to 1. ``right`` is in
-    whole numbers of 2**-1074.
+    whole numbers of 2**-1074. The rows of the weights are independent, so whoever solves for
+    them again finds the same.
     """
     if right is None:
         A = np.vstack([exact.whole(Z).numbers.T, np.ones((1, len(ids)), np.int64).astype(object)])
         b = np.zeros(len(A), object)
         b[-1] = 1
-        x = exact.solve(A, b, hint)
     else:
         A, b, _ = equations(Z, right)
-        x = exact.solve(A, b, hint)
+    x = combination_or_direction(A, b)[0] if exact.dependent(A) else exact.solve(A, b)
     if x is None or np.any(x.numerators < 0):
         return None
     return positive(ids, x)
@@ -110,6 +121,11 @@ def rounded(w: Fractions, shape: tuple[int, int]) -> Array:
     """The floats nearest to a direction, of which the largest is about 1."""
     most = max(abs(v) for v in w.numerators) or 1
     return np.array([float(Fraction(int(v), int(most))) for v in w.numerators]).reshape(shape)
+
+
+def faithful(w: Fractions, W: Array) -> bool:
+    """Whether floats stand for every entry of a direction, none of them lost below the smallest."""
+    return bool(np.all((np.abs(W.ravel()) > FAINTEST) | (w.numerators == 0)))
 
 
 def signs(rows: SignedRows, w: Fractions, ids: Ints) -> Ints:

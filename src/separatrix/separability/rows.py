@@ -24,6 +24,7 @@ from ..typing import Array, Ints
 from .kind import CHUNK, Choice, Kind
 
 EPSILON = float(np.finfo(float).eps)
+TINY, LARGE = 5e-324, 980  # the smallest float; powers of two that may be added up
 GATHERED = 1 << 22  # values of signed rows that are read at once
 DENSE_WIDTH = 1500  # signed rows of at most this dimension are gathered as dense arrays
 
@@ -117,8 +118,12 @@ class SignedRows:
     def _choice(self, W: Array, units: float, size: Array | None) -> Choice:
         least = 1.1 * (self.width + 4) * EPSILON
         size = np.abs(W) if size is None else size
+        power = int(np.max(np.frexp(size)[1] + np.frexp(self.largest)[1])) - LARGE
+        if power > 0:  # terms that overflow
+            W, size = np.ldexp(W, -power), np.ldexp(size, -power)
         most = float(np.max(size @ self.largest)) * (1 if self.kind.stacked == 1 else 2)
-        return Choice(W, max(0.0, units * least * most), units * least, size)
+        lost = 4 * self.width * TINY if units > 0.0 else -np.inf
+        return Choice(W, max(0.0, lost, units * least * most), units * least, size, lost)
 
     def _low(self, choice: Choice, most: int | None) -> Low:
         part = partial(_low, kind=self.kind, choice=choice, most=most)

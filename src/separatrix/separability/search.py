@@ -22,12 +22,14 @@ import numpy as np
 from ..typing import Array, Ints
 from . import exact
 from .exact import Exact, Fractions
-from .program import smallest
+from .program import Unsolved, smallest
 from .proof import (
     Weights,
     certain,
+    close,
     dense,
     equations,
+    faithful,
     positive,
     rounded,
     signs,
@@ -79,7 +81,14 @@ class Search:
     # ---- is there a separator? -----------------------------------------------------------
 
     def decide(self) -> Decision:
-        """The verdict with its certificate."""
+        """The verdict with its certificate.
+
+        Floating point may overflow while it proposes; what it then says is not believed.
+        """
+        with np.errstate(all="ignore"):
+            return self._decided()
+
+    def _decided(self) -> Decision:
         found = (self._wide_separator() if self.working.wide else None) or self._separator()
         if isinstance(found, Decision):
             return found
@@ -94,9 +103,13 @@ class Search:
 
     def _separator(self) -> Decision | Weights:
         working = self.working
+        direction = np.zeros(self.rows.dimension)
         for _ in range(MOST_ROUNDS):
             working.rounds += 1
-            weights, direction, value = smallest(working.scaled)
+            try:
+                weights, direction, value = smallest(working.scaled)
+            except Unsolved:
+                break
             if value <= TIE and (witness := self._witness(weights)) is not None:
                 return witness
             W = working.coordinates.weights(direction)
@@ -126,12 +139,13 @@ class Search:
             return None
         Z, scaled = working.Z[at], dense(working.scaled[at])
         square = np.vstack([scaled.T, np.ones(len(at))])
-        floats = weights[at] / working.norms[at]
         right = np.append(np.zeros(len(square) - 1), 1.0)
-        if not self.exact and (sure := certain(square, right)) is not None:
-            floats = sure / working.norms[at]
-            return Weights(working.ids[at], floats / floats.sum(), None)
-        return solved_on(working.ids[at], dense(Z), None, floats / floats.sum())
+        error = np.vstack([working.row_error(at).T, np.zeros(len(at))])
+        if not self.exact and (sure := certain(square, right, error)) is not None:
+            sure = sure / working.norms[at]
+            if close(sure := sure / sure.sum(), dense(Z)):
+                return Weights(working.ids[at], sure, None)
+        return solved_on(working.ids[at], dense(Z), None)
 
     def _exact_separator(self, direction: Array) -> Decision | Weights:
         """The same question in whole numbers, on the rows nearest to a tie."""
@@ -157,7 +171,7 @@ class Search:
     def _unsafe(self, w: Fractions) -> tuple[Array, Ints]:
         """The nearest floats, and the rows whose sign they do not settle."""
         W = rounded(w, self.rows.shape)
-        return W, self.rows.doubtful(W, 2.0).ids
+        return W, self.rows.doubtful(W, 2.0).ids if faithful(w, W) else self.rows.all()
 
     # ---- and if not, one that is never wrong? ---------------------------------------------
 
@@ -196,6 +210,12 @@ class Search:
 
         None where floating point cannot tell.
         """
+        with np.errstate(all="ignore"):
+            return self._improved(objective, prove)
+
+    def _improved(
+        self, objective: Array, prove: Callable[[Array, Array], Weights | None]
+    ) -> Found | Weights | None:
         working = self.working
         start = working.scaled_sum(objective)
         size = float(np.sqrt(start @ start)) or 1.0
@@ -204,7 +224,10 @@ class Search:
             return proof
         for _ in range(MOST_ROUNDS):
             working.rounds += 1
-            weights, direction, value = smallest(working.scaled, start / size)
+            try:
+                weights, direction, value = smallest(working.scaled, start / size)
+            except Unsolved:
+                return None
             if value <= TIE:
                 proof = prove(weights * size, objective)
                 if proof is not None:
@@ -223,8 +246,7 @@ class Search:
         """Weights of the working set that a program found, solved exactly for a right-hand side."""
         working = self.working
         at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
-        floats = weights[at] / working.norms[at]
-        return solved_on(working.ids[at], dense(working.Z[at]), right, floats)
+        return solved_on(working.ids[at], dense(working.Z[at]), right)
 
     def _interior(
         self, weights: Array, objective: Array, among: tuple[Array, Array] | None
@@ -241,14 +263,16 @@ class Search:
             at = at[np.isin(working.ids[at], boundary)]
         if len(at) > self.rows.rank_at_most:
             return None
-        floats = weights[at] / working.norms[at]
-        scaled = dense(working.scaled[at]).T
-        start, error = working.scaled_sum(objective), working.sum_error()
-        sure = certain(scaled, -start, error) if not self.exact and among is None else None
-        if sure is not None:
-            return Weights(working.ids[at], sure / working.norms[at], None)
+        if not self.exact and among is None:
+            start, error = working.scaled_sum(objective), working.sum_error(objective)
+            scaled = dense(working.scaled[at]).T
+            sure = certain(scaled, -start, working.row_error(at).T, error)
+            if sure is not None:
+                sure = sure / working.norms[at]
+                if close(sure, dense(working.Z[at]), objective):
+                    return Weights(working.ids[at], sure, None)
         right = -exact_total(self.rows, boundary)
-        return solved_on(working.ids[at], dense(working.Z[at]), right, floats)
+        return solved_on(working.ids[at], dense(working.Z[at]), right)
 
     def _quasi(
         self, witness: Weights, total: Array, boundary: Ints, proof: Weights
@@ -282,29 +306,37 @@ class Search:
 
     def _exact_weak_separator(self, witness: Weights) -> Decision:
         """The same question in whole numbers."""
-        D = self.rows.dimension
-        total = np.zeros(D, object)
-        ids, boundary = self.working.ids[: max(100, 4 * D)], None
+        total = np.zeros(self.rows.dimension, object)
+        boundary = None
         while True:
-            self.working.rounds += 1
-            right = -exact_total(self.rows, boundary)
-            A, b, powers = equations(dense(self.rows.gather(ids)), right)
-            x, u = combination_or_direction(A, b)
-            if x is not None:
-                interior = positive(ids, x)
+            found = self.exactly_improved(-exact_total(self.rows, boundary))
+            if isinstance(found, Weights):
                 break
-            w = exact.shifted(-u, powers)
-            _, low = self._unsafe(exact.Fractions(w, 1))
-            found = signs(self.rows, exact.Fractions(w, 1), low)
-            if np.any(found < 0):
-                ids = np.union1d(ids, low[found < 0][: self.working.step])
-                continue
-            total = total + w
+            total = total + found
             _, low = self._unsafe(exact.Fractions(total, 1))
             boundary = np.sort(low[signs(self.rows, exact.Fractions(total, 1), low) == 0])
         if boundary is None:
-            return Decision("overlapping", witness=witness, interior=interior, exact=True,
+            return Decision("overlapping", witness=witness, interior=found, exact=True,
                             rounds=self.working.rounds)  # fmt: skip
         w_total = exact.Fractions(total, 1)
         return Decision("quasi-separable", rounded(w_total, self.rows.shape), w_total, witness,
-                        interior, boundary, True, self.working.rounds)  # fmt: skip
+                        found, boundary, True, self.working.rounds)  # fmt: skip
+
+    def exactly_improved(self, right: Exact) -> Weights | Exact:
+        """Weights of rows that sum to the right-hand side, in whole numbers of 2**-1074.
+
+        Or else w with every margin >= 0 and ``right.w < 0``.
+        """
+        ids = self.working.ids[: max(100, 4 * self.rows.dimension)]
+        while True:
+            self.working.rounds += 1
+            A, b, powers = equations(dense(self.rows.gather(ids)), right)
+            x, u = combination_or_direction(A, b)
+            if x is not None:
+                return positive(ids, x)
+            w = exact.shifted(-u, powers)
+            _, low = self._unsafe(exact.Fractions(w, 1))
+            found = signs(self.rows, exact.Fractions(w, 1), low)
+            if not np.any(found < 0):
+                return w
+            ids = np.union1d(ids, low[found < 0][: self.working.step])

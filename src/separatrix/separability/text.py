@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .exact import nearest
+
 if TYPE_CHECKING:
     from .verdict import Separability
 
@@ -82,12 +84,10 @@ def _quasi(found: Separability) -> list[str]:
         f"But one has no row on its wrong side: {of - on} are strictly right, and {on} lie on the "
         "plane, as they do for every such plane. A logistic fit without penalty does not exist.",
     ]
-    words = found.infinite_coefficients
-    if words is not None:
-        infinite = [f"{name} ({word})" for name, word in words.items() if "inf" in word[:4]]
-        parts.append(
-            f"Its coefficients that run away: {_listed(infinite) or 'the intercept only'}."
-        )
+    infinite = [f"{name} ({word})" for name, word in found.runaway.items()]
+    shared = "not identified" in (found.infinite_coefficients or {}).values()
+    few = ", told for few of the features that repeat each other" if shared else ""
+    parts.append(f"Its coefficients that run away{few}: {_listed(infinite)}.")
     return parts
 
 
@@ -141,6 +141,10 @@ def as_dict(found: Separability) -> dict[str, Any]:
         "infinite_coefficients": (
             found.infinite_coefficients if found.verdict == "quasi-separable" else None
         ),
+        "infinite_intercept": (
+            found.infinite_intercept if found.verdict == "quasi-separable" else None
+        ),
+        "runaway": found.runaway if found.verdict == "quasi-separable" else None,
         "pairs": None
         if found.pairs is None
         else [[_plain(a), _plain(b), v] for (a, b), v in found.pairs.items()],
@@ -153,5 +157,5 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
         return {name: _plain(part) for name, part in value._asdict().items()}
     if isinstance(value, tuple):
-        return [float(v) for v in value]
+        return [nearest(v) for v in value]
     return np.asarray(value).tolist()

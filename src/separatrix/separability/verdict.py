@@ -12,7 +12,7 @@ import numpy as np
 
 from ..typing import AnyArray, Array, Ints
 from . import text
-from .coefficients import infinite_coefficients
+from .coefficients import infinite_coefficients, runs_away
 from .margin import Margin, largest_margin
 from .rows import SignedRows
 
@@ -145,6 +145,30 @@ class Separability:
         """The same word for the intercept; None if there is none, or for more than two classes."""
         words = self._infinite
         return None if words is None or not self.signed.intercept else words[-1]
+
+    @cached_property
+    def runaway(self) -> dict[str, str]:
+        """The coefficients that a logistic fit without penalty lets run away, and where to.
+
+        Features that repeat each other (one column for every level of a category, and the
+        intercept) can share what runs away in many ways: of these, one of few features is told. The
+        intercept is ``"(intercept)"``. Of more than two classes a feature is named, as
+        ``"infinite"``, if its weights run away from each other. Empty if the classes overlap.
+        """
+        if self.direction is None:
+            return {}
+        direction = self.exact_direction or [Fraction(float(v)) for v in self.direction.ravel()]
+        signs = runs_away(self.signed, direction)
+        names = [*self.feature_names, "(intercept)"][: self.signed.width]
+        words = self._infinite
+        if words is None:
+            return {name: "infinite" for name, s in zip(names, signs.T, strict=True) if s.any()}
+        shared = {1: "+inf", -1: "-inf", 0: "finite"}
+        words = [
+            shared[int(sign)] if word == "not identified" else word
+            for word, sign in zip(words, signs[0], strict=True)
+        ]
+        return {n: word for n, word in zip(names, words, strict=True) if word != "finite"}
 
     @cached_property
     def _infinite(self) -> list[str] | None:

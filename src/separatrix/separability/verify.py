@@ -11,13 +11,13 @@ from ..data import Source
 from ..data.intake import check_rows, labelled_source
 from ..typing import AnyArray, Array, Ints
 from . import exact
+from .proof import CLOSE, faithful, rounded
 from .rows import EPSILON, SignedRows
+from .scales import rescaled
 from .totals import exact_total
 
 if TYPE_CHECKING:
     from .verdict import PairWitness, Separability, Witness
-
-CLOSE = 1e-9  # what cancels in floating point, relative to the size of what is summed
 
 
 def verified(found: Separability, X: Any, y: Any, exactly: bool) -> bool:
@@ -63,30 +63,38 @@ def _flat(found: Separability, boundary: AnyArray) -> Ints:
     return np.sort(flat[:, 0] * len(found.classes) + flat[:, 1] if flat.ndim == 2 else flat)
 
 
+def _direction(found: Separability, rows: SignedRows) -> list[Fraction] | None:
+    """The direction as these rows see it, exactly; None if it is none, or two that disagree."""
+    W, fractions = found.direction, found.exact_direction
+    if W is None or W.shape != (rows.shape[0], rows.source.n_features + 1):
+        return None
+    if not np.all(np.isfinite(W)) or (not rows.intercept and np.any(W[:, -1] != 0.0)):
+        return None
+    if fractions is None:
+        return [Fraction(float(v)) for v in rows.own(W).ravel()]
+    size = max(map(abs, fractions)) or 1
+    if not np.allclose(W.ravel(), [float(f / size) for f in fractions], rtol=1e-12, atol=0.0):
+        return None
+    each = np.array(fractions, object).reshape(W.shape)
+    if not rows.intercept and np.any(each[:, -1] != 0):
+        return None
+    return list(rows.own(each).ravel())
+
+
 def _separates(found: Separability, rows: SignedRows, exactly: bool, boundary: Ints | None) -> bool:
     """Whether every margin is > 0, but exactly those of the boundary 0."""
-    W, fractions = found.direction, found.exact_direction
-    whole = (rows.shape[0], rows.source.n_features + 1)
-    if W is None or W.shape != whole or not np.all(np.isfinite(W)):
+    given = _direction(found, rows)
+    if given is None or (boundary is not None and not len(boundary) < rows.count):
         return False
-    if not rows.intercept:  # planes through the origin only
-        fraction = W if fractions is None else np.array(fractions, object).reshape(whole)
-        if np.any(W[:, -1] != 0.0) or np.any(fraction[:, -1] != 0):
-            return False
-        fractions = None if fractions is None else tuple(rows.own(fraction).ravel())
-        W = rows.own(W)
-    if boundary is not None and not len(boundary) < rows.count:
-        return False
-    if fractions is not None:
-        size = max(map(abs, fractions)) or 1
-        if not np.allclose(W.ravel(), [float(f / size) for f in fractions], rtol=1e-12, atol=0.0):
-            return False
+    rows, powers = rescaled(rows)
+    times = np.tile(np.append(powers, 0)[: rows.width], rows.shape[0]).tolist()
+    fractions = tuple(f * Fraction(2) ** p for f, p in zip(given, times, strict=True))
+    w = exact.common(fractions)
+    W = rounded(w, rows.shape)
     # Rows that floating point cannot place; the others are positive beyond any rounding.
-    doubtful = rows.doubtful(W, 4.0).ids
+    doubtful = rows.doubtful(W, 4.0).ids if faithful(w, W) else rows.all()
     if boundary is not None:
         doubtful = np.union1d(doubtful, boundary)
-    if fractions is None:
-        fractions = tuple(Fraction(float(v)) for v in W.ravel())
     on = np.zeros(len(doubtful), bool) if boundary is None else np.isin(doubtful, boundary)
     for start in range(0, len(doubtful), 1024):
         some = slice(start, start + 1024)
@@ -126,22 +134,28 @@ def _cancels(
     Nothing is added to a witness, whose weights sum to 1.
     """
     ids = found._numbers(given)
-    weights = np.array([float(v) for v in given.weights])
+    weights = given.weights
     most = rows.rank_at_most + (1 if added is None else 0)
     if len(ids) != len(weights) or len(np.unique(ids)) != len(ids) or len(ids) > most:
         return False
-    if not (np.all(np.isfinite(weights)) and np.all(weights > 0.0)):
+    if not all(0 < w < np.inf for w in weights):
         return False
     if len(ids) and not np.all(np.isin(ids, rows.all())):
         return False
+    Z = _dense(rows.gather(ids)) if len(ids) else np.zeros((0, rows.dimension))
+    if len(ids) and all(isinstance(w, Fraction) for w in weights):  # floats may not hold them
+        return _cancels_exactly(rows, Z, weights, added)
+    weights = np.array([float(v) for v in weights])
     if added is None and not abs(weights.sum() - 1.0) <= CLOSE:
         return False
-    Z = _dense(rows.gather(ids)) if len(ids) else np.zeros((0, rows.dimension))
-    total, size = weights @ Z, np.abs(weights) @ np.abs(Z)
+    powers = np.tile(np.frexp(rows.largest)[1], rows.shape[0])
+    x = np.ldexp(Z, -powers)  # whatever the scale of a feature, sums must not overflow
+    total, size = weights @ x, weights @ np.abs(x)
     if added is not None:
         for _, some in rows.chunks(added):
-            total, size = total + some.sum(axis=0), size + abs(some).sum(axis=0)
-    if np.any(np.abs(total) > CLOSE * np.where(size > 0.0, size, 1.0)):
+            x = np.ldexp(_dense(some), -powers)
+            total, size = total + x.sum(axis=0), size + np.abs(x).sum(axis=0)
+    if not np.all(np.abs(total) <= CLOSE * size):
         return False
     return not exactly or _cancels_exactly(rows, Z, given.weights, added)
 

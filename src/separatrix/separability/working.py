@@ -42,7 +42,7 @@ class WorkingSet:
         size = max(500, 16 * D) if D <= 100 else 12 * D if self.wide else max(1600, 4 * D)
         self.ids = np.unique(rows.all() if rows.count <= size else rows.sample(size))
         self.Z = rows.gather(self.ids)
-        self.coordinates = Coordinates.of(self.Z, rows.width)
+        self.coordinates = Coordinates.of(self.Z, rows.width, rows.intercept)
         self.scaled, self.norms = unit(self.coordinates.of_rows(self.Z))
 
     def add(self, ids: Ints) -> bool:
@@ -74,12 +74,17 @@ class WorkingSet:
         scaled: Array = dense(self.coordinates.of_rows(total[None]))[0]
         return scaled
 
-    def sum_error(self) -> Array:
+    def sum_error(self, total: Array) -> Array:
         """What rounding can have done to the sum of all rows, in these coordinates."""
         count = float(self.rows.count)
         most = np.tile(self.rows.largest, (self.rows.kind.stacked, 1)) * count
-        of_terms = Coordinates(np.abs(self.coordinates.T))
-        error: Array = dense(of_terms.of_rows(count * EPSILON * most.reshape(1, -1)))[0]
+        of_terms = dense(self.coordinates.of_sizes.of_rows(count * EPSILON * most.reshape(1, -1)))
+        error: Array = of_terms[0] + self.coordinates.rounding(total[None])[0]
+        return error
+
+    def row_error(self, at: Ints) -> Array:
+        """What rounding can have done to some of the rows, in these coordinates."""
+        error: Array = self.coordinates.rounding(dense(self.Z[at])) / self.norms[at, None]
         return error
 
     def polished(self, direction: Array) -> Array:
