@@ -6,6 +6,9 @@ online every row. The loops of kernels are in :mod:`separatrix.loops.kernel`.
 """
 
 from .batch import (
+    OFFSETS,
+    ORDER,
+    RANGE,
     BlockSum,
     all_finite,
     all_finite_twin,
@@ -14,6 +17,8 @@ from .batch import (
     batch_pass_twin,
     combine,
     combine_twin,
+    csr_flaw,
+    csr_flaw_twin,
     farthest,
     farthest_twin,
     gram,
@@ -57,6 +62,9 @@ __all__ = [
     "COMPILED",
     "EVERY_UPDATE",
     "JOINT",
+    "OFFSETS",
+    "ORDER",
+    "RANGE",
     "BlockSum",
     "DualResult",
     "Interrupted",
@@ -73,6 +81,8 @@ __all__ = [
     "combine_twin",
     "compiled",
     "compiler",
+    "csr_flaw",
+    "csr_flaw_twin",
     "draw_order_twin",
     "draw_orders",
     "dual_pass",
