@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from .. import layout, loops
 from ..layout import CsrRows, Rows
+from ..lazy import cached_property
 from ..typing import AnyArray, Array, Ints
 from .pool import meanwhile, n_threads, on_threads, ordered_sum
 from .source import Block, CompiledPart, Shuffle, Source
