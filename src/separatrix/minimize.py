@@ -99,7 +99,7 @@ def minimize(
     rules = Rules(stop, start, Geometry(), None if prover is None or stop.tol is None else proofs)
     loop = Loop(rules, callbacks, [observe], progress)
     step, why = loop.train(steps)
-    kept = kept_weights(objective, keep, step, why, pocket)
+    kept = kept_weights(objective, keep, step, loop.rule, pocket)
     if prover is not None and prover.weights is not kept:
         prover.prove(kept)
     return Result(kept, step.weights, step.state, why, loop.history(), step.objective, prover)
