@@ -14,15 +14,21 @@ import scipy.sparse as sp
 from conftest import overlapping
 
 from separatrix import (
+    L2,
+    ArraySource,
     KernelPerceptron,
     LinearClassifier,
     LinearClassifierCV,
+    Objective,
     Perceptron,
+    Rosenblatt,
     diagnose,
+    get_loss,
     loops,
+    minimize,
     separability,
 )
-from separatrix.data import sparse
+from separatrix.data import Block, Source, sparse
 from separatrix.data.intake import check_rows
 from separatrix.features import RadialBasis
 from separatrix.layout import CsrRows
@@ -332,3 +338,55 @@ def test_the_other_doors_take_the_same_containers():
         diagnose(LinearClassifier().fit(X, Y), np.ma.masked_array(X, X > 1), Y)
     with pytest.raises(ValueError, match="X holds dates"):
         RadialBasis(n_centers=2).fit(DATES[:, None])
+
+
+# ---- numbers of classes ------------------------------------------------------------------
+
+
+class Elsewhere(Source):
+    """Rows that are not one array: its blocks come as they are."""
+
+    def __init__(self, X, y, classes):
+        self.X, self.y, self.classes, self.n_features = X, y, classes, X.shape[1]
+
+    @property
+    def n_rows(self):
+        return len(self.y)
+
+    @property
+    def weight_sum(self):
+        return float(len(self.y))
+
+    def blocks(self, shuffle=None):
+        half = len(self.y) // 2
+        yield Block(self.X[:half], self.y[:half], None, 0)
+        yield Block(self.X[half:], self.y[half:], None, half)
+
+    def total(self, part):
+        parts = [part(block) for block in self.blocks()]
+        return tuple(sum(each[1:], each[0]) for each in zip(*parts, strict=True))
+
+
+@pytest.mark.parametrize("wrong", [3, -1, 2**62, -(2**63)])
+def test_numbers_of_classes_out_of_range_are_refused_once_by_the_source(wrong):
+    y = np.arange(60) % 3
+    y[-1] = wrong
+    with pytest.raises(ValueError, match=r"numbers of 3 classes, int64 from 0 to 2, got int64"):
+        ArraySource(X, y, np.arange(3))
+    with pytest.raises(ValueError, match=r"numbers of 3 classes, int64 from 0 to 2, got float64"):
+        ArraySource(X, y.astype(float), np.arange(3))
+    loss = get_loss("perceptron").multiclass()
+    objective = Objective(loss, L2(0.0), Elsewhere(X, y, np.arange(3)))
+    with pytest.raises(ValueError, match="numbers of 3 classes"):
+        minimize(objective, Rosenblatt(shuffle=False))
+
+
+def test_a_call_looks_only_at_the_labels_of_the_rows_that_it_visits():
+    """Replays go from update to update: a look at all labels each time took most of it."""
+    y = np.arange(60) % 3
+    y[-1] = 7
+    weights = loops.OnlineWeights.start(np.zeros((3, 5)), None)
+    loss = get_loss("perceptron").multiclass()
+    visits = np.arange(59)
+    done = loops.online_pass(X, y, loss, weights, steps=np.ones(1), order=visits, max_updates=1)
+    assert (done.updates, done.position) == (1, 1)

@@ -159,9 +159,13 @@ def test_a_loop_of_partial_fits_ends_with_the_call_that_is_interrupted():
             press()
 
     clf = Perceptron(callbacks=[callback], random_state=0)
-    with pytest.raises(KeyboardInterrupt):
+
+    def loop():
         for _ in range(500):
             clf.partial_fit(X, Y)
+
+    with pytest.raises(KeyboardInterrupt):
+        loop()
     assert len(calls) == clf.n_iter_ == 5
 
 
