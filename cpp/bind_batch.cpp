@@ -1,6 +1,7 @@
 // Bindings of the loops over all rows at once.
 #include "bind.hpp"
 #include "blocks.hpp"
+#include "flaw.hpp"
 
 namespace separatrix {
 
@@ -196,6 +197,20 @@ bool all_finite(AnyArray values) {
   return active.load()->finite_doubles(static_cast<const double*>(values.data()), count);
 }
 
+int csr_flaw(AnyArray indices, AnyArray indptr, int64_t features) {
+  const bool narrow = indices.dtype() == nb::dtype<int32_t>();
+  expect(indices.dtype() == indptr.dtype() && (narrow || indices.dtype() == nb::dtype<int64_t>()),
+         "indices and indptr: must both be int32 or both be int64");
+  expect(indptr.size() > 0, "indptr must not be empty");
+  const auto count = int64_t(indices.size()), n = int64_t(indptr.size()) - 1;
+  const auto flaw = [&]<class Index>(Index) {
+    nb::gil_scoped_release free;
+    return flaw_of(static_cast<const Index*>(indices.data()), count,
+                    static_cast<const Index*>(indptr.data()), n, features);
+  };
+  return narrow ? flaw(int32_t{}) : flaw(int64_t{});
+}
+
 }  // namespace
 
 void bind_batch(nb::module_& m) {
@@ -220,6 +235,7 @@ void bind_batch(nb::module_& m) {
   m.def("farthest", &farthest, "rows"_a, "weight"_a.none(), "mean"_a, "factor"_a);
   m.def("gram", &gram, "rows"_a, "weight"_a, "mean"_a, "factor"_a, "out"_a.noconvert());
   m.def("all_finite", &all_finite, "values"_a);
+  m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
 }
 
 }  // namespace separatrix

@@ -181,22 +181,25 @@ class Loop:
     step: Step | None = None
     infos: list[Info] = field(default_factory=list)
     seconds: float = 0.0
+    rule: str = ""
+    """What ended the run; "interrupted" only if nothing else had when Ctrl-C was pressed."""
 
     def train(self, steps: Iterator[Step]) -> tuple[Step, str]:
         """The last step, and why it was."""
         # Overflow is met below with an error that says what to do, not with NumPy's warning.
-        with gentle_interrupt() as ours, np.errstate(over="ignore", invalid="ignore"):
+        with gentle_interrupt() as ctrl_c, np.errstate(over="ignore", invalid="ignore"):
             try:
-                why = self._until_stopped(steps)
+                self.rule = self._until_stopped(steps, ctrl_c.ours)
             except loops.Interrupted:
-                if not ours:
+                if not ctrl_c.ours:
                     raise
-                why = "interrupted"
+                self.rule = "interrupted"
             finally:
                 if self.progress is not None:
                     self.progress.close(self._line())
         if self.step is None:
             raise KeyboardInterrupt("interrupted before the end of the first pass")
+        why = "interrupted" if ctrl_c.pressed else self.rule
         if why == "interrupted":
             warnings.warn(
                 f"interrupted after {len(self.infos)} passes: the model of the last whole pass is "
@@ -206,7 +209,7 @@ class Loop:
             )
         return self.step, why
 
-    def _until_stopped(self, steps: Iterator[Step]) -> str:
+    def _until_stopped(self, steps: Iterator[Step], ours: bool) -> str:
         why: str | None = None
         clock, verdict, infos = time.perf_counter, self.rules.verdict, self.infos
         while why is None:
@@ -228,6 +231,8 @@ class Loop:
                 if why is None and any(asked):
                     why = "callback"
             if why is None and loops.stop_requested():
+                if not ours:
+                    raise loops.Interrupted("the run around this one was asked to stop")
                 why = "interrupted"
         return why
 

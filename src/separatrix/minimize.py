@@ -104,7 +104,7 @@ def minimize(
     rules = Rules(stop, start, Geometry(), None if prover is None else proofs)
     loop = Loop(rules, callbacks, [observe], progress)
     step, why = loop.train(steps)
-    kept = kept_weights(objective, keep, step, why, pocket)
+    kept = kept_weights(objective, keep, step, loop.rule, pocket)
     history = loop.history()
     if not stop.prove:
         kept = canonical(objective, kept)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from .curvature import bias_curvature, class_curvature, hessian_of, hessian_prod
 from .data import ArraySource, Block, CompiledPart, Source
 from .data.pool import one_blas_thread
 from .frame import GRAM_ROWS, TILE, Frame, Moments, gram, gram_in_tiles
+from .lazy import cached_property
 from .losses import Loss, MarginLoss
 from .penalties import L2
 from .typing import Array

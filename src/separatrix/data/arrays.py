@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -12,9 +11,10 @@ import numpy as np
 
 from .. import layout, loops
 from ..layout import CsrRows, Rows
+from ..lazy import cached_property
 from ..typing import AnyArray, Array, Ints
 from .pool import meanwhile, n_threads, on_threads, ordered_sum
-from .source import Block, CompiledPart, Shuffle, Source
+from .source import Block, CompiledPart, Shuffle, Source, check_numbers
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
 MOST_BLOCKS, FEW_BLOCKS = 64, 8
@@ -53,6 +53,7 @@ class ArraySource(Source):
         weight: Array | None = None,
         n_jobs: int | None = None,
     ) -> None:
+        check_numbers(y, len(classes))
         self.X, self.y, self.weight, self.classes = X, y, weight, classes
         self.n_jobs = n_jobs
         self.n_features = layout.shape(X)[1]

@@ -15,6 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..layout import CsrRows, Rows, shape
 from ..typing import AnyArray, Array, Ints
 from .arrays import ArraySource, all_finite
+from .containers import missing, opened, refuse_times
+from .sparse import sound
 
 MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
 
@@ -36,16 +38,49 @@ def check_rows(X: Any, owner: Any = None) -> Rows:
         check_array, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
         estimator=owner, input_name="X",
     )  # fmt: skip
+    X, in_order = sound_rows(X)
     if not sp.issparse(X):
         return np.asarray(check(X))
+    was_csr = X.format == "csr"
     X = check(X, ensure_all_finite=False)
     if not all_finite(X.data):
         check(X)  # which says so
-    if not X.has_canonical_format:
-        X = X.copy()
+    if not (in_order if was_csr else X.has_canonical_format):
+        # Anew: a flag of SciPy's may say that it is in order, and then nothing would be done.
+        X = sp.csr_array((X.data.copy(), X.indices.copy(), X.indptr.copy()), shape=X.shape)
         X.sum_duplicates()
     index = X.indices.dtype
     return CsrRows(X.data, X.indices, X.indptr.astype(index, copy=False), X.shape[1])
+
+
+def sound_rows(X: Any) -> tuple[Any, bool]:
+    """X in a container that scikit-learn knows, not yet checked but for what would hurt it.
+
+    Sparse matrices have indices that fit, and no frame is left that is sparse; if it is CSR,
+    whether the indices of every row increase.
+    """
+    X = opened(X, "X")
+    refuse_times(
+        X, "X", "numbers: e.g. the days since the first one, or a column for each day of the week"
+    )
+    if hasattr(X, "dtypes") and hasattr(X, "sparse") and _all_sparse(X.dtypes):
+        X = _from_sparse_frame(X)
+    return sound(X) if sp.issparse(X) else (X, False)
+
+
+def _all_sparse(dtypes: Any) -> bool:
+    return len(dtypes) > 0 and all(hasattr(dtype, "fill_value") for dtype in dtypes)
+
+
+def _from_sparse_frame(X: Any) -> Any:
+    """The matrix that a pandas frame of sparse columns holds; what it leaves out must be zeros."""
+    if other := [name for name, dtype in X.dtypes.items() if dtype.fill_value != 0]:
+        raise ValueError(
+            f"X is a sparse DataFrame whose columns {other!r} leave out another value than 0; "
+            "expected pd.SparseDtype(float, fill_value=0): pass X.sparse.to_dense(), or sparse "
+            "columns that leave out zeros."
+        )
+    return X.sparse.to_coo()
 
 
 def check_labels(y: Any) -> AnyArray:
@@ -62,11 +97,26 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
     plain = type(y) is np.ndarray and y.ndim == 1
     found = small_whole_numbers(y) if plain else None
     if found is None:
+        y = opened(y, "y")
+        refuse_times(y, "y", "a class for every row: turn them into strings, or a few intervals")
         y = column_or_1d(y, warn=True)
         found = small_whole_numbers(y)
         if found is None:
-            check_classification_targets(y)
+            refuse_missing(y)
+            with np.errstate(invalid="ignore"):  # infinity is met with an error, not a warning
+                check_classification_targets(y)
     return np.asarray(y), found
+
+
+def refuse_missing(y: AnyArray) -> None:
+    """Every row needs a label."""
+    rows = np.flatnonzero(missing(y))
+    if len(rows):
+        raise ValueError(
+            f"y contains {len(rows)} missing label{'s' * (len(rows) > 1)} (NaN or None), the first "
+            f"in row {rows[0]}; expected a label for every row: leave out the rows without one, "
+            "or give them a label of their own."
+        )
 
 
 def small_whole_numbers(y: AnyArray) -> AnyArray | None:
@@ -102,7 +152,7 @@ def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array 
     """One finite weight >= 0 per row, not all zero; None stays None: 1 each."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=dtype)
+    weight = np.asarray(opened(sample_weight, "sample_weight"), dtype=dtype)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):

@@ -44,13 +44,31 @@ def _in_worker() -> bool:
     return False
 
 
-def _executor(threads: int) -> ThreadPoolExecutor:
+def _executor(threads: int) -> ThreadPoolExecutor | None:
+    """The pool, with so many threads, or as before if they cannot be had; that is tried once."""
     global _pool, _size
     with _guard:
-        if _pool is None or _size < threads:
-            _pool = ThreadPoolExecutor(threads, "separatrix", initializer=_enter)
-            _size = threads
+        if _size < threads:
+            _pool, _size = _started(threads) or _pool, threads
         return _pool
+
+
+def _started(threads: int) -> ThreadPoolExecutor | None:
+    """A pool all of whose threads run: none is to be started in the middle of some work.
+
+    Each costs memory, for its stack to begin with, and a process may have no more of it.
+    """
+    pool = ThreadPoolExecutor(threads, "separatrix", initializer=_enter)
+    all_there = threading.Event()  # who waits is not idle: the next call starts another one
+    try:
+        for _ in range(threads):
+            pool.submit(all_there.wait)
+    except RuntimeError:  # can't start new thread
+        pool.shutdown(wait=False, cancel_futures=True)
+        return None
+    finally:
+        all_there.set()
+    return pool
 
 
 def _enter() -> None:
@@ -85,6 +103,9 @@ def on_threads(work: Callable[[], None], threads: int, give_up: Callable[[], Non
             raise
 
     executor = _executor(threads - 1)
+    if executor is None:
+        work()
+        return
     futures = [executor.submit(guarded) for _ in range(threads - 1)]
     _inside.pool = True
     try:
@@ -155,7 +176,12 @@ def equal_parts(count: int, parts: int) -> list[slice]:
 
 def meanwhile(work: Callable[[], Any]) -> Future[Any]:
     """Start work on another thread; it must be short and wait for nobody."""
-    return _executor(2).submit(work)
+    executor = _executor(2)
+    if executor is not None:
+        return executor.submit(work)
+    done: Future[Any] = Future()
+    done.set_result(work())
+    return done
 
 
 @cache

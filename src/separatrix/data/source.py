@@ -33,6 +33,22 @@ class Block(NamedTuple):
     """Rows of the block to visit, in this order; None: all, as they stand."""
 
 
+def check_numbers(y: AnyArray, classes: int) -> None:
+    """That labels of more than two classes are numbers of classes.
+
+    They index weights: one out of range would read and write elsewhere. Sources check their rows
+    once, for a loop may be called for every few of them.
+    """
+    if classes <= 2 or not len(y):
+        return
+    # Negative ones are the largest of all without a sign.
+    if y.dtype != np.int64 or y.view(np.uint64).max() >= classes:
+        raise ValueError(
+            f"y must hold the numbers of {classes} classes, int64 from 0 to {classes - 1}, got "
+            f"{y.dtype} from {y.min()} to {y.max()}"
+        )
+
+
 class CompiledPart(ABC):
     """A part of a sum that a compiled loop can make of block after block by itself."""
 

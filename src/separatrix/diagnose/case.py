@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..data.intake import check_labels, check_rows, labelled_source
 from ..estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ..frame import Moments
 from ..layout import CsrRows, Rows
+from ..lazy import cached_property
 from ..losses import Loss, PerceptronLoss, get_loss
 from ..objective import Objective
 from ..penalties import L2

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..data import ArraySource
 from ..data.arrays import scores
+from ..interrupt import passed_on
 from ..layout import CsrRows, Rows
+from ..lazy import cached_property
 from ..loop import Stop
 from ..losses import JointPerceptron, Logistic, Loss, PerceptronLoss
 from ..minimize import minimize
+from ..objective import Objective
 from ..penalties import L2
 from ..solvers import choose
 from ..typing import Array, Ints
@@ -123,7 +125,7 @@ class HeldOut:
         blank = np.zeros((len(self.y), 1))
         source = ArraySource(blank, self.y, self.objective.source.classes, self.weight)
         objective = replace(self.objective, source=source, penalty=L2(1.0))
-        W = minimize(objective, choose(objective), stop=self._stop).weights
+        W = _fitted(objective, self._stop)
         return objective.value(W)[0]
 
     def _along(self, rows: Rows, l2s: list[float]) -> list[Array]:
@@ -136,7 +138,7 @@ class HeldOut:
             W = np.zeros(self.objective.shape)
             for l2, found in zip(l2s, losses, strict=True):
                 here = replace(self.objective, source=source, penalty=L2(l2))
-                W = minimize(here, choose(here), stop=self._stop, start=W).weights
+                W = _fitted(here, self._stop, W)
                 found[out] = here.loss.value(self.y, scores(rows, W))[out]
         return losses
 
@@ -148,10 +150,16 @@ class HeldOut:
         return np.ascontiguousarray((rows - mean) / scale)
 
 
+def _fitted(objective: Objective, stop: Stop, start: Array | None = None) -> Array:
+    """Weights near enough to the minimum; Ctrl-C ends the diagnosis, not one of its many fits."""
+    with passed_on():
+        return minimize(objective, choose(objective), stop=stop, start=start).weights
+
+
 def logistic_mistakes(case: Case) -> float:
     """Share of sampled rows that a quick logistic fit to them gets wrong."""
     source = case.sample_source
     loss: Loss = Logistic() if len(source.classes) == 2 else Logistic().multiclass()
     objective = replace(case.objective, loss=loss, source=source, penalty=L2(1e-4))
-    W = minimize(objective, choose(objective), stop=QUICK).weights
+    W = _fitted(objective, QUICK)
     return float(loss.mistakes(source.y, scores(source.X, W)).mean())

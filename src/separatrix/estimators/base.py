@@ -15,6 +15,7 @@ from ..data import ArraySource
 from ..data.arrays import scores
 from ..data.intake import check_classes, check_labels, check_rows, labelled_source, plain_rows
 from ..ending import CONVERGED
+from ..interrupt import gentle_interrupt
 from ..loop import Callback, Stop
 from ..losses import Loss
 from ..minimize import Result, minimize
@@ -129,7 +130,10 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         # A chunk without mistakes proves nothing, and chunks differ: no cycle, no best.
         keep = {"auto": "average", "best": "last"}.get(plan.keep, plan.keep)
         plan = replace(plan, stop=Stop(max_iter=1, cycle=False, prove=False), keep=keep)
-        result = self._minimize(plan, objective, here.used, seed, W, here.state)
+        with gentle_interrupt() as ctrl_c:
+            result = self._minimize(plan, objective, here.used, seed, W, here.state)
+        if ctrl_c.pressed:
+            self.stop_ = result.stop = "interrupted"
         seen = {
             "rows_before": result.state["rows_before"] + source.n_rows,
             "weight_before": result.state["weight_before"] + source.weight_sum,
@@ -140,6 +144,13 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         before = getattr(self, "history_", None)
         self.history_ = result.history if before is None else _longer(before, result.history)
         return objective, result
+
+    def _pass_on_interrupt(self) -> None:
+        """After ``partial_fit``: its pass is kept, and the loop of calls around it has to end."""
+        if self.stop_ == "interrupted":
+            raise KeyboardInterrupt(
+                "interrupted: the pass of this partial_fit had ended, and is kept"
+            )
 
     def _objective(self, plan: Plan, source: ArraySource) -> Objective:
         """Two classes have the form of their own, more the joint one."""

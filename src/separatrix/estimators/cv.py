@@ -15,6 +15,7 @@ from .. import leave_one_out
 from ..data import ArraySource
 from ..data.arrays import scores as scores_of
 from ..folds import Folds, Path, disjoint
+from ..interrupt import passed_on
 from ..loop import OPTIMISM, Callback, Stop
 from ..losses import Loss
 from ..minimize import minimize
@@ -231,7 +232,8 @@ verbose
         """Weights that are near enough for scores."""
         solver, seed = self._solver(objective, partial=False), parameters.seed(self.random_state)
         keep, stop = plan.kept_by(solver).keep, self._loose(plan)
-        result = minimize(objective, solver, stop=stop, seed=seed, start=start, keep=keep)
+        with passed_on():  # Ctrl-C ends the search, not one of its many fits
+            result = minimize(objective, solver, stop=stop, seed=seed, start=start, keep=keep)
         self._unfinished += result.stop == "max_iter"
         return result.weights
 
@@ -333,6 +335,8 @@ verbose
             fold = ArraySource(source.X, source.y, source.classes, kept, self.n_jobs)
             without = replace(objective, source=fold).penalised(float(l2))
             solver = self._solver(without, partial=False)
-            fit = minimize(without, solver, stop=replace(plan.stop, prove=False), start=W).weights
+            stop = replace(plan.stop, prove=False)
+            with passed_on():
+                fit = minimize(without, solver, stop=stop, start=W).weights
             exact[j] = scores_of(source.X, fit, self.n_jobs)[i, 0]
         return leave_one_out.LeaveOneOutCheck(rows, exact, approximate[rows])

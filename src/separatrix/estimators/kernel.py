@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data.intake import check_labels, class_weights
+from ..data.intake import check_labels, class_weights, sound_rows
 from ..dual import DualRun, FeatureSpace, ManyClasses, TwoClasses, Votes, goes_by_blocks
 from ..kernels import NAMES, Kernel, KernelRows, Linear, Matrix, Precomputed, Reference, get_kernel
 from ..loop import Callback, Loop, Rules, Stop
@@ -182,9 +182,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         # The loop for dense Gaussians reads either type, so that float32 rows are not held twice.
         either = isinstance(self.kernel, str) and self.kernel == "rbf" and not sp.issparse(X)
         dtype = [np.float64, np.float32] if either else np.float64
-        rows = check_array(
-            X, accept_sparse="csr", dtype=dtype, order="C", estimator=self, input_name="X"
-        )
+        rows = self._checked_rows(X, dtype)
         labels = check_labels(y)
         check_consistent_length(rows, labels)
         kernel = self._checked_kernel(rows)
@@ -199,8 +197,15 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         self.classes_, self._kernel, self._bias = classes, kernel, run.rows.bias
         self.stop_, self.converged_ = why, why in ("no mistakes", "tol")
         self.history_, self.n_iter_ = loop.history(), len(loop.infos)
-        self._keep(run, rows)
+        self._keep(run, rows, loop.rule)
         return self
+
+    def _checked_rows(self, X: Any, dtype: Any) -> Matrix:
+        """X as SciPy's CSR or a C-contiguous array."""
+        return check_array(
+            sound_rows(X)[0], accept_sparse="csr", dtype=dtype, order="C", estimator=self,
+            input_name="X",
+        )  # fmt: skip
 
     def _checked_stop(self) -> Stop:
         parameters.switch("verbose", self.verbose)
@@ -272,11 +277,11 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             averages=self.keep in ("auto", "average") and self.budget is None,
         )
 
-    def _keep(self, run: DualRun, rows: Matrix) -> None:
-        """The model, from the last whole pass."""
+    def _keep(self, run: DualRun, rows: Matrix, rule: str) -> None:
+        """The model, from the last whole pass, and what ended the run."""
         ended, counts = run.ended, run.ended.counts
         kept, visits = ended.coefficients, 1
-        if self.keep == "average" or (self.keep == "auto" and self.stop_ != "no mistakes"):
+        if self.keep == "average" or (self.keep == "auto" and rule != "no mistakes"):
             # Sums of whole numbers stay exact as long as they are not divided: that comes last.
             kept, visits = (ended.sums, ended.visits) if self.budget is None else (ended.best, 1)
         in_use = counts if self.keep == "voted" else kept
@@ -314,7 +319,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         Two classes: votes for the larger minus votes for the smaller.
         """
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, order="C")
+        rows = self._checked_rows(X, np.float64)
+        validate_data(self, X, reset=False, skip_check_array=True)
         scores = np.empty((rows.shape[0], len(self.dual_coef_)))
         size = int(np.clip(BLOCK_BYTES // (8 * max(len(self.support_), 1)), 1, MOST_ROWS))
         reference = self._reference()

@@ -160,7 +160,11 @@ class Perceptron(LinearModel):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One pass over these rows, going on from the calls before."""
+        """One pass over these rows, going on from the calls before.
+
+        Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that had ended by
+        then is kept, else the model is as before.
+        """
         if self.monitor is not None:
             raise ValueError(
                 "monitor watches a whole fit from its start, and partial_fit goes on from where "
@@ -168,6 +172,7 @@ class Perceptron(LinearModel):
             )
         with self._all_or_nothing():
             self._partial_fit(X, y, classes, sample_weight)
+        self._pass_on_interrupt()
         return self
 
     def _train(
@@ -325,10 +330,15 @@ class LinearClassifier(LossModel):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One pass over these rows, going on from the calls before."""
+        """One pass over these rows, going on from the calls before.
+
+        Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that had ended by
+        then is kept, else the model is as before.
+        """
         with self._all_or_nothing():
             objective, result = self._partial_fit(X, y, classes, sample_weight)
             self._finish(objective, result)
+        self._pass_on_interrupt()
         return self
 
     def _plan(self) -> Plan:

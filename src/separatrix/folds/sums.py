@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple, cast
 
@@ -18,6 +18,7 @@ from ..data import ArraySource, Block, RowsOf
 from ..data.pool import one_blas_thread, ordered_sum
 from ..frame import Frame
 from ..layout import Rows
+from ..lazy import cached_property
 from ..losses import Joint, Logistic, Loss, MarginLoss, Softmax
 from ..objective import Objective
 from ..penalties import L2

@@ -6,6 +6,9 @@ online every row. The loops of kernels are in :mod:`separatrix.loops.kernel`.
 """
 
 from .batch import (
+    OFFSETS,
+    ORDER,
+    RANGE,
     BlockSum,
     all_finite,
     all_finite_twin,
@@ -18,6 +21,8 @@ from .batch import (
     compensated_combine_twin,
     compensated_scores,
     compensated_scores_twin,
+    csr_flaw,
+    csr_flaw_twin,
     farthest,
     farthest_twin,
     gram,
@@ -61,6 +66,9 @@ __all__ = [
     "COMPILED",
     "EVERY_UPDATE",
     "JOINT",
+    "OFFSETS",
+    "ORDER",
+    "RANGE",
     "BlockSum",
     "DualResult",
     "Interrupted",
@@ -81,6 +89,8 @@ __all__ = [
     "compensated_scores_twin",
     "compiled",
     "compiler",
+    "csr_flaw",
+    "csr_flaw_twin",
     "draw_order_twin",
     "draw_orders",
     "dual_pass",

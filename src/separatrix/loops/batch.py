@@ -8,12 +8,13 @@ from fractions import Fraction
 import numpy as np
 
 from ..compiled import _loops
-from ..layout import Rows, dense, shape
+from ..layout import CsrRows, Rows, dense, shape
 from ..losses import Loss, MarginLoss
 from ..typing import AnyArray, Array, Ints
 from .levels import compiled
 
 BlockSum = _loops.BlockSum
+OFFSETS, RANGE, ORDER = 1, 2, 3  # as in cpp/flaw.hpp
 
 
 def batch_pass(
@@ -208,6 +209,26 @@ def all_finite(values: AnyArray) -> bool:
 def all_finite_twin(values: AnyArray) -> bool:
     """``all_finite`` in NumPy."""
     return bool(np.isfinite(values).all())
+
+
+def csr_flaw(rows: CsrRows) -> int:
+    """The first thing that is wrong with sparse rows, or 0.
+
+    OFFSETS that lead beyond the entries or back; indices out of RANGE; indices of a row that are
+    not in ORDER, one larger than the one before.
+    """
+    return _loops.csr_flaw(rows.indices, rows.indptr, rows.n_features)
+
+
+def csr_flaw_twin(rows: CsrRows) -> int:
+    """``csr_flaw`` in NumPy."""
+    begins, ends = rows.indptr[:-1], rows.indptr[1:]
+    if np.any((begins < 0) | (ends < begins) | (ends > len(rows.indices))):
+        return OFFSETS
+    each = [rows.indices[begin:end] for begin, end in zip(begins, ends, strict=True)]
+    if any(np.any((one < 0) | (one >= rows.n_features)) for one in each):
+        return RANGE
+    return ORDER if any(np.any(one[1:] <= one[:-1]) for one in each) else 0
 
 
 def right(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from .. import layout, loops
 from ..data import Block, Source
 from ..layout import CsrRows, Rows
+from ..lazy import cached_property
 from ..typing import Array, Ints
 from .kind import CHUNK, Choice, Kind
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..lazy import cached_property
 from ..typing import AnyArray, Array, Ints
 from . import text
 from .coefficients import infinite_coefficients, runs_away

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import loops
 from ..data import ArraySource, Block, Shuffle
+from ..data.source import check_numbers
 from ..layout import Rows
 from ..losses import JointPerceptron, PerceptronLoss
 from ..objective import Objective
@@ -182,6 +183,8 @@ class OnlineRun:
         rows: list[Ints] = []
         stepwise = max_updates < loops.EVERY_UPDATE
         for block in self.objective.source.blocks(shuffle):
+            if not isinstance(self.objective.source, ArraySource):  # which has checked its own
+                check_numbers(block.y, len(self.objective.source.classes))
             for piece, changed in self._visit(block, max_updates):
                 loss_sum += piece.loss_sum
                 mistakes += piece.mistakes

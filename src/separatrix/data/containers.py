@@ -1,0 +1,111 @@
+"""Containers of other libraries, as NumPy and SciPy know them, or a sentence on what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, time, timedelta
+from typing import Any
+
+import numpy as np
+
+from ..typing import AnyArray
+
+CPU_DEVICES = (1, 3)  # DLPack's numbers of plain memory, and of such as a GPU may read
+TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
+
+
+def opened(X: Any, name: str) -> Any:
+    """What is known as it is stays so; arrays that NumPy can look into are looked into.
+
+    ``name`` is what messages call it. Values that are hidden or not there yet are an error.
+    """
+    if isinstance(X, np.ma.MaskedArray):
+        return _unmasked(X, name)
+    if isinstance(X, np.ndarray) or X is None:
+        return X
+    library, kind = type(X).__module__.partition(".")[0], type(X).__name__
+    if library == "polars" and kind == "LazyFrame":
+        raise ValueError(
+            f"{name} is a polars LazyFrame, a query that has not been run: pass {name}.collect()."
+        )
+    foreign = hasattr(X, "__array_namespace__") or hasattr(X, "__dlpack__")
+    return _viewed(X, name) if foreign and library not in ("pandas", "polars") else X
+
+
+def _unmasked(X: Any, name: str) -> AnyArray:
+    hidden = int(np.count_nonzero(np.ma.getmaskarray(X)))
+    if hidden:
+        raise ValueError(
+            f"{name} is a masked array with {hidden} masked value{'s' * (hidden > 1)}, and here "
+            f"every value counts: leave out their rows, or fill them in with {name}.filled(...)."
+        )
+    return np.asarray(X)
+
+
+def _viewed(X: Any, name: str) -> AnyArray:
+    """An array of another library: NumPy's view of its memory."""
+    error: Exception | None = None
+    try:
+        if hasattr(X, "__array__"):
+            found = np.asarray(X)
+            if found.dtype != object:
+                return found
+        device = X.__dlpack_device__() if hasattr(X, "__dlpack_device__") else (None, 0)
+        if device[0] in CPU_DEVICES:
+            return np.from_dlpack(X)
+    except Exception as raised:  # whatever another library finds wrong
+        error = raised
+    raise TypeError(
+        f"{name} is a {type(X).__module__}.{type(X).__name__}, of which NumPy has no view"
+        f"{f' ({error})' if error else ''}: move it to the CPU and pass a NumPy array."
+    ) from error
+
+
+def refuse_times(X: Any, name: str, expected: str) -> None:
+    """Dates, times and durations: what they mean for the task, only the user can say."""
+    if columns := _columns_of_times(X):
+        what = name if columns == [None] else f"{name}, in the columns {columns!r},"
+        raise ValueError(f"{what} holds dates, times or durations; expected {expected}.")
+
+
+def _columns_of_times(X: Any) -> list[Any]:
+    """Names of the columns of a frame; [None] for what has none."""
+    values: Any
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        kinds = list(zip(X.columns, X.dtypes, strict=True))
+        values = X.iloc[0].tolist() if hasattr(X, "iloc") and len(X) else [None] * len(kinds)
+        return [
+            column
+            for (column, kind), value in zip(kinds, values, strict=True)
+            if _is_time(kind) or isinstance(value, TIMES)
+        ]
+    if hasattr(X, "dtype") and X.dtype != object:
+        return [None] if _is_time(X.dtype) else []
+    first = X[0] if isinstance(X, (Sequence, np.ndarray)) and len(X) else None
+    nested = isinstance(first, (Sequence, np.ndarray)) and not isinstance(first, str)
+    values = first if nested else [first]
+    return [None] if any(isinstance(value, TIMES) for value in values) else []
+
+
+def _is_time(dtype: Any) -> bool:
+    """Whether a dtype of NumPy, pandas or polars is one of times."""
+    temporal = getattr(dtype, "is_temporal", None)  # polars
+    if callable(temporal):
+        return bool(temporal())
+    return getattr(dtype, "kind", "") in "mM" or str(dtype).startswith("period")
+
+
+def missing(y: AnyArray) -> AnyArray:
+    """Which labels are None, NaN, NaT or the like: they are not equal to themselves, or None."""
+    if y.dtype.kind in "fcmM":
+        unequal: AnyArray = y != y
+        return unequal
+    if y.dtype.kind != "O":
+        return np.zeros(len(y), dtype=bool)
+    return np.array([_missing(value) for value in y.tolist()], dtype=bool)
+
+
+def _missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and value != value

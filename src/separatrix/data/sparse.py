@@ -1,0 +1,111 @@
+"""Whether the parts of a SciPy matrix fit together: compiled code goes wherever they point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import loops
+from ..layout import CsrRows, part
+from ..typing import AnyArray
+from .pool import n_threads, ordered_sum
+
+READ_AT_ONCE = 4 << 20  # bytes of indices
+ADVICE = "build the matrix anew from the right indices, or from a dense array"
+
+
+def sound(X: Any) -> tuple[Any, bool]:
+    """A SciPy matrix whose parts fit together and are plain arrays; if CSR, whether in order.
+
+    In order: the indices of every row increase. SciPy's own flag may be out of date.
+    """
+    if X.format in ("csr", "csc"):
+        return _compressed(X)
+    if X.format == "bsr":
+        X.check_format(full_check=True)
+    if X.format == "coo":
+        for name, at, size in zip(("row", "column"), X.coords, X.shape, strict=True):
+            if len(at) != len(X.data) or (len(at) and not 0 <= at.min() <= at.max() < size):
+                raise ValueError(
+                    f"X is a COO matrix of shape {X.shape} whose {name} indices do not fit: "
+                    f"expected one from 0 to {size - 1} for each of its {len(X.data)} values; "
+                    f"{ADVICE}."
+                )
+    return X, False
+
+
+def _compressed(X: Any) -> tuple[Any, bool]:
+    name, (n, d) = X.format.upper(), X.shape if X.format == "csr" else X.shape[::-1]
+    rows = CsrRows(_plain(X.data), _index(X.indices), _index(X.indptr), d)
+    values, indices, indptr = rows.data, rows.indices, rows.indptr
+    if indices.ndim != 1 or indptr.shape != (n + 1,) or values.ndim != 1 or indptr[0] != 0:
+        raise ValueError(
+            f"X is a {name} matrix of shape {X.shape} whose parts do not fit together: expected "
+            f"indptr of shape ({n + 1},) that begins with 0, and data and indices of one dimension"
+            f", got the shapes {indptr.shape}, {values.shape} and {indices.shape}; {ADVICE}."
+        )
+    if indices.dtype != indptr.dtype:
+        wide = np.promote_types(indices.dtype, indptr.dtype)
+        rows = rows._replace(indices=indices.astype(wide), indptr=indptr.astype(wide))
+    # Values beyond the last index are as bad as indices beyond the last value.
+    rows = rows._replace(indices=rows.indices[: len(values)])
+    flaws = _flaws(rows)
+    if flaws & {loops.OFFSETS, loops.RANGE}:
+        raise ValueError(_complaint(rows, name, flaws))
+    same = rows.data is X.data and rows.indptr is X.indptr and indices is X.indices
+    if not same:
+        X = type(X)(rows[:3], shape=X.shape)
+    return X, not flaws
+
+
+def _plain(values: AnyArray) -> AnyArray:
+    """In one piece, and in this machine's order of bytes."""
+    kind = values.dtype.newbyteorder("=")
+    if values.flags.c_contiguous and values.dtype == kind:
+        return values
+    return np.ascontiguousarray(values, dtype=kind)
+
+
+def _index(indices: AnyArray) -> AnyArray:
+    """As int32 or int64."""
+    if indices.dtype.kind not in "iu":
+        raise ValueError(
+            f"X is a sparse matrix whose indices are {indices.dtype}; expected whole numbers "
+            f"(int32 or int64): {ADVICE}."
+        )
+    plain = _plain(indices)
+    return plain if plain.dtype in (np.int32, np.int64) else plain.astype(np.int64)
+
+
+def _flaws(rows: CsrRows) -> set[int]:
+    """What is wrong with the rows, by blocks that threads share."""
+    n = len(rows.indptr) - 1
+    size = max(1, int(n * READ_AT_ONCE / max(rows.indices.nbytes, 1)))
+    blocks = [part(rows, start, min(start + size, n)) for start in range(0, n, size)]
+
+    def find(block: CsrRows) -> tuple[list[int]]:
+        return ([loops.csr_flaw(block)],)
+
+    return set(ordered_sum(find, blocks, n_threads(None))[0]) - {0} if blocks else set()
+
+
+def _complaint(rows: CsrRows, name: str, flaws: set[int]) -> str:
+    """Which entry is wrong, and how it should be."""
+    of = "row" if name == "CSR" else "column"
+    if loops.OFFSETS in flaws:
+        steps = np.concatenate([rows.indptr[:1], rows.indptr])
+        wrong = (rows.indptr < steps[:-1]) | (rows.indptr > len(rows.indices))
+        at = int(np.argmax(wrong))
+        return (
+            f"X is a {name} matrix whose indptr does not fit: indptr[{at}] is {rows.indptr[at]}, "
+            f"expected from 0 to {len(rows.indices)}, the number of entries, and never less than "
+            f"the one before; {ADVICE}."
+        )
+    used = rows.indices[: rows.indptr[-1]]
+    at = int(np.argmax((used < 0) | (used >= rows.n_features)))
+    row = int(np.searchsorted(rows.indptr, at, side="right")) - 1
+    return (
+        f"X is a {name} matrix with an index out of range: indices[{at}], in {of} {row}, is "
+        f"{used[at]}, expected from 0 to {rows.n_features - 1}; {ADVICE}."
+    )
