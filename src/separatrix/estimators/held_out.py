@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from ..losses import Loss
 from ..typing import AnyArray, Array, Ints
 
 MOST_SPLITS = 100  # folds told one by one
+FEW_VALUES = 4  # of l2, told one by one
+ARRIVED = ("optimal", "tol", "closed form")
 ROWS = 2048  # whose scores by many weights are held at a time
 
 
@@ -150,3 +153,33 @@ def chosen(table: dict[str, AnyArray], rule: str) -> int:
         return best
     enough = mean[best] - table["standard_error"][best]
     return int(np.argmax(mean >= enough))
+
+
+@dataclass
+class Unfinished:
+    """Fits that ended before their minimum, and of how many."""
+
+    fits: int = 0
+    l2s: list[float] = field(default_factory=list)
+    ends: set[str] = field(default_factory=set)
+
+    def note(self, l2: float, stop: str) -> None:
+        """One more fit, and how it ended."""
+        self.fits += 1
+        if stop not in ARRIVED:
+            self.l2s.append(l2)
+            self.ends.add(stop)
+
+    def text(self, max_iter: int) -> str:
+        """How many, where, and what to do."""
+        values = sorted(set(self.l2s), reverse=True)
+        where = ", ".join(f"{l2:.3g}" for l2 in values)
+        if len(values) > FEW_VALUES:
+            where = f"{values[0]:.3g} to {values[-1]:.3g} ({len(values)} values)"
+        ends = ", ".join(sorted(self.ends)).replace("max_iter", f"max_iter={max_iter}")
+        return (
+            f"{len(self.l2s)} of {self.fits} fits in cross-validation ended ({ends}) before they "
+            f"were known to be as near to their minimum as tol asks, at l2 = {where}: their scores "
+            "may not be those of the minimum; raise max_iter or tol, scale the features, or leave "
+            "out these values of l2"
+        )
