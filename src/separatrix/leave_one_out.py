@@ -25,6 +25,7 @@ from .systems import factored
 from .typing import AnyArray, Array, Ints
 
 WHOLE = 5_000_000  # values of all rows up to which they are factored in one piece
+LARGEST = 1e307  # penalty: beyond, nothing but it counts
 RIGHT = 1e-4  # how far the score of a row left out may be off
 BELIEVED = 1e-3  # second derivatives may be so much smaller than where they were computed
 SHORT = 0.5  # change of scores by a step that is bounded
@@ -93,7 +94,9 @@ def _by_singular_values(
     if U.shape[1] + intercept >= n:  # U and the mean fill the space: nothing is left of it
         outside, free = np.zeros_like(outside), np.zeros(n)
     left = np.empty((len(l2s), *R.shape))
-    for j, mu in enumerate((n - 1) * l2s):
+    with np.errstate(over="ignore"):
+        stiffness = np.minimum((n - 1) * l2s, LARGEST)
+    for j, mu in enumerate(stiffness):
         share = mu / (squares + mu)
         residual = outside + U @ (share[:, None] * within)
         left[j] = residual / (free + (U * U) @ share)[:, None]
@@ -255,23 +258,23 @@ class _Removal:
     def by_steps(self, rows: Ints) -> tuple[Array, AnyArray]:
         """Scores of some rows after as many as it takes, and whether that was few enough."""
         own = np.concatenate([z[rows[_within(rows, at)] - at.start] for at, z in self._rows()])
-        pull = own @ self.inverse
-        bend, left, leverage = self.bend[rows], self.left[rows], self.leverage[rows]
-        u = np.tile(self.u, (len(rows), 1))
-        gradient = self.gradient - self.slope[rows, None] * own
-        size = np.full(len(rows), np.inf)
-        arrived, going = np.zeros(len(rows), dtype=bool), np.ones(len(rows), dtype=bool)
+        pull, bend, left = own @ self.inverse, self.bend[rows], self.left[rows]
+        # How far a score may be off for a step of size 1, if all bends as at the fit to all rows.
+        reach = np.sqrt(self.leverage[rows] / left)
+        u, arrived = np.tile(self.u, (len(rows), 1)), np.zeros(len(rows), dtype=bool)
+        gradient, before = self.gradient - self.slope[rows, None] * own, np.inf
+        at = np.arange(len(rows))  # those still on the way
         for _ in range(MOST_STEPS):
             step = gradient @ self.inverse
-            step += (bend * np.sum(own * step, axis=1) / left)[:, None] * pull
-            before, size = size, np.sqrt(np.maximum(np.sum(gradient * step, axis=1), 0.0))
-            u[going] -= step[going]
-            # How far the score may be off, if no more bends than did at the fit to all rows.
-            arrived |= going & (np.sqrt(leverage / left) * size <= BELIEVED * RIGHT)
-            going &= ~arrived & (size <= FALLS * before)
-            if not going.any():
+            step += (bend[at] * np.sum(own[at] * step, axis=1) / left[at])[:, None] * pull[at]
+            u[at] -= step
+            size = np.sqrt(np.maximum(np.sum(gradient * step, axis=1), 0.0))
+            arrived[at] = reach[at] * size <= BELIEVED * RIGHT
+            going = ~arrived[at] & (size <= FALLS * before)
+            at, before = at[going], size[going]
+            if not len(at):
                 break
-            gradient = self._gradients(rows, own, u)
+            gradient = self._gradients(rows[at], own[at], u[at])
         return np.sum(own * u, axis=1), arrived
 
     def _gradients(self, rows: Ints, own: Array, u: Array) -> Array:

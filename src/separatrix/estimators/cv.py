@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import leave_one_out
+from .. import leave_one_out, loops
 from ..folds import Folds, Path, disjoint
 from ..loop import OPTIMISM, Callback, Stop
 from ..losses import Loss
@@ -29,6 +30,8 @@ from .loss import LossModel
 DECADES = 8  # from the largest l2 of the grid to the smallest
 LOOSEST = 0.1  # change of the objective at which a fit along the path may count as settled
 HELD_VALUES = 1 << 20  # of weights whose scores are found in one read
+SMALLEST = np.finfo(float).tiny  # what is less has fewer digits
+CONSTANT = 1e-7  # of its mean: by no more a constant feature differs from it, up to rounding
 LEFT_OUT_TOL = 1e-10  # of fits from which rows are removed
 
 
@@ -160,11 +163,7 @@ verbose
             count = int(self.l2s)
             if count < 1:
                 raise ValueError(f"l2s must be {wanted}, got {self.l2s!r}")
-            bend = objective.loss.max_curvature or 1.0
-            mean, deviation = objective.moments
-            around = deviation if self.fit_intercept else np.hypot(deviation, mean)
-            largest = bend * float(np.sum(around**2)) or 1.0
-            return largest * np.logspace(0.0, -DECADES, count)
+            return self._outweighing(objective) * np.logspace(0.0, -DECADES, count)
         try:
             values = np.asarray(self.l2s, dtype=float)
         except (TypeError, ValueError):
@@ -172,6 +171,23 @@ verbose
         if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values) & (values > 0)):
             raise ValueError(f"l2s must be {wanted}, got {self.l2s!r}")
         return np.unique(values)[::-1].copy()
+
+    def _outweighing(self, objective: Objective) -> float:
+        """The l2 at which the penalty bends J as much as all features together."""
+        bend = objective.loss.max_curvature or 1.0
+        mean, deviation = objective.moments
+        around = deviation if self.fit_intercept else np.hypot(deviation, mean)
+        with np.errstate(over="ignore", under="ignore"):
+            largest = bend * float(np.sum(around**2))
+        if largest == 0.0 and not _varies(objective):
+            return 1.0
+        if not SMALLEST <= largest * 10.0**-DECADES <= largest < np.inf:
+            size = "large" if largest > 1.0 else "small"
+            raise ValueError(
+                f"the features are too {size} for a grid of l2, which goes with their squares: "
+                "scale them, e.g. with sklearn.preprocessing.StandardScaler, or give l2s"
+            )
+        return largest
 
     # ---- folds ---------------------------------------------------------------------------
 
@@ -313,3 +329,15 @@ verbose
         chosen = objective.penalised(float(path[best]))
         self.loo_check_ = leave_one_out.check(chosen, fits[best], scores[best], alone)
         return scores
+
+
+def _varies(objective: Objective) -> bool:
+    """Whether features have another value than their mean (without a bias, than 0) by far.
+
+    Seen in units in which no square underflows.
+    """
+    mean = objective.moments.mean if objective.intercept else np.zeros(objective.shape[1] - 1)
+    unit = np.full(len(mean), 2.0**1000)
+    squares = [loops.farthest(b.X, b.weight, mean, unit) for b in objective.source.blocks()]
+    largest = CONSTANT * float(np.max(np.abs(mean)))
+    return math.sqrt(max(squares)) > largest * 2.0**1000

@@ -85,7 +85,8 @@ def stratified(number: Ints, n_splits: int) -> Ints:
 def row_scores(scoring: Any, loss: Loss, y: AnyArray, s: Array) -> AnyArray:
     """Whether each row is right, or minus its loss, (m, n), for scores (m, k, n) by m weights."""
     if scoring == "loss":
-        return np.array([-loss.value(y, each.T) for each in s])
+        with np.errstate(over="ignore"):  # of rows far outside of the others
+            return np.array([-loss.value(y, each.T) for each in s])
     right: AnyArray = (s[:, 0] >= 0) == (y > 0) if s.shape[1] == 1 else s.argmax(axis=1) == y
     return right
 
@@ -133,7 +134,11 @@ def results(l2s: Array, splits: Array) -> dict[str, AnyArray]:
     if np.all(np.isnan(splits)):
         raise ValueError("no fold could be scored: every held-out row has weight 0")
     counted = np.sum(~np.isnan(splits), axis=0)
-    deviation = np.nanstd(splits, axis=0)
+    # In units in which no square overflows; powers of two leave every bit as it is.
+    largest = np.max(np.abs(splits), where=np.isfinite(splits), initial=0.0)
+    unit = np.frexp(largest)[1]
+    with np.errstate(invalid="ignore"):  # a score of minus infinity has no deviation
+        deviation = np.ldexp(np.nanstd(np.ldexp(splits, -unit), axis=0), unit)
     table: dict[str, AnyArray] = {
         "l2": l2s,
         "mean_test_score": np.nanmean(splits, axis=0),
