@@ -662,3 +662,17 @@ def test_squared_norms_in_pieces(dtype, monkeypatch):
         np.testing.assert_allclose(squared_norms(held), expected, rtol=1e-12)
     none = CsrRows(X.data, X.indices, X.indptr[:3], X.shape[1])
     np.testing.assert_array_equal(squared_norms(none), np.zeros(2))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_rows_without_weight_do_not_change_the_course_of_an_ascent(k):
+    X, y = rows(1, n=200, k=k)
+    present = np.arange(200) < 60
+    course = []
+    for some, weight in ((present, None), (present | True, present.astype(float))):
+        steps = DualAscent().steps(
+            problem(X[some], y[some], l2=1e-4, weight=weight), np.zeros((max(1, k * (k > 2)), 5)),
+            np.random.default_rng(0),
+        )  # fmt: skip
+        course.append([step.objective for step in islice(steps, 12)])
+    np.testing.assert_allclose(*course, rtol=1e-6)

@@ -153,8 +153,9 @@ class Ascent:
     def _move_anchor(self) -> None:
         """To the responses; kinks get sharper while many rows bend, or where it goes slowly."""
         alpha = self.alpha()
-        free = np.count_nonzero(self.response.free(alpha))
-        if free > MANY * self.W.shape[1] or self.at.travel > self.travel / GROWTH:
+        free, weight = self.response.free(alpha), self.source.weight
+        many = np.count_nonzero(free if weight is None else free & (weight != 0.0))
+        if many > MANY * self.W.shape[1] or self.at.travel > self.travel / GROWTH:
             self.sharpness *= GROWTH
         self.anchor, self.travel = alpha, self.at.travel
         self.at = self._point(self.at.W, self.at.scores)

@@ -15,6 +15,10 @@ MOST_PRODUCTS = 250
 NOISE = 1e-7  # less on the diagonal of a factor is that of a nearly singular matrix
 
 
+class NotFinite(ValueError):
+    """A matrix that overflowed: LAPACK would not come back from it."""
+
+
 def solve(hessian: Array, right: Array) -> Array:
     """Solve with a positive semidefinite matrix, or with several.
 
@@ -52,6 +56,11 @@ def _inverse(matrix: Array, noise: float = NOISE) -> Callable[[Array], Array]:
     factor, failed = lapack.dpotrf(matrix.T)  # LAPACK goes down the columns
     if not failed and factor.diagonal().min() >= noise:
         return lambda right: lapack.dpotrs(factor, right)[0]
+    if not np.all(np.isfinite(matrix)):
+        raise NotFinite(
+            "the second derivative of the objective is not finite in floating point: scale the "
+            "features, e.g. with sklearn.preprocessing.StandardScaler, or take another l2"
+        )
     values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
     keep = values > 1e-13 * values[-1] * len(values)
     values, vectors = values[keep], vectors[:, keep]

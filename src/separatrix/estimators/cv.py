@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import leave_one_out
-from ..data import ArraySource
-from ..data.arrays import scores as scores_of
+from .. import leave_one_out, loops
 from ..folds import Folds, Path, disjoint
 from ..interrupt import passed_on
 from ..loop import OPTIMISM, Callback, Stop
 from ..losses import Loss
 from ..minimize import minimize
 from ..objective import Objective
-from ..solvers import LBFGS, Newton, Solver
+from ..solvers import LBFGS, LeastSquares, Newton, Solver
 from ..solvers.direct import is_squared
 from ..typing import AnyArray, Array, Ints
 from . import parameters
 from .base import Plan
-from .held_out import chosen, mean_scores, results, row_scores, splits
+from .held_out import ARRIVED, Unfinished, chosen, mean_scores, results, row_scores, splits
 from .loss import LossModel
 
 DECADES = 8  # from the largest l2 of the grid to the smallest
 LOOSEST = 0.1  # change of the objective at which a fit along the path may count as settled
 HELD_VALUES = 1 << 20  # of weights whose scores are found in one read
-CHECKED = 10  # rows left out in earnest to check the approximation
-ROUGH = 0.1  # a difference of scores that is worth a warning
+SMALLEST = np.finfo(float).tiny  # what is less has fewer digits
+CONSTANT = 1e-7  # of its mean: by no more a constant feature differs from it, up to rounding
+LEFT_OUT_TOL = 1e-10  # of fits from which rows are removed
 
 
 class LinearClassifierCV(LossModel):
@@ -53,11 +54,12 @@ verbose
         outweighs the data; or the values.
     cv : int, splitter, iterable of (train, test) rows, or "loo"
         For groups pass the splits, ``list(GroupKFold(3).split(X, y, groups))``.
-        "loo" leaves out one row at a time: exactly for the squared loss; for a smooth loss and
-        two classes by one Newton step from the fit to all, with a check on a few rows.
+        "loo" leaves out one row at a time: exactly for the squared loss; for a smooth convex
+        loss and two classes by Newton steps from the fit to all, or by a fit without the row
+        where these do not arrive, so that every score w.x + b is right to 1e-4.
     scoring : None, "loss", str or callable
         None: accuracy. "loss": minus the mean loss of the rows left out. Both are weighted.
-        Otherwise as in scikit-learn, without weights (and not with "loo").
+        Otherwise as in scikit-learn, without weights (and with "loo" only "accuracy").
     rule : {"best", "one_standard_error"}
         The l2 with the best mean score (the largest on a tie), or the largest one whose score is
         within one standard error of it.
@@ -71,7 +73,7 @@ verbose
         ``l2``, ``mean_test_score``, ``std_test_score``, ``standard_error`` of the mean, and
         ``split0_test_score``, ... for up to 100 folds.
     loo_check_ : LeaveOneOutCheck
-        With the approximate "loo" only: at the l2 that scores best, the rows of largest
+        With "loo" by Newton steps only: at the l2 that scores best, the rows of largest
         influence left out in earnest.
     coef_, intercept_, objective_, solver_, stop_, ...
         Of the final fit, as in :class:`LinearClassifier`.
@@ -131,7 +133,7 @@ verbose
             objective = self._objective(plan, source)
             self._solver(objective, partial=False)  # refuses early
             self.__dict__.pop("loo_check_", None)
-            self._unfinished = 0
+            self._unfinished = Unfinished()
             self.l2_path_ = self._path(objective)
             fits: list[Array] = []
             if isinstance(self.cv, str):
@@ -148,14 +150,8 @@ verbose
             result = self._train(replace(plan, l2=self.l2_), objective, solver, seed, W)
             self._finish(objective, result)
         self._warn_of_the_end()
-        if self._unfinished:
-            warnings.warn(
-                f"{self._unfinished} of the fits in cross-validation stopped at "
-                f"max_iter={self.max_iter}: their scores may not be those of the minimum; raise "
-                "max_iter, scale the features, or leave out small values of l2",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        if self._unfinished.l2s:
+            warnings.warn(self._unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)
         return self
 
     def _plan(self) -> Plan:
@@ -168,11 +164,7 @@ verbose
             count = int(self.l2s)
             if count < 1:
                 raise ValueError(f"l2s must be {wanted}, got {self.l2s!r}")
-            bend = objective.loss.max_curvature or 1.0
-            mean, deviation = objective.moments
-            around = deviation if self.fit_intercept else np.hypot(deviation, mean)
-            largest = bend * float(np.sum(around**2)) or 1.0
-            return largest * np.logspace(0.0, -DECADES, count)
+            return self._outweighing(objective) * np.logspace(0.0, -DECADES, count)
         try:
             values = np.asarray(self.l2s, dtype=float)
         except (TypeError, ValueError):
@@ -180,6 +172,23 @@ verbose
         if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values) & (values > 0)):
             raise ValueError(f"l2s must be {wanted}, got {self.l2s!r}")
         return np.unique(values)[::-1].copy()
+
+    def _outweighing(self, objective: Objective) -> float:
+        """The l2 at which the penalty bends J as much as all features together."""
+        bend = objective.loss.max_curvature or 1.0
+        mean, deviation = objective.moments
+        around = deviation if self.fit_intercept else np.hypot(deviation, mean)
+        with np.errstate(over="ignore", under="ignore"):
+            largest = bend * float(np.sum(around**2))
+        if largest == 0.0 and not _varies(objective):
+            return 1.0
+        if not SMALLEST <= largest * 10.0**-DECADES <= largest < np.inf:
+            size = "large" if largest > 1.0 else "small"
+            raise ValueError(
+                f"the features are too {size} for a grid of l2, which goes with their squares: "
+                "scale them, e.g. with sklearn.preprocessing.StandardScaler, or give l2s"
+            )
+        return largest
 
     # ---- folds ---------------------------------------------------------------------------
 
@@ -205,13 +214,13 @@ verbose
 
     def _together(self, plan: Plan, folds: Folds) -> tuple[list[Array], list[Array]]:
         """Weights (folds, k, d + 1) along the path and fits to all, as far as they can be had."""
-        stop = self._loose(plan)
+        tol = plan.stop.tol
         smooth = isinstance(self._solver(folds.objective, partial=False), (LBFGS, Newton))
         known: list[Array] = []
         fits: list[Array] = []
-        if self.solver != "auto" or not smooth or stop.tol is None or not folds.cheap:
+        if self.solver != "auto" or not smooth or tol is None or not folds.cheap:
             return known, fits
-        path = Path(folds, OPTIMISM * stop.tol)
+        path = Path(folds, min(tol, OPTIMISM * LOOSEST))
         for l2 in self.l2_path_.tolist():
             fit = path.fit(l2)
             if fit is None:
@@ -219,22 +228,40 @@ verbose
             for fold in np.flatnonzero(~fit.near):
                 own = folds.without(int(fold)).penalised(l2)
                 fit.folds[fold] = self._settled(plan, own, fit.folds[fold])
+            self._unfinished.fits += int(fit.near.sum())
             known.append(fit.folds)
             fits.append(fit.weights)
         return known, fits
 
-    def _loose(self, plan: Plan) -> Stop:
-        """For scores the solver's own estimate of what remains is enough, without a margin."""
-        tol = None if plan.stop.tol is None else min(plan.stop.tol / OPTIMISM, LOOSEST)
-        return replace(plan.stop, prove=False, tol=tol)
+    def _near_enough(self, plan: Plan, solver: Solver) -> Stop:
+        """When the scores are those of the minimum.
 
-    def _settled(self, plan: Plan, objective: Objective, start: Array) -> Array:
-        """Weights that are near enough for scores."""
-        solver, seed = self._solver(objective, partial=False), parameters.seed(self.random_state)
-        keep, stop = plan.kept_by(solver).keep, self._loose(plan)
+        Each step of Newton's squares what remains: its own estimate of that, made before the
+        step, needs no margin. Gradients are believed with one; others have to prove it.
+        """
+        stop = plan.stop
+        if not isinstance(solver, (Newton, LBFGS, LeastSquares)):
+            return stop
+        if stop.tol is not None and isinstance(solver, Newton):
+            stop = replace(stop, tol=min(stop.tol / OPTIMISM, LOOSEST))
+        return replace(stop, prove=False)
+
+    def _settled(
+        self, plan: Plan, objective: Objective, start: Array, solver: Solver | None = None
+    ) -> Array:
+        """Weights that are near enough for scores; or the fit is noted."""
+        solver = solver or self._solver(objective, partial=False)
+        keep, stop = plan.kept_by(solver).keep, self._near_enough(plan, solver)
+        fit = partial(
+            minimize, objective, solver, stop=stop, seed=parameters.seed(self.random_state),
+            keep=keep,
+        )  # fmt: skip
         with passed_on():  # Ctrl-C ends the search, not one of its many fits
-            result = minimize(objective, solver, stop=stop, seed=seed, start=start, keep=keep)
-        self._unfinished += result.stop == "max_iter"
+            result = fit(start=start)
+            if result.stop == "no progress" and start.any():
+                again = fit()  # where the last penalty led may be a bad place to begin
+                result = again if again.stop in ARRIVED else result
+        self._unfinished.note(objective.penalty.strength, result.stop)
         return result.weights
 
     def _along(
@@ -279,64 +306,40 @@ verbose
                 f"cv must be a whole number, a splitter, an iterable of splits or 'loo', "
                 f"got {self.cv!r}"
             )
-        if self.scoring not in (None, "loss"):
+        if self.scoring not in (None, "accuracy", "loss"):
             raise ValueError(
-                f"cv='loo' scores one row at a time: scoring must be None (accuracy) or 'loss', "
-                f"got {self.scoring!r}; use cv=5 with other scores"
+                f"cv='loo' scores one row at a time: scoring must be None or 'accuracy', or "
+                f"'loss', got {self.scoring!r}; use cv=5 with other scores"
             )
         source = objective.in_memory
         if is_squared(objective.loss):
             left_out = leave_one_out.squared_scores(objective, self.l2_path_)
         else:
-            left_out = self._approximately(plan, objective)
+            left_out = self._by_removal(plan, objective)[:, :, None]
         each = np.swapaxes(left_out, 1, 2)
         return row_scores(self.scoring, objective.loss, source.y, each).T.astype(np.float64)
 
-    def _approximately(self, plan: Plan, objective: Objective) -> Array:
-        leave_one_out.logistic_scores(objective, np.zeros(objective.shape))  # refuses early
-        strict = replace(plan, stop=replace(plan.stop, tol=1e-10))
-        n, path = objective.source.n_rows, self.l2_path_
-        # All rows, at the penalty that the sum over n - 1 of them would have.
-        fits: list[Array] = []
-        for l2 in (path * (n - 1) / n).tolist():
-            start = fits[-1] if fits else np.zeros(objective.shape)
-            fits.append(self._settled(strict, objective.penalised(l2), start))
-        all_scores = [
-            leave_one_out.logistic_scores(objective.penalised(l2 * (n - 1) / n), W)
-            for l2, W in zip(path.tolist(), fits, strict=True)
-        ]
-        source = objective.in_memory
-        means = [
-            row_scores(self.scoring, objective.loss, source.y, one[None, None]).mean()
-            for one in all_scores
-        ]
+    def _by_removal(self, plan: Plan, objective: Objective) -> Array:
+        leave_one_out.check_smooth(objective)  # refuses early
+        strict = replace(plan, stop=replace(plan.stop, tol=LEFT_OUT_TOL))
+        together = partial(self._settled, strict)
+        alone = partial(self._settled, strict, solver=Newton())
+        path, y = self.l2_path_, objective.in_memory.y
+        scores, fits = leave_one_out.smooth_scores(objective, path, together, alone)
+        means = row_scores(self.scoring, objective.loss, y, scores[:, None]).mean(axis=1)
         best = int(np.argmax(means))
-        self.loo_check_ = self._check(strict, objective, path[best], fits[best], all_scores[best])
-        if self.loo_check_.largest_error > ROUGH:
-            warnings.warn(
-                f"the approximate leave-one-out is off by {self.loo_check_.largest_error:.2g} in "
-                "the score of a row of large influence: see loo_check_, or use cv=5",
-                UserWarning,
-                stacklevel=3,
-            )
-        return np.array(all_scores)[:, :, None]
+        chosen = objective.penalised(float(path[best]))
+        self.loo_check_ = leave_one_out.check(chosen, fits[best], scores[best], alone)
+        return scores
 
-    def _check(
-        self, plan: Plan, objective: Objective, l2: float, W: Array, approximate: Array
-    ) -> leave_one_out.LeaveOneOutCheck:
-        """The rows that the approximation moves most, left out in earnest."""
-        source = objective.in_memory
-        moved = np.abs(approximate - scores_of(source.X, W, self.n_jobs)[:, 0])
-        rows = np.argsort(-moved, kind="stable")[:CHECKED]
-        exact = np.empty(len(rows))
-        for j, i in enumerate(rows):
-            kept = np.ones(len(source.y))
-            kept[i] = 0.0
-            fold = ArraySource(source.X, source.y, source.classes, kept, self.n_jobs)
-            without = replace(objective, source=fold).penalised(float(l2))
-            solver = self._solver(without, partial=False)
-            stop = replace(plan.stop, prove=False)
-            with passed_on():
-                fit = minimize(without, solver, stop=stop, start=W).weights
-            exact[j] = scores_of(source.X, fit, self.n_jobs)[i, 0]
-        return leave_one_out.LeaveOneOutCheck(rows, exact, approximate[rows])
+
+def _varies(objective: Objective) -> bool:
+    """Whether features have another value than their mean (without a bias, than 0) by far.
+
+    Seen in units in which no square underflows.
+    """
+    mean = objective.moments.mean if objective.intercept else np.zeros(objective.shape[1] - 1)
+    unit = np.full(len(mean), 2.0**1000)
+    squares = [loops.farthest(b.X, b.weight, mean, unit) for b in objective.source.blocks()]
+    largest = CONSTANT * float(np.max(np.abs(mean)))
+    return math.sqrt(max(squares)) > largest * 2.0**1000

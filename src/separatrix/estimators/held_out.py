@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from ..losses import Loss
 from ..typing import AnyArray, Array, Ints
 
 MOST_SPLITS = 100  # folds told one by one
+FEW_VALUES = 4  # of l2, told one by one
+ARRIVED = ("optimal", "tol", "closed form")
 ROWS = 2048  # whose scores by many weights are held at a time
 
 
@@ -82,7 +85,8 @@ def stratified(number: Ints, n_splits: int) -> Ints:
 def row_scores(scoring: Any, loss: Loss, y: AnyArray, s: Array) -> AnyArray:
     """Whether each row is right, or minus its loss, (m, n), for scores (m, k, n) by m weights."""
     if scoring == "loss":
-        return np.array([-loss.value(y, each.T) for each in s])
+        with np.errstate(over="ignore"):  # of rows far outside of the others
+            return np.array([-loss.value(y, each.T) for each in s])
     right: AnyArray = (s[:, 0] >= 0) == (y > 0) if s.shape[1] == 1 else s.argmax(axis=1) == y
     return right
 
@@ -130,7 +134,11 @@ def results(l2s: Array, splits: Array) -> dict[str, AnyArray]:
     if np.all(np.isnan(splits)):
         raise ValueError("no fold could be scored: every held-out row has weight 0")
     counted = np.sum(~np.isnan(splits), axis=0)
-    deviation = np.nanstd(splits, axis=0)
+    # In units in which no square overflows; powers of two leave every bit as it is.
+    largest = np.max(np.abs(splits), where=np.isfinite(splits), initial=0.0)
+    unit = np.frexp(largest)[1]
+    with np.errstate(invalid="ignore"):  # a score of minus infinity has no deviation
+        deviation = np.ldexp(np.nanstd(np.ldexp(splits, -unit), axis=0), unit)
     table: dict[str, AnyArray] = {
         "l2": l2s,
         "mean_test_score": np.nanmean(splits, axis=0),
@@ -150,3 +158,33 @@ def chosen(table: dict[str, AnyArray], rule: str) -> int:
         return best
     enough = mean[best] - table["standard_error"][best]
     return int(np.argmax(mean >= enough))
+
+
+@dataclass
+class Unfinished:
+    """Fits that ended before their minimum, and of how many."""
+
+    fits: int = 0
+    l2s: list[float] = field(default_factory=list)
+    ends: set[str] = field(default_factory=set)
+
+    def note(self, l2: float, stop: str) -> None:
+        """One more fit, and how it ended."""
+        self.fits += 1
+        if stop not in ARRIVED:
+            self.l2s.append(l2)
+            self.ends.add(stop)
+
+    def text(self, max_iter: int) -> str:
+        """How many, where, and what to do."""
+        values = sorted(set(self.l2s), reverse=True)
+        where = ", ".join(f"{l2:.3g}" for l2 in values)
+        if len(values) > FEW_VALUES:
+            where = f"{values[0]:.3g} to {values[-1]:.3g} ({len(values)} values)"
+        ends = ", ".join(sorted(self.ends)).replace("max_iter", f"max_iter={max_iter}")
+        return (
+            f"{len(self.l2s)} of {self.fits} fits in cross-validation ended ({ends}) before they "
+            f"were known to be as near to their minimum as tol asks, at l2 = {where}: their scores "
+            "may not be those of the minimum; raise max_iter or tol, scale the features, or leave "
+            "out these values of l2"
+        )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..penalties import L2
-from ..systems import solve
+from ..systems import NotFinite, solve
 from ..typing import AnyArray, Array, Ints
 from .sums import Folds
 
@@ -45,7 +45,14 @@ class Path:
 
     def fit(self, l2: float) -> Fit | None:
         """The next penalty; None from where on the path cannot be followed."""
-        penalty, before = L2(l2), None
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self._follow(L2(l2))
+        except NotFinite:  # in units of the features alone; a fold's own frame knows the penalty
+            return None
+
+    def _follow(self, penalty: L2) -> Fit | None:
+        before = None
         for _ in range(MOST_STEPS):
             value = self.means.value[-1] + penalty.value(self.W)
             (step,), (decrease,) = self._newton(slice(-1, None), penalty)
