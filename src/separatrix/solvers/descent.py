@@ -16,7 +16,8 @@ from ..objective import SAMPLE_ROWS, Objective
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from ..typing import Array
 from .base import Solver, State, Step
-from .online import OnlineRun, constant_step, warn_slow
+from .online import OnlineRun, warn_slow
+from .rescaling import constant_step
 
 MOST_HALVINGS = 60
 EIGEN_FEATURES = 1000
@@ -170,7 +171,7 @@ def largest_row(objective: Objective) -> float:
     """
     source = objective.source
     (largest,) = source.total(partial(_largest_row, intercept=objective.intercept))
-    return max(largest) * (source.n_rows / source.weight_sum)
+    return float(max(largest)) * (source.n_rows / source.weight_sum)
 
 
 def _largest_row(block: Block, intercept: bool) -> tuple[list[float]]:
