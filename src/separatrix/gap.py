@@ -23,9 +23,11 @@ import numpy as np
 from scipy.special import entr
 
 from .ascent import bound_at
+from .data import ArraySource
 from .inner import inner
 from .losses import Columns, MarginLoss, Softmax
 from .objective import Evaluation, Objective
+from .response import has_response
 from .solvers import Step
 from .typing import Array
 
@@ -39,8 +41,14 @@ STUCK = 10  # proofs without progress after which there will be none
 
 
 def provable(objective: Objective) -> bool:
-    """Whether there are bounds: a penalty, and a loss whose conjugate is known."""
-    return objective.penalty.strength > 0.0 and objective.loss.has_conjugate
+    """Whether there are bounds: a penalty, and a loss whose conjugate is known.
+
+    Where a loss has a kink they need a number beside every row, and so rows in memory.
+    """
+    loss, known = objective.loss, objective.loss.has_conjugate
+    if not loss.smooth:
+        known = has_response(loss) and isinstance(objective.source, ArraySource)
+    return objective.penalty.strength > 0.0 and known
 
 
 @dataclass

@@ -228,10 +228,14 @@ def searched_descent(
             if at.value <= recent.max() - 1e-4 * step * slope:
                 break
             step *= 0.5 if np.isfinite(at.value) else 0.01
+        else:  # rounding leaves no way down, and to go on blindly might lead anywhere
+            there, step = W, 1.0
+            at = objective.value_and_gradient(W)
         remaining = 0.5 * step * slope
         then = frame.gradient(at.gradient)
         along = step * float(np.vdot(g, g - then))  # s.y with s = -step * g
-        step = step * step * slope / along if along > 0.0 else step
+        longer = step * step * slope / along if along > 0.0 else step
+        step = longer if 0.0 < longer < np.inf else 1.0
         W, g, recent = there, then, np.append(recent, at.value)[-MEMORY:]
         t, total = t + 1, total + W
         state = {
