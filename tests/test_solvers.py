@@ -6,6 +6,7 @@ import warnings
 from itertools import islice
 
 import numpy as np
+import oracles
 import pytest
 from conftest import OwnLogistic, overlapping, quiet
 
@@ -221,3 +222,22 @@ def test_the_hessian_is_that_of_the_objective(rng):
 
 def test_rows_are_checked_once_for_sources():
     assert check_rows([[1, 2], [3, 4]]).dtype == np.float64
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared", "squared_hinge", "hinge"])
+def test_batch_descent_never_ends_above_its_start(loss):
+    """With a step of its own, on long rows of every scale: it used to jump at the rounding of J."""
+    rng = np.random.default_rng(1)
+    for trial in range(40):
+        n, d = int(rng.integers(3, 60)), int(rng.integers(1, 4))
+        X = rng.standard_cauchy((n, d)) * 10.0 ** rng.uniform(-150, 150, d)
+        y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+        weight = None if trial % 2 else np.exp(3.0 * rng.standard_normal(n))
+        source, l2 = ArraySource(X, y, np.array([-1, 1]), weight), (0.0, 1e-4, 1.0)[trial % 3]
+        whole = Objective(get_loss(loss), L2(l2), source)
+        first = np.log(2.0) if loss == "logistic" else 1.0
+        for step in islice(
+            GradientDescent().steps(whole, np.zeros(whole.shape), np.random.default_rng(0)), 25
+        ):
+            w, b = step.weights[0, :-1], step.weights[0, -1]
+            assert oracles.objective(loss, X, y, w, b, l2, weight) <= first * (1 + 1e-12)

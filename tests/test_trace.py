@@ -6,8 +6,18 @@ import numpy as np
 import oracles
 import pytest
 from conftest import CORNERS, LOGIC, overlapping, quiet
+from sklearn.base import clone
 
-from separatrix import LBFGS, GradientDescent, LinearClassifier, Perceptron
+from separatrix import (
+    LBFGS,
+    DualAscent,
+    GradientDescent,
+    KernelPerceptron,
+    LeastSquares,
+    LinearClassifier,
+    Newton,
+    Perceptron,
+)
 from separatrix import trace as trace_module
 
 X, Y = overlapping(60, 4, seed=1)
@@ -93,3 +103,85 @@ def test_zero_weights_count_in_the_length_of_the_strengths():
     clf = Perceptron(5).fit(X, Y, sample_weight=weight)
     assert clf.embedding_strengths_.shape == (60,)
     assert not clf.embedding_strengths_[:5].any()
+
+
+LEARNERS = [
+    Perceptron(6, random_state=3, keep="average"),
+    Perceptron(6, update="batch", start="sum", keep="last"),
+    LinearClassifier(solver=GradientDescent(), max_iter=5),
+    LinearClassifier("hinge", solver=GradientDescent(), max_iter=5),
+    LinearClassifier(solver=GradientDescent(7), max_iter=4, random_state=1),
+    LinearClassifier(solver=LBFGS()),
+    LinearClassifier(solver=Newton()),
+    LinearClassifier(solver=Newton(direct_weights=0)),
+    LinearClassifier("squared", solver=LeastSquares()),
+    LinearClassifier("hinge", solver=DualAscent()),
+    LinearClassifier("logistic", solver=DualAscent()),
+    KernelPerceptron(max_iter=5, random_state=0),
+    KernelPerceptron(max_iter=5, budget=10, random_state=0),
+]
+
+
+def arrays(step):
+    """Every array that a step has, by name."""
+    parts = step._asdict() | {f"state {name}": value for name, value in step.state.items()}
+    return {name: value for name, value in parts.items() if isinstance(value, np.ndarray)}
+
+
+@pytest.mark.parametrize("clf", LEARNERS, ids=str)
+def test_nobody_who_looks_at_a_step_can_change_it(clf):
+    shown = []
+
+    def meddle(step, info):
+        shown.append([(array, array.copy()) for array in arrays(step).values()])
+        for array in arrays(step).values():
+            with pytest.raises(ValueError, match="read-only"):
+                array[:] = 1000000
+        step.state.clear()
+
+    alone = clone(clf).fit(X, Y)
+    watched = clone(clf).set_params(callbacks=[meddle]).fit(X, Y)
+    assert watched.stop_ == alone.stop_
+    np.testing.assert_array_equal(watched.decision_function(X), alone.decision_function(X))
+    assert len(shown) == watched.n_iter_
+    for told in shown:  # nor does what comes later
+        assert told
+        for array, before in told:
+            np.testing.assert_array_equal(array, before)
+
+
+@pytest.mark.parametrize(
+    "clf", [each for each in LEARNERS if hasattr(each, "partial_fit")], ids=str
+)
+def test_nor_what_a_replay_gives_or_the_trace_keeps(clf):
+    clf = clone(clf).fit(X, Y)
+    for step in clf.trace_.replay(X, Y):
+        for array in arrays(step).values():
+            with pytest.raises(ValueError, match="read-only"):
+                array[:] = 1000000
+    np.testing.assert_array_equal(step.weights[:, :-1], last_weights(clf))
+    for array in [clf.trace_.start, *(clf.trace_.rows or [])]:
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 1000000
+
+
+def last_weights(clf):
+    """Of a fit that keeps its last; else of the same one that does."""
+    if getattr(clf, "keep", "last") == "last":
+        return clf.coef_
+    return clone(clf).set_params(keep="last").fit(X, Y).coef_
+
+
+def test_a_start_given_by_the_user_stays_writable():
+    start = np.ones((1, 5))
+    clf = Perceptron(6, start=start).fit(X, Y)
+    start[:] = 7.0
+    assert clf.trace_.start.tolist() == [[1.0] * 5]
+
+
+def test_a_proven_model_cannot_be_falsified():
+    def meddle(step, info):
+        step.weights[:] = 1e6
+
+    with pytest.raises(ValueError, match="read-only"):
+        LinearClassifier(callbacks=[meddle]).fit(X, Y)

@@ -25,6 +25,7 @@ from .loop import Geometry
 from .loops.kernel import DualPass, DualState, kernel_pass
 from .schedules import Constant, Schedule, step_sizes
 from .solvers import Step
+from .solvers.rescaling import near_power
 from .typing import AnyArray, Array, Ints
 
 TINY = 1e-300  # keeps a quotient finite where K(x, x) = 0
@@ -197,11 +198,19 @@ class DualRun:
 
     def __post_init__(self) -> None:
         self.weight_sum = float(self.weight.sum())
-        scale = int(np.count_nonzero(self.weight)) / self.weight_sum
-        self.factors = self.weight if scale == 1.0 else scale * self.weight
-        # A constant step only rescales: it is multiplied in at the end, away from rounding.
+        # A constant step only rescales, and so does the mean of the weights: they are multiplied
+        # in at the end, away from rounding, but for a power of two. Equal weights count as 1.
         constant = isinstance(self.schedule, Constant)
-        self.unit = float(self.schedule(1)) if constant else 1.0
+        self.step = self.unit = float(self.schedule(1)) if constant else 1.0
+        present = self.weight[self.weight != 0.0]
+        scale = len(present) / self.weight_sum
+        if np.all(present == present[0]):
+            self.factors = np.where(self.weight != 0.0, 1.0, 0.0)
+        elif constant:
+            self.factors = near_power(scale) * self.weight
+            self.unit = self.step * scale / near_power(scale)
+        else:
+            self.factors = scale * self.weight
         self.state = DualState.zero(self.rule.columns, len(self.weight))
         self.scores, self.coefficients = self.state.scores, self.state.coefficients
         self.blocks: GaussianPasses | None = None
@@ -225,7 +234,7 @@ class DualRun:
         if self.shuffle:
             order = order[random_order(len(order), Shuffle(self.seed, self.passes))]
         visits = self.ended.visits
-        steps = step_sizes(self.schedule, visits + 1, len(order)) / self.unit
+        steps = step_sizes(self.schedule, visits + 1, len(order)) / self.step
         run = DualPass(
             self.rule.y, self.weight, self.factors, order, steps, visits, self.state
         )  # fmt: skip

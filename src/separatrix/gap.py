@@ -46,12 +46,12 @@ STUCK = 10  # proofs without progress after which there will be none
 def provable(objective: Objective) -> bool:
     """Whether there are bounds: a penalty, and a loss whose conjugate is known.
 
-    With a kink also the rows in memory, as the bound keeps a number beside each.
+    Where a loss has a kink they need a number beside every row, and so rows in memory.
     """
-    loss, source = objective.loss, objective.source
-    if not objective.penalty.strength > 0.0 or not loss.has_conjugate:
-        return False
-    return loss.smooth or (has_response(loss) and isinstance(source, ArraySource))
+    loss, known = objective.loss, objective.loss.has_conjugate
+    if not loss.smooth:
+        known = has_response(loss) and isinstance(objective.source, ArraySource)
+    return objective.penalty.strength > 0.0 and known
 
 
 @dataclass

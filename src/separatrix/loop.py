@@ -227,7 +227,8 @@ class Loop:
             if self.progress is not None:
                 self.progress.show(self._line())
             if self.callbacks:
-                asked = [bool(callback(step, info)) for callback in self.callbacks]
+                shown = step.read_only()
+                asked = [bool(callback(shown, info)) for callback in self.callbacks]
                 if why is None and any(asked):
                     why = "callback"
             if why is None and loops.stop_requested():

@@ -15,16 +15,19 @@ from .no_minimum import Runaway
 from .objective import Objective
 from .pocket import Pocket
 from .progress import Progress
-from .schedules import LearningRate, as_schedule, step_sizes
+from .schedules import Constant, LearningRate, as_schedule, step_sizes
 from .solvers import Solver, State, Step
 from .trace import Trace
 from .typing import AnyArray, Array
 
 KEEP = ("last", "best", "average", "auto")
 
-# Steps in a row, each longer than the last, on which the function rose, or whichever way it went:
-# it will not come back.
-RISING, GROWING = 25, 200
+# Of descent on any function. A point counts as met again if it is so near, as a share of how far
+# the run went meanwhile, so many steps later at least; what moves less, in units of its rounding,
+# stands still. Growth is told after so many steps; values that fall must have fallen so far, as
+# the way down from a saddle grows at first like one without end.
+SAME, PATIENT, STILL = 1e-13, 64, 64.0
+FEWEST, FALLEN = 24, 1e32
 
 
 @dataclass
@@ -158,12 +161,19 @@ def gradient_descent(
 ) -> Descent:
     """Follow ``x <- x - step * gradient(x)`` from ``start``, a number or an array.
 
-    ``stop`` says how it ended: ``"converged"`` (the function changes by no more than
-    ``tol * max(1, |f|)`` and the point barely moves), ``"oscillating"`` (it is back where it
-    was two steps ago), ``"diverging"`` (its steps grow longer and longer while the function
-    rises, or for very long, or the function is no longer finite) or ``"max_iter"``. What it
-    converges to is a stationary point of the basin
-    it started in, not always the lowest.
+    ``stop`` says how it ended:
+
+    - ``"converged"``: the largest entry of the gradient is at most ``tol`` times the largest ever
+      met. The point is stationary, if not always a minimum, let alone the lowest: it is that of
+      the basin the run started in; a start at which the gradient is 0 stays.
+    - ``"oscillating"``: with a constant step the run is back where it was, to the last bits, any
+      number of steps ago, having been elsewhere: it goes round for ever.
+    - ``"diverging"``: the point or the function grew beyond floating point; or ``max_iter`` steps
+      are over, and the function still rises (or falls, far below -1e32) while the steps grow by a
+      factor that does not fall.
+    - ``"undefined"``: the function or its gradient is not a number at a point.
+    - ``"max_iter"``: none of these. So ends what falls for ever at an even pace, as a linear
+      function does: no run can tell it from a long way to a minimum.
 
     >>> def run(step):
     ...     return gradient_descent(lambda x: x**2, lambda x: 2 * x, -1, learning_rate=step)
@@ -182,30 +192,24 @@ def gradient_descent(
         raise ValueError(f"start must be finite, got {start!r}")
     schedule = as_schedule(learning_rate)
     path, values = [x], [_value(function, x)]
-    rising = growing = 0
-    stop = "max_iter"
+    circle = _Circle(x) if isinstance(schedule, Constant) else None
+    largest = 0.0
     with np.errstate(over="ignore", invalid="ignore"):
-        for t in range(1, int(max_iter) + 1):
-            g = np.asarray(gradient(_point(x.copy())), dtype=float)
-            if g.shape != x.shape:
-                raise ValueError(
-                    f"gradient returned an array of shape {g.shape}, expected {x.shape}, "
-                    "the shape of start"
-                )
+        for t in range(1, int(max_iter) + 2):
+            g = _gradient(gradient, x)
+            size = float(np.max(np.abs(g), initial=0.0))
+            largest = max(largest, size)
+            stop = _end(x, values[-1], size, tol * largest)
+            if stop is None and circle is not None and t > 1 and circle.closes(x):
+                stop = "oscillating"
+            if stop is None and t > max_iter:
+                stop = "diverging" if _grows(np.array(path), np.array(values)) else "max_iter"
+            if stop is not None:
+                break
             x = x - step_sizes(schedule, t, 1)[0] * g
             path.append(x)
             values.append(_value(function, x) if np.all(np.isfinite(x)) else np.inf)
-            growing = growing + 1 if len(path) > 2 and _length(path) > _length(path, 1) else 0
-            rising = rising + 1 if growing and values[-1] > values[-2] else 0
-            if rising >= RISING or growing >= GROWING or not np.isfinite(values[-1]):
-                stop = "diverging"
-            elif _oscillates(path, tol):
-                stop = "oscillating"
-            elif _settled(path, values, tol):
-                stop = "converged"
-            else:
-                continue
-            break
+    assert stop is not None
     return Descent(_point(x), stop, np.array(path), np.array(values))
 
 
@@ -226,25 +230,74 @@ def _value(function: Callable[[Any], float], x: Array) -> float:
     return float(value.reshape(()))
 
 
-def _length(path: list[Array], steps_ago: int = 0) -> float:
-    end = len(path) - steps_ago
-    return float(np.linalg.norm(path[end - 1] - path[end - 2]))
+def _gradient(gradient: Callable[[Any], Any], x: Array) -> Array:
+    """At x; where x or the gradient is beyond floating point, infinite."""
+    if not np.all(np.isfinite(x)):
+        return np.full(x.shape, np.inf)
+    try:
+        g = np.asarray(gradient(_point(x.copy())), dtype=float)
+    except OverflowError:
+        return np.full(x.shape, np.inf)
+    if g.shape != x.shape:
+        raise ValueError(
+            f"gradient returned an array of shape {g.shape}, expected {x.shape}, the shape of start"
+        )
+    return g
 
 
-def _oscillates(path: list[Array], tol: float) -> bool:
-    """Back at the point of two steps ago, having been elsewhere."""
-    if len(path) < 3:
-        return False
-    moved, back = _length(path), float(np.linalg.norm(path[-1] - path[-3]))
-    return moved > 0.0 and back <= min(tol, 1e-8) * moved
+def _end(x: Array, value: float, size: float, small: float) -> str | None:
+    """What the point by itself says, with the size of its gradient, and what counts as small."""
+    if not np.all(np.isfinite(x)) or np.isinf(value):
+        return "diverging"
+    if np.isnan(value) or np.isnan(size):
+        return "undefined"
+    return "converged" if size <= small else None
 
 
-def _settled(path: list[Array], values: list[float], tol: float) -> bool:
-    """A small change of the function alone is no convergence: it must hardly move either.
+class _Circle:
+    """Whether a run comes back: Brent's cycle finding, which finds circles of any length.
 
-    Nor while steps grow: near the start of a slow escape both are small.
+    Points are compared with one earlier point, renewed at powers of two. The same bits are proof.
+    Rounding may let a circle drift: so a point that is nearly the same counts too, but only long
+    after, when a run that slowly draws nearer would show. Circles as small as the rounding of
+    their points are those of a run that has arrived, or cannot move.
     """
-    if len(path) < 3 or _length(path) > _length(path, 1):
+
+    def __init__(self, start: Array) -> None:
+        self.landmark, self.extent = start, np.zeros(start.shape)
+        self.distance, self.power = 0, 2
+
+    def closes(self, x: Array) -> bool:
+        """Whether this next point closes a circle."""
+        self.distance += 1
+        apart = np.abs(x - self.landmark)
+        self.extent = np.maximum(self.extent, apart)
+        if np.any(self.extent > STILL * np.finfo(float).eps * np.abs(x)):
+            near = SAME * self.extent.max() if self.distance >= PATIENT else 0.0
+            if np.all(apart <= near):
+                return True
+        if self.distance == self.power:
+            self.landmark, self.extent = x, np.zeros(x.shape)
+            self.distance, self.power = 0, 2 * self.power
         return False
-    flat = abs(values[-1] - values[-2]) <= tol * max(1.0, abs(values[-1]))
-    return flat and _length(path) <= np.sqrt(tol) * max(1.0, float(np.linalg.norm(path[-1])))
+
+
+def _grows(path: Array, values: Array) -> bool:
+    """Whether a run grows to its end, by a factor that does not fall.
+
+    In its second half, and compared with two steps before, as every other step may be shorter.
+    Where a function is quadratic the logarithm of its steps is convex, so that growth which slows
+    down is that of another function, and may end.
+    """
+    if len(path) <= FEWEST:
+        return False
+    half = len(path) // 2
+    late = values[half:]
+    change = late[2:] - late[:-2]
+    falls = np.all(change < 0.0) and late[-1] < -FALLEN * max(1.0, abs(values[0]))
+    moves = np.abs(np.diff(path[half:], axis=0)).reshape(len(late) - 1, -1).max(axis=1)
+    if not (falls or np.all(change > 0.0)) or not np.all(moves[2:] > moves[:-2]):
+        return False
+    quarter = 2 * ((len(moves) - 1) // 4)
+    first, middle, last = np.log(moves[[-1 - 2 * quarter, -1 - quarter, -1]])
+    return bool(last - middle >= (middle - first) * (1.0 - 1e-6))

@@ -13,6 +13,7 @@ from .losses import Loss
 from .objective import Objective
 from .penalties import L2
 from .solvers import Solver, State, Step
+from .solvers.base import locked
 from .typing import AnyArray, Array, Ints
 
 MOST_BYTES = 8 << 20
@@ -54,6 +55,9 @@ class Trace:
     """What ``strengths`` says, once the rows themselves are too many."""
     _bytes: int = 0
 
+    def __post_init__(self) -> None:
+        self.start, self.state = locked(self.start), locked(self.state)
+
     def record(self, step: Step) -> None:
         """Take in one pass."""
         self.n_iter += 1
@@ -65,7 +69,7 @@ class Trace:
         if self._bytes > MOST_BYTES:
             self._counts, self.rows = self.strengths, None
         if self.rows is not None:
-            self.rows.append(step.rows)
+            self.rows.append(locked(step.rows))
             return
         if self._counts is None:
             self._counts = np.zeros(self.n_rows, dtype=np.int32)
@@ -116,7 +120,7 @@ class Trace:
         ended = 0
         rng = np.random.default_rng(self.seed)
         for step in self.solver.updates(objective, self.start, rng, self.state):
-            yield step
+            yield step.read_only()
             ended += step.ends_pass
             if ended == self.n_iter:
                 return

@@ -286,8 +286,11 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             kept, visits = (ended.sums, ended.visits) if self.budget is None else (ended.best, 1)
         in_use = counts if self.keep == "voted" else kept
         self.support_ = np.flatnonzero(in_use.any(axis=0))
-        self.dual_coef_ = run.unit * kept[:, self.support_] / visits
-        self.intercept_ = self._bias * (run.unit * kept.sum(axis=1) / visits)
+        # Scores are made of sums that are exact for whole numbers, so that ties are ties.
+        self._sums, self._bias_sums = kept[:, self.support_], self._bias * kept.sum(axis=1)
+        self._unit, self._visits = run.unit, visits
+        self.dual_coef_ = run.unit * self._sums / visits
+        self.intercept_ = run.unit * self._bias_sums / visits
         self.embedding_strengths_ = np.abs(counts[0]) if len(counts) == 1 else counts.T.copy()
         self.n_updates_ = ended.updates
         self._votes: Votes | None = run.votes() if self.keep == "voted" else None
@@ -341,12 +344,15 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         if reference is None:
             block = block[:, self.support_]
             values: Array = block.toarray() if sp.issparse(block) else block
-        elif self._votes is None:
-            return self._kernel.sums(block, reference, self.dual_coef_) + self.intercept_
-        else:
+        elif self._votes is not None:
             values = self._kernel.between(block, reference)
         if self._votes is None:
-            scores: Array = values @ self.dual_coef_.T + self.intercept_
+            sums = (
+                values @ self._sums.T
+                if reference is None
+                else self._kernel.sums(block, reference, self._sums)
+            )
+            scores: Array = self._unit * (sums + self._bias_sums) / self._visits
             return scores
         by_support = np.ascontiguousarray(values.T) + self._bias
         places = {row: place for place, row in enumerate(self.support_.tolist())}

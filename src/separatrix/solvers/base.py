@@ -49,6 +49,22 @@ class Step(NamedTuple):
     average: Array | None = None
     """Mean of the weights after every update so far, if the solver keeps it."""
 
+    def read_only(self) -> Step:
+        """The same for others to look at: what a solver goes on from, they cannot change."""
+        shown = (locked(getattr(self, name)) for name in self._fields)
+        return Step(*shown)
+
+
+def locked(value: Any) -> Any:
+    """A view of an array that cannot be written to, also inside a dictionary; else the value."""
+    if isinstance(value, dict):
+        return {name: locked(entry) for name, entry in value.items()}
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
 
 @dataclass(frozen=True, repr=False)
 class Solver(ABC):

@@ -15,7 +15,7 @@ from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule, step_sizes
 from ..typing import Array, Ints
 from .base import Solver, State, Step
-from .online import constant_step, unit_step
+from .rescaling import constant_step, unit_step
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..objective import Objective
+from ..data import Block
+from ..data.pool import one_blas_thread
+from ..layout import dense, pick, squared_norms
+from ..objective import SAMPLE_ROWS, Objective
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from ..typing import Array
 from .base import Solver, State, Step
-from .online import OnlineRun, constant_step, warn_slow
+from .online import OnlineRun, warn_slow
+from .rescaling import constant_step
 
 MOST_HALVINGS = 60
 EIGEN_FEATURES = 1000
+NO_FURTHER = 2.0  # than the distance to a row's own minimum
 LARGER = 1.2  # a sample's largest eigenvalue may fall short of the whole's
 MEMORY = 10  # recent values of J that a searched step may not exceed
 STREAM_DELAY = 100.0  # updates for which the step of a stream stays nearly whole
@@ -113,7 +119,7 @@ class GradientDescent(Solver):
         """The learning rate, with "auto" made from the data."""
         if not isinstance(self.learning_rate, str):
             return self.learning_rate
-        step = safe_step(objective, self.batch_size or 1)
+        step = safe_step(objective, self.batch_size or 1, self.shuffle)
         return step if self.by_row else InverseScaling(step)
 
     def for_stream(self, objective: Objective) -> Solver:
@@ -140,20 +146,62 @@ class GradientDescent(Solver):
             yield Step(W, state, at.value, at.mistakes, pace=pace, average=average)
 
 
-def safe_step(objective: Objective, batch: int = 1) -> float:
+def safe_step(objective: Objective, batch: int = 1, shuffle: bool = True) -> float:
     """One over a bound on the curvature of the mean loss of a batch: it cannot overshoot.
 
     The mean of |x|^2 + 1 bounds the largest eigenvalue of the mean of (x, 1)(x, 1)'; in larger
-    batches that eigenvalue itself takes over, found on a sample of the rows.
+    batches that eigenvalue itself takes over, found on a sample of the rows. Rows, and batches
+    of a given order, may be longer or weigh more than the mean by far: none of them is left
+    further beyond its own minimum than it came from.
     """
     bend = objective.loss.max_curvature or 1.0
     trace = objective.moments.mean_square + objective.intercept
-    bound = trace
-    if batch > 1 and objective.source.n_features <= EIGEN_FEATURES:
-        largest = min(trace, LARGER * objective.largest_eigenvalue())
-        bound = trace / batch + (1.0 - 1.0 / batch) * largest
+    row = max(trace, largest_row(objective) / NO_FURTHER)
+    bound = row
+    if batch > 1:
+        largest = trace
+        if objective.source.n_features <= EIGEN_FEATURES:
+            largest = min(trace, LARGER * objective.largest_eigenvalue())
+        bound = row / batch + (1.0 - 1.0 / batch) * largest
+        if not shuffle and objective.source.n_features <= EIGEN_FEATURES:
+            bound = max(bound, LARGER * largest_batch(objective, batch) / NO_FURTHER)
     bound = bend * bound + 2.0 * objective.penalty.strength
     return 1.0 / bound if bound > 0.0 else 1.0
+
+
+def largest_row(objective: Objective) -> float:
+    """Most that a row alone adds to the second derivative in units of ``max_curvature``.
+
+    Its weight, as a share of the mean weight, times |x|^2 + 1.
+    """
+    source = objective.source
+    (largest,) = source.total(partial(_largest_row, intercept=objective.intercept))
+    return float(max(largest)) * (source.n_rows / source.weight_sum)
+
+
+def _largest_row(block: Block, intercept: bool) -> tuple[list[float]]:
+    """Of one block; lists of several add up to the list of all."""
+    squares = squared_norms(block.X) + intercept
+    return ([float(np.max(squares if block.weight is None else block.weight * squares))],)
+
+
+def largest_batch(objective: Objective, batch: int) -> float:
+    """The same of batches in the order given, found on some of them from all over the rows."""
+    source, largest = objective.source, 0.0
+    d = source.n_features + 1
+    for X, y, weight, _, order in source.blocks():
+        rows = np.arange(len(y)) if order is None else order
+        count = -(-len(rows) // batch)
+        some = np.linspace(0, count - 1, min(count, max(2, SAMPLE_ROWS // batch)))
+        for start in (batch * some.astype(np.int64)).tolist():
+            at = rows[start : start + batch]
+            x = np.column_stack([dense(pick(X, at)), np.full(len(at), float(objective.intercept))])
+            if weight is not None:
+                x *= np.sqrt(weight[at])[:, None]
+            with one_blas_thread(x.size * min(x.shape)):
+                products = x @ x.T if len(x) < d else x.T @ x
+                largest = max(largest, float(np.linalg.eigvalsh(products)[-1]) / len(at))
+    return largest * (source.n_rows / source.weight_sum)
 
 
 def searched_descent(
@@ -185,10 +233,14 @@ def searched_descent(
             if at.value <= recent.max() - 1e-4 * step * slope:
                 break
             step *= 0.5 if np.isfinite(at.value) else 0.01
+        else:  # rounding leaves no way down, and to go on blindly might lead anywhere
+            there, step = W, 1.0
+            at = objective.value_and_gradient(W)
         remaining = 0.5 * step * slope
         then = frame.gradient(at.gradient)
         along = step * float(np.vdot(g, g - then))  # s.y with s = -step * g
-        step = step * step * slope / along if along > 0.0 else step
+        longer = step * step * slope / along if along > 0.0 else step
+        step = longer if 0.0 < longer < np.inf else 1.0
         W, g, recent = there, then, np.append(recent, at.value)[-MEMORY:]
         t, total = t + 1, total + W
         state = {

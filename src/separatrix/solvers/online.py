@@ -17,30 +17,13 @@ from ..objective import Objective
 from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
 from ..typing import Array, Ints
 from .base import Solver, State, Step
+from .rescaling import common_weight, constant_step, near_power, only_rescales, weight_scale
 
 CUT = 0.8
 LOG_ROOM = 1 << 17
 # Passes made ahead, and products in them: more than Python takes for one, and gone in no time.
 MOST_AHEAD, VALUES_AHEAD = 8, 1 << 16
 NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
-
-
-def constant_step(learning_rate: object) -> bool:
-    """Whether the step is the same at every t."""
-    return isinstance(learning_rate, Constant) or not callable(learning_rate)
-
-
-def unit_step(objective: Objective, learning_rate: LearningRate, W: Array) -> float:
-    """The step to leave out of a perceptron run and multiply in at its end; 1 if none.
-
-    From zero, with a constant step and no penalty, the step only rescales the weights in exact
-    arithmetic. With a step such as 0.1 rounding would lead such a run astray: so it is done
-    with step 1.
-    """
-    schedule = as_schedule(learning_rate, objective.penalty.strength)
-    if isinstance(schedule, Constant) and not objective.penalty.strength and not W.any():
-        return schedule.step
-    return 1.0
 
 
 @dataclass
@@ -66,7 +49,9 @@ class OnlineRun:
     rows_before: int = 0
     weight_before: float = 0.0
     weight_scale: float = 1.0
-    """Number of rows over the sum of their weights, those before among them."""
+    """By what the weights of rows are multiplied: to be 1 in the mean, or a power of two."""
+    common: float | None = None
+    """The weight of every row, if that is why they count as 1."""
     adapts: bool = False
     pace: float = 1.0
     least: float = np.inf
@@ -85,11 +70,19 @@ class OnlineRun:
         batch: int = 1,
         shuffle: bool = True,
         average: bool = False,
-        unit: float = 1.0,
+        rescales: bool = False,
         adapts: bool = False,
     ) -> OnlineRun:
-        """At W, or where ``state`` left off."""
+        """At W, or where ``state`` left off.
+
+        With ``rescales`` the step, and by how much weights differ from 1 in the mean, only
+        rescale a run from W: they are left to its ``unit``, but for a power of two.
+        """
+        schedule = as_schedule(learning_rate, objective.penalty.strength)
+        common = common_weight(objective.source)
+        scale = weight_scale(objective.source, state, common)
         if state is None:
+            unit = schedule(1) * scale / near_power(scale) if rescales else 1.0
             state = {
                 "weights": W / unit,
                 "seed": int(rng.integers(2**62)),
@@ -101,23 +94,20 @@ class OnlineRun:
             }
             if average:
                 state["sum"] = np.zeros(W.shape)
-        schedule = as_schedule(learning_rate, objective.penalty.strength)
         numbers = {name: state[name] for name in NUMBERS}
         factor = 1.0
         if isinstance(schedule, Constant) and not objective.penalty.strength:
             if numbers["unit"] != 1.0:
-                schedule = Constant(schedule.step / numbers["unit"])
+                schedule, scale = Constant(schedule.step * scale / numbers["unit"]), 1.0
         else:  # the step no longer only rescales: a run that began so goes on as it is
             factor, numbers["unit"] = numbers["unit"], 1.0
         total = factor * state["sum"] if average else None
         work = loops.OnlineWeights.start(factor * state["weights"], total)
         if adapts:
             numbers |= {"pace": state.get("pace", 1.0), "least": state.get("least", np.inf)}
-        rows = numbers["rows_before"] + objective.source.n_rows
-        weight_scale = rows / (numbers["weight_before"] + objective.source.weight_sum)
         return cls(
-            objective, schedule, batch, shuffle, work, **numbers, weight_scale=weight_scale,
-            adapts=adapts,
+            objective, schedule, batch, shuffle, work, **numbers, weight_scale=scale,
+            common=common, adapts=adapts,
         )  # fmt: skip
 
     def forever(self, max_updates: int = loops.EVERY_UPDATE) -> Iterator[Step]:
@@ -151,7 +141,7 @@ class OnlineRun:
             self.objective.loss,
             self.weights,
             steps=step_sizes(self.schedule, 1, 1),
-            weight=block.weight,
+            weight=None if self.common else block.weight,
             weight_scale=self.weight_scale,
             order=order,
             l2=self.objective.penalty.strength,
@@ -230,7 +220,7 @@ class OnlineRun:
                 self.objective.loss,
                 self.weights,
                 steps=steps[taken:],
-                weight=block.weight,
+                weight=None if self.common else block.weight,
                 weight_scale=self.weight_scale,
                 order=None if order is None else order[position:],
                 l2=self.objective.penalty.strength,
@@ -273,6 +263,8 @@ class OnlineRun:
         rows: Ints | None,
     ) -> Step:
         """The end of a pass."""
+        if self.common is not None:
+            loss_sum, mistakes = self.common * loss_sum, self.common * mistakes
         W = weights if self.unit == 1.0 else self.unit * weights
         value = self.objective.mean(self.unit * loss_sum, W)
         now = vars(self)
@@ -328,7 +320,7 @@ class Rosenblatt(Solver):
     ) -> OnlineRun:
         return OnlineRun.start(
             objective, self.learning_rate, W, rng, state, shuffle=self.shuffle,
-            average=self.average, unit=unit_step(objective, self.learning_rate, W),
+            average=self.average, rescales=only_rescales(objective, self.learning_rate, W),
         )  # fmt: skip
 
     def steps(
