@@ -4,10 +4,13 @@ BIN := .venv/bin
 SIZE ?= full
 BUILT_FROM := pyproject.toml CMakeLists.txt $(wildcard cpp/*)
 
-.PHONY: help demo test bench clean
+SECONDS ?= 600
+
+.PHONY: help demo test fuzz bench clean
 help:
 	@echo "make demo    train on small data, print a report, draw decision-boundary.png"
 	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests"
+	@echo "make fuzz    random fits, every claim compared with fractions (SECONDS=600)"
 	@echo "make bench   race the peers at equal quality (ONLY=name or ONLY=--list, SIZE=small)"
 	@echo "make clean   remove everything that these commands made"
 
@@ -30,6 +33,9 @@ test: .venv/installed-test
 	$(BIN)/cmake --build build/tests
 	$(BIN)/ctest --test-dir build/tests --output-on-failure
 	$(BIN)/python -m pytest
+
+fuzz: .venv/installed-test
+	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
 
 .venv/installed-bench: $(BIN)/python $(BUILT_FROM)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .

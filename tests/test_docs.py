@@ -11,6 +11,7 @@ from test_diagnose import FIRST
 
 import separatrix
 from separatrix.diagnose import CAUSES
+from separatrix.ending import CONVERGED
 
 HERE = Path(__file__).parent
 ROWS = [
@@ -73,3 +74,22 @@ def test_the_page_on_diagnose_has_every_cause_and_no_other():
     listed = re.findall(r"^\| `([\w/ ]+)` \|", DIAGNOSE, re.M)
     assert set(listed) == {cause for cause, _ in FIRST}
     assert len(listed) == len(CAUSES)
+
+
+WORDS = (HERE.parent / "docs" / "words.md").read_text()
+
+
+def test_every_word_of_a_fit_is_on_the_page_with_a_test_that_exists():
+    listed = set(re.findall(r"`([a-z _]+)`", " ".join(re.findall(r"^\| (`.*?) \|", WORDS, re.M))))
+    sources = (HERE.parent / "src" / "separatrix" / name for name in ("loop.py", "ending.py"))
+    text = "".join(path.read_text() for path in sources)
+    said = set(re.findall(r'return "([a-z_ ]+)"|why = "([a-z_ ]+)"|stop = "([a-z_ ]+)"', text))
+    words = {word for found in said for word in found if word} - {"no pass ended"}
+    assert words <= listed
+    tests = re.findall(r"`(test_\w+)\.(test_\w+)`", WORDS)
+    assert len(tests) >= 15
+    for module, test in tests:
+        assert f"def {test}(" in (HERE / f"{module}.py").read_text()
+    assert set(CONVERGED) == set(
+        re.findall(r"^\| `([a-z ]+)` \|[^|]*\|[^|]*\| yes \|", WORDS, re.M)
+    )

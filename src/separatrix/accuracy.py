@@ -158,7 +158,9 @@ def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
         own = np.arange(len(y)), y
         high, low = _difference(high, low, high[own][:, None], low[own][:, None])
     # The kinks are doubles: where a score is next to one, the low part tells the side.
-    beside = np.where(low == 0.0, high, np.nextafter(high, np.copysign(np.inf, low)))
+    beside = high
+    if not loss.smooth:
+        beside = np.where(low == 0.0, high, np.nextafter(high, np.copysign(np.inf, low)))
     losses: Array = loss.value(y, high) + np.sum(loss.gradient(y, beside) * low, axis=1)
     binary = loss.binary if isinstance(loss, Columns) else loss
     if isinstance(binary, MarginLoss) and binary.has_curvature:  # what is left of a perfect fit
