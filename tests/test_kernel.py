@@ -663,5 +663,5 @@ def test_pickle_and_clone(keep, form):
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
 def test_gamma_that_overflows_is_refused_without_a_warning_of_numpys(scale, container):
     rows = container(np.random.default_rng(0).standard_normal((20, 3)) * scale)
-    with pytest.raises(ValueError, match="gamma='scale' is 1 / .* overflows"):
+    with pytest.raises(ValueError, match=r"gamma='scale' is 1 / .* overflows"):
         KernelPerceptron().fit(rows, np.arange(20) % 2)
