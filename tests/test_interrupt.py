@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import overlapping, quiet
 from sklearn.base import clone
 
+import separatrix
 from separatrix import (
     LBFGS,
     GradientDescent,
@@ -217,6 +220,12 @@ raise SystemExit(abs(code))
 def test_a_child_forked_while_another_thread_computes_can_fit():
     """``functools.cached_property`` has a lock per class on Python 3.11: the child would wait."""
     subprocess.run([sys.executable, "-W", "ignore", "-c", FORK], timeout=120, check=True)
+
+
+def test_no_attribute_has_the_lock_of_functools():
+    package = Path(separatrix.__file__).parent
+    for path in package.rglob("*.py"):
+        assert not re.search(r"functools\b.*\bcached_property\b", path.read_text()), path
 
 
 SHORT = """

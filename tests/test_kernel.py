@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import signal
 import warnings
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -317,12 +318,14 @@ def test_joint_form_of_two_classes_is_twice_the_binary_one():
     X, y = whole_numbers(n=60, k=2)
     common = {"kernel": "linear", "keep": "last", "max_iter": 9, "shuffle": False}
     binary = KernelPerceptron(**common).fit(X, y)
-    # A third class without weight: it stays at 0, and never is the only best rival.
-    joint = KernelPerceptron(**common, class_weight={2: 0.0})
-    joint.fit(np.vstack([X, np.ones((1, 3))]), np.append(y, 2))
-    assert not joint.coef_[2].any()
-    np.testing.assert_array_equal(joint.coef_[1] - joint.coef_[0], 2 * binary.coef_[0])
-    np.testing.assert_array_equal(joint.n_updates_, binary.n_updates_)
+    # A third class without rows: it stays at 0, and never is the only best rival.
+    clf = KernelPerceptron(**common)
+    run = clf._run(clf._checked_kernel(X), X, np.arange(3), y, None)
+    *_, last = islice(run.steps(), binary.n_iter_)
+    assert not last.weights[2].any()
+    joint = last.weights @ X
+    np.testing.assert_array_equal(joint[1] - joint[0], 2 * binary.coef_[0])
+    assert run.ended.updates == binary.n_updates_
 
 
 def test_string_labels_and_names():
@@ -654,3 +657,11 @@ def test_pickle_and_clone(keep, form):
     np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
     fresh = clone(clf).fit(form(X), y)
     np.testing.assert_array_equal(fresh.decision_function(X), clf.decision_function(X))
+
+
+@pytest.mark.parametrize("scale", [1e155, 1e300, 1e-158])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_gamma_that_overflows_is_refused_without_a_warning_of_numpys(scale, container):
+    rows = container(np.random.default_rng(0).standard_normal((20, 3)) * scale)
+    with pytest.raises(ValueError, match=r"gamma='scale' is 1 / .* overflows"):
+        KernelPerceptron().fit(rows, np.arange(20) % 2)

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class cached_property(Generic[T]):  # noqa: N801 (a decorator, as property is)
-    """That of ``functools``, without the lock that Python 3.11 has for a whole class.
+    """That of the standard library, without the lock that Python 3.11 has for a whole class.
 
     A fork while another thread holds that lock leaves the child waiting for ever. Without it two
     threads may compute the same value at once: it is the same, and one of them stays.

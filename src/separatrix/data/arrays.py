@@ -55,6 +55,7 @@ class ArraySource(Source):
     ) -> None:
         check_numbers(y, len(classes))
         self.X, self.y, self.weight, self.classes = X, y, weight, classes
+        self.weight_power = 0  # weights are 2**weight_power times those that were given
         self.n_jobs = n_jobs
         self.n_features = layout.shape(X)[1]
         self._samples: dict[int, Source] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from .containers import missing, opened, refuse_times
 from .sparse import sound
 
 MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
+REACH = 400  # weights from 2**-400 to 2**400 are taken as they are
 
 ClassWeight = Mapping[Any, float] | str | None
 
@@ -81,6 +83,19 @@ def _from_sparse_frame(X: Any) -> Any:
             "columns that leave out zeros."
         )
     return X.sparse.to_coo()
+
+
+def check_scores(scores: Array) -> Array:
+    """Scores of rows and weights that are finite: where they are not, nothing is known of them."""
+    finite = np.isfinite(scores)
+    if not np.all(finite):
+        row = int(np.argmin(finite.reshape(len(finite), -1).all(axis=1)))
+        raise ValueError(
+            f"the scores overflow floating point, first that of row {row}: the features are too "
+            "large beside the weights; scale them (e.g. with sklearn's StandardScaler) before the "
+            "fit and before every use"
+        )
+    return scores
 
 
 def check_labels(y: Any) -> AnyArray:
@@ -164,11 +179,22 @@ def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array 
         raise ValueError("sample_weight contains NaN or infinity; every weight must be finite.")
     if weight.min() < 0.0:
         raise ValueError(f"sample_weight must not be negative, got {weight.min()}.")
-    if weight.max() > np.finfo(float).max / n:
-        raise ValueError("the sum of sample_weight overflows floating point; scale the weights.")
     if not weight.any():
         raise ValueError("sample_weight is zero for every row: no row is left to learn from.")
     return weight
+
+
+def within_reach(weight: Array) -> tuple[Array, int]:
+    """The weights times a power of two, and its exponent, 0 but for very small or large ones.
+
+    Their sum must not overflow, nor what they are multiplied with be lost. A power of two changes
+    no bit of a mean. Beside the largest some may become too small to be told: they stay above 0.
+    """
+    exponent = int(np.frexp(weight.max(initial=0.0))[1])
+    if abs(exponent) <= REACH:
+        return weight, 0
+    scaled = np.maximum(np.ldexp(weight, 1 - exponent), np.nextafter(0.0, 1.0))
+    return np.where(weight > 0.0, scaled, 0.0), 1 - exponent
 
 
 def numbers(y: AnyArray, classes: AnyArray) -> Ints:
@@ -202,51 +228,108 @@ def labelled_source(
 ) -> ArraySource:
     """Rows that passed ``check_rows``, with their labels and weights, ready to train on."""
     y, found = labels_and_classes(y)
-    n = len(y)
-    if shape(X)[0] != n:
+    if shape(X)[0] != len(y):
         check_consistent_length(X.indptr[1:] if isinstance(X, CsrRows) else X, y)
-    weight = check_weights(sample_weight, n)
+    classes, weight, power = weighed_classes(y, found, sample_weight, class_weight, classes)
+    source = ArraySource(X, encoded(y, classes), classes, weight, n_jobs)
+    source.weight_power = power
+    return source
+
+
+def weighed_classes(
+    y: AnyArray,
+    found: AnyArray | None,
+    sample_weight: Any,
+    class_weight: ClassWeight,
+    told: AnyArray | None = None,
+) -> tuple[AnyArray, Array | None, int]:
+    """The classes, the weights of the rows, and by which power of two these are scaled.
+
+    ``found`` are the distinct labels, if they are known. Where no classes are told, they are those
+    with a row of positive weight: two or more.
+    """
+    weight, power = check_weights(sample_weight, len(y)), 0
+    if weight is not None:
+        weight, power = within_reach(weight)
+    weight = without_weightless(class_weight, y, weight)
+    if weight is not None and not weight.any():
+        raise ValueError(f"class_weight={class_weight!r} leaves no row to learn from.")
     if found is None or weight is not None:
         found = present_classes(y, weight)
-    if classes is None:
-        classes = check_classes(found)
-    elif unknown := sorted(set(found.tolist()) - set(classes.tolist())):
+    if told is None:
+        classes = check_present(found, y, weight, class_weight)
+    elif unknown := sorted(set(found.tolist()) - set(told.tolist())):
         raise ValueError(
             f"y has the labels {unknown!r}, which are not among the classes "
-            f"{classes.tolist()!r} told at first: pass classes=[...] with every label that will "
+            f"{told.tolist()!r} told at first: pass classes=[...] with every label that will "
             f"ever come to the first call of partial_fit."
         )
+    else:
+        classes = told
     if class_weight is not None:
-        per_class = class_weights(class_weight, classes, y, weight)
-        if not np.all(np.isfinite(per_class) & (per_class >= 0.0)):
-            raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}.")
+        per_class, more = within_reach(class_weights(class_weight, classes, y, weight))
         of_rows = per_class[numbers(y, classes)]
-        weight = check_weights(of_rows if weight is None else of_rows * weight, n)
-        if classes is found and len(left := present_classes(y, weight)) < len(classes):
-            raise ValueError(
-                f"class_weight={class_weight!r} leaves rows of only one class: {left.tolist()!r}."
-                if len(left) < 2
-                else f"class_weight={class_weight!r} leaves no row of some classes; drop them."
-            )
-    return ArraySource(X, encoded(y, classes), classes, weight, n_jobs)
+        weight, again = within_reach(of_rows if weight is None else of_rows * weight)
+        power += more + again
+    return classes, weight, power
+
+
+def without_weightless(
+    class_weight: ClassWeight, y: AnyArray, weight: Array | None
+) -> Array | None:
+    """Weights of the rows, 0 for those of classes whose weight is 0: they are as if absent."""
+    if not isinstance(class_weight, Mapping):
+        return weight
+    weightless = [y == label for label, value in class_weight.items() if value == 0]
+    if not weightless:
+        return weight
+    absent = np.logical_or.reduce(weightless)
+    return np.where(absent, 0.0, 1.0 if weight is None else weight)
+
+
+def check_present(
+    classes: AnyArray, y: AnyArray, weight: Array | None, class_weight: ClassWeight
+) -> AnyArray:
+    """Classes with a row of positive weight, two or more; a warning if others have none."""
+    if weight is None or weight.all():
+        return check_classes(classes)
+    everything: AnyArray = np.unique(y)
+    if len(classes) < 2 <= len(everything):
+        by = "sample_weight" if class_weight is None else f"class_weight={class_weight!r}"
+        raise ValueError(f"{by} leaves rows of only one class: {classes.tolist()!r}.")
+    if lost := sorted(set(everything.tolist()) - set(classes.tolist())):
+        warnings.warn(
+            f"every row of the classes {lost!r} has the weight 0: they are left out, and will "
+            "never be predicted; leave out their rows, or give some of them a weight",
+            UserWarning,
+            stacklevel=7,
+        )
+    return check_classes(classes)
 
 
 def class_weights(
     class_weight: ClassWeight, classes: AnyArray, y: AnyArray, weight: Array | None
 ) -> Array:
-    """A weight for each class; "balanced" counts rows by their weight."""
+    """A finite weight >= 0 for each class; "balanced" counts rows by their weight."""
     if isinstance(class_weight, str) and class_weight != "balanced":
         raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
     if not isinstance(class_weight, (str, Mapping)):
         raise TypeError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
     if isinstance(class_weight, Mapping):
-        if unknown := [label for label in class_weight if label not in classes]:
+        if unknown := [
+            label for label in class_weight if label not in classes and not np.any(y == label)
+        ]:
             raise ValueError(
                 f"class_weight has the labels {unknown!r}, which are not among the classes "
                 f"{classes.tolist()!r}."
             )
-        return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
-    result: Array = compute_class_weight(
-        class_weight, classes=classes, y=y, sample_weight=weight
-    ).astype(np.float64)
+        result = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    else:
+        present = slice(None) if weight is None else weight != 0.0
+        result = compute_class_weight(
+            class_weight, classes=classes, y=y[present],
+            sample_weight=None if weight is None else weight[present],
+        ).astype(np.float64)  # fmt: skip
+    if not np.all(np.isfinite(result) & (result >= 0.0)):
+        raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}.")
     return result

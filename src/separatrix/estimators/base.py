@@ -13,7 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource
 from ..data.arrays import scores
-from ..data.intake import check_classes, check_labels, check_rows, labelled_source, plain_rows
+from ..data.intake import (
+    check_classes,
+    check_labels,
+    check_rows,
+    check_scores,
+    labelled_source,
+    plain_rows,
+)
 from ..ending import CONVERGED
 from ..interrupt import gentle_interrupt
 from ..loop import Callback, Stop
@@ -127,17 +134,14 @@ class LinearModel(ClassifierMixin, BaseEstimator):
                 "solver=GradientDescent(batch_size=1), or 'auto', which means it here"
             )
         here, W, seed = self._where_it_stands(objective, solver)
+        state, seen = _counted(here.state, source)
         # A chunk without mistakes proves nothing, and chunks differ: no cycle, no best.
         keep = {"auto": "average", "best": "last"}.get(plan.keep, plan.keep)
         plan = replace(plan, stop=Stop(max_iter=1, cycle=False, prove=False), keep=keep)
         with gentle_interrupt() as ctrl_c:
-            result = self._minimize(plan, objective, here.used, seed, W, here.state)
+            result = self._minimize(plan, objective, here.used, seed, W, state)
         if ctrl_c.pressed:
             self.stop_ = result.stop = "interrupted"
-        seen = {
-            "rows_before": result.state["rows_before"] + source.n_rows,
-            "weight_before": result.state["weight_before"] + source.weight_sum,
-        }
         self._resume = replace(here, state=result.state | seen, streams=True)
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         self.n_updates_ = getattr(self, "n_updates_", 0) + self.trace_.n_updates
@@ -299,7 +303,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         if not np.all(np.isfinite(result)):
             rows = check_rows(X, owner=self)
             validate_data(self, X, reset=False, skip_check_array=True)
-            result = scores(rows, W, n_jobs)
+            result = check_scores(scores(rows, W, n_jobs))
         return result[:, 0] if len(self.classes_) == 2 else result
 
     def predict(self, X: Any) -> AnyArray:
@@ -328,6 +332,25 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         except BaseException:
             self.__dict__ = before
             raise
+
+
+def _counted(state: State | None, source: ArraySource) -> tuple[State | None, State]:
+    """Where a stream stands, its weights in this source's unit; and its counts with these rows.
+
+    A unit of weights is a power of two. Counts are kept in that of the larger weights: what then
+    underflows was as nothing beside them.
+    """
+    power, rows, weight = source.weight_power, 0, 0.0
+    if state is not None:
+        rows, weight = state["rows_before"], state["weight_before"]
+        shift = power - state.get("weight_power", 0)
+        with np.errstate(over="ignore"):
+            state = state | {"weight_before": float(np.ldexp(weight, shift))}
+        power -= max(shift, 0)
+        weight = float(np.ldexp(weight, min(shift, 0)))
+    weight += float(np.ldexp(source.weight_sum, power - source.weight_power))
+    seen = {"rows_before": rows + source.n_rows, "weight_before": weight, "weight_power": power}
+    return state, seen
 
 
 def _longer(before: dict[str, AnyArray], after: dict[str, AnyArray]) -> dict[str, AnyArray]:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data.intake import check_labels, class_weights, sound_rows
+from ..data.intake import check_labels, check_scores, numbers, sound_rows, weighed_classes
 from ..dual import DualRun, FeatureSpace, ManyClasses, TwoClasses, Votes, goes_by_blocks
 from ..kernels import NAMES, Kernel, KernelRows, Linear, Matrix, Precomputed, Reference, get_kernel
 from ..loop import Callback, Loop, Rules, Stop
@@ -180,14 +180,14 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         """Train on all rows until a rule stops it."""
         stop = self._checked_stop()
         # The loop for dense Gaussians reads either type, so that float32 rows are not held twice.
-        either = isinstance(self.kernel, str) and self.kernel == "rbf" and not sp.issparse(X)
-        dtype = [np.float64, np.float32] if either else np.float64
-        rows = self._checked_rows(X, dtype)
+        found = sound_rows(X)[0]
+        either = isinstance(self.kernel, str) and self.kernel == "rbf" and not sp.issparse(found)
+        rows = self._checked_rows(found, [np.float64, np.float32] if either else np.float64)
         labels = check_labels(y)
         check_consistent_length(rows, labels)
         kernel = self._checked_kernel(rows)
-        classes = np.unique(labels)
-        run = self._run(kernel, rows, classes, labels)
+        classes, weight, _ = weighed_classes(labels, None, None, self.class_weight)
+        run = self._run(kernel, rows, classes, numbers(labels, classes), weight)
         stop = replace(stop, cycle=run.repeats)
         rules = Rules(stop, np.zeros_like(run.scores), FeatureSpace())
         loop = Loop(rules, self.callbacks, progress=progress_line(self.verbose))
@@ -203,9 +203,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     def _checked_rows(self, X: Any, dtype: Any) -> Matrix:
         """X as SciPy's CSR or a C-contiguous array."""
         return check_array(
-            sound_rows(X)[0], accept_sparse="csr", dtype=dtype, order="C", estimator=self,
-            input_name="X",
-        )  # fmt: skip
+            X, accept_sparse="csr", dtype=dtype, order="C", estimator=self, input_name="X"
+        )
 
     def _checked_stop(self) -> Stop:
         parameters.switch("verbose", self.verbose)
@@ -242,22 +241,9 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             )
         return kernel
 
-    def _run(self, kernel: Kernel, rows: Matrix, classes: AnyArray, labels: AnyArray) -> DualRun:
-        numbers = np.searchsorted(classes, labels)
-        weight = np.ones(len(numbers))
-        if self.class_weight is not None:
-            per_class = class_weights(self.class_weight, classes, labels, None)
-            if not np.all(np.isfinite(per_class)) or per_class.min() < 0.0:
-                raise ValueError(
-                    f"class_weight must be finite and not negative, got {self.class_weight!r}"
-                )
-            weight = per_class[numbers]
-        present = np.unique(numbers[weight != 0.0])
-        if len(present) < 2:
-            raise ValueError(
-                "A classifier needs rows of two classes, but y has only one class (with a weight "
-                f"above 0): {classes[present].tolist()!r}."
-            )
+    def _run(
+        self, kernel: Kernel, rows: Matrix, classes: AnyArray, numbers: Ints, weight: Array | None
+    ) -> DualRun:
         binary = len(classes) == 2
         cache = self.cache_mb
         if cache is None:
@@ -268,7 +254,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             if binary
             else ManyClasses(numbers, len(classes)),
             KernelRows(kernel, rows, float(self.fit_intercept), cache * 2**20),
-            weight,
+            np.ones(len(numbers)) if weight is None else weight,
             as_schedule(self.learning_rate),
             self.shuffle,
             int(rng.integers(2**62)),  # drawn as Perceptron does: one seed, one order of rows
@@ -322,7 +308,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         Two classes: votes for the larger minus votes for the smaller.
         """
         check_is_fitted(self)
-        rows = self._checked_rows(X, np.float64)
+        rows = self._checked_rows(sound_rows(X)[0], np.float64)
         validate_data(self, X, reset=False, skip_check_array=True)
         scores = np.empty((rows.shape[0], len(self.dual_coef_)))
         size = int(np.clip(BLOCK_BYTES // (8 * max(len(self.support_), 1)), 1, MOST_ROWS))
@@ -330,6 +316,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         for start in range(0, rows.shape[0], size):
             at = slice(start, start + size)
             scores[at] = self._block_scores(rows[at], reference)
+        check_scores(scores)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def _reference(self) -> Reference | None:

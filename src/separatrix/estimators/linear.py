@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+import numpy as np
+
+from ..data.arrays import scores
+from ..data.intake import check_scores
 from ..loop import Callback, Stop
 from ..losses import Loss, PerceptronLoss
 from ..minimize import Result
@@ -18,6 +22,8 @@ from . import parameters
 from .base import LinearModel, Plan
 from .loss import LossModel
 from .monitor import watch
+
+LARGE = 1e100  # weights whose products with features may overflow
 
 
 class Perceptron(LinearModel):
@@ -156,7 +162,7 @@ class Perceptron(LinearModel):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on all rows until a rule stops it."""
         with self._all_or_nothing():
-            self._fit(X, y, sample_weight)
+            self._refuse_overflow(*self._fit(X, y, sample_weight))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -171,7 +177,7 @@ class Perceptron(LinearModel):
                 "it stands; set monitor=None, or call fit"
             )
         with self._all_or_nothing():
-            self._partial_fit(X, y, classes, sample_weight)
+            self._refuse_overflow(*self._partial_fit(X, y, classes, sample_weight))
         self._pass_on_interrupt()
         return self
 
@@ -186,6 +192,19 @@ class Perceptron(LinearModel):
         result = super()._train(replace(plan, watchers=(theory,)), objective, solver, seed, W)
         self.history_ |= theory.columns()
         return result
+
+    def _refuse_overflow(self, objective: Objective, result: Result) -> None:
+        """Which row is a mistake is not known where scores overflow: such a run has no meaning."""
+        # Inside, a run may have gone by steps of 1: its weights were larger by so much.
+        W = result.last / min(1.0, result.state.get("unit", 1.0))
+        met = result.history["objective"]
+        if np.abs(W).max() > LARGE:
+            check_scores(scores(objective.in_memory.X, W))
+        if not np.all(np.isfinite(met)):
+            raise ValueError(
+                f"the scores overflowed floating point in pass {1 + np.argmin(np.isfinite(met))}: "
+                "scale the features (e.g. with sklearn's StandardScaler), or lower learning_rate"
+            )
 
     def _plan(self) -> Plan:
         l2 = parameters.number("l2", self.l2) or 0.0

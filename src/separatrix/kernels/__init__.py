@@ -111,8 +111,16 @@ def resolve_gamma(gamma: str | float, rows: Matrix) -> float:
     if isinstance(gamma, str) and gamma == "auto":
         return 1.0 / int(rows.shape[1])
     if isinstance(gamma, str) and gamma == "scale":
-        variance = _variance(rows)
-        return 1.0 / (int(rows.shape[1]) * variance) if variance > 0.0 else 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = _variance(rows)
+        found = 1.0 / (int(rows.shape[1]) * variance) if variance > 0.0 else 1.0
+        if not (np.isfinite(variance) and 0.0 < found < np.inf):
+            raise ValueError(
+                "gamma='scale' is 1 / (features * variance of all entries), and that overflows "
+                "floating point: scale the features (e.g. with sklearn's StandardScaler), or pass "
+                "a number"
+            )
+        return found
     number = isinstance(gamma, (int, float, np.number)) and not isinstance(gamma, bool)
     if not (number and 0.0 < float(gamma) < np.inf):
         raise ValueError(f"gamma must be 'scale', 'auto' or a finite number above 0, got {gamma!r}")
