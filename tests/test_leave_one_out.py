@@ -128,3 +128,25 @@ def test_accuracy_by_its_name_is_the_default_score():
         assert one.l2_ == other.l2_
         for name, values in one.cv_results_.items():
             np.testing.assert_array_equal(values, other.cv_results_[name])
+
+
+def test_penalties_lost_in_the_rounding_of_products_are_not_left_to_them(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 4)) * [1e-3, 1e-3, 1.0, 1e3]
+    X[:, 1] = X[:, 0] + 1e-9 * rng.standard_normal(200)
+    y = np.where(rng.random(200) < 0.5, 1.0, -1.0)
+    l2s, expected = np.array([1e-2, 1e-20]), []
+    for l2 in l2s:
+        for i in range(200):
+            rest = np.arange(200) != i
+            mean, target = X[rest].mean(axis=0), y[rest].mean()
+            rows = np.vstack([X[rest] - mean, np.sqrt(199 * l2) * np.eye(4)])
+            right = np.append(y[rest] - target, np.zeros(4))
+            scale = np.linalg.norm(rows, axis=0)
+            w = np.linalg.lstsq(rows / scale, right, rcond=1e-15)[0] / scale
+            expected.append((1.0 - y[i] * ((X[i] - mean) @ w + target)) ** 2)
+    monkeypatch.setattr(leave_one_out, "WHOLE", 0)  # as if there were many more rows
+    clf = LinearClassifierCV("squared", l2s=l2s, cv="loo", scoring="loss").fit(X, y)
+    np.testing.assert_allclose(
+        -clf.cv_results_["mean_test_score"], np.reshape(expected, (2, 200)).mean(axis=1), rtol=1e-5
+    )

@@ -12,11 +12,13 @@ import time
 import numpy as np
 import pytest
 from conftest import CORNERS, LOGIC, overlapping
+from sklearn.datasets import load_iris
 
 from separatrix import (
     L2,
     LBFGS,
     ArraySource,
+    DualAscent,
     GradientDescent,
     LinearClassifier,
     Objective,
@@ -87,6 +89,18 @@ def test_a_small_change_of_the_objective_is_no_convergence():
     )
     assert np.ptp(result.history["objective"]) == 0.0
     assert result.stop == "max_iter"
+
+
+@pytest.mark.parametrize("l2", [1.0, 1e-2, 1e-4])
+def test_a_bound_tells_whether_weights_have_settled(l2):
+    rows, kinds = (part[50:] for part in load_iris(return_X_y=True))
+    problem = objective("hinge", l2, rows, np.where(kinds == 1, 1.0, -1.0))
+    least = minimize(problem, DualAscent(), stop=Stop(tol=1e-9)).objective
+    start = minimize(problem.penalised(8 * l2), DualAscent(), stop=Stop(tol=1e-9)).weights
+    for tol in (1e-1, 1e-3, 1e-5):
+        result = minimize(problem, DualAscent(), stop=Stop(tol=tol, prove=False), start=start)
+        assert result.stop == "tol"
+        assert result.objective <= (1 + tol) * least
 
 
 def test_tol_below_rounding_ends_all_the_same():

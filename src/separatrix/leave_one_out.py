@@ -62,8 +62,11 @@ def squared_scores(objective: Objective, l2s: Array) -> Array:
     (block,) = source.blocks()
     Y = targets(block, k)
     R = Y - Y.mean(axis=0) if objective.intercept else Y
+    # A penalty that is lost in the rounding of X'X needs the rows themselves.
+    around = objective.moments.deviation if objective.intercept else np.hypot(*objective.moments)
+    lost = np.min(l2s) <= np.finfo(float).eps * d * float(np.sum(around**2))
     with one_blas_thread(float(n) * d * min(n, d)):
-        if n * d <= WHOLE:
+        if n * d <= WHOLE or lost:
             left = _by_singular_values(source, mean, R, l2s, objective.intercept)
         else:
             left = _by_products(source, mean, R, l2s, objective.intercept)

@@ -48,10 +48,10 @@ class Stop:
     """When a run ends; None or False switches a rule off.
 
     ``tol``: J is proven to be within ``tol * J`` of its minimum, where there are proofs (see
-    :mod:`separatrix.gap`) and ``prove`` asks for them. Else J changed by no more than
-    ``tol * |J|``, **and** the weights barely moved or the solver expects little more. The change
-    of J alone proves nothing: descent on x^2 with step 1 jumps between -1 and 1 for ever and J
-    never changes.
+    :mod:`separatrix.gap`) and ``prove`` asks for them, or the solver itself tells a bound. Else J
+    changed by no more than ``tol * |J|``, **and** the weights barely moved or the solver expects
+    little more. The change of J alone proves nothing: descent on x^2 with step 1 jumps between -1
+    and 1 for ever and J never changes.
     """
 
     max_iter: int = 1000
@@ -139,6 +139,8 @@ class Rules:
         if tol is None or J is None or before is None or before.objective is None:
             return False
         size = max(abs(J), TINY)
+        if step.bound is not None:  # then J may well stand still on the way
+            return J - step.bound <= max(tol, ROUNDING) * size
         if not abs(J - before.objective) <= max(tol, ROUNDING) * size:
             return False
         if step.remaining is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from .. import leave_one_out, loops
+from .. import leave_one_out
 from ..folds import Folds, Path, disjoint
 from ..interrupt import passed_on
 from ..loop import OPTIMISM, Callback, Stop
@@ -25,14 +24,22 @@ from ..solvers.direct import is_squared
 from ..typing import AnyArray, Array, Ints
 from . import parameters
 from .base import Plan
-from .held_out import ARRIVED, Unfinished, chosen, mean_scores, results, row_scores, splits
+from .held_out import (
+    ARRIVED,
+    Metadata,
+    Unfinished,
+    chosen,
+    mean_scores,
+    results,
+    routed,
+    row_scores,
+    splits,
+)
+from .l2_path import l2_path
 from .loss import LossModel
 
-DECADES = 8  # from the largest l2 of the grid to the smallest
 LOOSEST = 0.1  # change of the objective at which a fit along the path may count as settled
 HELD_VALUES = 1 << 20  # of weights whose scores are found in one read
-SMALLEST = np.finfo(float).tiny  # what is less has fewer digits
-CONSTANT = 1e-7  # of its mean: by no more a constant feature differs from it, up to rounding
 LEFT_OUT_TOL = 1e-10  # of fits from which rows are removed
 
 
@@ -53,7 +60,7 @@ verbose
         How many values, on a logarithmic grid of eight decades that begins where the penalty
         outweighs the data; or the values.
     cv : int, splitter, iterable of (train, test) rows, or "loo"
-        For groups pass the splits, ``list(GroupKFold(3).split(X, y, groups))``.
+        One that asks for groups gets those of ``fit(X, y, groups=groups)``.
         "loo" leaves out one row at a time: exactly for the squared loss; for a smooth convex
         loss and two classes by Newton steps from the fit to all, or by a fit without the row
         where these do not arrive, so that every score w.x + b is right to 1e-4.
@@ -124,9 +131,14 @@ verbose
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find l2 by cross-validation, then fit all rows with it."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Find l2 by cross-validation, then fit all rows with it.
+
+        ``params`` go to the splitter and the scorer: where scikit-learn's metadata routing is
+        enabled, to those that ask for them; else only ``groups``, to the splitter.
+        """
         with self._all_or_nothing():
+            metadata = routed(self, sample_weight, params)
             plan = self._checked_plan()
             rule = parameters.choice("rule", self.rule, ("best", "one_standard_error"))
             source = self._source(X, y, sample_weight)
@@ -134,12 +146,12 @@ verbose
             self._solver(objective, partial=False)  # refuses early
             self.__dict__.pop("loo_check_", None)
             self._unfinished = Unfinished()
-            self.l2_path_ = self._path(objective)
+            self.l2_path_ = l2_path(self.l2s, objective)
             fits: list[Array] = []
             if isinstance(self.cv, str):
                 scores = self._left_out(plan, objective)
             else:
-                scores, fits = self._folds(plan, objective, X, np.asarray(y))
+                scores, fits = self._folds(plan, objective, X, np.asarray(y), metadata)
             self.cv_results_ = results(self.l2_path_, scores)
             best = chosen(self.cv_results_, rule)
             self.l2_ = float(self.l2_path_[best])
@@ -157,47 +169,27 @@ verbose
     def _plan(self) -> Plan:
         return self._loss_plan(1.0)  # any positive one: those of the path are
 
-    def _path(self, objective: Objective) -> Array:
-        """The values to try, from the largest."""
-        wanted = "a whole number of 1 or more, or an array of positive values"
-        if isinstance(self.l2s, (int, np.integer)) and not isinstance(self.l2s, bool):
-            count = int(self.l2s)
-            if count < 1:
-                raise ValueError(f"l2s must be {wanted}, got {self.l2s!r}")
-            return self._outweighing(objective) * np.logspace(0.0, -DECADES, count)
-        try:
-            values = np.asarray(self.l2s, dtype=float)
-        except (TypeError, ValueError):
-            values = np.empty(0)
-        if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values) & (values > 0)):
-            raise ValueError(f"l2s must be {wanted}, got {self.l2s!r}")
-        return np.unique(values)[::-1].copy()
+    def get_metadata_routing(self) -> Any:
+        """Who asks for what beside X and y: the splitter, and a scorer of scikit-learn's."""
+        from sklearn.metrics import get_scorer
+        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-    def _outweighing(self, objective: Objective) -> float:
-        """The l2 at which the penalty bends J as much as all features together."""
-        bend = objective.loss.max_curvature or 1.0
-        mean, deviation = objective.moments
-        around = deviation if self.fit_intercept else np.hypot(deviation, mean)
-        with np.errstate(over="ignore", under="ignore"):
-            largest = bend * float(np.sum(around**2))
-        if largest == 0.0 and not _varies(objective):
-            return 1.0
-        if not SMALLEST <= largest * 10.0**-DECADES <= largest < np.inf:
-            size = "large" if largest > 1.0 else "small"
-            raise ValueError(
-                f"the features are too {size} for a grid of l2, which goes with their squares: "
-                "scale them, e.g. with sklearn.preprocessing.StandardScaler, or give l2s"
-            )
-        return largest
+        router = MetadataRouter(owner=self).add_self_request(self)
+        to = MethodMapping().add(caller="fit", callee="split")
+        router.add(splitter=self.cv, method_mapping=to)
+        if self.scoring not in (None, "loss"):
+            to = MethodMapping().add(caller="fit", callee="score")
+            router.add(scorer=get_scorer(self.scoring), method_mapping=to)
+        return router
 
     # ---- folds ---------------------------------------------------------------------------
 
     def _folds(
-        self, plan: Plan, objective: Objective, X: Any, y: AnyArray
+        self, plan: Plan, objective: Objective, X: Any, y: AnyArray, metadata: Metadata
     ) -> tuple[Array, list[Array]]:
         """Scores (folds, values); and along the path, as far as they are known, fits to all."""
         source = objective.in_memory
-        folds, others = disjoint(objective, splits(self.cv, source, X, y))
+        folds, others = disjoint(objective, splits(self.cv, source, X, y, metadata.split))
         known, fits = self._together(plan, folds) if others is None else ([], [])
         mine = folds.splits
         del folds  # its sample, too, takes room
@@ -206,10 +198,14 @@ verbose
             found = np.stack(known, axis=1)
             return mean_scores(self.scoring, objective.loss, source, tests, found), fits
         scores = []
+        self.classes_ = source.classes  # for scorers
         for fold, split in enumerate(chain(mine, others or ())):
             alone = replace(objective, source=split.training(source))
             weights = self._along(plan, alone, [W[fold] for W in known])
-            scores.append(self._scores(objective, X, y, split.test, weights))
+            if self.scoring in (None, "loss"):
+                scores.append(self._scores(objective, split.test, weights))
+            else:
+                scores.append(self._by_scorer(X, y, split.test, weights, metadata.score))
         return np.array(scores), fits
 
     def _together(self, plan: Plan, folds: Folds) -> tuple[list[Array], list[Array]]:
@@ -274,27 +270,31 @@ verbose
             W = self._settled(plan, objective.penalised(l2), W)
             yield W
 
-    def _scores(
-        self, objective: Objective, X: Any, y: AnyArray, test: Ints, weights: Iterator[Array]
-    ) -> list[float]:
+    def _scores(self, objective: Objective, test: Ints, weights: Iterator[Array]) -> list[float]:
         """Scores of the rows left out, for each of the weights."""
         loss, source = objective.loss, objective.in_memory
         found: list[float] = []
-        if self.scoring is None or self.scoring == "loss":
-            at_once = max(1, HELD_VALUES // int(np.prod(objective.shape)))
-            while some := list(islice(weights, at_once)):
-                held = np.array([some])
-                found += mean_scores(self.scoring, loss, source, [test], held)[0].tolist()
-            return found
+        at_once = max(1, HELD_VALUES // int(np.prod(objective.shape)))
+        while some := list(islice(weights, at_once)):
+            held = np.array([some])
+            found += mean_scores(self.scoring, loss, source, [test], held)[0].tolist()
+        return found
+
+    def _by_scorer(
+        self, X: Any, y: AnyArray, test: Ints, weights: Iterator[Array], params: dict[str, Any]
+    ) -> list[float]:
+        """The same by a scorer of scikit-learn's, and what it asks for beside X and y."""
         from sklearn.metrics import check_scoring
         from sklearn.utils import _safe_indexing
+        from sklearn.utils.validation import _check_method_params
 
         scorer = check_scoring(self, self.scoring)
+        params = _check_method_params(X, params, indices=test)
         X_test = _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, test)
+        found: list[float] = []
         for W in weights:
             self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
-            self.classes_ = source.classes
-            found.append(float(scorer(self, X_test, y[test])))
+            found.append(float(scorer(self, X_test, y[test], **params)))
         return found
 
     # ---- leaving out one row at a time ---------------------------------------------------
@@ -331,15 +331,3 @@ verbose
         chosen = objective.penalised(float(path[best]))
         self.loo_check_ = leave_one_out.check(chosen, fits[best], scores[best], alone)
         return scores
-
-
-def _varies(objective: Objective) -> bool:
-    """Whether features have another value than their mean (without a bias, than 0) by far.
-
-    Seen in units in which no square underflows.
-    """
-    mean = objective.moments.mean if objective.intercept else np.zeros(objective.shape[1] - 1)
-    unit = np.full(len(mean), 2.0**1000)
-    squares = [loops.farthest(b.X, b.weight, mean, unit) for b in objective.source.blocks()]
-    largest = CONSTANT * float(np.max(np.abs(mean)))
-    return math.sqrt(max(squares)) > largest * 2.0**1000

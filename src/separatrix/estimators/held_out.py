@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,12 +21,46 @@ ARRIVED = ("optimal", "tol", "closed form")
 ROWS = 2048  # whose scores by many weights are held at a time
 
 
-def splits(cv: Any, source: ArraySource, X: Any, y: AnyArray) -> Iterator[Split]:
+class Metadata(NamedTuple):
+    """What a splitter and a scorer get beside X and y."""
+
+    split: dict[str, Any]
+    score: dict[str, Any]
+
+
+def routed(owner: Any, sample_weight: Any, params: dict[str, Any]) -> Metadata:
+    """Arguments of fit, to those that ask for them; without routing only groups."""
+    from sklearn import get_config
+    from sklearn.utils.metadata_routing import process_routing
+
+    if get_config()["enable_metadata_routing"]:
+        to = process_routing(owner, "fit", sample_weight=sample_weight, **params)
+        score = to.scorer.score if "scorer" in to else {}
+        metadata = Metadata(dict(to.splitter.split), dict(score))
+    elif others := sorted(params.keys() - {"groups"}):
+        raise TypeError(
+            f"fit takes X, y, sample_weight and groups, not {', '.join(others)}: other arguments "
+            "reach a splitter or a scorer only with "
+            "sklearn.set_config(enable_metadata_routing=True)"
+        )
+    else:
+        metadata = Metadata({} if params.get("groups") is None else params, {})
+    if metadata.split and isinstance(owner.cv, str):
+        raise ValueError(
+            f"cv={owner.cv!r} leaves out one row at a time, whatever its group: use "
+            "cv=LeaveOneGroupOut() of scikit-learn's to leave out groups"
+        )
+    return metadata
+
+
+def splits(
+    cv: Any, source: ArraySource, X: Any, y: AnyArray, params: dict[str, Any]
+) -> Iterator[Split]:
     """The folds, one at a time."""
     weight, kind = source.weight, np.min_scalar_type(len(source.classes))
     number = source.y.astype(kind) if len(source.classes) > 2 else (source.y > 0.0).view(kind)
     counts = np.bincount(number, None if weight is None else weight != 0.0)
-    for absent, test, times in _rows(cv, X, y, number):
+    for absent, test, times in _rows(cv, X, y, number, params):
         if weight is not None:
             absent &= weight != 0.0
         left_out = np.flatnonzero(absent)
@@ -42,20 +76,22 @@ def splits(cv: Any, source: ArraySource, X: Any, y: AnyArray) -> Iterator[Split]
         yield Split(left_out, test, times)
 
 
-def _rows(cv: Any, X: Any, y: AnyArray, number: Ints) -> Iterator[tuple[AnyArray, Ints, Any]]:
+def _rows(
+    cv: Any, X: Any, y: AnyArray, number: Ints, params: dict[str, Any]
+) -> Iterator[tuple[AnyArray, Ints, Any]]:
     """Which rows a fold leaves out, those that it tests, and what else a split says."""
     from sklearn.model_selection import StratifiedKFold, check_cv  # a third of a second
 
     n, splitter = len(y), check_cv(cv, [0, 1], classifier=True)  # labels are known to be classes
     if type(splitter) is StratifiedKFold:  # cares for classes, not for their names
         X = y = number
-        if not splitter.shuffle and np.bincount(number).min() >= splitter.n_splits:
+        if not splitter.shuffle and not params and np.bincount(number).min() >= splitter.n_splits:
             fold = stratified(number, splitter.n_splits)
             for i in range(splitter.n_splits):
                 yield fold == i, np.flatnonzero(fold == i), None
             return
     everyone = np.arange(n)
-    for train, test in splitter.split(X, y):
+    for train, test in splitter.split(X, y, **params):
         train, test = everyone[train], everyone[test]  # numbers of rows, or masks
         absent = np.ones(n, dtype=bool)
         absent[train] = False
