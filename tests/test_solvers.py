@@ -241,3 +241,26 @@ def test_batch_descent_never_ends_above_its_start(loss):
         ):
             w, b = step.weights[0, :-1], step.weights[0, -1]
             assert oracles.objective(loss, X, y, w, b, l2, weight) <= first * (1 + 1e-12)
+
+
+def test_lbfgs_starts_at_the_minimum_of_a_sample():
+    """Far from zeros, of which its first step already knows nothing any more."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40_000, 5)) * [10.0, 1.0, 1.0, 3.0, 1.0]
+    true = np.array([1.0, -2.0, 3.0, 2.0, 0.0])
+    y = np.where(X @ true + rng.logistic(size=40_000) > 1.0, 1.0, -1.0)
+    whole = Objective(get_loss("logistic"), L2(1e-6), ArraySource(X, y, np.array([-1, 1])))
+    minimum = oracles.newton(X, y, 1e-6, tol=1e-6)[1]
+    first = next(LBFGS().steps(whole, np.zeros(whole.shape), rng))
+    # Minima of m rows and of all are about d / m of J apart, and a step is made from there.
+    assert first.objective <= minimum * (1 + 6 / 4096)
+    zeros = Objective(whole.loss, whole.penalty, Whole(X, y, np.array([-1, 1])))
+    told = next(LBFGS().steps(zeros, np.zeros(whole.shape), rng))
+    assert told.objective > 1.1 * minimum
+
+
+class Whole(ArraySource):
+    """Rows that have no sample but themselves."""
+
+    def sample(self, size):
+        return self
