@@ -25,7 +25,9 @@ from separatrix import (
     Pegasos,
     Rosenblatt,
     StepDecay,
+    Stop,
     get_loss,
+    minimize,
 )
 from separatrix.data.intake import check_rows
 from separatrix.frame import Frame
@@ -241,6 +243,23 @@ def test_batch_descent_never_ends_above_its_start(loss):
         ):
             w, b = step.weights[0, :-1], step.weights[0, -1]
             assert oracles.objective(loss, X, y, w, b, l2, weight) <= first * (1 + 1e-12)
+
+
+def test_batch_descent_across_a_kink_never_ends_above_its_start():
+    """From every start, the minimum itself among them, where any step may lead up."""
+    rng = np.random.default_rng(3)
+    for _ in range(150):
+        n, d = int(rng.integers(3, 20)), int(rng.integers(1, 3))
+        X, y = rng.standard_cauchy((n, d)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+        whole = Objective(get_loss("hinge"), L2(0.01), ArraySource(X, y, np.array([-1, 1])))
+        lowest = minimize(whole, DualAscent(), stop=Stop(tol=1e-10)).weights
+        for start in (lowest, 0.1 * rng.standard_normal(whole.shape)):
+            first = oracles.objective("hinge", X, y, start[0, :-1], start[0, -1], 0.01)
+            for step in islice(GradientDescent().steps(whole, start, rng), 10):
+                w, b = step.weights[0, :-1], step.weights[0, -1]
+                now = oracles.objective("hinge", X, y, w, b, 0.01)
+                assert now <= first * (1 + 1e-12)
+                assert step.objective == pytest.approx(now, rel=1e-12)
 
 
 def test_lbfgs_starts_at_the_minimum_of_a_sample():
