@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -33,12 +34,21 @@ class OwnLogistic(MarginLoss):
         return -1 / (1 + np.exp(m))
 
 
+@contextmanager
+def level_in_use(name):
+    """The loops of one instruction set, and then again those before."""
+    before = loops.level()
+    loops.use_level(name)
+    try:
+        yield name
+    finally:
+        loops.use_level(before)
+
+
 @pytest.fixture(params=loops.levels())
 def level(request):
-    before = loops.level()
-    loops.use_level(request.param)
-    yield request.param
-    loops.use_level(before)
+    with level_in_use(request.param) as name:
+        yield name
 
 
 @pytest.fixture

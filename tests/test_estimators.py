@@ -376,10 +376,22 @@ def test_fitted_estimators_pickle_clone_and_copy(estimator):
 
 
 @pytest.mark.parametrize(
-    "seed", [3, np.int64(3), np.random.default_rng(3), np.random.RandomState(3), None]
-)
+    "seed", [lambda: 3, lambda: np.int64(3), lambda: np.random.default_rng(3),
+             lambda: np.random.RandomState(3)]
+)  # fmt: skip
 def test_seeds_of_every_kind(seed):
-    Perceptron(max_iter=3, random_state=seed, start="random").fit(X, Y)
+    """Each starts and shuffles alike whenever it is made anew; none says more than others."""
+
+    def fitted(seed):
+        clf = Perceptron(max_iter=3, random_state=seed, start="random", keep="last").fit(X, Y)
+        return clf.trace_.start, clf.coef_
+
+    for one, other in zip(fitted(seed()), fitted(seed()), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(fitted(seed()), fitted(None), strict=True):
+        assert not np.array_equal(one, other)
+    if isinstance(seed(), np.integer):
+        np.testing.assert_array_equal(fitted(seed())[1], fitted(3)[1])
 
 
 def test_equal_seeds_equal_fits_and_generators_move_on():

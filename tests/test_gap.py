@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,13 +14,16 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix import (
     LBFGS,
     GradientDescent,
+    LeastSquares,
     LinearClassifier,
     LinearClassifierCV,
     Newton,
+    Stop,
     get_loss,
+    minimize,
 )
 from separatrix.data.intake import check_rows, labelled_source
-from separatrix.gap import smooth_bound
+from separatrix.gap import Prover, smooth_bound
 from separatrix.objective import Objective
 from separatrix.penalties import L2
 
@@ -210,3 +215,67 @@ def test_a_weight_is_a_repetition_in_the_proof_too():
     assert once.objective_ == pytest.approx(often.objective_, rel=1e-9)
     assert once.objective_ - once.gap_ <= often.objective_
     assert often.objective_ - often.gap_ <= once.objective_
+
+
+# ---- to the last bit -------------------------------------------------------------------------
+
+
+def exact_least(X, y, c, l2):
+    """The minimum of the squared loss with a bias, of whole numbers, without rounding."""
+    rows = [[*map(Fraction, x), Fraction(1)] for x in X.tolist()]
+    signs, c, l2 = (
+        [Fraction(2 * label - 1) for label in y.tolist()],
+        [*map(Fraction, c)],
+        Fraction(l2),
+    )
+    d, total = len(rows[0]), sum(c)
+    A = [
+        [sum(w * r[i] * r[j] for w, r in zip(c, rows, strict=True)) / total for j in range(d)]
+        + [sum(w * t * r[i] for w, t, r in zip(c, signs, rows, strict=True)) / total]
+        for i in range(d)
+    ]
+    for i in range(d - 1):
+        A[i][i] += l2
+    for i in range(d):  # Gauss and Jordan; the matrix is positive definite
+        A[i] = [a / A[i][i] for a in A[i]]
+        for j in range(d):
+            if j != i:
+                A[j] = [a - A[j][i] * b for a, b in zip(A[j], A[i], strict=True)]
+    w = [row[-1] for row in A]
+    errors = (
+        weight * (t - sum(a * b for a, b in zip(w, r, strict=True))) ** 2
+        for weight, t, r in zip(c, signs, rows, strict=True)
+    )
+    return sum(errors) / total + l2 * sum(a * a for a in w[:-1])
+
+
+@pytest.mark.parametrize("solver", [LBFGS(), Newton(), LeastSquares()], ids=str)
+def test_bounds_hold_to_the_last_bit(solver):
+    """Rounding may lift a bound above the minimum by as little: it is lowered by more."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(4, 20)), int(rng.integers(1, 4))
+        X, y = rng.integers(-4, 5, (n, d)).astype(float), rng.integers(0, 2, n)
+        y[:2] = 0, 1
+        c, l2 = rng.integers(1, 4, n).astype(float), 2.0 ** -int(rng.integers(0, 8))
+        source = labelled_source(check_rows(X), y, sample_weight=c)
+        objective = Objective(get_loss("squared"), L2(l2), source)
+        result = minimize(objective, solver, stop=Stop(tol=1e-12))
+        minimum = exact_least(X, y, c, l2)
+        assert Fraction(result.proof.bound) <= minimum
+        assert result.proof.bound >= float(minimum) * (1 - 1e-6)
+
+
+def test_a_bias_that_is_slightly_off_does_not_spoil_a_proof():
+    """The bound loses in proportion to the gradient by the bias: that is mended first."""
+    for seed in (21, 22, 23, 24):
+        X, y, c, _, _ = problem(seed, 2)
+        X, l2 = (X - X.mean(axis=0)) / X.std(axis=0).clip(1e-9), 0.1
+        source = labelled_source(check_rows(X), y, sample_weight=c)
+        objective = Objective(get_loss("logistic"), L2(l2), source)
+        W = minimize(objective, Newton(), stop=Stop(tol=1e-13)).weights.copy()
+        W[:, -1] += 1e-6
+        prover = Prover(objective, 1e-9)
+        prover.prove(W)
+        assert prover.proven
+        assert prover.bound <= least("logistic", X, y, c, l2, True) * (1 + 1e-13)

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import pytest
@@ -24,11 +26,14 @@ from separatrix import (
     Objective,
     Perceptron,
     Rosenblatt,
+    Solver,
+    Step,
     Stop,
     get_loss,
     loops,
     minimize,
 )
+from separatrix.pocket import Pocket
 from separatrix.progress import PlainLine, RichLine, progress_line
 
 X, Y = overlapping(80, 4, seed=1)
@@ -129,6 +134,44 @@ def test_all_callbacks_are_called_even_if_the_first_stops():
     clf = Perceptron(callbacks=[lambda s, i: True, lambda s, i: calls.append(i)]).fit(X, Y)
     assert clf.stop_ == "callback"
     assert len(calls) == 1
+
+
+def test_the_pocket_keeps_the_earliest_of_equals():
+    """Whether they are counted in one read of the data or in two."""
+    rng = np.random.default_rng(0)
+    problem = objective(rows=X, labels=Y)
+    signs = Y[:, None] * np.column_stack([X, np.ones(len(X))])
+    for many in (1, 5, 31, 32, 33, 64, 65, 150):
+        pocket = Pocket(problem)
+        offered = [W.astype(float) for W in rng.integers(-1, 2, (many, 1, 5))]
+        for W in offered:
+            pocket.offer(W)
+        mistakes = [int(np.sum(signs @ W[0] <= 0.0)) for W in offered]
+        best, fewest = pocket.best()
+        assert best is offered[mistakes.index(min(mistakes))]
+        assert fewest == min(mistakes)
+    pocket = Pocket(problem)
+    alike = [scale * np.ones((1, 5)) for scale in range(1, 100)]  # as many mistakes each
+    for W in alike:
+        pocket.offer(W)
+    assert pocket.best()[0] is alike[0]
+
+
+@dataclass(frozen=True, repr=False)
+class Hopeful(Solver):
+    """Creeps down to J = 1, and expects a hundredth of what there is to gain."""
+
+    def steps(self, objective, W, rng, state=None):
+        for t in count():
+            above = 1e-3 * 0.99**t
+            weights = np.full(objective.shape, 1.0 + above)
+            yield Step(weights, {}, 1.0 + above, 0.0, remaining=above / 100.0)
+
+
+def test_a_solvers_own_estimate_is_not_believed_outright():
+    result = minimize(objective(), Hopeful(), stop=Stop(max_iter=5000, tol=1e-5, prove=False))
+    assert result.stop == "tol"
+    assert result.objective - 1.0 <= 1e-5
 
 
 def test_minimize_by_itself():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import TRAINABLE, quiet
-from hypothesis import given
+from conftest import TRAINABLE, level_in_use, quiet
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -216,17 +216,30 @@ def test_any_number_of_threads_gives_the_same_bits(make, estimator):
         np.testing.assert_array_equal(other, fits[0])
 
 
-@given(problems(integers=True))
-def test_separated_data_never_exceeds_the_bound(problem):
-    """On data separated by (w, b) the perceptron makes at most (R |(w, b)| / margin)^2."""
-    X, y = problem
-    clf = Perceptron(200, shuffle=False, patience=None).fit(X, y)
-    if clf.stop_ == "no mistakes":
-        W = np.append(clf.coef_, clf.intercept_)
-        Z = np.where(y > 0, 1, -1)[:, None] * np.column_stack([X, np.ones(len(y))])
-        radius, margin = np.linalg.norm(Z, axis=1).max(), (Z @ W).min() / np.linalg.norm(W)
-        assert clf.n_updates_ <= (radius / margin) ** 2 + 1e-9
+@given(problems(integers=True, most_features=3), st.data())
+def test_separated_data_never_exceeds_the_bound(problem, data):
+    """On data separated by W = (w, b) the perceptron makes at most (R |W| / margin)^2 mistakes."""
+    X, _ = problem
+    W = data.draw(arrays(np.int64, X.shape[1] + 1, elements=st.integers(-3, 3)))
+    Z = np.column_stack([X, np.ones(len(X))]).astype(np.int64)
+    scores = Z @ W
+    X, Z, y = X[scores != 0], Z[scores != 0], np.sign(scores[scores != 0])
+    assume(len(np.unique(y)) == 2)
+    # Whole numbers: their squares have no rounding.
+    radius, margin = int((Z**2).sum(axis=1).max()), int((y * (Z @ W)).min())
+    most = radius * int(W @ W) // margin**2
+    clf = Perceptron(most + 1, shuffle=False, patience=None).fit(X, y)
+    assert clf.stop_ == "no mistakes"
+    assert 1 <= clf.n_updates_ <= most
+    assert clf.score(X, y) == 1.0
 
 
 def test_levels_are_restored():
-    assert loops.level() == loops.levels()[-1]
+    before = loops.level()
+    for name in loops.levels():
+        with level_in_use(name):
+            assert loops.level() == name
+        assert loops.level() == before
+        with pytest.raises(KeyError), level_in_use(name):
+            raise KeyError
+        assert loops.level() == before

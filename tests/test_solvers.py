@@ -25,7 +25,9 @@ from separatrix import (
     Pegasos,
     Rosenblatt,
     StepDecay,
+    Stop,
     get_loss,
+    minimize,
 )
 from separatrix.data.intake import check_rows
 from separatrix.frame import Frame
@@ -241,3 +243,43 @@ def test_batch_descent_never_ends_above_its_start(loss):
         ):
             w, b = step.weights[0, :-1], step.weights[0, -1]
             assert oracles.objective(loss, X, y, w, b, l2, weight) <= first * (1 + 1e-12)
+
+
+def test_batch_descent_across_a_kink_never_ends_above_its_start():
+    """From every start, the minimum itself among them, where any step may lead up."""
+    rng = np.random.default_rng(3)
+    for _ in range(150):
+        n, d = int(rng.integers(3, 20)), int(rng.integers(1, 3))
+        X, y = rng.standard_cauchy((n, d)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+        whole = Objective(get_loss("hinge"), L2(0.01), ArraySource(X, y, np.array([-1, 1])))
+        lowest = minimize(whole, DualAscent(), stop=Stop(tol=1e-10)).weights
+        for start in (lowest, 0.1 * rng.standard_normal(whole.shape)):
+            first = oracles.objective("hinge", X, y, start[0, :-1], start[0, -1], 0.01)
+            for step in islice(GradientDescent().steps(whole, start, rng), 10):
+                w, b = step.weights[0, :-1], step.weights[0, -1]
+                now = oracles.objective("hinge", X, y, w, b, 0.01)
+                assert now <= first * (1 + 1e-12)
+                assert step.objective == pytest.approx(now, rel=1e-12)
+
+
+def test_lbfgs_starts_at_the_minimum_of_a_sample():
+    """Far from zeros, of which its first step already knows nothing any more."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40_000, 5)) * [10.0, 1.0, 1.0, 3.0, 1.0]
+    true = np.array([1.0, -2.0, 3.0, 2.0, 0.0])
+    y = np.where(X @ true + rng.logistic(size=40_000) > 1.0, 1.0, -1.0)
+    whole = Objective(get_loss("logistic"), L2(1e-6), ArraySource(X, y, np.array([-1, 1])))
+    minimum = oracles.newton(X, y, 1e-6, tol=1e-6)[1]
+    first = next(LBFGS().steps(whole, np.zeros(whole.shape), rng))
+    # Minima of m rows and of all are about d / m of J apart, and a step is made from there.
+    assert first.objective <= minimum * (1 + 6 / 4096)
+    zeros = Objective(whole.loss, whole.penalty, Whole(X, y, np.array([-1, 1])))
+    told = next(LBFGS().steps(zeros, np.zeros(whole.shape), rng))
+    assert told.objective > 1.1 * minimum
+
+
+class Whole(ArraySource):
+    """Rows that have no sample but themselves."""
+
+    def sample(self, size):
+        return self

@@ -74,8 +74,8 @@ class Perceptron(LinearModel):
         Seed of the shuffles and of ``start="random"``.
     callbacks : sequence of callables
         ``callback(step, info) -> bool | None`` after every pass; true stops. ``step`` has
-        ``weights``, ``mistakes``, ``objective``, ``rows`` and ``state``; ``info`` has
-        ``iteration``, ``objective``, ``mistakes``, ``norm`` and ``seconds``.
+        ``weights``, ``mistakes``, ``objective``, ``rows`` and ``state``, all read-only;
+        ``info`` has ``iteration``, ``objective``, ``mistakes``, ``norm`` and ``seconds``.
     verbose : bool or int
         A live line on stderr, unless False or 0.
     monitor : Separability or None

@@ -12,6 +12,7 @@ import numpy as np
 from ..data import Block
 from ..data.pool import one_blas_thread
 from ..layout import dense, pick, squared_norms
+from ..losses import JointPerceptron, PerceptronLoss
 from ..objective import SAMPLE_ROWS, Objective
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from ..typing import Array
@@ -43,8 +44,9 @@ class GradientDescent(Solver):
     learning_rate : "auto", number, schedule or callable
         "auto": in batch form a step found by a search that starts from the Barzilai-Borwein
         length (for a loss with a kink, falling with the square root of t); row by row a step
-        that cannot overshoot, cut by a fifth after every pass that did not lower the objective
-        by a hundredth. Anything else is taken as it is.
+        after which no row's own loss, if it is smooth, can be higher, however long the row and
+        whatever its weight (in batches as much is found on some of them); cut by a fifth after
+        every pass that did not lower the objective. Anything else is taken as it is.
     average : bool
         Keep the mean of the weights after every update.
     """
@@ -95,6 +97,8 @@ class GradientDescent(Solver):
         if not self.by_row:
             if self.learning_rate == "auto" and objective.loss.smooth:
                 return searched_descent(objective, W, state, self.average)
+            if self.learning_rate == "auto":
+                return shortened_descent(objective, self._rate(objective), W, state, self.average)
             return self._batch(objective, W, state)
         return self._run(objective, W, rng, state).forever()
 
@@ -119,7 +123,7 @@ class GradientDescent(Solver):
         """The learning rate, with "auto" made from the data."""
         if not isinstance(self.learning_rate, str):
             return self.learning_rate
-        step = safe_step(objective, self.batch_size or 1, self.shuffle)
+        step = safe_step(objective, self.batch_size, self.shuffle)
         return step if self.by_row else InverseScaling(step)
 
     def for_stream(self, objective: Objective) -> Solver:
@@ -133,7 +137,6 @@ class GradientDescent(Solver):
         schedule = as_schedule(self._rate(objective), objective.penalty.strength)
         state = {"weights": W, "t": 0, "sum": np.zeros(W.shape)} if state is None else state
         W, t, total = state["weights"], state["t"], state["sum"]
-        own = self.learning_rate == "auto"
         while True:
             at = objective.value_and_gradient(W)
             t += 1
@@ -142,12 +145,11 @@ class GradientDescent(Solver):
             total = total + W
             state = {"weights": W, "t": t, "sum": total}
             average = total / t if self.average else None
-            pace = step / step_sizes(schedule, 1, 1)[0] if own else 1.0
-            yield Step(W, state, at.value, at.mistakes, pace=pace, average=average)
+            yield Step(W, state, at.value, at.mistakes, average=average)
 
 
-def safe_step(objective: Objective, batch: int = 1, shuffle: bool = True) -> float:
-    """One over a bound on the curvature of the mean loss of a batch: it cannot overshoot.
+def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True) -> float:
+    """One over a bound on the curvature of the mean loss of a batch; None: of all rows.
 
     The mean of |x|^2 + 1 bounds the largest eigenvalue of the mean of (x, 1)(x, 1)'; in larger
     batches that eigenvalue itself takes over, found on a sample of the rows. Rows, and batches
@@ -156,9 +158,8 @@ def safe_step(objective: Objective, batch: int = 1, shuffle: bool = True) -> flo
     """
     bend = objective.loss.max_curvature or 1.0
     trace = objective.moments.mean_square + objective.intercept
-    row = max(trace, largest_row(objective) / NO_FURTHER)
-    bound = row
-    if batch > 1:
+    bound = row = trace if batch is None else max(trace, largest_row(objective) / NO_FURTHER)
+    if batch is not None and batch > 1:
         largest = trace
         if objective.source.n_features <= EIGEN_FEATURES:
             largest = min(trace, LARGER * objective.largest_eigenvalue())
@@ -202,6 +203,46 @@ def largest_batch(objective: Objective, batch: int) -> float:
                 products = x @ x.T if len(x) < d else x.T @ x
                 largest = max(largest, float(np.linalg.eigvalsh(products)[-1]) / len(at))
     return largest * (source.n_rows / source.weight_sum)
+
+
+def shortened_descent(
+    objective: Objective, rate: LearningRate, W: Array, state: State | None, average: bool
+) -> Iterator[Step]:
+    """Batch descent on a loss with a kink, by a schedule that is shortened where J leaves it.
+
+    Across a kink J may rise from step to step, but not above where it began. (The perceptron's
+    begins at its trivial minimum: it may.)
+    """
+    schedule = as_schedule(rate, objective.penalty.strength)
+    if state is None:
+        at = objective.value_and_gradient(W)
+        perceptron = type(objective.loss) in (PerceptronLoss, JointPerceptron)
+        state = {
+            "weights": W, "gradient": at.gradient, "level": np.inf if perceptron else at.value,
+            "short": 1.0, "t": 0, "sum": np.zeros(W.shape),
+        }  # fmt: skip
+    W, gradient, level, short, t, total = (
+        state[name] for name in ("weights", "gradient", "level", "short", "t", "sum")
+    )
+    first = step_sizes(schedule, 1, 1)[0]
+    while True:
+        t += 1
+        step = step_sizes(schedule, t, 1)[0]
+        for _ in range(MOST_HALVINGS):
+            there = W - short * step * gradient
+            at = objective.value_and_gradient(there)
+            if at.value <= level:
+                break
+            short *= 0.5
+        else:
+            there, at = W, objective.value_and_gradient(W)
+        W, gradient, total = there, at.gradient, total + there
+        state = {
+            "weights": W, "gradient": gradient, "level": level, "short": short, "t": t,
+            "sum": total,
+        }  # fmt: skip
+        mean = total / t if average else None
+        yield Step(W, state, at.value, at.mistakes, pace=short * step / first, average=mean)
 
 
 def searched_descent(
