@@ -13,16 +13,22 @@ from ..coordinates import Coordinates
 from ..data import ArraySource
 from ..direction import DIRECT
 from ..interior import STATE, Interior
+from ..interior_joint import STATE as JOINT_STATE
+from ..interior_joint import JointInterior, affordable
 from ..objective import Objective
-from ..response import MarginResponse, Response, has_response
+from ..response import MarginResponse, Response, SimplexResponse, has_response
 from ..typing import Array
 from .base import Solver, State, Step
 
 PATIENCE = 10  # rounds of single alphas in which the gap halves, or else they are left
 FEW_ROWS = 15  # per feature: so few are climbed between their bounds
 MANY_FEATURES = 100  # with fewer, either way is quick
+FEW_ROWS_PER_WEIGHT = 3  # of more than two classes
 TOLD = ("weights", "objective", "mistakes", "bound")
 NEWTON = ("W", "anchor", "sharpness", "travel")
+FUTILITY = ("lowest", "highest", "futile")
+MOST_UNTOLD = 50  # Newton's steps for one anchor that bring nothing to tell
+FUTILE = 9  # such steps in a row, after which the middle of the simplices is tried
 COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "alone", "caution", "quick",
                "products", "safe", "moved", "moved_weights", "visited", "lowest", "highest",
                "gaps")  # fmt: skip
@@ -41,8 +47,8 @@ class DualAscent(Solver):
     the bias is then free as it is in J, and no scale of the features slows it down. See
     :mod:`separatrix.ascent` on why not one alpha, or two, at a time. Where there are two classes
     and few rows per feature, those at a kink change with every such step: then the alphas of the
-    hinge and its square are moved between their bounds, see :mod:`separatrix.interior`. Where
-    there are more than 1500 features and rows, the systems would be too large: then come passes of
+    hinge and its square are moved between their bounds, see :mod:`separatrix.interior`; for more
+    classes those of few rows per weight, or where Newton's steps prove futile. Where there are more than 1500 features and rows, the systems would be too large: then come passes of
     single alphas, for the hinge helped by planes that they span, or by conjugate gradients over
     those inside their bounds, see :mod:`separatrix.coordinates`. They begin at alpha = 0, wherever
     W is, and are left for Newton's steps, with systems solved by products, when they crawl.
@@ -71,17 +77,43 @@ class DualAscent(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One step after another; the weights told are those of the lowest J so far."""
-        best, J, mistakes, bound = W, np.inf, 0.0, 0.0
+        """One step after another; the weights told are those of the lowest J so far.
+
+        The start is the first of them, or zeros where J is lower. Of Newton's steps towards a new
+        anchor those are told that bring a lower J or a higher bound, and the last.
+        """
         if state is not None:
             best, J, mistakes, bound = (state[name] for name in TOLD)
+        else:
+            start = objective.value(W) if W.any() else None
+            (best, J, mistakes), bound = lowest(objective, W, start), 0.0
+            W = W if start is None or np.isfinite(start[0]) else best
+        untold = 0
         for at, new in _climb(objective, W, rng, state):
+            untold += 1
+            told = at.told or at.objective < J or at.bound > bound or untold >= MOST_UNTOLD
             if at.objective < J:
                 best, J, mistakes = at.weights, at.objective, at.mistakes
             # Where the two meet, rounding may put the bound above.
             bound = min(max(bound, at.bound), J)
-            told = dict(zip(TOLD, (best, J, mistakes, bound), strict=True))
-            yield Step(best, new | told, J, mistakes, bound=bound)
+            if told:
+                known = dict(zip(TOLD, (best, J, mistakes, bound), strict=True))
+                yield Step(best, new | known, J, mistakes, bound=bound)
+                untold = 0
+
+
+def lowest(
+    objective: Objective, W: Array, start: tuple[float, float] | None
+) -> tuple[Array, float, float]:
+    """Of W, and J and the mistakes there, and zeros the one where J is lower.
+
+    At zeros all rows cost the same, and each is a mistake: that takes no read.
+    """
+    label = np.ones(1) if len(W) == 1 else np.zeros(1, dtype=np.int64)
+    at_zeros = float(objective.loss.value(label, np.zeros((1, len(W))))[0])
+    if start is not None and start[0] <= at_zeros:
+        return W, *start
+    return np.zeros_like(W), at_zeros, objective.source.weight_sum
 
 
 def takes(objective: Objective) -> bool:
@@ -100,6 +132,8 @@ class Reached(NamedTuple):
     objective: float
     mistakes: float
     bound: float
+    told: bool = True
+    """Whether this ends something, even if it is no progress."""
 
 
 def _climb(
@@ -117,6 +151,16 @@ def _climb(
     if two and two.bounded and few_rows(objective) and (state is None or "slack" in state):
         for at, state in _interior(objective, two, W, state):  # noqa: B020
             yield at, state
+    if isinstance(response, SimplexResponse) and affordable(objective):
+        if not few_rows_for_classes(objective) and (state is None or "slack" not in state):
+            for at, state in _newton(objective, response, W, state):  # noqa: B020
+                yield at, state
+                if state["futile"] == FUTILE:
+                    state = None
+                    break
+        if state is None or "slack" in state:
+            for at, state in _joint_interior(objective, response, state):  # noqa: B020
+                yield at, state
     yield from _newton(objective, response, W, state)
 
 
@@ -124,6 +168,12 @@ def few_rows(objective: Objective) -> bool:
     """Whether rows can nearly be separated, so that those at a bound are not soon known."""
     n, d = objective.source.n_rows, objective.source.n_features
     return d >= MANY_FEATURES and n <= FEW_ROWS * d and min(n, d) <= DIRECT
+
+
+def few_rows_for_classes(objective: Objective) -> bool:
+    """The same of more than two classes: each has weights of its own."""
+    k, d = objective.shape
+    return objective.source.n_rows <= FEW_ROWS_PER_WEIGHT * k * d
 
 
 def crawls(gaps: Array) -> bool:
@@ -134,19 +184,41 @@ def crawls(gaps: Array) -> bool:
 def _newton(
     objective: Objective, response: Response, W: Array, state: State | None
 ) -> Iterator[tuple[Reached, State]]:
+    """For ever; it counts futile steps in a row, up to the first so many."""
     rows = len(objective.in_memory.y)
     known: State = {"W": W, "anchor": np.zeros((rows, response.columns))}
+    lowest, highest, futile = np.inf, 0.0, 0
     if state is not None and "gaps" in state:  # on from single alphas
         known = {"W": state["weights_now"], "anchor": state["alpha"][:, None].copy()}
     elif state is not None and "slack" in state:
-        known = {"W": state["W"], "anchor": state["alpha"][:, None]}
+        anchor = state["shares"] if "shares" in state else state["alpha"][:, None]
+        known, futile = {"W": state["W"], "anchor": anchor}, FUTILE + 1
     elif state is not None:
         known = {name: state[name] for name in NEWTON}
+        lowest, highest, futile = (state[name] for name in FUTILITY)
     run = Ascent(objective, response, **known)
     while True:
+        anchor = run.anchor
         at = run.step()
-        told = Reached(at.W, at.objective, at.mistakes, at.bound)
-        yield told, {name: getattr(run, name) for name in NEWTON}
+        progress = at.objective < lowest or at.bound > highest
+        futile = futile + 1 if futile >= FUTILE or not progress else 0
+        lowest, highest = min(lowest, at.objective), max(highest, at.bound)
+        counts = dict(zip(FUTILITY, (lowest, highest, futile), strict=True))
+        told = Reached(at.W, at.objective, at.mistakes, at.bound, run.anchor is not anchor)
+        yield told, counts | {name: getattr(run, name) for name in NEWTON}
+
+
+def _joint_interior(
+    objective: Objective, response: SimplexResponse, state: State | None
+) -> Iterator[tuple[Reached, State]]:
+    """Until rounding ends it."""
+    known: State = {} if state is None else {name: state[name] for name in JOINT_STATE}
+    run = JointInterior(objective, response, **known)
+    run.step()
+    while not run.ended:
+        at = Reached(run.W, run.objective_value, run.mistakes, run.bound, told=False)
+        yield at, run.state | {"W": run.W, "shares": run.shares}
+        run.step()
 
 
 def _interior(
