@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -14,8 +15,7 @@ from ..data import ArraySource
 from ..losses import CrammerSinger, Hinge, Loss
 from ..objective import Objective
 from ..typing import Array
-from .base import Solver, State, Step
-from .dual import lowest
+from .base import Solver, State, Step, lowest
 
 MOST_VALUES = 5_000_000  # of rows times rivals: more are not solved in sane time
 EXACTLY = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -56,7 +56,7 @@ class LinearProgram(Solver):
     ) -> Iterator[Step]:
         """The minimum, again and again; the start or zeros, if none was found below."""
         if state is None:
-            best, J, mistakes = lowest(objective, W, objective.value(W) if W.any() else None)
+            best, J, mistakes, _ = lowest(objective, W)
             remaining = J  # no loss is negative
             found = _solved(objective) if J > 0.0 else None
             if found is not None:
@@ -97,6 +97,7 @@ def _solved(objective: Objective) -> tuple[Array, float] | None:
     rows, y = frame.rows(layout.pick(source.X, present)), source.y[present]
     rows = rows if objective.intercept else rows[:, :-1]
     c = weight / mean_weight  # about 1, as are all other numbers then
+    each: dict[str, Any]
     if k == 1:
         conditions, each = y[:, None] * rows, {"bounds": np.column_stack([np.zeros_like(c), c])}
     else:
