@@ -26,9 +26,10 @@ from .face import pulls_of
 from .objective import Objective
 from .response import SimplexResponse
 from .systems import factored
-from .typing import Array
+from .typing import AnyArray, Array
 
 SHORT_OF = 0.995  # of the way to a bound is gone
+SHORTEST = 1e-8  # of a move: then rounding stands in the way
 NEAR = 1e-6  # of J: if with such products the gap does not fall, rounding is in the way
 STATE = ("U", "alpha", "slack")
 ROWS = 256  # times all classes, multiplied at a time
@@ -115,11 +116,18 @@ class JointInterior:
         self.alpha = self.alpha + length * move.alpha
         self.slack = self.slack + length * move.slack
         self._measure()
-        if not length > 0.0 or (near and not self.objective_value - self.bound < gap):
+        closer = self.objective_value - self.bound < gap
+        if not length > SHORTEST or not np.isfinite(self._product()) or (near and not closer):
             self.ended = True
             for name, value in before.items():
                 setattr(self, name, value)
             self._measure()
+
+    def went(self) -> bool:
+        """One step, unless there is no more to be had from them."""
+        with np.errstate(all="ignore"):
+            self.step()
+        return not self.ended
 
     @property
     def state(self) -> dict[str, Array]:
@@ -130,7 +138,7 @@ class JointInterior:
     def shares(self) -> Array:
         """Of every row of the source, on its simplex; those without weight pull at nothing."""
         k = self.alpha.shape[1]
-        shares = (self.source.y[:, None] == np.arange(k)).astype(np.float64)
+        shares: Array = (self.source.y[:, None] == np.arange(k)).astype(np.float64)
         shares[self.present] = self.alpha / self.alpha.sum(axis=1, keepdims=True)
         return shares
 
@@ -157,7 +165,7 @@ class JointInterior:
         total = bend.sum(axis=1, keepdims=True)
         alone = _balanced(hoped - bend * (hoped.sum(axis=1, keepdims=True) / total), lead)
         own = np.arange(len(bend)), self.source.y[self.present]
-        pull = self.share[:, None] * (_balanced(self.alpha.copy(), own) + alone)
+        pull: Array = self.share[:, None] * (_balanced(self.alpha.copy(), own) + alone)
         U = solve(-(pull.T @ self.rows + self.penalty * self.U))
         turn = self.rows @ U.T
         xi = (hoped + bend * turn).sum(axis=1, keepdims=True) / total
@@ -215,7 +223,7 @@ class JointInterior:
         return W
 
 
-def _balanced(changes: Array, at: tuple[Array, Array]) -> Array:
+def _balanced(changes: Array, at: tuple[AnyArray, AnyArray]) -> Array:
     """Changes that add up to 0 in every row: one of them as the others tell it, more exactly."""
     changes[at] = 0.0
     changes[at] = -changes.sum(axis=1)

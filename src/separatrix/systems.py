@@ -52,6 +52,8 @@ def _inverse(matrix: Array, noise: float = NOISE) -> Callable[[Array], Array]:
     factor, failed = lapack.dpotrf(matrix.T)  # LAPACK goes down the columns
     if not failed and factor.diagonal().min() >= noise:
         return lambda right: lapack.dpotrs(factor, right)[0]
+    if not np.all(np.isfinite(matrix)):  # LAPACK would not end
+        return np.zeros_like
     values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
     keep = values > 1e-13 * values[-1] * len(values)
     values, vectors = values[keep], vectors[:, keep]

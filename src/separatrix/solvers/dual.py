@@ -15,10 +15,12 @@ from ..direction import DIRECT
 from ..interior import STATE, Interior
 from ..interior_joint import STATE as JOINT_STATE
 from ..interior_joint import JointInterior, affordable
+from ..losses import Joint, Loss
+from ..losses.base import REGISTRY
 from ..objective import Objective
 from ..response import MarginResponse, Response, SimplexResponse, has_response
 from ..typing import Array
-from .base import Solver, State, Step
+from .base import Solver, State, Step, lowest
 
 PATIENCE = 10  # rounds of single alphas in which the gap halves, or else they are left
 FEW_ROWS = 15  # per feature: so few are climbed between their bounds
@@ -26,8 +28,8 @@ MANY_FEATURES = 100  # with fewer, either way is quick
 FEW_ROWS_PER_WEIGHT = 3  # of more than two classes
 TOLD = ("weights", "objective", "mistakes", "bound")
 NEWTON = ("W", "anchor", "sharpness", "travel")
-FUTILITY = ("lowest", "highest", "futile")
-MOST_UNTOLD = 50  # Newton's steps for one anchor that bring nothing to tell
+FUTILITY = ("lowest", "highest", "futile", "polishes")
+MOST_UNTOLD = 30  # Newton's steps for one anchor that bring nothing to tell
 FUTILE = 9  # such steps in a row, after which the middle of the simplices is tried
 COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "alone", "caution", "quick",
                "products", "safe", "moved", "moved_weights", "visited", "lowest", "highest",
@@ -48,10 +50,12 @@ class DualAscent(Solver):
     :mod:`separatrix.ascent` on why not one alpha, or two, at a time. Where there are two classes
     and few rows per feature, those at a kink change with every such step: then the alphas of the
     hinge and its square are moved between their bounds, see :mod:`separatrix.interior`; for more
-    classes those of few rows per weight, or where Newton's steps prove futile. Where there are more than 1500 features and rows, the systems would be too large: then come passes of
-    single alphas, for the hinge helped by planes that they span, or by conjugate gradients over
-    those inside their bounds, see :mod:`separatrix.coordinates`. They begin at alpha = 0, wherever
-    W is, and are left for Newton's steps, with systems solved by products, when they crawl.
+    classes those of few rows per weight, or where Newton's steps prove futile, see
+    :mod:`separatrix.interior_joint`. Where there are two classes and more than 1500 features and
+    rows, the systems would be too large: then come passes of single alphas, for the hinge helped
+    by planes that they span, or by conjugate gradients over those inside their bounds, see
+    :mod:`separatrix.coordinates`. They begin at alpha = 0, wherever W is, and are left for
+    Newton's steps, with systems solved by products, when they crawl.
     """
 
     def check(self, objective: Objective) -> None:
@@ -59,9 +63,10 @@ class DualAscent(Solver):
         loss = objective.loss
         if not has_response(loss):
             remedy = "LBFGS() or Newton()" if loss.smooth else "GradientDescent(batch_size=1)"
+            many = f" for {objective.shape[0]} classes" if objective.shape[0] > 1 else ""
             raise ValueError(
                 f"DualAscent knows the dual of 'hinge', and for two classes of 'squared_hinge' "
-                f"and 'logistic', not of {loss!r}; use {remedy}"
+                f"and 'logistic', not of {named(loss)}{many}; use {remedy}"
             )
         if not objective.penalty.strength > 0.0:
             raise ValueError(
@@ -85,9 +90,8 @@ class DualAscent(Solver):
         if state is not None:
             best, J, mistakes, bound = (state[name] for name in TOLD)
         else:
-            start = objective.value(W) if W.any() else None
-            (best, J, mistakes), bound = lowest(objective, W, start), 0.0
-            W = W if start is None or np.isfinite(start[0]) else best
+            (best, J, mistakes, start), bound = lowest(objective, W), 0.0
+            W = W if np.isfinite(start) else best
         untold = 0
         for at, new in _climb(objective, W, rng, state):
             untold += 1
@@ -102,18 +106,10 @@ class DualAscent(Solver):
                 untold = 0
 
 
-def lowest(
-    objective: Objective, W: Array, start: tuple[float, float] | None
-) -> tuple[Array, float, float]:
-    """Of W, and J and the mistakes there, and zeros the one where J is lower.
-
-    At zeros all rows cost the same, and each is a mistake: that takes no read.
-    """
-    label = np.ones(1) if len(W) == 1 else np.zeros(1, dtype=np.int64)
-    at_zeros = float(objective.loss.value(label, np.zeros((1, len(W))))[0])
-    if start is not None and start[0] <= at_zeros:
-        return W, *start
-    return np.zeros_like(W), at_zeros, objective.source.weight_sum
+def named(loss: Loss) -> str:
+    """As its user calls it: a loss of another's name by what it is."""
+    own = loss.binary if isinstance(loss, Joint) else loss
+    return repr(own.name if REGISTRY.get(own.name) is type(own) else own)
 
 
 def takes(objective: Objective) -> bool:
@@ -155,7 +151,7 @@ def _climb(
         if not few_rows_for_classes(objective) and (state is None or "slack" not in state):
             for at, state in _newton(objective, response, W, state):  # noqa: B020
                 yield at, state
-                if state["futile"] == FUTILE:
+                if state["futile"] >= FUTILE and not state["polishes"]:
                     state = None
                     break
         if state is None or "slack" in state:
@@ -184,28 +180,32 @@ def crawls(gaps: Array) -> bool:
 def _newton(
     objective: Objective, response: Response, W: Array, state: State | None
 ) -> Iterator[tuple[Reached, State]]:
-    """For ever; it counts futile steps in a row, up to the first so many."""
+    """For ever; futile steps in a row are counted. After another way they only polish."""
     rows = len(objective.in_memory.y)
     known: State = {"W": W, "anchor": np.zeros((rows, response.columns))}
-    lowest, highest, futile = np.inf, 0.0, 0
+    lowest, highest, futile, polishes = np.inf, 0.0, 0, False
     if state is not None and "gaps" in state:  # on from single alphas
         known = {"W": state["weights_now"], "anchor": state["alpha"][:, None].copy()}
     elif state is not None and "slack" in state:
         anchor = state["shares"] if "shares" in state else state["alpha"][:, None]
-        known, futile = {"W": state["W"], "anchor": anchor}, FUTILE + 1
+        known, polishes = {"W": state["W"], "anchor": anchor}, True
     elif state is not None:
         known = {name: state[name] for name in NEWTON}
-        lowest, highest, futile = (state[name] for name in FUTILITY)
+        lowest, highest, futile, polishes = (state[name] for name in FUTILITY)
     run = Ascent(objective, response, **known)
     while True:
-        anchor = run.anchor
-        at = run.step()
+        anchor, smooth = run.anchor, run.at.smooth
+        with np.errstate(all="ignore"):
+            at = run.step()
         progress = at.objective < lowest or at.bound > highest
-        futile = futile + 1 if futile >= FUTILE or not progress else 0
+        futile = 0 if progress else futile + 1
         lowest, highest = min(lowest, at.objective), max(highest, at.bound)
-        counts = dict(zip(FUTILITY, (lowest, highest, futile), strict=True))
-        told = Reached(at.W, at.objective, at.mistakes, at.bound, run.anchor is not anchor)
-        yield told, counts | {name: getattr(run, name) for name in NEWTON}
+        counts = dict(zip(FUTILITY, (lowest, highest, futile, polishes), strict=True))
+        ended = polishes or run.anchor is not anchor or not at.smooth < smooth
+        yield (
+            Reached(at.W, at.objective, at.mistakes, at.bound, ended),
+            counts | {name: getattr(run, name) for name in NEWTON},
+        )
 
 
 def _joint_interior(
@@ -214,11 +214,9 @@ def _joint_interior(
     """Until rounding ends it."""
     known: State = {} if state is None else {name: state[name] for name in JOINT_STATE}
     run = JointInterior(objective, response, **known)
-    run.step()
-    while not run.ended:
+    while run.went():
         at = Reached(run.W, run.objective_value, run.mistakes, run.bound, told=False)
         yield at, run.state | {"W": run.W, "shares": run.shares}
-        run.step()
 
 
 def _interior(
@@ -227,10 +225,8 @@ def _interior(
     """Until rounding ends it."""
     known: State = {"W": W} if state is None else {name: state[name] for name in STATE}
     run = Interior(objective, response, **known)
-    run.step()
-    while not run.ended:
+    while run.went():
         yield Reached(run.W, run.objective_value, run.mistakes, run.bound), run.state
-        run.step()
 
 
 def _coordinates(
@@ -249,7 +245,8 @@ def _coordinates(
         known = {name: state[name] for name in COORDINATES} | {"alpha": state["alpha"].copy()}
     run = Coordinates(objective, response, **known)
     while True:
-        run.round()
+        with np.errstate(all="ignore"):
+            run.round()
         told = Reached(run.weights, run.objective_value, run.mistakes, run.bound)
         state = {name: getattr(run, name) for name in COORDINATES}
         yield told, state | {"alpha": run.alpha.copy(), "weights_now": run.weights}

@@ -114,7 +114,10 @@ class LBFGS(Solver):
         sample worth following.
         """
         if W.any():
-            return W, objective.value_and_gradient(W)
+            at = objective.value_and_gradient(W)
+            if np.isfinite(at.value) and np.all(np.isfinite(at.gradient)):
+                return W, at
+            W = np.zeros_like(W)  # from so far away there is no way back
         sample = self._sample(objective)
         if sample is None or sample.source.n_rows > SMALL_SAMPLE * objective.source.n_rows:
             return W, objective.at_zeros()
