@@ -71,7 +71,8 @@ class DualAscent(Solver):
         if not objective.penalty.strength > 0.0:
             raise ValueError(
                 "DualAscent needs l2 > 0: without a penalty the dual has no quadratic to climb; "
-                "give a small one such as l2=1e-8, or use GradientDescent(batch_size=1)"
+                "give a small one such as l2=1e-8, or use LinearProgram() for the hinge, else "
+                "GradientDescent(batch_size=1)"
             )
         if not isinstance(objective.source, ArraySource):
             raise ValueError(

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from .. import layout
+from .. import layout, loops
 from ..data import ArraySource
 from ..losses import CrammerSinger, Hinge, Loss
 from ..objective import Objective
-from ..typing import Array
+from ..typing import Array, Ints
 from .base import Solver, State, Step, lowest
+from .dual import DualAscent
 
 MOST_VALUES = 5_000_000  # of rows times rivals: more are not solved in sane time
+# Of more classes, rivals within NEAR of a loss are taken in at first: with a penalty that is hardly
+# one, at weights roughly at their best. Those that come above it by more than ALLOWED join.
+NEAR, HARDLY, ROUGHLY, MOST_STEPS, ALLOWED = 0.1, 1e-6, 1e-3, 60, 1e-9
 EXACTLY = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 BEYOND = (1.0 + 1e-12, 1.0 + 1e-9, 1.0 + 1e-6)  # margins of 1, scaled so that none is below
 
@@ -93,45 +98,93 @@ def _solved(objective: Objective) -> tuple[Array, float] | None:
     source, frame, k = objective.in_memory, objective.frame, objective.shape[0]
     present = np.arange(len(source.y)) if source.present is None else source.present
     weight = np.ones(len(present)) if source.weight is None else source.weight[present]
-    mean_weight = source.weight_sum / len(present)
     rows, y = frame.rows(layout.pick(source.X, present)), source.y[present]
     rows = rows if objective.intercept else rows[:, :-1]
-    c = weight / mean_weight  # about 1, as are all other numbers then
-    each: dict[str, Any]
-    if k == 1:
-        conditions, each = y[:, None] * rows, {"bounds": np.column_stack([np.zeros_like(c), c])}
-    else:
-        conditions, of_row = _rivals(rows, y, k)
-        each = {"A_ub": of_row, "b_ub": c, "bounds": (0.0, None)}
-    result = linprog(
-        np.full(conditions.shape[0], -1.0), A_eq=conditions.T, b_eq=np.zeros(conditions.shape[1]),
-        method="highs", options=EXACTLY, **each,
-    )  # fmt: skip
-    if result.status != 0:
+    c = weight * (len(present) / source.weight_sum)  # about 1, as are all other numbers then
+    found = _of_two(rows, y, c) if k == 1 else _of_many(rows, y, k, c, _near(objective, present))
+    if found is None:
         return None
     u = np.zeros((k, len(frame.scale)))
-    u[:, : rows.shape[1]] = -result.eqlin.marginals.reshape(k, -1)
+    u[:, : rows.shape[1]] = found[0]
     W = frame.direction(u)
     if not objective.intercept:
         W[:, -1] = 0.0
-    least = -float(result.fun) / len(present)
-    return _all_right(objective, W), least
+    return _all_right(objective, W), found[1] / len(present)
 
 
-def _rivals(rows: Array, y: Array, k: int) -> tuple[csr_array, csr_array]:
-    """For every row and rival: the row for its own class less that for the rival; and whose.
+def _of_two(rows: Array, y: Array, c: Array) -> tuple[Array, float] | None:
+    """Prices of the conditions, (1, d), and the dual's value: rows of weights c."""
+    return _program(y[:, None] * rows, 1, bounds=np.column_stack([np.zeros_like(c), c]))
 
-    (n * (k - 1), k * d) and (n, n * (k - 1)).
+
+def _of_many(rows: Array, y: Ints, k: int, c: Array, scores: Array) -> tuple[Array, float] | None:
+    """The same for k classes, (k, d): with those rivals only that are near, and all that come near.
+
+    A rival that is nowhere above its row's loss does not change the minimum: to leave it out is
+    to leave out conditions of the primal, which are looked at again with the weights found.
     """
-    n, d = rows.shape
-    row, rival = np.nonzero(y[:, None] != np.arange(k))
+    each = np.arange(len(y))
+    above = _above(scores, y)
+    working = above > above.max(axis=1, keepdims=True) - NEAR
+    while True:
+        working[each, y] = False
+        row, rival = np.nonzero(working)
+        several = np.flatnonzero(working.sum(axis=1) > 1)
+        of_row = csr_array(
+            (np.ones(len(row)), (row, np.arange(len(row)))), shape=(len(y), len(row))
+        )
+        found = _program(
+            _differences(rows, y, row, rival, k), k,
+            bounds=np.column_stack([np.zeros(len(row)), c[row]]),
+            A_ub=of_row[several], b_ub=c[several],
+        )  # fmt: skip
+        if found is None:
+            return None
+        above = _above(rows @ found[0].T, y)
+        loss = np.maximum(np.where(working, above, 0.0).max(axis=1), 0.0)
+        missing = ~working & (above > loss[:, None] + ALLOWED)
+        if not missing.any():
+            return found
+        working |= missing
+
+
+def _program(conditions: Any, k: int, **each: Any) -> tuple[Array, float] | None:
+    m, d = conditions.shape
+    result = linprog(
+        -np.ones(m), A_eq=conditions.T, b_eq=np.zeros(d), method="highs", options=EXACTLY, **each
+    )
+    if result.status != 0:
+        return None
+    return -result.eqlin.marginals.reshape(k, -1), -float(result.fun)
+
+
+def _above(scores: Array, y: Ints) -> Array:
+    """What a rival would make a row lose; 0 for its own class."""
+    each = np.arange(len(y))
+    above = scores + 1.0 - scores[each, y][:, None]
+    above[each, y] = 0.0
+    return above
+
+
+def _near(objective: Objective, present: Ints) -> Array:
+    """Scores of the rows with hardly a penalty: from these, rivals are near or not."""
+    some = objective.penalised(HARDLY)
+    W = np.zeros(objective.shape)
+    for step in islice(DualAscent().steps(some, W, np.random.default_rng(0)), MOST_STEPS):
+        W, gap = step.weights, (step.objective or 0.0) - (step.bound or 0.0)
+        if gap <= ROUGHLY * (step.objective or 0.0):
+            break
+    return loops.scores(objective.in_memory.X, W)[present]
+
+
+def _differences(rows: Array, y: Ints, row: Ints, rival: Ints, k: int) -> csr_array:
+    """For every pair the row for its own class less that for the rival, (pairs, k * d)."""
+    d = rows.shape[1]
     features = np.arange(d)
     at = np.column_stack([y[row][:, None] * d + features, rival[:, None] * d + features])
     values = np.column_stack([rows[row], -rows[row]])
     ends = np.arange(0, values.size + 1, 2 * d)
-    conditions = csr_array((values.ravel(), at.ravel(), ends), shape=(len(row), k * d))
-    one = np.ones(len(row))
-    return conditions, csr_array((one, (row, np.arange(len(row)))), shape=(n, len(row)))
+    return csr_array((values.ravel(), at.ravel(), ends), shape=(len(row), k * d))
 
 
 def _all_right(objective: Objective, W: Array) -> Array:
