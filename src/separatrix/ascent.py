@@ -145,7 +145,7 @@ class Ascent:
         ):
             self._move_anchor()
             direction, slope = self._direction()
-        if slope < 0.0:
+        if -np.inf < slope < 0.0 and np.all(np.isfinite(direction)):
             self._descend(direction, slope)
         self.W = self.at.W
         return self.at
@@ -176,7 +176,8 @@ class Ascent:
             length = self._search(direction, scores, change, slope)
             del change, scores
             there = self._point(before.W + length * direction)
-        self.at = there
+        # Beyond what floating point holds it stays where it is.
+        self.at = there if np.isfinite(there.objective) else self._point(before.W)
 
     def _search(self, direction: Array, scores: Array, change: Array, slope: float) -> float:
         """Where the slope along the step vanishes, nearly."""

@@ -42,9 +42,11 @@ def curvature_of(block: Block, loss: Loss, W: Array) -> Curvature:
     return weighted
 
 
-def class_curvature(block: Block, loss: Loss, W: Array) -> Array:
-    """Of every row by the score of one class, their mean."""
+def class_curvature(block: Block, loss: Loss, W: Array, of: int | None = None) -> Array:
+    """Of every row by the score of one class, or their mean."""
     curvature = curvature_of(block, loss, W)
+    if of is not None:
+        return np.asarray(curvature(of, of))
     entries = (curvature(c, c) for c in range(len(W)))
     return np.asarray(sum(entry for entry in entries if entry is not None) / len(W))
 

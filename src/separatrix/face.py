@@ -10,7 +10,7 @@ import numpy as np
 
 from . import layout, loops
 from .data import ArraySource, Block, Source
-from .response import MarginResponse, Pulls
+from .response import Pulls, Response
 from .typing import Array
 
 LITTLE = 0.002  # of the gain so far: a product that adds less is the last
@@ -82,7 +82,7 @@ def combined(source: Source, coefficients: Array) -> Array:
     return out
 
 
-def pulls_of(source: ArraySource, response: MarginResponse, alpha: Array) -> Pulls:
+def pulls_of(source: ArraySource, response: Response, alpha: Array) -> Pulls:
     """Of all rows, from which weights and the bound follow."""
     sums, gains = source.total(partial(_pulls, response=response, alpha=alpha))
     return Pulls(sums / source.weight_sum, gains / source.weight_sum)
@@ -122,9 +122,9 @@ def _combine(block: Block, coefficients: Array) -> tuple[Array]:
     return (out,)
 
 
-def _pulls(block: Block, response: MarginResponse, alpha: Array) -> tuple[Array, Array]:
+def _pulls(block: Block, response: Response, alpha: Array) -> tuple[Array, Array]:
     at = slice(block.start, block.start + len(block.y))
-    pull, gain = response.coefficients(block.y, alpha[at, None])
+    pull, gain = response.coefficients(block.y, alpha[at].reshape(-1, response.columns))
     if block.weight is not None:
         pull, gain = pull * block.weight[:, None], gain * block.weight[:, None]
     out = np.zeros((response.groups, layout.shape(block.X)[1] + 1))

@@ -32,6 +32,7 @@ from .systems import factored
 from .typing import Array
 
 SHORT_OF = 0.995  # of the way to a bound is gone
+SHORTEST = 1e-8  # of a move: then rounding stands in the way
 NEAR = 1e-6  # of J: if with such products the gap does not fall, rounding is in the way
 STATE = ("W", "alpha", "room", "slack", "excess")
 ROWS = 2048  # copied at a time, of those whose products are summed
@@ -98,11 +99,18 @@ class Interior:
         self.slack = self.slack + length * move.slack
         self.excess = self.excess + length * move.excess
         self._measure()
-        if near and not self.objective_value - self.bound < gap:
+        closer = self.objective_value - self.bound < gap
+        if not length > SHORTEST or not np.isfinite(self._product()) or (near and not closer):
             self.ended = True
             for name, value in before.items():
                 setattr(self, name, value)
             self._measure()
+
+    def went(self) -> bool:
+        """One step, unless there is no more to be had from them."""
+        with np.errstate(all="ignore"):
+            self.step()
+        return not self.ended
 
     @property
     def state(self) -> dict[str, Array]:

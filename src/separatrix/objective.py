@@ -159,16 +159,19 @@ class Objective:
         elif k > 1 and getattr(self.loss, "shifts", False):
             hessian[biases, biases] += 1.0 / k
 
-    def class_hessian(self, W: Array, frame: Frame, dtype: DTypeLike = np.float64) -> Array:
-        """Second derivative by the variables of one class, their mean: (d + 1, d + 1)."""
-        curvature, threads = partial(class_curvature, loss=self.loss, W=W), self.source.threads
+    def class_hessian(
+        self, W: Array, frame: Frame, dtype: DTypeLike = np.float64, of: int | None = None
+    ) -> Array:
+        """Second derivative by the variables of one class, or their mean: (d + 1, d + 1)."""
+        curvature = partial(class_curvature, loss=self.loss, W=W, of=of)
+        threads = self.source.threads
         with self._one_blas_thread():
             if W.shape[1] > TILE:
                 blocks = self.source.some_at_a_time(2 * GRAM_ROWS)
                 parts = ((block.X, curvature(block)) for block in blocks)
                 hessian = gram_in_tiles(parts, frame, dtype, threads)
             else:
-                part = partial(_class_hessian, loss=self.loss, W=W, frame=frame, dtype=dtype)
+                part = partial(_class_hessian, curvature=curvature, frame=frame, dtype=dtype)
                 (hessian,) = self.source.total(part)
         hessian /= self.source.weight_sum
         self.add_penalty(hessian, frame)
@@ -317,9 +320,9 @@ def _products(block: Block, frame: Frame) -> tuple[Array]:
 
 
 def _class_hessian(
-    block: Block, loss: Loss, W: Array, frame: Frame, dtype: DTypeLike
+    block: Block, curvature: Callable[[Block], Array], frame: Frame, dtype: DTypeLike
 ) -> tuple[Array]:
-    return (gram(block.X, class_curvature(block, loss, W), frame, dtype),)
+    return (gram(block.X, curvature(block), frame, dtype),)
 
 
 def _mistakes(block: Block, loss: Loss, candidates: Array) -> tuple[Array]:

@@ -9,6 +9,7 @@ from .dual import DualAscent
 from .lbfgs import LBFGS
 from .newton import Newton
 from .online import Rosenblatt
+from .program import LinearProgram
 
 __all__ = [
     "LBFGS",
@@ -16,6 +17,7 @@ __all__ = [
     "DualAscent",
     "GradientDescent",
     "LeastSquares",
+    "LinearProgram",
     "Newton",
     "Rosenblatt",
     "Solver",

@@ -125,3 +125,29 @@ class Solver(ABC):
         )
         text = f"{type(self).__name__}({given})"
         return f"{text}  # {self.reason}" if self.reason else text
+
+
+class Lowest(NamedTuple):
+    """Of the start of a run and zeros the one where J is lower."""
+
+    weights: Array
+    objective: float
+    mistakes: float
+    start: float
+    """J at the start; not finite where the start is too far away."""
+
+
+def lowest(objective: Objective, W: Array) -> Lowest:
+    """What a solver that chooses its own steps need never fall behind.
+
+    At zeros all rows cost the same, and each is a mistake: that takes no read.
+    """
+    label = np.ones(1) if len(W) == 1 else np.zeros(1, dtype=np.int64)
+    at_zeros = float(objective.loss.value(label, np.zeros((1, len(W))))[0])
+    total = objective.source.weight_sum
+    if not W.any():
+        return Lowest(W, at_zeros, total, at_zeros)
+    J, mistakes = objective.value(W)
+    if at_zeros >= J:
+        return Lowest(W, J, mistakes, J)
+    return Lowest(np.zeros_like(W), at_zeros, total, J)

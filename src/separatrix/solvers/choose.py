@@ -16,6 +16,7 @@ from .direct import LeastSquares, is_squared
 from .dual import DualAscent, few_rows, takes
 from .lbfgs import LBFGS
 from .newton import Newton
+from .program import LinearProgram, solvable
 
 FEW_WEIGHTS = 200
 SMALL = 200_000  # values in all rows: below, a second derivative costs next to nothing
@@ -116,6 +117,8 @@ def choose(objective: Objective) -> Solver:
         return LeastSquares(reason="the squared loss has a closed form")
     if not loss.smooth and takes(objective):
         return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
+    if solvable(objective):
+        return LinearProgram(reason=f"{loss.name} without a penalty is a linear program")
     if not loss.smooth:
         why = f"{loss.name} has a kink, at which steps over all rows stall"
         return GradientDescent(batch_size=1, reason=why)

@@ -16,11 +16,12 @@ from ..data.pool import one_blas_thread
 from ..losses import Columns, Loss, Squared
 from ..objective import Evaluation, Objective
 from ..typing import Array
-from .base import Solver, State, Step
+from .base import Solver, State, Step, lowest
 
 ROWS = 1024  # converted to float64 at a time
 MOST_FILLED = 5_000_000  # values that sparse rows may become when they are filled in
 READS = 3  # of the data, at least: for the means, for the products, and for J
+BEHIND, NOTHING = 1e-9, 1e-20  # of J, and J itself, which is of the order of 1: rounding
 OUT_OF_STEPS = 7  # LSMR's word for it
 # Of the normal equations: a smaller pivot is noise; the last step, as a share of the first; and
 # how many there may be.
@@ -52,10 +53,15 @@ class LeastSquares(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """The minimum, again and again; or on the way to it."""
+        """The minimum, again and again; or on the way to it.
+
+        Where rounding, at scales that floating point does not hold, leaves more than the start
+        or zeros, these are told, and not as solved.
+        """
         direct = self._direct(objective)
+        start = W
         while True:
-            if state is None or not state["solved"]:
+            if state is None or not (state["solved"] or state["lost"]):
                 n, d = objective.source.n_rows, objective.source.n_features
                 found = by_products(objective) if direct and d < n else None
                 if found is not None:
@@ -67,7 +73,11 @@ class LeastSquares(Solver):
                 else:
                     W, solved = iterated(objective, None if state is None else state["weights"])
                     at = objective.value_and_gradient(W)
-                state = {"weights": W, "solved": solved, **at._asdict()}
+                least = lowest(objective, start)
+                lost = not at.value <= (1.0 + BEHIND) * least.objective + NOTHING
+                if lost:
+                    W, at = least.weights, objective.value_and_gradient(least.weights)
+                state = {"weights": W, "solved": solved and not lost, "lost": lost, **at._asdict()}
             yield Step(
                 state["weights"], state, state["value"], state["mistakes"],
                 solved=state["solved"], gradient=state["gradient"], reads=READS,

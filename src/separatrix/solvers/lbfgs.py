@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-import scipy.linalg
 
-from ..data.pool import one_blas_thread
 from ..frame import Frame
 from ..inner import inner
 from ..loops import Interrupted
 from ..objective import Evaluation, Objective
-from ..typing import AnyArray, Array
+from ..typing import Array
 from .base import Solver, State, Step
+from .factored import Factored
 
 DECREASE, FLATTEN = 1e-4, 0.9  # the two Wolfe conditions
 ROUNDING, ROUGHNESS = 2e-15, 1e-7  # of J: smaller differences mean nothing, and of rough sums
 MOST_TRIALS = 40
-MOST_LIFTS = 8
 REFRESH = 15  # steps after which a second derivative is out of date
 # Rows of a sample: at least so many, and as many as cost no more than an evaluation of all. Each
 # evaluation then brings J nearer by their number per feature: where they are dear, few will do.
@@ -42,50 +40,7 @@ AT_ONCE = 4.0
 PLACES, LOOK_BACK = 8.0, 6
 SMALL_SAMPLE = 1 / 8  # of the rows: so few are minimised first
 MOST_STEPS_ON_SAMPLE = 30
-
-
-@dataclass(frozen=True)
-class Factored:
-    """Variables ``R u`` in place of a frame's u, with R'R the second derivative somewhere.
-
-    More than two classes share one R, from the mean of theirs.
-    """
-
-    frame: Frame
-    R: AnyArray
-
-    @classmethod
-    def of(cls, frame: Frame, hessian: AnyArray) -> Factored:
-        """From a positive semidefinite matrix in the frame, made definite where it is not."""
-        noise = np.sqrt(len(hessian)) * float(np.finfo(hessian.dtype).eps)
-        lift = max(1e-10, noise) * max(1.0, float(np.diag(hessian).max()))
-        with one_blas_thread(len(hessian) ** 3):
-            for _ in range(MOST_LIFTS):
-                np.einsum("ii->i", hessian)[:] += lift
-                try:
-                    return cls(frame, scipy.linalg.cholesky(hessian, check_finite=False))
-                except np.linalg.LinAlgError:
-                    lift *= 100.0
-        raise ValueError(
-            "the second derivative of the objective is not finite: scale the features, e.g. with "
-            "sklearn.preprocessing.StandardScaler"
-        )
-
-    def gradient(self, gradient: Array) -> Array:
-        """A derivative by the weights as one by the variables."""
-        return self._solve(self.frame.gradient(gradient), trans=1)
-
-    def direction(self, direction: Array) -> Array:
-        """A direction in the variables as one of the weights."""
-        return self.frame.direction(self._solve(direction))
-
-    def _solve(self, right: Array, trans: int = 0) -> Array:
-        # One class after another: BLAS wakes its threads for several right sides at once, which
-        # costs small problems more than the solution does.
-        return np.array([
-            scipy.linalg.solve_triangular(self.R, each, trans=trans, check_finite=False)
-            for each in right.astype(self.R.dtype)
-        ], dtype=np.float64)  # fmt: skip
+MOST_APART = 20_000_000  # values in the second derivatives of all classes, if each has its own
 
 
 @dataclass(frozen=True, repr=False)
@@ -98,9 +53,11 @@ class LBFGS(Solver):
     It works in variables in which features are centred and of one scale; up to
     ``factored_features`` of them, and for a convex loss, in those of the second derivative on
     a sample of the rows, taken anew every few steps: at once where that costs a few evaluations,
-    else if progress is slow without. In place of zeros it begins at the minimum of the sample.
-    Many rows in float32 are summed in float32 far from the minimum, twice as fast; what comes of
-    it counts as one step, and whatever is told of a step is exact.
+    else if progress is slow without. At first all classes share the mean of theirs; taken anew,
+    each has its own, for a row that bends for one class may not for another. In place of zeros it
+    begins at the minimum of the sample. Many rows in float32 are summed in float32 far from the
+    minimum, twice as fast; what comes of it counts as one step, and whatever is told of a step is
+    exact.
     """
 
     memory: int = 10
@@ -137,15 +94,18 @@ class LBFGS(Solver):
         reading = STEP + source.n_rows * source.row_bytes * max(1.0, k / CLASSES)
         return products / (PRODUCTS * reading)
 
-    def _coordinates(self, objective: Objective, anchor: Array) -> Frame | Factored:
+    def _coordinates(
+        self, objective: Objective, anchor: Array, apart: bool = False
+    ) -> Frame | Factored:
         """Those of the second derivative at the anchor, if there is one."""
         frame = objective.frame
         if not len(anchor):
             return frame
         sample = self._sample(objective)
         assert sample is not None
-        hessian = sample.class_hessian(anchor, frame, sample.source.dtype)
-        return Factored.of(frame, hessian)
+        which = range(len(anchor)) if apart else (None,)
+        dtype = sample.source.dtype
+        return Factored.of(frame, *(sample.class_hessian(anchor, frame, dtype, c) for c in which))
 
     def _near(self, objective: Objective, W: Array) -> tuple[Array, Evaluation]:
         """In place of zeros the minimum of the sample, itself from a smaller one; and J there.
@@ -154,7 +114,10 @@ class LBFGS(Solver):
         sample worth following.
         """
         if W.any():
-            return W, objective.value_and_gradient(W)
+            at = objective.value_and_gradient(W)
+            if np.isfinite(at.value) and np.all(np.isfinite(at.gradient)):
+                return W, at
+            W = np.zeros_like(W)  # from so far away there is no way back
         sample = self._sample(objective)
         if sample is None or sample.source.n_rows > SMALL_SAMPLE * objective.source.n_rows:
             return W, objective.at_zeros()
@@ -223,16 +186,19 @@ class LBFGS(Solver):
             W, at = self._near(objective, W)
             moved = changed = np.empty((0, *W.shape))
             anchor, age, trail = W if price <= AT_ONCE else W[:0], 0, np.empty(0)
+            apart = False
         else:
             at = Evaluation(state["value"], state["gradient"], state["mistakes"])
-            W, moved, changed, anchor, age, trail = (
-                state[name] for name in ("weights", "moved", "changed", "anchor", "age", "trail")
+            W, moved, changed, anchor, age, trail, apart = (
+                state[name]
+                for name in ("weights", "moved", "changed", "anchor", "age", "trail", "apart")
             )
-        coordinates = self._coordinates(objective, anchor)
+        coordinates = self._coordinates(objective, anchor, apart)
+        each = len(W) if W.size * W.shape[1] <= MOST_APART else 1
         while True:
             state = {
                 "weights": W, "moved": moved, "changed": changed, "anchor": anchor, "age": age,
-                "trail": trail, "value": at.value, "gradient": at.gradient,
+                "trail": trail, "apart": apart, "value": at.value, "gradient": at.gradient,
                 "mistakes": at.mistakes,
             }  # fmt: skip
             g, p, slope = downhill(coordinates, at, moved, changed)
@@ -240,10 +206,11 @@ class LBFGS(Solver):
             exact = yield Step(
                 W, state, at.value, at.mistakes, remaining=remaining, gradient=at.gradient
             )
-            least = max(REFRESH, price / 4) if len(anchor) else price / 8
-            if age >= least and slow(trail, price):
+            least = max(REFRESH, each * price / 4) if len(anchor) else price / 8
+            if age >= least and slow(trail, each * price if len(anchor) else price):
                 del coordinates  # as large as the new ones
-                coordinates, anchor, age = self._coordinates(objective, W), W, 0
+                anchor, age, apart = W, 0, len(anchor) > 0 and each > 1
+                coordinates = self._coordinates(objective, W, apart)
                 moved, changed = moved[:0], changed[:0]
                 g, p, slope = downhill(coordinates, at, moved, changed)
             age += 1
