@@ -12,6 +12,7 @@ from conftest import CORNERS, LOGIC
 from test_separability import kesler, oracle, random_problem, signed
 
 from separatrix import ArraySource, separability
+from separatrix.data.intake import check_rows, labelled_source
 from separatrix.separability import decide
 
 
@@ -120,6 +121,15 @@ def test_a_verdict_of_many_rows_takes_few_reads():
     assert found.verdict == "quasi-separable"
     assert found.infinite_coefficients == {"a": "finite", "b": "finite", "c": "finite", "d": "+inf"}
     assert decide(source, intercept=True, most_reads=3) is None
+
+
+def test_products_with_many_sparse_features_are_counted():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((300, 2000), density=0.01, format="csr", rng=rng)
+    y = rng.integers(0, 2, 300)
+    source = labelled_source(check_rows(X), y)
+    assert decide(source, intercept=True, most_reads=12) is None
+    assert decide(source, intercept=True, most_reads=5000).verdict == "separable"
 
 
 def test_many_classes_are_decided_without_their_pairs():

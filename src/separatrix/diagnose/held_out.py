@@ -114,8 +114,9 @@ class HeldOut:
 
     def gain(self, own: Array, other: Array) -> Gain:
         """One beside the other, by weighted means over the rows."""
-        difference = own - other
-        error = float(np.std(difference)) / np.sqrt(len(difference))
+        with np.errstate(over="ignore", invalid="ignore"):  # then no gain is clear
+            difference = own - other
+            error = float(np.std(difference)) / np.sqrt(len(difference))
         mean, mean_of_other = (float(np.average(e, weights=self.weight)) for e in (own, other))
         return Gain(mean, mean_of_other, float(error), self.nothing)
 
@@ -138,7 +139,8 @@ class HeldOut:
             W = np.zeros(self.objective.shape)
             for l2, found in zip(l2s, losses, strict=True):
                 here = replace(self.objective, source=source, penalty=L2(l2))
-                W = _fitted(here, self._stop, W)
+                with np.errstate(all="ignore"):  # a quick fit that overflows is no better
+                    W = _fitted(here, self._stop, W)
                 found[out] = here.loss.value(self.y, scores(rows, W))[out]
         return losses
 

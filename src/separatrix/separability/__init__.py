@@ -73,10 +73,11 @@ def decide(
 ) -> Separability | None:
     """As :func:`separability`, but None if it is not settled by a number of reads of the source.
 
-    Every ``source.total`` counts as one read, even one that picks but a few rows; programs over
-    rows that were read before cost none. Most sets take 4 to 40. The verdict of every two of many
-    classes is not asked for: ``pairs`` is None. What the result computes when first asked for
-    (the margin, infinite coefficients, ``verify``) reads the source without a limit.
+    Every ``source.total`` counts as one read, even one that picks but a few rows. Programs over
+    rows that were read before cost none; products with them, as with many sparse features, cost
+    their share of a read. Most sets take 4 to 40. The verdict of every two of many classes is not
+    asked for: ``pairs`` is None. What the result computes when first asked for (the margin,
+    infinite coefficients, ``verify``) reads the source without a limit.
     """
     counted = SignedRows(CountedSource(source, most_reads), intercept=intercept)
     try:

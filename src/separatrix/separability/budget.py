@@ -18,7 +18,7 @@ class OutOfReads(Exception):
 class CountedSource(Source):
     """A source that may be read so often: every sum over its blocks, and every pass, is a read."""
 
-    def __init__(self, source: Source, most: int) -> None:
+    def __init__(self, source: Source, most: float) -> None:
         self.source, self.left = source, most
         self.n_features, self.classes = source.n_features, source.classes
 
@@ -48,6 +48,12 @@ class CountedSource(Source):
         return self.source.total(part)
 
     def _count(self) -> None:
-        if self.left <= 0:
+        if self.left < 1:
             raise OutOfReads
         self.left -= 1
+
+    def products(self, rows: float) -> None:
+        """Products with so many rows that were read before: a share of a read."""
+        self.left -= rows / self.n_rows
+        if self.left < 0:
+            raise OutOfReads

@@ -50,6 +50,11 @@ class ScaledSource(Source):
         for block in self.source.blocks(shuffle):
             yield block._replace(X=_divided(block.X, self.powers))
 
+    def products(self, rows: float) -> None:
+        """Products with rows that were read before count as the source counts them."""
+        if hasattr(self.source, "products"):
+            self.source.products(rows)
+
     def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
         """The sum over the blocks of the source, scaled."""
         return self.source.total(partial(_of_scaled, part=part, powers=self.powers))

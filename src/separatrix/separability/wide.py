@@ -7,6 +7,7 @@ weights with which the rows cancel. Caratheodory's theorem then makes them few.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class Wide:
         w = np.zeros(working.rows.dimension)
         for _ in range(MOST_ROUNDS):
             working.rounds += 1
-            w, slopes = least_squared_hinge(working.scaled, w)
+            w, slopes = least_squared_hinge(working.scaled, w, working.products)
             if self._cancel(slopes):
                 slopes = self._from_fewer(w, slopes)
                 break
@@ -74,7 +75,7 @@ class Wide:
             if len(some) == len(slopes):
                 break
             part = np.zeros(len(slopes))
-            part[some] = least_squared_hinge(self.working.scaled[some], w)[1]
+            part[some] = least_squared_hinge(self.working.scaled[some], w, self.working.products)[1]
             if self._cancel(part):
                 return part
         return slopes
@@ -96,8 +97,13 @@ class Wide:
         return weights if near else None
 
 
-def least_squared_hinge(Z: Matrix, w: Array) -> tuple[Array, Array]:
-    """A minimiser of the squared hinge loss from w, and the slopes there."""
+def least_squared_hinge(
+    Z: Matrix, w: Array, products: Callable[[int], None]
+) -> tuple[Array, Array]:
+    """A minimiser of the squared hinge loss from w, and the slopes there.
+
+    ``products`` is told of products with all rows, step by step, and may end it all.
+    """
     margins = Z @ w
     for _ in range(MOST_STEPS):
         active = margins < 1.0
@@ -108,7 +114,8 @@ def least_squared_hinge(Z: Matrix, w: Array) -> tuple[Array, Array]:
         size = slopes @ abs(Z)
         if np.all(np.abs(gradient) <= 1e-14 * size):
             break
-        step = _least_squares(Z[active], slopes[active])
+        step, count = _least_squares(Z[active], slopes[active])
+        products(count)
         along = Z @ step
         length = _line(margins, along)
         moved = margins + length * along
@@ -120,12 +127,13 @@ def least_squared_hinge(Z: Matrix, w: Array) -> tuple[Array, Array]:
     return w, np.maximum(0.0, 1.0 - margins)
 
 
-def _least_squares(A: Matrix, b: Array) -> Array:
-    """x, the shortest if there are many, for which |A x - b| is smallest."""
+def _least_squares(A: Matrix, b: Array) -> tuple[Array, int]:
+    """x, the shortest if there are many, for which |A x - b| is smallest; products with A."""
     m, n = A.shape
     if issparse(A):
-        x: Array = lsmr(A, b, atol=1e-14, btol=1e-14, conlim=1e12, maxiter=4 * min(m, n) + 200)[0]
-        return x
+        most = 4 * min(m, n) + 200
+        x, _, steps, *_ = lsmr(A, b, atol=1e-14, btol=1e-14, conlim=1e12, maxiter=most)
+        return x, 2 * steps
     products = A.T @ A if m > n else A @ A.T
     products[np.diag_indices(min(m, n))] += 1e-13 * np.trace(products)
     factor = cho_factor(products)
@@ -133,7 +141,7 @@ def _least_squares(A: Matrix, b: Array) -> Array:
     for _ in range(2):
         rest = b - A @ x
         x = x + (cho_solve(factor, A.T @ rest) if m > n else A.T @ cho_solve(factor, rest))
-    return x
+    return x, 5
 
 
 def _line(margins: Array, along: Array) -> float:

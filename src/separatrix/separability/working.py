@@ -69,6 +69,11 @@ class WorkingSet:
         self.ids, self.norms = self.ids[near], self.norms[near]
         self.Z, self.scaled = self.Z[near], self.scaled[near]
 
+    def products(self, times: int) -> None:
+        """So many products with all its rows, which a source that counts its reads is told."""
+        if hasattr(self.rows.source, "products"):
+            self.rows.source.products(times * len(self.ids) / max(1, self.rows.shape[0] - 1))
+
     def scaled_sum(self, total: Array) -> Array:
         """A sum of signed rows in the coordinates of the programs."""
         scaled: Array = dense(self.coordinates.of_rows(total[None]))[0]
