@@ -32,8 +32,11 @@ def plain_rows(X: Any) -> bool:
     return X.dtype in (np.float32, np.float64)
 
 
-def check_rows(X: Any, owner: Any = None) -> Rows:
-    """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if it must be."""
+def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
+    """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if it must be.
+
+    ``finite=False``: their values are looked at by whoever asks.
+    """
     if plain_rows(X) and all_finite(X):
         return np.asarray(X)
     check = partial(
@@ -42,10 +45,10 @@ def check_rows(X: Any, owner: Any = None) -> Rows:
     )  # fmt: skip
     X, in_order = sound_rows(X)
     if not sp.issparse(X):
-        return np.asarray(check(X))
+        return np.asarray(check(X, ensure_all_finite=finite))
     was_csr = X.format == "csr"
     X = check(X, ensure_all_finite=False)
-    if not all_finite(X.data):
+    if finite and not all_finite(X.data):
         check(X)  # which says so
     if not (in_order if was_csr else X.has_canonical_format):
         # Anew: a flag of SciPy's may say that it is in order, and then nothing would be done.
