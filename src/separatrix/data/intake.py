@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -88,17 +88,25 @@ def _from_sparse_frame(X: Any) -> Any:
     return X.sparse.to_coo()
 
 
-def check_scores(scores: Array) -> Array:
-    """Scores of rows and weights that are finite: where they are not, nothing is known of them."""
-    finite = np.isfinite(scores)
+def check_scores(found: Array, smaller: Callable[[], Array] | None = None) -> Array:
+    """Scores (n, k) of rows and weights that are finite, whose overflow leaves no doubt.
+
+    An infinite score of two classes is right if it is beyond doubt on which side it lies: if
+    ``smaller`` scores, of weights so much smaller that nothing overflows, lie there too.
+    """
+    finite = np.isfinite(found)
+    if np.all(finite):
+        return found
+    if smaller is not None and found.shape[1] == 1:
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite |= smaller() * found == np.inf
     if not np.all(finite):
-        row = int(np.argmin(finite.reshape(len(finite), -1).all(axis=1)))
+        row = int(np.argmin(finite.all(axis=1)))
         raise ValueError(
             f"the scores overflow floating point, first that of row {row}: the features are too "
-            "large beside the weights; scale them (e.g. with sklearn's StandardScaler) before the "
-            "fit and before every use"
+            "large beside the weights; scale them (e.g. with sklearn's StandardScaler) before the fit and before every use"
         )
-    return scores
+    return found
 
 
 def check_labels(y: Any) -> AnyArray:

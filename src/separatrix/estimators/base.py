@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource
-from ..data.arrays import scores
+from ..data.arrays import scores, small_scores
 from ..data.intake import (
     check_classes,
     check_labels,
@@ -306,7 +306,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         # A value that is not finite leaves no finite score behind: only then look for one.
         if not np.all(np.isfinite(result)):
             check_rows(X, owner=self)
-            check_scores(result)
+            check_scores(result, lambda: small_scores(rows, W, n_jobs))
         return result[:, 0] if len(self.classes_) == 2 else result
 
     def predict(self, X: Any) -> AnyArray:
