@@ -104,7 +104,8 @@ def check_scores(found: Array, smaller: Callable[[], Array] | None = None) -> Ar
         row = int(np.argmin(finite.all(axis=1)))
         raise ValueError(
             f"the scores overflow floating point, first that of row {row}: the features are too "
-            "large beside the weights; scale them (e.g. with sklearn's StandardScaler) before the fit and before every use"
+            "large beside the weights; scale them (e.g. with sklearn's StandardScaler) before the "
+            "fit and before every use"
         )
     return found
 
