@@ -262,13 +262,44 @@ def test_a_perceptron_just_below_is_that_of_ordinary_rows():
     assert large.stop_ == reference.stop_
 
 
-@pytest.mark.parametrize("labels", [Y, THREE], ids=["two", "three"])
 @pytest.mark.parametrize(
-    "clf", [Perceptron(5), LinearClassifier(), KernelPerceptron("linear", max_iter=5)]
-)
+    ("clf", "labels"),
+    [
+        (Perceptron(5), THREE), (LinearClassifier(), THREE),
+        (KernelPerceptron("linear", max_iter=5), Y),
+        (KernelPerceptron("linear", max_iter=5), THREE),
+    ],
+)  # fmt: skip
 def test_scores_that_overflow_are_refused_when_rows_are_classified(clf, labels):
     clf.fit(X, labels)
     rows = X.copy()
     rows[7] = [MOST, -MOST, MOST, MOST]
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="first that of row 7"):
         clf.predict(rows)
+
+
+def test_an_infinite_score_lies_on_the_right_side_or_is_refused(rng):
+    """Partial sums that overflow may have hidden what would have turned the sign."""
+    clf = Perceptron(5, random_state=0).fit(X, Y)
+    outcomes = set()
+    for _ in range(300):
+        clf.coef_ = rng.standard_normal((1, 4)) * 10.0 ** rng.integers(-3, 3, 4)
+        row = rng.choice([-1.0, 1.0, 0.99, -0.5], 4) * MOST
+        weights = [Fraction(w) for w in clf.coef_[0].tolist()]
+        exact = sum(w * Fraction(x) for w, x in zip(weights, row.tolist(), strict=True))
+        exact += Fraction(float(clf.intercept_[0]))
+        try:
+            score = clf.decision_function(row[None])[0]
+        except ValueError:
+            outcomes.add("refused")
+            continue
+        assert (score > 0.0) == (exact > 0)
+        outcomes.add("infinite" if np.isinf(score) else "finite")
+    assert outcomes == {"finite", "infinite", "refused"}
+
+
+def test_rows_so_large_that_scores_are_infinite_but_certain_can_be_learned():
+    rows = 1e160 * (np.arange(30.0)[:, None] - 14.5)
+    clf = Perceptron(random_state=0).fit(rows, rows[:, 0] > 0)
+    assert clf.stop_ == "no mistakes"
+    np.testing.assert_array_equal(clf.predict(rows), rows[:, 0] > 0)

@@ -19,6 +19,7 @@ from .source import Block, CompiledPart, Shuffle, Source, check_numbers
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
 MOST_BLOCKS, FEW_BLOCKS = 64, 8
 READ_AT_ONCE = 4 << 20  # bytes that are only looked at
+SPARE = 64  # exponents: more than sums over features can need
 SUMS = 32  # times a sum over features, which every block has of its own, are a block's rows
 # In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
 # by class is mixed to within a few per cent in every group.
@@ -292,6 +293,11 @@ def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
 
     ArraySource(X, out, np.empty(0), n_jobs=n_jobs).total(part)
     return out
+
+
+def small_scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
+    """Scores of weights times the power of two below which no finite row's can overflow."""
+    return scores(X, np.ldexp(W, -SPARE - int(np.frexp(np.abs(W).max())[1])), n_jobs)
 
 
 def all_finite(values: AnyArray) -> bool:

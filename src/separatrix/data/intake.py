@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -32,8 +32,11 @@ def plain_rows(X: Any) -> bool:
     return X.dtype in (np.float32, np.float64)
 
 
-def check_rows(X: Any, owner: Any = None) -> Rows:
-    """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if it must be."""
+def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
+    """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if it must be.
+
+    ``finite=False``: their values are looked at by whoever asks.
+    """
     if plain_rows(X) and all_finite(X):
         return np.asarray(X)
     check = partial(
@@ -42,10 +45,10 @@ def check_rows(X: Any, owner: Any = None) -> Rows:
     )  # fmt: skip
     X, in_order = sound_rows(X)
     if not sp.issparse(X):
-        return np.asarray(check(X))
+        return np.asarray(check(X, ensure_all_finite=finite))
     was_csr = X.format == "csr"
     X = check(X, ensure_all_finite=False)
-    if not all_finite(X.data):
+    if finite and not all_finite(X.data):
         check(X)  # which says so
     if not (in_order if was_csr else X.has_canonical_format):
         # Anew: a flag of SciPy's may say that it is in order, and then nothing would be done.
@@ -85,17 +88,26 @@ def _from_sparse_frame(X: Any) -> Any:
     return X.sparse.to_coo()
 
 
-def check_scores(scores: Array) -> Array:
-    """Scores of rows and weights that are finite: where they are not, nothing is known of them."""
-    finite = np.isfinite(scores)
+def check_scores(found: Array, smaller: Callable[[], Array] | None = None) -> Array:
+    """Scores (n, k) of rows and weights that are finite, whose overflow leaves no doubt.
+
+    An infinite score of two classes is right if it is beyond doubt on which side it lies: if
+    ``smaller`` scores, of weights so much smaller that nothing overflows, lie there too.
+    """
+    finite = np.isfinite(found)
+    if np.all(finite):
+        return found
+    if smaller is not None and found.shape[1] == 1:
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite |= smaller() * found == np.inf
     if not np.all(finite):
-        row = int(np.argmin(finite.reshape(len(finite), -1).all(axis=1)))
+        row = int(np.argmin(finite.all(axis=1)))
         raise ValueError(
             f"the scores overflow floating point, first that of row {row}: the features are too "
             "large beside the weights; scale them (e.g. with sklearn's StandardScaler) before the "
             "fit and before every use"
         )
-    return scores
+    return found
 
 
 def check_labels(y: Any) -> AnyArray:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource
-from ..data.arrays import scores
+from ..data.arrays import scores, small_scores
 from ..data.intake import (
     check_classes,
     check_labels,
@@ -298,12 +298,14 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         W, n_jobs = self._weights(), getattr(self, "n_jobs", None)
         named = hasattr(self, "feature_names_in_")
         plain = not named and plain_rows(X) and X.shape[1] == self.n_features_in_
-        result = scores(X, W, n_jobs) if plain else np.array(np.nan)
+        rows = X if plain else check_rows(X, owner=self, finite=False)
+        if not plain:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        result = scores(rows, W, n_jobs)
         # A value that is not finite leaves no finite score behind: only then look for one.
         if not np.all(np.isfinite(result)):
-            rows = check_rows(X, owner=self)
-            validate_data(self, X, reset=False, skip_check_array=True)
-            result = check_scores(scores(rows, W, n_jobs))
+            check_rows(X, owner=self)
+            check_scores(result, lambda: small_scores(rows, W, n_jobs))
         return result[:, 0] if len(self.classes_) == 2 else result
 
     def predict(self, X: Any) -> AnyArray:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..data.arrays import scores
+from ..data.arrays import scores, small_scores
 from ..data.intake import check_scores
 from ..loop import Callback, Stop
 from ..losses import Loss, PerceptronLoss
@@ -199,7 +199,8 @@ class Perceptron(LinearModel):
         W = result.last / min(1.0, result.state.get("unit", 1.0))
         met = result.history["objective"]
         if np.abs(W).max() > LARGE:
-            check_scores(scores(objective.in_memory.X, W))
+            X = objective.in_memory.X
+            check_scores(scores(X, W), lambda: small_scores(X, W))
         if not np.all(np.isfinite(met)):
             raise ValueError(
                 f"the scores overflowed floating point in pass {1 + np.argmin(np.isfinite(met))}: "
