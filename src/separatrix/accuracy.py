@@ -89,7 +89,11 @@ def _exact_scores(block: Block, W: Array) -> tuple[Array, Array]:
     high, low = loops.compensated_scores(block.X, W)
     if block.weight is not None:  # as if absent, even where its score overflows
         high[block.weight == 0.0] = low[block.weight == 0.0] = 0.0
-    return high, np.where(np.isfinite(low), low, 0.0)
+    finite = np.isfinite(high) & np.isfinite(low)
+    if not finite.all():  # what overflows has no low part
+        high = np.where(finite, high, loops.scores(block.X, W))
+        low = np.where(finite, low, 0.0)
+    return high, low
 
 
 def _weighted(block: Block, values: Array) -> float:
