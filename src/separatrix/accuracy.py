@@ -169,7 +169,7 @@ def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
     binary = loss.binary if isinstance(loss, Columns) else loss
     if isinstance(binary, MarginLoss) and binary.has_curvature:  # what is left of a perfect fit
         sign = signs(y, high) if isinstance(loss, Columns) else y[:, None]
-        losses += np.sum(0.5 * binary.curvature(sign * beside) * low**2, axis=1)
+        losses += np.sum(0.5 * binary.curvature(sign * beside) * low * low, axis=1)
     return np.maximum(losses, 0.0)
 
 
