@@ -12,6 +12,7 @@ from .losses import JointPerceptron, PerceptronLoss, Softmax
 from .no_minimum import Runaway, runaway
 from .objective import Objective
 from .solvers import Solver
+from .solvers.base import value_at_zeros
 from .typing import Array
 
 CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
@@ -62,30 +63,34 @@ def ending(objective: Objective, run: Run, W: Array, stop: str, prover: Prover |
     if stop in TOLD:
         return Ending(W, stop, value)
     if objective.loss.convex and not isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
-        before = _value_before(objective, run, value)
-        if before is not None and not run.solver.chooses_step:
-            return Ending(W, "diverged", value)
-        if before is not None:
-            if prover is not None:
-                prover.close(run.start, run.start)
-            return Ending(run.start.copy(), "no progress", before)
-        if stop in CONVERGED and _above(objective, W, value, value_at_zeros(objective)):
-            stop = "no progress"
+        if _above_start(objective, run, value):
+            return _back(objective, run, W, value, prover)
+        if _above(objective, W, value, value_at_zeros(objective)):
+            return Ending(W, "no progress" if stop in CONVERGED else stop, value)
     if not np.isfinite(value):
         return Ending(W, "diverged", value)
-    if (
-        prover is not None
-        and stop in ("optimal", "no progress", "max_iter")
-        and (prover.proven != (stop == "optimal"))
-    ):  # the last proof is more exact than those on the way
-        stop = "optimal" if prover.proven else "no progress"
-    if objective.penalty.strength == 0.0 and not objective.loss.attained:
-        found = runaway(objective, W, mistakes, run.moved, run.norms, run.reads)
-        if found is not None:
-            stop = "no minimum" if found.settled else "max_iter" if stop == "max_iter" else (
-                "no progress")  # fmt: skip
-            return Ending(W, stop, value, found)
-    return Ending(W, stop, value)
+    if prover is not None and stop in ("optimal", "no progress", "max_iter"):
+        # The last proof is more exact than those on the way.
+        unproven = "no progress" if stop == "optimal" else stop
+        return Ending(W, "optimal" if prover.proven else unproven, value)
+    if objective.penalty.strength > 0.0 or objective.loss.attained:
+        return Ending(W, stop, value)
+    found = runaway(objective, W, mistakes, run.moved, run.norms, run.reads)
+    if found is not None:
+        unsettled = "max_iter" if stop == "max_iter" else "no progress"
+        stop = "no minimum" if found.settled else unsettled
+    return Ending(W, stop, value, found)
+
+
+def _back(objective: Objective, run: Run, W: Array, value: float, prover: Prover | None) -> Ending:
+    """The end of a run that leads upwards: steps that were given have diverged, others go back."""
+    if not run.solver.chooses_step:
+        return Ending(W, "diverged", value)
+    start = run.start.copy()
+    if prover is None:
+        return Ending(start, "no progress", exact_value(objective, start))
+    prover.close(start, start)
+    return Ending(start, "no progress", prover.value)
 
 
 def canonical(objective: Objective, W: Array) -> Array:
@@ -102,22 +107,13 @@ def canonical(objective: Objective, W: Array) -> Array:
     return W
 
 
-def value_at_zeros(objective: Objective) -> float:
-    """J at weights of 0, where all rows are alike."""
-    k = objective.shape[0]
-    y = np.ones(1) if k == 1 else np.zeros(1, np.int64)
-    return float(objective.loss.value(y, np.zeros((1, k)))[0])
-
-
-def _value_before(objective: Objective, run: Run, value: float) -> float | None:
-    """J at the start, if the run ended above it."""
+def _above_start(objective: Objective, run: Run, value: float) -> bool:
+    """Whether a run ended above where it began; for a nonzero start that may take a read."""
     if not run.start.any():
-        start = value_at_zeros(objective)
-    elif run.solver.monotone:
-        return None
-    else:
-        start = objective.value(run.start)[0]
-    return start if _above(objective, run.start, value, start) else None
+        return _above(objective, run.start, value, value_at_zeros(objective))
+    if run.solver.monotone:
+        return False
+    return _above(objective, run.start, value, objective.value(run.start)[0])
 
 
 def _above(objective: Objective, W: Array, value: float, other: float) -> bool:

@@ -50,6 +50,10 @@ def runaway(
     Rows that are all right settle it. Else the verdict on separability does, and is asked for only
     if the weights still grew at the end of the run.
     """
+    try:
+        objective.frame  # noqa: B018 (to be remembered)
+    except ValueError:  # squares overflow: nothing can be told
+        return Runaway(settled=False)
     if mistakes == 0.0 and exact_mistakes(objective, W) == 0.0:
         return _along(objective, W, "separable")
     if not _grows(objective, moved, norms):

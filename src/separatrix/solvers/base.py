@@ -137,14 +137,16 @@ class Lowest(NamedTuple):
     """J at the start; not finite where the start is too far away."""
 
 
-def lowest(objective: Objective, W: Array) -> Lowest:
-    """What a solver that chooses its own steps need never fall behind.
+def value_at_zeros(objective: Objective) -> float:
+    """J at weights of 0, where all rows cost the same: without a read."""
+    k = objective.shape[0]
+    label = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
+    return float(objective.loss.value(label, np.zeros((1, k)))[0])
 
-    At zeros all rows cost the same, and each is a mistake: that takes no read.
-    """
-    label = np.ones(1) if len(W) == 1 else np.zeros(1, dtype=np.int64)
-    at_zeros = float(objective.loss.value(label, np.zeros((1, len(W))))[0])
-    total = objective.source.weight_sum
+
+def lowest(objective: Objective, W: Array) -> Lowest:
+    """What a solver that chooses its own steps need never fall behind."""
+    at_zeros, total = value_at_zeros(objective), objective.source.weight_sum
     if not W.any():
         return Lowest(W, at_zeros, total, at_zeros)
     J, mistakes = objective.value(W)
