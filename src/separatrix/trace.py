@@ -69,7 +69,7 @@ class Trace:
         if self._bytes > MOST_BYTES:
             self._counts, self.rows = self.strengths, None
         if self.rows is not None:
-            self.rows.append(locked(step.rows))
+            self.rows.append(locked(step.rows) if step.rows.flags.writeable else step.rows)
             return
         if self._counts is None:
             self._counts = np.zeros(self.n_rows, dtype=np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
@@ -196,12 +197,11 @@ class Perceptron(LinearModel):
     def _refuse_overflow(self, objective: Objective, result: Result) -> None:
         """Which row is a mistake is not known where scores overflow: such a run has no meaning."""
         # Inside, a run may have gone by steps of 1: its weights were larger by so much.
-        W = result.last / min(1.0, result.state.get("unit", 1.0))
-        met = result.history["objective"]
-        if np.abs(W).max() > LARGE:
-            X = objective.in_memory.X
+        unit, met = min(1.0, result.state.get("unit", 1.0)), result.history["objective"]
+        if result.history["norm"][-1] > LARGE * unit:
+            X, W = objective.in_memory.X, result.last / unit
             check_scores(scores(X, W), lambda: small_scores(X, W))
-        if not np.all(np.isfinite(met)):
+        if not math.isfinite(met.sum()) and not np.all(np.isfinite(met)):
             raise ValueError(
                 f"the scores overflowed floating point in pass {1 + np.argmin(np.isfinite(met))}: "
                 "scale the features (e.g. with sklearn's StandardScaler), or lower learning_rate"

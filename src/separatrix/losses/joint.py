@@ -124,7 +124,13 @@ class Softmax(Joint):
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """Negative log-likelihood."""
-        value: Array = logsumexp(scores - scores[np.arange(len(y)), y][:, None], axis=1)
+        own = np.arange(len(y)), y
+        gaps = scores - scores[own][:, None]
+        gaps[own] = -np.inf
+        top = np.clip(gaps.max(axis=1), 0.0, np.finfo(float).max)
+        # Not the logarithm of a sum that may be nearly 1: the loss of a row that is right is small.
+        rest = np.exp(gaps - top[:, None]).sum(axis=1) + np.expm1(-top)
+        value: Array = top + np.log1p(rest)
         return value
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:

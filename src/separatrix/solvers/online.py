@@ -155,6 +155,8 @@ class OnlineRun:
         each = made[:, 3:].reshape(len(made), -1, *V.shape)
         smooth = self.objective.loss.smooth
         changed = None if smooth else self._numbers(log[: int(made[:, 2].sum())], block)
+        if changed is not None:
+            changed.setflags(write=False)  # for all of the passes at once
         last = 0
         for (loss_sum, mistakes, updates), kept in zip(made[:, :3].tolist(), each, strict=True):
             first, last = last, last + int(updates)
