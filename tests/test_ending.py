@@ -27,6 +27,7 @@ from separatrix import (
 )
 from separatrix.accuracy import exact_value
 from separatrix.ending import CONVERGED
+from separatrix.gap import Prover
 from separatrix.loop import Stop
 
 X, Y = overlapping(100, 3, seed=0)
@@ -290,6 +291,17 @@ def test_proofs_read_no_more_often_than_the_steps(loss, k, passes):
     unproven = minimize(objective, solver, stop=Stop(max_iter=passes), seed=0)
     assert unproven.proof is None
     assert source.sums == 1
+
+
+@pytest.mark.parametrize(("allowed", "made"), [(0, 0), (1, 0), (2, 2), (3, 2)])
+def test_a_bias_is_polished_only_as_often_as_reads_allow(allowed, made):
+    source = Counted(X, Y, np.array([-1, 1]))
+    objective = Objective(get_loss("logistic"), L2(0.1), source)
+    W = minimize(objective, Newton(), stop=Stop(tol=1e-12)).weights + [[0, 0, 0, 1e-5]]
+    at = objective.value_and_gradient(W)
+    source.sums = 0
+    Prover(objective, 1e-13, reads=allowed).prove(W, at)
+    assert source.sums == made
 
 
 # ---- small print -------------------------------------------------------------------------

@@ -32,7 +32,6 @@ from .response import has_response
 from .solvers import Step
 from .typing import Array
 
-ROUNDING = 2e-15  # of the sums that a bound is made of: it is lowered by that much
 LEAST = 1e-14  # no smaller gap is asked for: J itself is not known much better
 MIXTURES = 10  # shares of the mixture to try, each twice the one before
 
@@ -182,7 +181,7 @@ class Prover:
         self.weights, self.value, self.error = W, told.value, SUMS * told.value
         loss_mean = told.value - objective.penalty.value(W)
         sizes = loss_mean + abs(told.conjugate)
-        self._raise(*lower_bound(objective, W, told.gradient, told.conjugate, ROUNDING * sizes))
+        self._raise(*lower_bound(objective, W, told.gradient, told.conjugate, SUMS * sizes))
 
     def close(self, W: Array, told: Array) -> None:
         """A last proof, of the weights kept, and J as exactly as it is told.
@@ -222,7 +221,7 @@ def smooth_bound(objective: Objective, W: Array, at: Evaluation) -> tuple[float,
     G = at.gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
     along = inner(G, W[:, :-1]) + inner(at.gradient[:, -1], W[:, -1])
     conjugate = along - loss_mean  # phi*(slope) = m * slope - phi(m), the mean over rows
-    allowance = ROUNDING * (loss_mean + abs(along)) + rounding(objective, W, loss_mean)
+    allowance = SUMS * (loss_mean + abs(along)) + rounding(objective, W, loss_mean)
     return lower_bound(objective, W, at.gradient, conjugate, allowance)
 
 
@@ -242,7 +241,7 @@ def lower_bound(
 
     mixtures = _mixtures(objective, gradient[:, -1]) if objective.intercept else [UNMIXED]
     best, alone = 0.0, dual(*UNMIXED)
-    allowance += ROUNDING * abs(alone + conjugate)
+    allowance += SUMS * abs(alone + conjugate)
     for mixture in mixtures:
         found = dual(*mixture)
         best = max(best, found)
