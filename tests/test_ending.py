@@ -31,6 +31,7 @@ from separatrix.gap import Prover
 from separatrix.loop import Stop
 
 X, Y = overlapping(100, 3, seed=0)
+AND = np.array([0, 0, 0, 1])
 
 
 def warned(clf, X, y, **given):
@@ -173,9 +174,34 @@ def test_exact_values_are_those_of_long_sums(loss, k):
     assert exact_value(objective, W) == pytest.approx(objective.value(W)[0], rel=1e-15)
 
 
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "hinge"])
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_left_of_a_perfect_fit_is_told_to_twelve_digits(loss, seed):
+    """Margins of 1 but for their last bits: J is the square of what these are short of."""
+    rng = np.random.default_rng(seed)
+    rows, y = rng.standard_normal((4, 3)) * [1e5, 1e-5, 1.0], np.array([-1.0, 1.0, 1.0, -1.0])
+    W = np.linalg.solve(np.column_stack([rows, np.ones(4)]), y)[None]
+    objective = Objective(get_loss(loss), L2(0.0), ArraySource(rows, y, np.array([-1, 1])))
+    exact = Fraction(0)
+    for x, t in zip(rows.tolist(), y.tolist(), strict=True):
+        terms = zip([*x, 1.0], W[0].tolist(), strict=True)
+        short = 1 - int(t) * sum(Fraction(a) * Fraction(b) for a, b in terms)
+        short = short if loss == "squared" else max(short, Fraction(0))
+        exact += (short if loss == "hinge" else short**2) / 4
+    assert abs(Fraction(exact_value(objective, W)) - exact) <= exact / 10**12
+
+
+def test_features_whose_squares_underflow_do_not_pass_for_constant():
+    """They are separable, however small; a penalty keeps such weights at 0."""
+    tiny = np.array([[1e-200], [2e-200], [3e-200], [4e-200]])
+    for solver in (LBFGS(), Newton()):
+        with pytest.raises(ValueError, match="feature 0 is too small: the squares of its values"):
+            LinearClassifier(l2=0.0, solver=solver).fit(tiny, AND)
+        assert LinearClassifier(l2=1e-3, solver=solver).fit(tiny, AND).converged_
+
+
 # ---- no minimum --------------------------------------------------------------------------
 
-AND = np.array([0, 0, 0, 1])
 QUASI, QUASI_Y = np.array([[0.0], [1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
 SOLVERS = ["auto", LBFGS(), Newton(), GradientDescent(), GradientDescent(batch_size=1)]
 
@@ -297,10 +323,11 @@ def test_proofs_read_no_more_often_than_the_steps(loss, k, passes):
 def test_a_bias_is_polished_only_as_often_as_reads_allow(allowed, made):
     source = Counted(X, Y, np.array([-1, 1]))
     objective = Objective(get_loss("logistic"), L2(0.1), source)
-    W = minimize(objective, Newton(), stop=Stop(tol=1e-12)).weights + [[0, 0, 0, 1e-5]]
+    W = minimize(objective, Newton(), stop=Stop(tol=1e-12)).weights.copy()
+    W[:, -1] += 1e-6
     at = objective.value_and_gradient(W)
     source.sums = 0
-    Prover(objective, 1e-13, reads=allowed).prove(W, at)
+    Prover(objective, 1e-9, reads=allowed).prove(W, at)
     assert source.sums == made
 
 

@@ -48,7 +48,7 @@ def size_of_scores(objective: Objective, W: Array) -> float:
         return np.inf if W[:, :-1].any() else float(np.abs(W[:, -1]).max())
     sizes = np.abs(W[:, :-1]) @ np.hypot(mean, deviation) + np.abs(W[:, -1])
     joint = isinstance(objective.loss, (Softmax, CrammerSinger))
-    return float(2.0 * sizes.max() if joint else np.linalg.norm(sizes))
+    return float(2.0 * sizes.max() if joint else np.hypot.reduce(sizes))
 
 
 def steepness(loss: Loss, mean: float) -> float:
@@ -161,15 +161,15 @@ def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
         # Only differences count, and those may be small where scores are large.
         own = np.arange(len(y)), y
         high, low = _difference(high, low, high[own][:, None], low[own][:, None])
-    # The kinks are doubles: where a score is next to one, the low part tells the side.
-    beside = high
-    if not loss.smooth:
-        beside = np.where(low == 0.0, high, np.nextafter(high, np.copysign(np.inf, low)))
-    losses: Array = loss.value(y, high) + np.sum(loss.gradient(y, beside) * low, axis=1)
+    # Kinks, and jumps of the curvature, are at 0 or 1: just there the low part tells the side.
+    there = (low != 0.0) & ((high == 0.0) | (np.abs(high) == 1.0))
+    side = np.where(there, np.nextafter(high, np.copysign(np.inf, low)), high)
+    slope = loss.gradient(y, high if loss.smooth else side)
+    losses: Array = loss.value(y, high) + np.sum(slope * low, axis=1)
     binary = loss.binary if isinstance(loss, Columns) else loss
     if isinstance(binary, MarginLoss) and binary.has_curvature:  # what is left of a perfect fit
         sign = signs(y, high) if isinstance(loss, Columns) else y[:, None]
-        losses += np.sum(0.5 * binary.curvature(sign * beside) * low * low, axis=1)
+        losses += np.sum(0.5 * binary.curvature(sign * side) * low * low, axis=1)
     return np.maximum(losses, 0.0)
 
 
