@@ -21,14 +21,13 @@ from . import layout, loops
 from .curvature import bias_curvature, class_curvature, hessian_of, hessian_product
 from .data import ArraySource, Block, CompiledPart, Source
 from .data.pool import one_blas_thread
-from .frame import GRAM_ROWS, TILE, Frame, Moments, gram, gram_in_tiles
+from .frame import GRAM_ROWS, TILE, Frame, Moments, gram, gram_in_tiles, refuse_underflow
 from .lazy import cached_property
 from .losses import Loss, MarginLoss
 from .penalties import L2
 from .typing import Array
 
 SAMPLE_ROWS = 4096
-VANISHING = 1e-140  # the square of less says nothing any more
 COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
 
 
@@ -255,17 +254,6 @@ class Objective:
             (product,) = source.total(partial(_products, frame=raw))
             return float(np.linalg.eigvalsh(product / source.weight_sum)[-1])
 
-    def _refuse_underflow(self) -> None:
-        """Without a penalty features that vary count however small: none may pass for constant."""
-        (mean, deviation), sums = self.moments, self._sums[1]
-        lost = (deviation == 0.0) & (np.abs(mean) < VANISHING) & np.any(sums != 0.0, axis=0)
-        if lost.any():
-            raise ValueError(
-                f"feature {np.argmax(lost)} is too small: the squares of its values underflow, and "
-                "without a penalty it counts all the same; scale the features, e.g. with "
-                "sklearn.preprocessing.StandardScaler, or give a penalty such as l2=1e-4"
-            )
-
     @cached_property
     def frame(self) -> Frame:
         """Variables in which features are centred and of one scale."""
@@ -275,7 +263,7 @@ class Objective:
             deviation = np.hypot(deviation, mean)
             mean = np.zeros_like(mean)
         if not self.penalty.strength:
-            self._refuse_underflow()
+            refuse_underflow(self.moments, self._sums[1])
         square = bend * deviation**2 + 2.0 * self.penalty.strength
         # A constant feature without penalty: J does not depend on it, any scale will do.
         scale = np.sqrt(np.where(square > 0.0, square, 1.0))

@@ -157,6 +157,7 @@ def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True)
     further beyond its own minimum than it came from.
     """
     bend = objective.loss.max_curvature or 1.0
+    objective.frame  # noqa: B018 (refuses features that such a step would never move)
     trace = objective.moments.mean_square + objective.intercept
     bound = row = trace if batch is None else max(trace, largest_row(objective) / NO_FURTHER)
     if batch is not None and batch > 1:
