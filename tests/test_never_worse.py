@@ -119,3 +119,15 @@ def test_a_penalty_that_is_nearly_none_leaves_a_finite_objective(k):
     assert np.isfinite(fit.objective_)
     assert fit.objective_ <= 1.0 + 1e-12
     assert fit.stop_ != "optimal" or fit.gap_ <= 1e-6 * fit.objective_
+
+
+def test_changes_of_the_gradient_whose_squares_underflow_are_no_curvature():
+    """Separable rows, and a penalty that hardly keeps J from 0: L-BFGS divided by such a square."""
+    X = np.array([[2, -4], [-4, 1], [6, -1], [-6, 4], [6, 4]]) * [2.0**34, 2.0**-26]
+    y, weight = np.array([0, 1, 2, 0, 2]), np.array([2.0, 2.0, 2.0, 1.0, 2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clf = LinearClassifier(
+            l2=1e-300, solver=LBFGS(), tol=0.0, max_iter=200, start="random", random_state=0
+        ).fit(X, y, sample_weight=weight)
+    assert 0.0 < clf.objective_ < 1e-200

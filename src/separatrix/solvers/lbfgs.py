@@ -223,7 +223,9 @@ class LBFGS(Solver):
                 at = objective.value_and_gradient(W)
                 continue
             s, y = length * p, coordinates.gradient(then.gradient) - g
-            if inner(s, y) > 1e-14 * np.sqrt(inner(s, s)) * np.sqrt(inner(y, y)):
+            sizes = inner(s, s), inner(y, y)
+            least = max(1e-14 * np.sqrt(sizes[0]) * np.sqrt(sizes[1]), np.finfo(float).tiny)
+            if inner(s, y) > least and sizes[1] > np.finfo(float).tiny:
                 moved = np.concatenate([moved, s[None]])[-self.memory :]
                 changed = np.concatenate([changed, y[None]])[-self.memory :]
             elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient
