@@ -158,7 +158,13 @@ def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True)
     """
     bend = objective.loss.max_curvature or 1.0
     objective.frame  # noqa: B018 (refuses features that such a step would never move)
-    trace = objective.moments.mean_square + objective.intercept
+    with np.errstate(over="ignore"):
+        trace = objective.moments.mean_square + objective.intercept
+    if not np.isfinite(trace):
+        raise ValueError(
+            "the features are too large: the mean of their squares overflows floating point; "
+            "scale them, e.g. with sklearn.preprocessing.StandardScaler"
+        )
     bound = row = trace if batch is None else max(trace, largest_row(objective) / NO_FURTHER)
     if batch is not None and batch > 1:
         largest = trace
