@@ -262,12 +262,16 @@ class Objective:
         if not self.intercept:
             deviation = np.hypot(deviation, mean)
             mean = np.zeros_like(mean)
-        if not self.penalty.strength:
-            refuse_underflow(self.moments, self._sums[1])
         square = bend * deviation**2 + 2.0 * self.penalty.strength
         # A constant feature without penalty: J does not depend on it, any scale will do.
         scale = np.sqrt(np.where(square > 0.0, square, 1.0))
         return Frame(mean, np.append(scale, np.sqrt(bend)))
+
+    def whole_frame(self) -> Frame:
+        """The same, refused where it would lose a feature that counts."""
+        if not self.penalty.strength:
+            refuse_underflow(self.moments, self._sums[1])
+        return self.frame
 
 
 # Parts of a sum, one block each: module-level functions, so that they can be sent to a worker.

@@ -157,7 +157,7 @@ def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True)
     further beyond its own minimum than it came from.
     """
     bend = objective.loss.max_curvature or 1.0
-    objective.frame  # noqa: B018 (refuses features that such a step would never move)
+    objective.whole_frame()  # refuses features that such a step would never move
     with np.errstate(over="ignore"):
         trace = objective.moments.mean_square + objective.intercept
     if not np.isfinite(trace):
@@ -262,7 +262,7 @@ def searched_descent(
     the search compares with the largest of its recent values (Grippo, Lampariello and Lucidi,
     1986).
     """
-    frame = objective.frame
+    frame = objective.whole_frame()
     if state is None:
         at = objective.value_and_gradient(W)
         state = {

@@ -98,7 +98,7 @@ class LBFGS(Solver):
         self, objective: Objective, anchor: Array, apart: bool = False
     ) -> Frame | Factored:
         """Those of the second derivative at the anchor, if there is one."""
-        frame = objective.frame
+        frame = objective.whole_frame()
         if not len(anchor):
             return frame
         sample = self._sample(objective)

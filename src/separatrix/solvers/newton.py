@@ -49,7 +49,7 @@ class Newton(Solver):
         W = W if state is None else state["weights"]
         if state is None and W.any() and not np.isfinite(objective.value(W)[0]):
             W = np.zeros_like(W)  # from so far away there is no way back
-        frame = objective.frame
+        frame = objective.whole_frame()
         while True:
             if W.size * len(W) <= self.direct_weights:
                 at, hessian = objective.hessian(W, frame)
