@@ -262,7 +262,8 @@ class Objective:
         if not self.intercept:
             deviation = np.hypot(deviation, mean)
             mean = np.zeros_like(mean)
-        square = bend * deviation**2 + 2.0 * self.penalty.strength
+        with np.errstate(over="ignore"):  # a feature that large is left where it is
+            square = bend * deviation**2 + 2.0 * self.penalty.strength
         # A constant feature without penalty: J does not depend on it, any scale will do.
         scale = np.sqrt(np.where(square > 0.0, square, 1.0))
         return Frame(mean, np.append(scale, np.sqrt(bend)))
