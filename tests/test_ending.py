@@ -200,6 +200,24 @@ def test_features_whose_squares_underflow_do_not_pass_for_constant():
         assert LinearClassifier(l2=1e-3, solver=solver).fit(tiny, AND).converged_
 
 
+@quiet
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
+def test_biases_of_many_classes_are_those_that_were_judged(offset):
+    """They are told with sum 0, which rounds them: J is that of what is told."""
+    rng = np.random.default_rng(1)
+    rows, y = np.round(rng.standard_normal((24, 2)), 2) + offset, np.arange(24) % 3
+    clf = LinearClassifier("hinge", l2=1e-3).fit(rows, y)
+    W, total = [[Fraction(v) for v in w] for w in clf.coef_.tolist()], Fraction(0)
+    for x, own in zip(rows.tolist(), y.tolist(), strict=True):
+        scores = [
+            sum((Fraction(v) * u for v, u in zip(x, w, strict=True)), Fraction(b))
+            for w, b in zip(W, clf.intercept_.tolist(), strict=True)
+        ]
+        total += max(s - scores[own] + (c != own) for c, s in enumerate(scores))
+    exact = total / 24 + Fraction(1e-3) * sum(v * v for w in W for v in w)
+    assert abs(Fraction(clf.objective_) - exact) <= exact / 10**12
+
+
 # ---- no minimum --------------------------------------------------------------------------
 
 QUASI, QUASI_Y = np.array([[0.0], [1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
