@@ -112,9 +112,9 @@ def minimize(
     if not stop.prove:
         kept = canonical(objective, kept)
         return Result(kept, step.weights, step.state, why, history, None)
-    # Steps by single rows are as short as their rate makes them: they do not tell rest from it.
-    still = rules.earlier is None or solver.by_row
-    moved = None if still or rules.earlier is None else step.weights - rules.earlier.weights
+    moved = None
+    if rules.earlier is not None and not solver.by_row:  # short steps by single rows are no rest
+        moved = step.weights - rules.earlier.weights
     run = Run(solver, start, moved, history["norm"], len(history["pass"]))
     with np.errstate(over="ignore", invalid="ignore"):  # it is told what overflowed
         end = ending(objective, run, kept, why, prover)
