@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SIZE ?= full
-BUILT_FROM := pyproject.toml CMakeLists.txt $(wildcard cpp/*)
+BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -type f)
 
 SECONDS ?= 600
 

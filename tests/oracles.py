@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import linprog
 
 
 def perceptron(X, y, passes, step=1.0, l2=0.0, order=None, w=None, b=0.0, weight=None):
@@ -125,3 +126,53 @@ def newton(X, y, l2, weight=None, tol=1e-13):
             length /= 2
         w = w + length * direction
     return w, value(w)
+
+
+# ---- separability ------------------------------------------------------------------------------
+
+
+def signed(X, y):
+    y = np.where(y == np.unique(y)[1], 1.0, -1.0)
+    return y[:, None] * np.column_stack([X, np.ones(len(X))])
+
+
+def oracle(Z):
+    """The two programs over all rows at once."""
+    n, d = Z.shape
+    box = [(-1.0, 1.0)] * d
+    strict = linprog(
+        np.append(np.zeros(d), -1.0), A_ub=np.column_stack([-Z, np.ones(n)]), b_ub=np.zeros(n),
+        bounds=[*box, (None, 1.0)],
+    )  # fmt: skip
+    if -strict.fun > 1e-8:
+        return "separable"
+    weak = linprog(-Z.sum(axis=0), A_ub=-Z, b_ub=np.zeros(n), bounds=box)
+    return "quasi-separable" if -weak.fun > 1e-8 else "overlapping"
+
+
+def random_problem(seed):
+    """Small data of every kind: grids with exact ties, repeated columns, few rows, noise."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 40)), int(rng.integers(1, 6))
+    X = rng.integers(-2, 3, (n, d)).astype(float)
+    if seed % 4 == 3:
+        X = rng.standard_normal((n, d))
+    if seed % 4 == 1 and d > 2:
+        X[:, 1], X[:, 2] = 2.0 * X[:, 0] + 1.0, 3.0
+    a = X @ rng.integers(-2, 3, d) + rng.choice([0.0, 0.5])
+    y = np.sign(a + rng.choice([0.0, 0.3, 2.0]) * rng.standard_normal(n))
+    y[y == 0] = rng.choice([-1.0, 1.0], np.count_nonzero(y == 0))
+    y[:2] = -1.0, 1.0
+    return X, y
+
+
+def kesler(X, y):
+    k, d = y.max() + 1, X.shape[1] + 1
+    rows = []
+    for x, own in zip(np.column_stack([X, np.ones(len(X))]), y, strict=True):
+        for rival in range(k):
+            if rival != own:
+                z = np.zeros((k, d))
+                z[own], z[rival] = x, -x
+                rows.append(z.ravel())
+    return np.array(rows)

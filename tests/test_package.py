@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import separatrix
-from separatrix import compiled, loops
+from separatrix import loops
+from separatrix.loops import _compiled
 
 HERE = Path(separatrix.__file__).parent
 
@@ -29,17 +30,17 @@ def test_all_public_names_import():
 
 
 def test_the_stub_has_what_the_module_has():
-    tree = ast.parse((HERE / "compiled" / "_loops.pyi").read_text())
+    tree = ast.parse((HERE / "loops" / "_loops.pyi").read_text())
     stub = {
         node.name: [a.arg for a in node.args.args]
         for node in tree.body
         if isinstance(node, ast.FunctionDef)
     }
-    names = {n for n in vars(compiled._loops) if not n.startswith("__")}
+    names = {n for n in vars(_compiled._loops) if not n.startswith("__")}
     others = {"BlockSum", "Interrupted", "RowMemory", "compiler", "panel", "most_updates"}
     assert names == stub.keys() | others
     for name, arguments in stub.items():
-        signature = getattr(compiled._loops, name).__doc__.split(" -> ")[0]
+        signature = getattr(_compiled._loops, name).__doc__.split(" -> ")[0]
         assert re.findall(r"(\w+): ", signature) == arguments, name
 
 

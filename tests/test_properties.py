@@ -23,7 +23,7 @@ from separatrix import (
     loops,
 )
 from separatrix.data import arrays as source_module
-from separatrix.data.intake import check_rows
+from separatrix.data.validation import check_rows
 
 SMOOTH = [name for name in TRAINABLE if get_loss(name).smooth]
 BATCH = [

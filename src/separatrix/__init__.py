@@ -9,15 +9,13 @@ from importlib.metadata import version as _version
 from . import datasets, features, losses, schedules
 from .config import show_config
 from .data import ArraySource, Block, Source
-from .diagnose import Diagnosis, Finding, diagnose
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
-from .loop import Info, Stop
+from .inspection.diagnose import Diagnosis, Finding, diagnose
 from .losses import Loss, MarginLoss, get_loss
-from .minimize import Descent, Result, gradient_descent, minimize
 from .objective import Objective
 from .penalties import L2
 from .schedules import Constant, InverseScaling, Pegasos, StepDecay
-from .separability import Separability, separability
+from .separation import Separability, separability
 from .solvers import (
     LBFGS,
     BatchPerceptron,
@@ -30,7 +28,9 @@ from .solvers import (
     Solver,
     Step,
 )
-from .trace import Trace
+from .training.loop import Info, Stop
+from .training.minimize import Descent, Result, gradient_descent, minimize
+from .training.trace import Trace
 
 __version__ = _version("separatrix")
 

@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import version
 
 from . import loops
-from .data.pool import n_threads
+from .numeric.threads import n_threads
 
 
 def config() -> dict[str, str]:

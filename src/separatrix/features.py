@@ -11,10 +11,10 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .data.intake import check_rows
-from .estimators import parameters
-from .layout import CsrRows
-from .typing import AnyArray, Array, Ints
+from .data.validation import check_rows
+from .numeric import checks
+from .numeric.rows import CsrRows
+from .numeric.types import AnyArray, Array, Ints
 
 BLOCK = 2**20  # numbers in a block: 8 MB
 
@@ -87,14 +87,14 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find or check the centres; y is not used."""
         self._checked_gamma()
-        n_centers = parameters.whole("n_centers", self.n_centers) or 1
+        n_centers = checks.whole("n_centers", self.n_centers) or 1
         rows = _rows(X, self)
         if not isinstance(self.centers, str):
             centers: AnyArray = _given(self.centers, rows.shape[1])
         elif self.centers == "kmeans":
-            centers = _means(rows, n_centers, parameters.seed(self.random_state))
+            centers = _means(rows, n_centers, checks.seed(self.random_state))
         elif self.centers == "sample":
-            centers = _sample(rows, n_centers, parameters.seed(self.random_state))
+            centers = _sample(rows, n_centers, checks.seed(self.random_state))
         else:
             raise ValueError(
                 f"centers must be 'kmeans', 'sample' or an array of points, got {self.centers!r}"
@@ -119,7 +119,7 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return features
 
     def _checked_gamma(self) -> float:
-        return parameters.number("gamma", self.gamma, strict=True) or 0.0
+        return checks.number("gamma", self.gamma, strict=True) or 0.0
 
     @property
     def _n_features_out(self) -> int:

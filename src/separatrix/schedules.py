@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .typing import Array
+from .numeric.types import Array
 
 
 class Schedule:

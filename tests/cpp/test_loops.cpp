@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "beside.hpp"
-#include "dispatch.hpp"
-#include "blocks.hpp"
+#include "threads/helper_thread.hpp"
+#include "levels/dispatch.hpp"
+#include "threads/ordered_reduction.hpp"
 
 namespace {
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import layout, loops
-from ..layout import CsrRows, Rows
-from ..lazy import cached_property
-from ..typing import AnyArray, Array, Ints
-from .pool import meanwhile, n_threads, on_threads, ordered_sum
+from .. import loops
+from ..numeric.lazy import cached_property
+from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, take_rows
+from ..numeric.threads import meanwhile, n_threads, on_threads, ordered_sum
+from ..numeric.types import AnyArray, Array, Ints
 from .source import Block, CompiledPart, Shuffle, Source, check_numbers
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
@@ -43,7 +43,7 @@ def random_order(
 class ArraySource(Source):
     """Rows, labels and weights in arrays, never copied.
 
-    ``X`` is C-contiguous float32 or float64, or :class:`separatrix.layout.CsrRows`.
+    ``X`` is C-contiguous float32 or float64, or :class:`separatrix.numeric.rows.CsrRows`.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class ArraySource(Source):
         self.X, self.y, self.weight, self.classes = X, y, weight, classes
         self.weight_power = 0  # weights are 2**weight_power times those that were given
         self.n_jobs = n_jobs
-        self.n_features = layout.shape(X)[1]
+        self.n_features = shape_of(X)[1]
         self._samples: dict[int, Source] = {}
         self._following: tuple[Shuffle, Future[Ints]] | None = None
 
@@ -140,7 +140,7 @@ class ArraySource(Source):
     def _parts(self) -> list[Block]:
         return [
             Block(
-                layout.part(self.X, at.start, at.stop),
+                slice_rows(self.X, at.start, at.stop),
                 self.y[at],
                 None if self.weight is None else self.weight[at],
                 at.start,
@@ -227,10 +227,10 @@ class RowsOf(Source):
         if last - first == at.stop - at.start - 1 and self.increasing:
             run = slice(first, last + 1)
             some = None if weight is None else weight[run]
-            return Block(layout.part(X, first, last + 1), y[run], some, at.start)
+            return Block(slice_rows(X, first, last + 1), y[run], some, at.start)
         rows = self.rows[at]
         some = None if weight is None else weight[rows]
-        return Block(layout.pick(X, rows), y[rows], some, at.start)
+        return Block(take_rows(X, rows), y[rows], some, at.start)
 
     @cached_property
     def increasing(self) -> bool:
@@ -283,11 +283,11 @@ class RowsOf(Source):
 
 def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
     """Scores (n, k) of rows that have no labels."""
-    n = layout.shape(X)[0]
+    n = shape_of(X)[0]
     out = np.empty((n, len(W)))
 
     def part(block: Block) -> tuple[Any, ...]:
-        stop = block.start + layout.shape(block.X)[0]
+        stop = block.start + shape_of(block.X)[0]
         loops.scores(block.X, W, out[block.start : stop])
         return ()
 

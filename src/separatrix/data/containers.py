@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..typing import AnyArray
+from ..numeric.types import AnyArray
 
 CPU_DEVICES = (1, 3)  # DLPack's numbers of plain memory, and of such as a GPU may read
 TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import layout
-from ..layout import Rows
 from ..loops import BlockSum
-from ..typing import AnyArray, Array, Ints
+from ..numeric.rows import Rows, take_rows
+from ..numeric.types import AnyArray, Array, Ints
 
 
 class Shuffle(NamedTuple):
@@ -126,7 +125,7 @@ class Source(ABC):
             for start in range(0, len(rows), size):
                 at = rows[start : start + size]
                 some = None if weight is None else weight[at]
-                yield Block(layout.pick(X, at), y[at], some, start)
+                yield Block(take_rows(X, at), y[at], some, start)
 
     def sample(self, size: int) -> Source:
         """About so many random rows, the same ones each time; all of them will do too."""

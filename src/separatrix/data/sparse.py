@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import loops
-from ..layout import CsrRows, part
-from ..typing import AnyArray
-from .pool import n_threads, ordered_sum
+from ..numeric.rows import CsrRows, slice_rows
+from ..numeric.threads import n_threads, ordered_sum
+from ..numeric.types import AnyArray
 
 READ_AT_ONCE = 4 << 20  # bytes of indices
 ADVICE = "build the matrix anew from the right indices, or from a dense array"
@@ -82,7 +82,7 @@ def _flaws(rows: CsrRows) -> set[int]:
     """What is wrong with the rows, by blocks that threads share."""
     n = len(rows.indptr) - 1
     size = max(1, int(n * READ_AT_ONCE / max(rows.indices.nbytes, 1)))
-    blocks = [part(rows, start, min(start + size, n)) for start in range(0, n, size)]
+    blocks = [slice_rows(rows, start, min(start + size, n)) for start in range(0, n, size)]
 
     def find(block: CsrRows) -> tuple[list[int]]:
         return ([loops.csr_flaw(block)],)

@@ -1,6 +1,6 @@
 """The scikit-learn face."""
 
-from .cv import LinearClassifierCV
+from .cv.estimator import LinearClassifierCV
 from .kernel import KernelPerceptron
 from .linear import LinearClassifier, Perceptron
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource
 from ..data.arrays import scores, small_scores
-from ..data.intake import (
+from ..data.validation import (
     check_classes,
     check_labels,
     check_rows,
@@ -21,18 +21,18 @@ from ..data.intake import (
     labelled_source,
     plain_rows,
 )
-from ..ending import CONVERGED
-from ..interrupt import gentle_interrupt
-from ..loop import Callback, Stop
 from ..losses import Loss
-from ..minimize import Result, minimize
+from ..numeric import checks
+from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..penalties import L2
-from ..progress import progress_line
 from ..solvers import Solver, State
-from ..trace import Trace
-from ..typing import AnyArray, Array, Ints
-from . import parameters
+from ..training.ending import CONVERGED
+from ..training.interrupt import gentle_interrupt
+from ..training.loop import Callback, Stop
+from ..training.minimize import Result, minimize
+from ..training.progress import progress_line
+from ..training.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         source = self._source(X, y, sample_weight)
         objective = self._objective(plan, source)
         solver = self._solver(objective, partial=False)
-        seed = parameters.seed(self.random_state)
+        seed = checks.seed(self.random_state)
         W = self._start(objective, seed)
         return objective, self._train(plan, objective, solver, seed, W)
 
@@ -162,10 +162,10 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         return Objective(loss, L2(plan.l2), source, self.fit_intercept)
 
     def _checked_plan(self) -> Plan:
-        parameters.flag("fit_intercept", self.fit_intercept)
-        parameters.flag("warm_start", self.warm_start)
-        parameters.switch("verbose", self.verbose)
-        parameters.callables("callbacks", self.callbacks)
+        checks.flag("fit_intercept", self.fit_intercept)
+        checks.flag("warm_start", self.warm_start)
+        checks.switch("verbose", self.verbose)
+        checks.callables("callbacks", self.callbacks)
         return self._plan()
 
     def _source(
@@ -210,7 +210,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
     def _where_it_stands(self, objective: Objective, asked: Solver) -> tuple[Resume, Array, int]:
         """How a stream goes on: solver and state, weights, and seed."""
         if not hasattr(self, "_resume"):
-            seed = parameters.seed(self.random_state)
+            seed = checks.seed(self.random_state)
             fresh = Resume(asked, asked.for_stream(objective), None)
             return fresh, self._start(objective, seed), seed
         before, W, seed = self._resume, self._weights(), self.trace_.seed
@@ -225,8 +225,8 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         if self.warm_start and hasattr(self, "coef_"):
             return self._warm(objective)
         if not isinstance(self.start, str):
-            return parameters.start_array(self.start, objective.shape, self.fit_intercept)
-        start = parameters.choice("start", self.start, ("zeros", "random", "sum"))
+            return checks.start_array(self.start, objective.shape, self.fit_intercept)
+        start = checks.choice("start", self.start, ("zeros", "random", "sum"))
         if start == "zeros":
             return np.zeros(objective.shape)
         if start == "sum":

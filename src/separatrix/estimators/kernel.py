@@ -12,14 +12,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data.intake import check_labels, check_scores, numbers, sound_rows, weighed_classes
-from ..dual import DualRun, FeatureSpace, ManyClasses, TwoClasses, Votes, goes_by_blocks
+from ..data.validation import check_labels, check_scores, numbers, sound_rows, weighed_classes
 from ..kernels import NAMES, Kernel, KernelRows, Linear, Matrix, Precomputed, Reference, get_kernel
-from ..loop import Callback, Loop, Rules, Stop
-from ..progress import progress_line
+from ..kernels.perceptron import (
+    DualRun,
+    ManyClasses,
+    TwoClasses,
+    Votes,
+    goes_by_blocks,
+)
+from ..numeric import checks
+from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import LearningRate, as_schedule
-from ..typing import AnyArray, Array, Ints
-from . import parameters
+from ..training.loop import Callback, Loop, Rules, Stop
+from ..training.progress import progress_line
+from .feature_space import FeatureSpace
 
 BLOCK_BYTES = 32 << 20  # of the kernel between rows to classify and supports
 MOST_ROWS = 4096
@@ -207,32 +214,32 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         )
 
     def _checked_stop(self) -> Stop:
-        parameters.switch("verbose", self.verbose)
+        checks.switch("verbose", self.verbose)
         for name in ("shuffle", "fit_intercept"):
-            parameters.flag(name, getattr(self, name))
-        parameters.callables("callbacks", self.callbacks)
-        parameters.choice("keep", self.keep, ("auto", "last", "average", "voted"))
+            checks.flag(name, getattr(self, name))
+        checks.callables("callbacks", self.callbacks)
+        checks.choice("keep", self.keep, ("auto", "last", "average", "voted"))
         if self.cache_mb is not None:
-            parameters.number("cache_mb", self.cache_mb)
-        bound = parameters.whole("budget", self.budget, optional=True)
+            checks.number("cache_mb", self.cache_mb)
+        bound = checks.whole("budget", self.budget, optional=True)
         if bound and self.keep in ("average", "voted"):
             raise ValueError(
                 f"budget={self.budget!r} cannot be kept with keep={self.keep!r}: past weights "
                 "need every row that they ever held; use keep='auto' or 'last', or budget=None"
             )
         return Stop(
-            max_iter=parameters.whole("max_iter", self.max_iter) or 1,
+            max_iter=checks.whole("max_iter", self.max_iter) or 1,
             no_mistakes=True,
-            tol=parameters.number("tol", self.tol, optional=True),
-            max_norm=parameters.number("max_norm", self.max_norm, optional=True),
-            patience=parameters.whole("patience", self.patience, optional=True),
+            tol=checks.number("tol", self.tol, optional=True),
+            max_norm=checks.number("max_norm", self.max_norm, optional=True),
+            patience=checks.whole("patience", self.patience, optional=True),
         )
 
     def _checked_kernel(self, rows: Matrix) -> Kernel:
         if not callable(self.kernel):
-            parameters.choice("kernel", self.kernel, NAMES)
-        degree = parameters.whole("degree", self.degree) or 1
-        coef0 = parameters.number("coef0", self.coef0, least=-np.finfo(float).max) or 0.0
+            checks.choice("kernel", self.kernel, NAMES)
+        degree = checks.whole("degree", self.degree) or 1
+        coef0 = checks.number("coef0", self.coef0, least=-np.finfo(float).max) or 0.0
         kernel = get_kernel(self.kernel, rows, gamma=self.gamma, degree=degree, coef0=coef0)
         if isinstance(kernel, Precomputed) and rows.shape[0] != rows.shape[1]:
             raise ValueError(
@@ -248,7 +255,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         cache = self.cache_mb
         if cache is None:
             cache = 0.0 if goes_by_blocks(kernel, rows, self.budget) else CACHE_MB
-        rng = np.random.default_rng(parameters.seed(self.random_state))
+        rng = np.random.default_rng(checks.seed(self.random_state))
         return DualRun(
             TwoClasses(np.where(numbers == 1, 1.0, -1.0))
             if binary

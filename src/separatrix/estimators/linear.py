@@ -10,19 +10,19 @@ from typing import Any, Self
 import numpy as np
 
 from ..data.arrays import scores, small_scores
-from ..data.intake import check_scores
-from ..loop import Callback, Stop
+from ..data.validation import check_scores
 from ..losses import Loss, PerceptronLoss
-from ..minimize import Result
+from ..numeric import checks
+from ..numeric.types import Array
 from ..objective import Objective
 from ..schedules import LearningRate, as_schedule
-from ..separability import Separability
+from ..separation import Separability
 from ..solvers import BatchPerceptron, Rosenblatt, Solver
-from ..typing import Array
-from . import parameters
+from ..training.loop import Callback, Stop
+from ..training.minimize import Result
 from .base import LinearModel, Plan
-from .loss import LossModel
-from .monitor import watch
+from .minimizer import LossModel
+from .mistake_bound import watch
 
 LARGE = 1e100  # weights whose products with features may overflow
 
@@ -80,7 +80,7 @@ class Perceptron(LinearModel):
     verbose : bool or int
         A live line on stderr, unless False or 0.
     monitor : Separability or None
-        What :func:`separatrix.separability` says of this data. ``history_`` then holds every
+        What :func:`separatrix.separation` says of this data. ``history_`` then holds every
         pass against the theory: ``mistakes_so_far`` beside ``mistake_bound``; for
         ``update="batch"`` ``passes_with_mistakes`` beside ``pass_bound``, the most that the
         longest step so far allows. Refused where the theory does not apply: it presumes
@@ -208,17 +208,17 @@ class Perceptron(LinearModel):
             )
 
     def _plan(self) -> Plan:
-        l2 = parameters.number("l2", self.l2) or 0.0
-        parameters.choice("update", self.update, ("online", "batch"))
-        parameters.flag("shuffle", self.shuffle)
+        l2 = checks.number("l2", self.l2) or 0.0
+        checks.choice("update", self.update, ("online", "batch"))
+        checks.flag("shuffle", self.shuffle)
         as_schedule(self.learning_rate, l2)
-        keep = parameters.choice("keep", self.keep, ("auto", "last", "best", "average"))
+        keep = checks.choice("keep", self.keep, ("auto", "last", "best", "average"))
         stop = Stop(
-            max_iter=parameters.whole("max_iter", self.max_iter) or 1,
+            max_iter=checks.whole("max_iter", self.max_iter) or 1,
             no_mistakes=l2 == 0.0,
-            tol=parameters.number("tol", self.tol, optional=True),
-            max_norm=parameters.number("max_norm", self.max_norm, optional=True),
-            patience=parameters.whole("patience", self.patience, optional=True),
+            tol=checks.number("tol", self.tol, optional=True),
+            max_norm=checks.number("max_norm", self.max_norm, optional=True),
+            patience=checks.whole("patience", self.patience, optional=True),
             prove=False,  # it returns what the algorithm gives
         )
         return Plan(PerceptronLoss(), l2, stop, keep)
@@ -362,4 +362,4 @@ class LinearClassifier(LossModel):
         return self
 
     def _plan(self) -> Plan:
-        return self._loss_plan(parameters.number("l2", self.l2) or 0.0)
+        return self._loss_plan(checks.number("l2", self.l2) or 0.0)

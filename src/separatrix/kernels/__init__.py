@@ -32,6 +32,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from .cache import KernelRows
 from .functions import (
     WORTH_A_THREAD,
     Custom,
@@ -48,7 +49,6 @@ from .functions import (
     products,
     squares,
 )
-from .rows import KernelRows
 
 __all__ = [
     "NAMES",

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.pool import equal_parts, n_threads, one_blas_thread, ordered_sum
 from ..loops import kernel as kernel_loops
 from ..loops.kernel import ShiftedRows
-from ..typing import AnyArray, Array, Ints
+from ..numeric.threads import equal_parts, n_threads, one_blas_thread, ordered_sum
+from ..numeric.types import AnyArray, Array, Ints
 
 Matrix = Any  # a float64 array, or scipy CSR: scipy carries no types
 KernelFunction = Callable[[Matrix, Matrix], Any]

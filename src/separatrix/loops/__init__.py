@@ -36,8 +36,8 @@ from .batch import (
     scores,
     scores_twin,
 )
-from .dual import DualResult, dual_pass, dual_pass_twin
-from .levels import (
+from .coordinate_ascent import DualResult, dual_pass, dual_pass_twin
+from .dispatch import (
     COMPILED,
     JOINT,
     Interrupted,

@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..compiled import _loops
-from ..layout import CsrRows, Rows, dense, shape
 from ..losses import Loss, MarginLoss
-from ..typing import AnyArray, Array, Ints
-from .levels import compiled
+from ..numeric.rows import CsrRows, Rows, shape_of, to_dense
+from ..numeric.types import AnyArray, Array, Ints
+from ._compiled import _loops
+from .dispatch import compiled
 
 BlockSum = _loops.BlockSum
-OFFSETS, RANGE, ORDER = 1, 2, 3  # as in cpp/flaw.hpp
+OFFSETS, RANGE, ORDER = 1, 2, 3  # as in cpp/rows/csr_flaw.hpp
 
 
 def batch_pass(
@@ -100,29 +100,29 @@ def _batch_in_parts(
 
 def scores(rows: Rows, W: Array, out: Array | None = None) -> Array:
     """Scores (n, k) of the rows for weights (k, d + 1)."""
-    out = np.empty((shape(rows)[0], len(W))) if out is None else out
+    out = np.empty((shape_of(rows)[0], len(W))) if out is None else out
     _loops.scores(rows, W, out)
     return out
 
 
 def scores_twin(rows: Rows, W: Array) -> Array:
     """``scores`` in NumPy."""
-    scores: Array = dense(rows) @ W[:, :-1].T + W[:, -1]
+    scores: Array = to_dense(rows) @ W[:, :-1].T + W[:, -1]
     return scores
 
 
 def compensated_scores(rows: Rows, W: Array) -> tuple[Array, Array]:
     """Scores (n, k) to twice the working precision: the nearest doubles, and what these lack."""
-    high, low = np.empty((2, shape(rows)[0], len(W)))
+    high, low = np.empty((2, shape_of(rows)[0], len(W)))
     _loops.compensated_scores(rows, W, high, low)
     return high, low
 
 
 def compensated_scores_twin(rows: Rows, W: Array) -> tuple[Array, Array]:
     """``compensated_scores`` in fractions."""
-    high, low = np.empty((2, shape(rows)[0], len(W)))
+    high, low = np.empty((2, shape_of(rows)[0], len(W)))
     weights = [list(map(Fraction, w)) for w in W.tolist()]
-    for i, x in enumerate(dense(rows).tolist()):
+    for i, x in enumerate(to_dense(rows).tolist()):
         for c, w in enumerate(weights):
             score = sum((Fraction(a) * b for a, b in zip(x, w[:-1], strict=True)), w[-1])
             high[i, c] = float(score)
@@ -132,14 +132,14 @@ def compensated_scores_twin(rows: Rows, W: Array) -> tuple[Array, Array]:
 
 def compensated_combine(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
     """``coefficients' . (rows, 1)`` (k, d + 1) to twice the working precision, in two parts."""
-    high, low = np.zeros((2, coefficients.shape[1], shape(rows)[1] + 1))
+    high, low = np.zeros((2, coefficients.shape[1], shape_of(rows)[1] + 1))
     _loops.compensated_combine(rows, coefficients, high, low)
     return high, low
 
 
 def compensated_combine_twin(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
     """``compensated_combine`` in fractions."""
-    turned = np.column_stack([dense(rows), np.ones(len(coefficients))]).T
+    turned = np.column_stack([to_dense(rows), np.ones(len(coefficients))]).T
     weights = np.column_stack([coefficients.T, np.zeros(coefficients.shape[1])])
     high, low = compensated_scores_twin(turned, weights)
     return high.T, low.T
@@ -152,7 +152,7 @@ def combine(rows: Rows, coefficients: Array, out: Array) -> None:
 
 def combine_twin(rows: Rows, coefficients: Array, out: Array) -> None:
     """``combine`` in NumPy."""
-    out[:, :-1] += coefficients.T @ dense(rows)
+    out[:, :-1] += coefficients.T @ to_dense(rows)
     out[:, -1] += coefficients.sum(axis=0)
 
 
@@ -192,7 +192,7 @@ def moments_twin(
     squares: Array,
 ) -> None:
     """``moments`` in NumPy."""
-    x = dense(rows) - (0.0 if shift is None else shift)
+    x = to_dense(rows) - (0.0 if shift is None else shift)
     c = np.ones(len(x)) if weight is None else weight
     if group is None:
         sum += c @ x
@@ -255,7 +255,7 @@ def farthest(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> fl
 
 def farthest_twin(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float:
     """``farthest`` in NumPy."""
-    square = np.sum(((dense(rows) - mean) * factor) ** 2, axis=1)
+    square = np.sum(((to_dense(rows) - mean) * factor) ** 2, axis=1)
     return float(np.max(square if weight is None else square[weight != 0.0], initial=0.0))
 
 
@@ -269,5 +269,5 @@ def gram(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> N
 
 def gram_twin(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None:
     """``gram`` in NumPy."""
-    z = np.column_stack([dense(rows) - mean, np.ones(len(weight))]) * factor
+    z = np.column_stack([to_dense(rows) - mean, np.ones(len(weight))]) * factor
     out += (weight[:, None] * z).T @ z

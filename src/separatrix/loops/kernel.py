@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..compiled import _loops
-from ..typing import AnyArray, Array, Ints
+from ..numeric.types import AnyArray, Array, Ints
+from ._compiled import _loops
 
 PANEL = _loops.panel
 MOST_UPDATES = _loops.most_updates

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import _loops
-from ..layout import CsrRows, Rows, row, shape
 from ..losses import Loss
-from ..typing import AnyArray, Array, Ints
-from .levels import Interrupted, compiled, stop_requested
+from ..numeric.rows import CsrRows, Rows, row_nonzeros, shape_of
+from ..numeric.types import AnyArray, Array, Ints
+from ._compiled import _loops
+from .dispatch import Interrupted, compiled, stop_requested
 
-SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = 1e-9, 1e-3  # as in cpp/online.hpp
+SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = 1e-9, 1e-3  # as in cpp/online/sgd.hpp
 EVERY_UPDATE = 2**62
 
 
@@ -131,7 +131,7 @@ def row_memory(rows: Rows, k: int) -> RowMemory | None:
 
     A number for each row, and three copies of the weights. None where those take too much memory.
     """
-    n, d = shape(rows)
+    n, d = shape_of(rows)
     size = k * (d + 1)
     arrays = [rows.data, rows.indices] if isinstance(rows, CsrRows) else [rows]
     of_rows = sum(array.nbytes for array in arrays)
@@ -202,7 +202,7 @@ def online_pass_twin(
     """``online_pass`` in Python."""
     V, scalars = weights.v, weights.scalars
     least = SMALLEST_SCALE if weights.sum is None else SMALLEST_SCALE_OF_SUM
-    visits = np.arange(shape(rows)[0]) if order is None else order
+    visits = np.arange(shape_of(rows)[0]) if order is None else order
     loss_sum = mistakes = 0.0
     updates = position = 0
     while position < len(visits) and updates < max_updates:
@@ -212,7 +212,7 @@ def online_pass_twin(
         step = float(steps[0 if len(steps) == 1 else position // batch])
         slopes = []
         for i in now:
-            at, x = row(rows, i)
+            at, x = row_nonzeros(rows, i)
             scores = (scalars[0] * (V[:, :-1][:, at] @ x) + V[:, -1])[None]
             c = 1.0 if weight is None else weight[i]
             loss_sum += c * float(loss.value(y[i : i + 1], scores)[0])
@@ -225,7 +225,7 @@ def online_pass_twin(
         for i, slope in zip(now, slopes, strict=True):
             if not slope.any():
                 continue
-            at, x = row(rows, i)
+            at, x = row_nonzeros(rows, i)
             change = -step * weight_scale * slope / len(now)
             V[:, :-1][:, at] += np.outer(change / scalars[0], x)
             if weights.lag is not None:

@@ -33,7 +33,6 @@ True
 from __future__ import annotations
 
 from .base import REGISTRY, Loss
-from .joint import Columns, CrammerSinger, Joint, JointPerceptron, Softmax
 from .margin import (
     Hinge,
     Logistic,
@@ -44,6 +43,7 @@ from .margin import (
     TanhSquared,
     ZeroOne,
 )
+from .multiclass import Columns, CrammerSinger, Joint, JointPerceptron, Softmax
 
 __all__ = [
     "REGISTRY",

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..typing import AnyArray, Array
+from ..numeric.types import AnyArray, Array
 
 REGISTRY: dict[str, type[Loss]] = {}
 

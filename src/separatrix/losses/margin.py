@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr, xlog1py
 
-from ..typing import AnyArray, Array
+from ..numeric.types import AnyArray, Array
 from .base import Loss
-from .joint import Columns, CrammerSinger, JointPerceptron, Softmax
+from .multiclass import Columns, CrammerSinger, JointPerceptron, Softmax
 
 
 class MarginLoss(Loss):

@@ -1,15 +1,15 @@
 """Ways to descend: generators of iterates."""
 
+from .auto import choose
 from .base import Solver, State, Step
-from .batch import BatchPerceptron
-from .choose import choose
-from .descent import GradientDescent
-from .direct import LeastSquares
-from .dual import DualAscent
+from .dual_ascent import DualAscent
+from .gradient_descent import GradientDescent
 from .lbfgs import LBFGS
+from .least_squares import LeastSquares
+from .linear_program import LinearProgram
 from .newton import Newton
 from .online import Rosenblatt
-from .program import LinearProgram
+from .perceptron import BatchPerceptron
 
 __all__ = [
     "LBFGS",

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..numeric.types import Array, Ints
 from ..objective import Objective
-from ..typing import Array, Ints
 
 State = dict[str, Any]
 

@@ -8,13 +8,13 @@ from itertools import islice
 
 import numpy as np
 
-from ..frame import Frame
-from ..inner import inner
 from ..loops import Interrupted
+from ..numeric.dot import inner
+from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..typing import Array
+from ..objective.standardization import Frame
 from .base import Solver, State, Step
-from .factored import Factored
+from .preconditioning import Factored
 
 DECREASE, FLATTEN = 1e-4, 0.9  # the two Wolfe conditions
 ROUNDING, ROUGHNESS = 2e-15, 1e-7  # of J: smaller differences mean nothing, and of rough sums

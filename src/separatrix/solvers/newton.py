@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..frame import Frame
+from ..numeric.linear_systems import conjugate_gradients, solve
+from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..systems import conjugate_gradients, solve
-from ..typing import Array
+from ..objective.standardization import Frame
 from .base import Solver, State, Step
 
 DECREASE = 1e-4

@@ -11,11 +11,11 @@ import numpy as np
 from .. import loops
 from ..data import ArraySource, Block, Shuffle
 from ..data.source import check_numbers
-from ..layout import Rows
 from ..losses import JointPerceptron, PerceptronLoss
+from ..numeric.rows import Rows
+from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
-from ..typing import Array, Ints
 from .base import Solver, State, Step
 from .rescaling import common_weight, constant_step, near_power, only_rescales, weight_scale
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..data import Source
+from ..numeric.types import Array
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule
-from ..typing import Array
 from .base import State
 
 EQUAL = 1e-9  # sums of equal weights, but for rounding

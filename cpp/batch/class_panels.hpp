@@ -1,0 +1,261 @@
+// Tiles of rows and the weights of many classes: scores by all of them, and sums for each.
+//
+// Dense rows meet the weights in panels (d, some classes). Columns are taken some at a time, so
+// that their pieces of all rows and of a panel are in the nearest cache while each is multiplied
+// with each. All is in double; or in float where rows are, for sums that need not be exact.
+#pragma once
+#include "simd/panels.hpp"
+#include "perceptron/filter.hpp"
+
+namespace separatrix::SEPARATRIX_LEVEL {
+
+constexpr int64_t kFew = 32;  // rows in a tile, at most
+constexpr int64_t kColumns = 128;
+
+// Such a tile as rows of its own. Floats are made doubles once, and not for every class.
+template <class Rows, class Real>
+struct Wide {
+  const Rows& rows;
+  explicit Wide(const Rows& all) : rows(all) {}
+  Rows tile(int64_t first, int64_t count) const { return part(rows, first, count); }
+};
+
+template <>
+struct Wide<DenseRows<float>, double> {
+  const DenseRows<float>& rows;
+  double* const room;
+  explicit Wide(const DenseRows<float>& all)
+      : rows(all), room(new double[size_t(kFew * all.d)]) {}
+  ~Wide() { delete[] room; }
+  Wide(const Wide&) = delete;
+  Wide& operator=(const Wide&) = delete;
+
+  DenseRows<double> tile(int64_t first, int64_t count) const {
+    const float* const from = row(rows, first);
+    const int64_t size = count * rows.d;
+    int64_t j = 0;
+    for (; j + kWidth <= size; j += kWidth) store(room + j, load(from + j));
+    for (; j < size; ++j) room[j] = double(from[j]);
+    return {room, count, rows.d};
+  }
+};
+
+// k classes in as few panels as registers hold the sums of, all about as wide, zeros at the end.
+template <class Real>
+class Panels {
+ public:
+  static constexpr int kPiece = kBytes / int(sizeof(Real));  // classes
+  static constexpr int kMost = kBytes == 16 ? (kRegisters > 16 ? 5 : 2) : 3;  // pieces
+
+  explicit Panels(int64_t k)
+      : pieces_((k + kPiece - 1) / kPiece), count_((pieces_ + kMost - 1) / kMost) {}
+
+  int64_t pieces() const { return pieces_; }
+  int64_t width() const { return pieces_ * kPiece; }
+
+  // f(number of pieces, first class) for every panel.
+  template <class F>
+  void each(F&& f) const {
+    for (int64_t p = 0; p < count_; ++p) {
+      const int64_t first = p * pieces_ / count_, end = (p + 1) * pieces_ / count_;
+      with(end - first, [&](auto pieces) { f(pieces, first * kPiece); });
+    }
+  }
+
+ private:
+  template <int kPieces = kMost, class F>
+  static void with(int64_t pieces, F&& f) {
+    if constexpr (kPieces > 1)
+      if (pieces < kPieces) return with<kPieces - 1>(pieces, f);
+    f(Number<kPieces>{});
+  }
+
+  int64_t pieces_, count_;
+};
+
+// to[r * stride ...] += sum over t of x[r * across + t * along] * panel[t * step ...], for kRows
+// vectors and the kPieces of a panel. A function of its own: inside of others GCC 12 writes the
+// sums to memory in every step.
+template <int kRows, int kPieces, class Real>
+[[gnu::noinline]] void add_block(const Real* x, int64_t across, int64_t along, const Real* panel,
+                                 int64_t step, int64_t count, Real* to, int64_t stride) {
+  using Pack = typename PackOf<Real>::Type;
+  constexpr int kPiece = Panels<Real>::kPiece;
+  Pack sums[kRows * kPieces] = {};
+  for (int64_t t = 0; t < count; ++t, x += along, panel += step) {
+    Pack pieces[kPieces];
+    unrolled<kPieces>([&](auto v) SEPARATRIX_INLINE {
+      pieces[v] = load_pack<Pack>(panel + v * kPiece);
+    });
+    unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+      const Pack factor = x[r * across] - Pack{};
+      unrolled<kPieces>([&](auto v) SEPARATRIX_INLINE {
+        Pack& sum = sums[r * kPieces + v];
+        sum = fma(factor, pieces[v], sum);
+      });
+    });
+  }
+  unrolled<kRows * kPieces>([&](auto q) SEPARATRIX_INLINE {
+    Real* const at = to + q / kPieces * stride + q % kPieces * kPiece;
+    const Pack sum = load_pack<Pack>(at) + sums[q];
+    std::memcpy(at, &sum, sizeof sum);
+  });
+}
+
+// f(number of vectors, the first) for so many of them, some at a time.
+template <class F>
+inline void each_few(int64_t count, F&& f) {
+  int64_t i = 0;
+  for (; i + kTileRows <= count; i += kTileRows) f(Number<kTileRows>{}, i);
+  for (; i < count; ++i) f(Number<1>{}, i);
+}
+
+// Scores of tiles by weights (k, d + 1).
+template <class Rows, class Real>
+class ManyScores;
+
+template <class Value, class Real>
+class ManyScores<DenseRows<Value>, Real> {
+ public:
+  ManyScores(const DenseRows<Value>& rows, const double* weights, int64_t k)
+      : panels_(k), d_(rows.d), w_(new Real[size_t(width() * (d_ + 1))]()) {
+    panels_.each([&](auto pieces, int64_t first) {
+      constexpr int kWide = pieces * kPiece;
+      Real* const panel = w_ + first * (d_ + 1);
+      for (int64_t c = first; c < first + kWide && c < k; ++c)
+        for (int64_t j = 0; j <= d_; ++j)
+          panel[j * kWide + c - first] = Real(weights[c * (d_ + 1) + j]);
+    });
+  }
+  ~ManyScores() { delete[] w_; }
+  ManyScores(const ManyScores&) = delete;
+  ManyScores& operator=(const ManyScores&) = delete;
+
+  int64_t width() const { return panels_.width(); }
+
+  // To out (rows of the tile, width); `after` is what will be read next.
+  void tile(const DenseRows<Real>& rows, const char* after, Real* out) const {
+    panels_.each([&](auto pieces, int64_t first) {
+      constexpr int kWide = pieces * kPiece;
+      const Real* const biases = w_ + first * (d_ + 1) + d_ * kWide;
+      for (int64_t i = 0; i < rows.n; ++i)
+        std::memcpy(out + i * width() + first, biases, sizeof(Real) * kWide);
+    });
+    Ahead<1> next{after};
+    const int64_t bytes = rows.n * int64_t(sizeof(Value)) / panels_.pieces();
+    for (int64_t j = 0; j < d_; j += kColumns) {
+      const int64_t columns = d_ - j < kColumns ? d_ - j : kColumns;
+      panels_.each([&](auto pieces, int64_t first) {
+        constexpr int kWide = pieces * kPiece;
+        const Real* const panel = w_ + first * (d_ + 1) + j * kWide;
+        each_few(rows.n, [&](auto some, int64_t i) {
+          add_block<some, pieces, Real>(row(rows, i) + j, d_, 1, panel, kWide, columns,
+                                        out + i * width() + first, width());
+        });
+        next.used(bytes * pieces * columns);
+      });
+    }
+  }
+
+ private:
+  static constexpr int kPiece = Panels<Real>::kPiece;
+  Panels<Real> panels_;
+  int64_t d_;
+  Real* w_;
+};
+
+template <class Value, class Index>
+class ManyScores<CsrRows<Value, Index>, double> {
+ public:
+  ManyScores(const CsrRows<Value, Index>&, const double* weights, int64_t k)
+      : weights_(weights), k_(k) {}
+
+  int64_t width() const { return k_; }
+
+  void tile(const CsrRows<Value, Index>& rows, const char*, double* out) const {
+    for (int64_t i = 0; i < rows.n; ++i, out += k_) {
+      dot_all(rows, i, weights_, k_, out);
+      for (int64_t c = 0; c < k_; ++c) out[c] += weights_[c * (rows.d + 1) + rows.d];
+    }
+  }
+
+ private:
+  const double* weights_;
+  int64_t k_;
+};
+
+// total (k, d + 1) += factors' . (rows, 1), in the end.
+template <class Rows, class Real>
+class ManySums;
+
+template <class Value, class Real>
+class ManySums<DenseRows<Value>, Real> {
+ public:
+  ManySums(const DenseRows<Value>& rows, int64_t k, double* total)
+      : panels_(k), d_(rows.d), k_(k), total_(total),
+        sums_(new Real[size_t(panels_.width() * (d_ + 1))]()) {}
+  ~ManySums() {
+    panels_.each([&](auto pieces, int64_t first) {
+      constexpr int kWide = pieces * kPiece;
+      const Real* const panel = sums_ + first * (d_ + 1);
+      for (int64_t c = first; c < first + kWide && c < k_; ++c)
+        for (int64_t j = 0; j <= d_; ++j)
+          total_[c * (d_ + 1) + j] += double(panel[j * kWide + c - first]);
+    });
+    delete[] sums_;
+  }
+  ManySums(const ManySums&) = delete;
+  ManySums& operator=(const ManySums&) = delete;
+
+  // Of the rows of a tile, each with factors (rows, width of the scores).
+  void add(const DenseRows<Real>& rows, const Real* factors) {
+    const int64_t width = panels_.width();
+    const Real one = 1;
+    for (int64_t j = 0; j < d_; j += kColumns) {
+      const int64_t columns = d_ - j < kColumns ? d_ - j : kColumns;
+      panels_.each([&](auto pieces, int64_t first) {
+        constexpr int kWide = pieces * kPiece;
+        Real* const panel = sums_ + first * (d_ + 1) + j * kWide;
+        each_few(columns, [&](auto some, int64_t c) {
+          add_block<some, pieces, Real>(rows.data + j + c, 1, d_, factors + first, width, rows.n,
+                                        panel + c * kWide, kWide);
+        });
+      });
+    }
+    panels_.each([&](auto pieces, int64_t first) {
+      add_block<1, pieces, Real>(&one, 0, 0, factors + first, width, rows.n,
+                                 sums_ + first * (d_ + 1) + d_ * pieces * kPiece, 0);
+    });
+  }
+
+ private:
+  static constexpr int kPiece = Panels<Real>::kPiece;
+  Panels<Real> panels_;
+  int64_t d_, k_;
+  double* total_;
+  Real* sums_;
+};
+
+template <class Value, class Index>
+class ManySums<CsrRows<Value, Index>, double> {
+ public:
+  ManySums(const CsrRows<Value, Index>&, int64_t k, double* total) : k_(k), total_(total) {}
+
+  void add(const CsrRows<Value, Index>& rows, const double* factors) {
+    for (int64_t c = 0; c < k_; ++c) {
+      double* const to = total_ + c * (rows.d + 1);
+      for (int64_t i = 0; i < rows.n; ++i) {
+        const double factor = factors[i * k_ + c];
+        if (factor == 0) continue;
+        separatrix::SEPARATRIX_LEVEL::add(rows, i, factor, to);
+        to[rows.d] += factor;
+      }
+    }
+  }
+
+ private:
+  int64_t k_;
+  double* total_;
+};
+
+}  // namespace separatrix::SEPARATRIX_LEVEL

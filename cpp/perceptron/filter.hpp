@@ -1,0 +1,283 @@
+// Products of rows with weights, only as exact as a decision needs.
+//
+// The plain loop sums products in double and in one fixed order. To know that a row is right it
+// is enough to sum them in the precision of the row, in any order, and to stay clear of zero by
+// more than both sums can be wrong. Rows that are not settled so are computed as in the plain
+// loop: no decision changes.
+#pragma once
+#include "rows/prefetch.hpp"
+
+namespace separatrix::SEPARATRIX_LEVEL {
+
+typedef float Floats __attribute__((vector_size(kBytes)));
+
+inline Floats fma(Floats a, Floats b, Floats c) {
+#if defined(__AVX512F__)
+  return _mm512_fmadd_ps(a, b, c);
+#elif defined(__FMA__) && defined(__AVX2__)
+  return _mm256_fmadd_ps(a, b, c);
+#elif defined(__aarch64__)
+  return vfmaq_f32(c, a, b);
+#else
+  return a * b + c;
+#endif
+}
+
+// Weights in float, stored in pieces as large as those in which they are read, where that is
+// possible.
+inline void narrow(const Doubles (&from)[kPacks], float* to) {
+#if defined(__AVX512F__)
+  _mm256_storeu_ps(to, _mm512_maskz_cvtpd_ps(0xff, from[0]));
+#elif defined(__AVX2__)
+  _mm256_storeu_ps(to, _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(from[0])),
+                                            _mm256_cvtpd_ps(from[1]), 1));
+#elif defined(__x86_64__)
+  for (int p = 0; p < kPacks; p += 2)
+    _mm_storeu_ps(to + 2 * p, _mm_movelh_ps(_mm_cvtpd_ps(from[p]), _mm_cvtpd_ps(from[p + 1])));
+#elif defined(__aarch64__)
+  for (int p = 0; p < kPacks; p += 2)
+    vst1q_f32(to + 2 * p, vcvt_high_f32_f64(vcvt_f32_f64(from[p]), from[p + 1]));
+#else
+  for (int l = 0; l < kLanes; ++l) to[l] = float(from[l / kWidth][l % kWidth]);
+#endif
+}
+
+inline void narrow(const double* from, float* to, int64_t count) {
+  int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    Doubles some[kPacks];
+    for (int p = 0; p < kPacks; ++p) some[p] = load(from + j + p * kWidth);
+    narrow(some, to + j);
+  }
+  for (; j < count; ++j) to[j] = float(from[j]);
+}
+inline void narrow(const double* from, double* to, int64_t count) {
+  std::memcpy(to, from, sizeof(double) * size_t(count));
+}
+
+// A vector of the rows' own type; weights shorter than kShort may lose more than kUnit of their
+// products or squares, longer than kLongest may overflow.
+template <class Value>
+struct PackOf {
+  using Type = Doubles;
+  static constexpr double kUnit = 0x1p-53, kShort = 0x1p-500, kLongest = 0x1p+500;
+};
+template <>
+struct PackOf<float> {
+  using Type = Floats;
+  static constexpr double kUnit = 0x1p-24, kShort = 0x1p-102, kLongest = 0x1p+60;
+};
+
+template <class Pack, class Value>
+inline Pack load_pack(const Value* from) {
+  Pack to;
+  std::memcpy(&to, from, sizeof to);
+  return to;
+}
+
+template <class Value, class Pack>
+inline Value total(Pack pack) {
+  constexpr int kCount = sizeof(Pack) / sizeof(Value);
+  Value lane[kCount];
+  std::memcpy(lane, &pack, sizeof pack);
+  for (int h = kCount / 2; h >= 1; h /= 2)
+    for (int l = 0; l < h; ++l) lane[l] += lane[l + h];
+  return lane[0];
+}
+#if defined(__aarch64__)  // in registers, where compilers go through memory
+template <>
+inline float total<float>(Floats pack) { return vaddvq_f32(pack); }
+template <>
+inline double total<double>(Doubles pack) { return vaddvq_f64(pack); }
+#endif
+
+// product[r] = x[r] . w as dot() has it, then w += a[r] * x[r] as add() has it, for one row after
+// another in one read of the weights; two pieces of them at a time, as each row waits for the one
+// before.
+template <int kRows, class Value>
+[[gnu::noinline]] void dot_then_add(const Value* const* rows, const double* a, double* w, int64_t d,
+                                    double* product) {
+  const Value* x[kRows];
+  Doubles times[kRows], part[kRows * kPacks] = {};
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+    x[r] = rows[r];
+    times[r] = splat<Doubles>(a[r]);
+  });
+  const auto step = [&](auto pieces, int64_t j) SEPARATRIX_INLINE {
+    constexpr int kCount = pieces * kPacks;
+    Doubles piece[kCount];
+    unrolled<kCount>([&](auto p) SEPARATRIX_INLINE { piece[p] = load(w + j + p * kWidth); });
+    unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+      unrolled<kCount>([&](auto p) SEPARATRIX_INLINE {
+        const Doubles values = load(x[r] + j + p * kWidth);
+        Doubles& sum = part[r * kPacks + p % kPacks];
+        sum = fma(values, piece[p], sum);
+        piece[p] = fma(times[r], values, piece[p]);
+      });
+    });
+    unrolled<kCount>([&](auto p) SEPARATRIX_INLINE { store(w + j + p * kWidth, piece[p]); });
+  };
+  int64_t j = 0;
+  for (; j + 2 * kLanes <= d; j += 2 * kLanes) step(Number<2>{}, j);
+  for (; j + kLanes <= d; j += kLanes) step(Number<1>{}, j);
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+    Sum sum;
+    unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE { sum.part[p] = part[r * kPacks + p]; });
+    double lane[kLanes];
+    std::memcpy(lane, sum.part, sizeof lane);
+    for (int64_t rest = j; rest < d; ++rest) {
+      lane[rest - j] = fma(double(x[r][rest]), w[rest], lane[rest - j]);
+      w[rest] = fma(a[r], double(x[r][rest]), w[rest]);
+    }
+    std::memcpy(sum.part, lane, sizeof lane);
+    product[r] = sum.total();
+  });
+}
+
+// Products x . w and squares |x|^2 of a few rows, in their precision, in as many sums as a
+// processor has under way. On the way lines of other rows are fetched, one for each that is used:
+// a burst of them would wait for room.
+template <int kRows, bool kFetches, class Value>
+inline SEPARATRIX_INLINE void multiply_and_square(
+    const Value* const (&x)[kRows], const Value* w, int64_t d, const Value* const (&near)[kRows],
+    const Value* const (&far)[kRows], Value (&product)[kRows], Value (&square)[kRows]) {
+  using Pack = typename PackOf<Value>::Type;
+  constexpr int kSums = 4 / kRows, kTurn = 4;
+  constexpr int64_t kCount = sizeof(Pack) / sizeof(Value), kOfLine = kLine / sizeof(Value);
+  Pack xw[kRows * kSums] = {}, xx[kRows * kSums] = {};
+  const auto take = [&](int64_t j, auto sum) SEPARATRIX_INLINE {
+    const Pack piece = load_pack<Pack>(w + j);
+    unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+      const Pack values = load_pack<Pack>(x[r] + j);
+      constexpr int s = r * kSums + sum;
+      xw[s] = fma(values, piece, xw[s]);
+      xx[s] = fma(values, values, xx[s]);
+    });
+  };
+  int64_t j = 0;
+  for (; j + kTurn * kCount <= d; j += kTurn * kCount) {
+    if constexpr (kFetches)
+      for (int64_t at = j; at < j + kTurn * kCount; at += kOfLine)
+        unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+          __builtin_prefetch(near[r] + at, 0, 3);
+          __builtin_prefetch(far[r] + at, 0, 2);
+        });
+    unrolled<kTurn>([&](auto p) SEPARATRIX_INLINE {
+      take(j + p * kCount, Number<p % kSums>{});
+    });
+  }
+  for (; j + kCount <= d; j += kCount) take(j, Number<0>{});
+  unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
+    Pack all = xw[r * kSums], whole = xx[r * kSums];
+    for (int s = 1; s < kSums; ++s) {
+      all += xw[r * kSums + s];
+      whole += xx[r * kSums + s];
+    }
+    product[r] = total<Value>(all);
+    square[r] = total<Value>(whole);
+    for (int64_t rest = j; rest < d; ++rest) {
+      product[r] += x[r][rest] * w[rest];
+      square[r] += x[r][rest] * x[r][rest];
+    }
+    if constexpr (kFetches)
+      for (int64_t at = j / kOfLine * kOfLine; at < d + kOfLine; at += kOfLine) {
+        const int64_t last = at < d ? at : d - 1;  // a row may end in a line of its own
+        __builtin_prefetch(near[r] + last, 0, 3);
+        __builtin_prefetch(far[r] + last, 0, 2);
+      }
+  });
+}
+
+// What a margin summed in the precision of the rows may be wrong by, and the plain loop's with it.
+//
+// Both sums are wrong by no more than `error` |(w, b)| |(x, 1)|, and where numbers are too small
+// for relative errors, by less than with weights of length `least`. To spare a root for every
+// row, its norm is bounded by (|(x, 1)|^2 / typical + typical) / 2.
+template <class Value>
+class Slack {
+ public:
+  explicit Slack(const DenseRows<Value>& rows) {
+    // So many roundings meet a term at most: in one of two or four sums per lane, in their sum, in
+    // that of the lanes and of the values left over; and that of the weight.
+    const auto d = double(rows.d), lanes = kBytes / double(sizeof(Value));
+    const double terms = d / (2 * lanes) + lanes + 12;
+    error_ = 1.02 * (Pack::kUnit * terms + 0x1p-53 * (d + 24));
+    least_ = (d + 1) * Pack::kShort;
+    if (rows.n > 0) expect(squared_norm(rows, 0));
+  }
+  // |x|^2 of a row that is like many others.
+  void expect(double square) {
+    typical_ = __builtin_sqrt(1 + square) < 1e300 ? __builtin_sqrt(1 + square) : 1;
+    inverse_ = 1 / typical_;
+  }
+  // Weights of this length at most, which may be off by a vector of length `drift`.
+  void allow(double longest, double drift = 0) {
+    const double length = longest + least_, half = 0.51 * (error_ * length + drift);
+    per_square_ = half * inverse_;
+    at_least_ = half * typical_ + 1.01 * per_square_;
+    if (!(length < Pack::kLongest && error_ < 0.01)) at_least_ = __builtin_inf();
+  }
+  double of(double square) const { return per_square_ * square + at_least_; }
+  // More than |(x, 1)|.
+  double norm(double square) const { return 0.51 * ((square + 1) * inverse_ + typical_); }
+  // How much further weights of this length may be off after so many additions in the precision of
+  // the rows, of vectors whose lengths are `added` in sum: factors, products and sums are rounded.
+  double of_additions(int64_t count, double longest, double added) const {
+    return 1.01 * Pack::kUnit * (double(count) * (longest + least_) + 2 * added);
+  }
+  // Whether rows that are too near to zero for weights so far off cost more than exact ones. With
+  // u the unit of rounding, after t additions there were some t^2 u |x| / 2 of them.
+  bool shows(double drift, double longest) const {
+    return !(drift < __builtin_sqrt(Pack::kUnit * inverse_) * longest);
+  }
+
+ private:
+  using Pack = PackOf<Value>;
+  double error_, least_;
+  double typical_ = 1, inverse_ = 1;
+  double per_square_ = 0, at_least_ = 0;
+};
+
+// Products of rows with weights that stay, no more than the truth in the direction of the sign y;
+// and |x|^2.
+template <class Rows>
+class Products {
+ public:
+  Products(const Rows& rows, const double* w) : rows_(rows), w_(w) {}
+  double least(int64_t i, double y, double& square) const {
+    square = squared_norm(rows_, i);
+    return y * dot(rows_, i, w_);
+  }
+
+ private:
+  const Rows& rows_;
+  const double* w_;
+};
+
+template <class Value>
+class Products<DenseRows<Value>> {
+ public:
+  Products(const DenseRows<Value>& rows, const double* w)
+      : rows_(rows), w_(new Value[size_t(rows.d)]), slack_(rows) {
+    narrow(w, w_, rows.d);
+    slack_.allow(1.001 * __builtin_sqrt(dot(w, w, rows.d + 1)));
+  }
+  ~Products() { delete[] w_; }
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+
+  double least(int64_t i, double y, double& square) const {
+    const Value* const x[] = {row(rows_, i)};
+    Value product[1], squares[1];
+    multiply_and_square<1, false, Value>(x, w_, rows_.d, x, x, product, squares);
+    square = double(squares[0]);
+    return y * double(product[0]) - slack_.of(square);
+  }
+
+ private:
+  const DenseRows<Value>& rows_;
+  Value* w_;
+  Slack<Value> slack_;
+};
+
+}  // namespace separatrix::SEPARATRIX_LEVEL

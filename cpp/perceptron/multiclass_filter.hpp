@@ -1,0 +1,159 @@
+// Scores of a row by many classes, only as exact as a decision needs: see perceptron/filter.hpp.
+//
+// A row is right beyond doubt if its margin in float is more than both sums can be wrong; weights
+// in float take half the room, and half the products of doubles.
+#pragma once
+#include "perceptron/filter.hpp"
+
+namespace separatrix::SEPARATRIX_LEVEL {
+
+constexpr int64_t kPadded = 16;    // floats: rows of weights in float are as long as whole vectors
+constexpr int kSure = 32;         // rows by which the right ones are ahead of the others, or behind
+
+// Rows of which nothing is known but by the plain sums.
+template <class Rows>
+class RoughMargins {
+ public:
+  static constexpr double kShare = 1;  // of the work of the plain sums
+  RoughMargins(const Rows&, const OnlinePass&) {}
+  double bound(int64_t, int64_t) const { return -1; }
+  void seen(bool) {}
+  void moved(int64_t, double) {}
+};
+
+template <class Value>
+class RoughMargins<DenseRows<Value>> {
+ public:
+  static constexpr double kShare = 0.25;
+  RoughMargins(const DenseRows<Value>& rows, const OnlinePass& pass)
+      : rows_(rows), v_(pass.v), k_(pass.k), width_((rows.d + kPadded - 1) / kPadded * kPadded) {
+    const double terms = double(rows.d) * 4 / kBytes + 32;
+    error_ = 4 * (0x1p-24 * terms + 0x1p-53 * (double(rows.d) + 24));
+  }
+  ~RoughMargins() { delete[] room_; }
+  RoughMargins(const RoughMargins&) = delete;
+  RoughMargins& operator=(const RoughMargins&) = delete;
+
+  // Of a row's score by its class over all others, from below; above 0 only where the plain
+  // sums' is.
+  double bound(int64_t i, int64_t label) {
+    if (!on_) return -1;
+    float* const x = room_ + k_ * width_;
+    float* const score = x + width_;
+    square_ = narrow_row(row(rows_, i), x);
+    int64_t c = 0;
+    for (; c + 8 <= k_; c += 8) multiply<8>(x, c, score);
+    for (; c + 4 <= k_; c += 4) multiply<4>(x, c, score);
+    for (; c + 2 <= k_; c += 2) multiply<2>(x, c, score);
+    if (c < k_) multiply<1>(x, c, score);
+    const int64_t stride = rows_.d + 1;
+    double best = -__builtin_inf();
+    for (c = 0; c < k_; ++c) {
+      const double rival = double(score[c]) + v_[c * stride + rows_.d];
+      best = c != label && !(rival <= best) ? rival : best;
+    }
+    const double own = double(score[label]) + v_[label * stride + rows_.d];
+    return own - best - error_ * longest_ * __builtin_sqrt(1.01 * square_ + 1);
+  }
+
+  // Another row was right or not: bounds are of use while most are.
+  void seen(bool right) {
+    if (right ? luck_ < kSure : luck_ > -kSure) luck_ += right ? 1 : -1;
+    if (luck_ == (on_ ? -kSure : kSure) && error_ < 0.01) turn();
+  }
+
+  // The row of the last bound was added to the weights of a class so many times.
+  void moved(int64_t c, double times) {
+    if (!on_) return;
+    copy(c);
+    longest_ += (times < 0 ? -times : times) * __builtin_sqrt(1.01 * square_ + 1);
+    if (!(longest_ < 2 * measured_)) measure();
+  }
+
+ private:
+  static constexpr int kFloats = kBytes / 4, kPieces = int(kPadded) / kFloats;
+
+  float narrow_row(const Value* from, float* to) const {
+    Floats sum = {};
+    int64_t j = 0;
+    for (; j + kPadded <= rows_.d; j += kPadded) {
+      narrow_some(from + j, to + j);
+      for (int p = 0; p < kPieces; ++p) {
+        const Floats some = load_pack<Floats>(to + j + p * kFloats);
+        sum = fma(some, some, sum);
+      }
+    }
+    float square = total<float>(sum);
+    for (; j < rows_.d; ++j) {
+      to[j] = float(from[j]);
+      square += to[j] * to[j];
+    }
+    return square;
+  }
+  static void narrow_some(const float* from, float* to) {
+    std::memcpy(to, from, kPadded * sizeof(float));
+  }
+  static void narrow_some(const double* from, float* to) {
+    for (int half = 0; half < kPadded; half += kLanes) {
+      Doubles some[kPacks];
+      for (int p = 0; p < kPacks; ++p) some[p] = load(from + half + p * kWidth);
+      narrow(some, to + half);
+    }
+  }
+
+  // Scores of some classes from c on. Sums enough to keep a processor busy, each in a register.
+  template <int kClasses>
+  [[gnu::noinline]] void multiply(const float* x, int64_t c, float* score) const {
+    constexpr int kSums = 8 / kClasses < kPieces ? 8 / kClasses : kPieces;
+    const float* const w = room_ + c * width_;
+    Floats sum[kClasses * kSums] = {};
+    for (int64_t j = 0; j < width_; j += kPadded)
+      unrolled<kPieces>([&](auto p) SEPARATRIX_INLINE {
+        const Floats some = load_pack<Floats>(x + j + p * kFloats);
+        unrolled<kClasses>([&](auto q) SEPARATRIX_INLINE {
+          Floats& to = sum[q * kSums + p % kSums];
+          to = fma(some, load_pack<Floats>(w + q * width_ + j + p * kFloats), to);
+        });
+      });
+    unrolled<kClasses>([&](auto q) SEPARATRIX_INLINE {
+      for (int s = 1; s < kSums; ++s) sum[q * kSums] += sum[q * kSums + s];
+      score[c + q] = total<float>(sum[q * kSums]);
+    });
+  }
+
+  [[gnu::noinline]] void turn() {
+    on_ = !on_;
+    if (!on_) return;
+    if (!room_) room_ = new float[size_t((k_ + 1) * width_ + k_)]();
+    for (int64_t c = 0; c < k_; ++c) copy(c);
+    measure();
+  }
+
+  void copy(int64_t c) {
+    const double* const v = v_ + c * (rows_.d + 1);
+    float* const to = room_ + c * width_;
+    int64_t j = 0;
+    for (; j + kPadded <= rows_.d; j += kPadded) narrow_some(v + j, to + j);
+    for (; j < rows_.d; ++j) to[j] = float(v[j]);
+  }
+
+  // No (w, b) of a class is longer, nor so short that floats lose what counts. A sum over the
+  // classes, and not the largest: it keeps a NaN.
+  void measure() {
+    const double least = double(rows_.d + 1) * PackOf<float>::kShort;
+    measured_ = longest_ = 1.001 * __builtin_sqrt(dot(v_, v_, k_ * (rows_.d + 1))) + least;
+    if (!(longest_ < PackOf<float>::kLongest)) measured_ = longest_ = __builtin_inf();
+  }
+
+  const DenseRows<Value>& rows_;
+  const double* v_;
+  int64_t k_, width_;
+  float* room_ = nullptr;  // weights of all classes, the row, its scores
+  double error_ = 0;       // of a margin, for weights and a row of length 1
+  double measured_ = 0, longest_ = 0;
+  float square_ = 0;       // of the row
+  bool on_ = false;
+  int luck_ = 0;
+};
+
+}  // namespace separatrix::SEPARATRIX_LEVEL

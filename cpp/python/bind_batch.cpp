@@ -1,0 +1,241 @@
+// Bindings of the loops over all rows at once.
+#include "python/bind.hpp"
+#include "threads/ordered_reduction.hpp"
+#include "rows/csr_flaw.hpp"
+
+namespace separatrix {
+
+namespace {
+
+std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
+                                      std::optional<Numbers> weight, Numbers w,
+                                      std::optional<Output> gradient,
+                                      std::optional<Output> curvature, bool rough) {
+  BatchPass pass{};
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t k = int64_t(w.size()) / (view.d + 1);
+    const Labels labels(y);
+    expect(int64_t(y.size()) == view.n && int64_t(w.size()) == k * (view.d + 1), "y or w: size");
+    labels.expect_below(k, view.n);
+    pass = BatchPass{loss,     labels.signs,      labels.numbers,     k,           pointer(weight),
+                     w.data(), pointer(gradient), pointer(curvature), rough,       should_stop,
+                     0,        0,                 false};
+    nb::gil_scoped_release free;
+    (labels.numbers ? loops.batch_joint : loops.batch)(view, pass);
+  });
+  raise_if(pass.stopped);
+  return {pass.loss_sum, pass.mistakes};
+}
+
+// A sum that goes to an array of Python's.
+struct OwnedSum : BlockSum {
+  OwnedSum(Longs edges, Output into)
+      : BlockSum({edges.data(), edges.data() + edges.size()}, into.data(), int64_t(into.size())),
+        sum(std::move(into)) {
+    expect(edges.size() >= 1 && edges.data()[0] == 0, "edges: must begin with 0");
+    for (size_t i = 1; i < edges.size(); ++i)
+      expect(edges.data()[i - 1] <= edges.data()[i], "edges: must not decrease");
+  }
+  Output sum;
+};
+
+// Some rows of a view; rows/products.hpp has the same, compiled for each level.
+template <class Value>
+DenseRows<Value> part(const DenseRows<Value>& rows, int64_t first, int64_t count) {
+  return {rows.data + first * rows.d, count, rows.d};
+}
+template <class Value, class Index>
+CsrRows<Value, Index> part(const CsrRows<Value, Index>& rows, int64_t first, int64_t count) {
+  return {rows.data, rows.indices, rows.indptr + first, count, rows.d};
+}
+
+// The numbers of the sum: losses, mistakes, and the gradient (k, d + 1).
+void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, Numbers w,
+                bool rough, OwnedSum& blocks) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const auto size = int64_t(w.size()), k = size / (view.d + 1);
+    const Labels labels(y);
+    expect(int64_t(y.size()) == view.n && size == k * (view.d + 1), "y or w: size");
+    expect(blocks.rows() == view.n && blocks.size() == 2 + size, "blocks: of other rows or weights");
+    const auto loop = labels.numbers ? loops.batch_joint : loops.batch;
+    nb::gil_scoped_release free;
+    whole = blocks.work([&](int64_t first, int64_t count, double* numbers) {
+      const Labels own = labels.from(first);
+      own.expect_below(k, count);
+      BatchPass pass{loss, own.signs, own.numbers, k, weight ? weight->data() + first : nullptr,
+                     w.data(), numbers + 2, nullptr, rough, should_stop, 0, 0, false};
+      loop(part(view, first, count), pass);
+      numbers[0] = pass.loss_sum;
+      numbers[1] = pass.mistakes;
+      return !pass.stopped;
+    });
+  });
+  raise_if(!whole);
+}
+
+void scores(nb::handle rows, Numbers weights, Output out) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t k = int64_t(weights.size()) / (view.d + 1);
+    expect(int64_t(out.size()) == view.n * k, "out: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.scores(view, weights.data(), k, out.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+void compensated_scores(nb::handle rows, Numbers weights, Output high, Output low) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t k = int64_t(weights.size()) / (view.d + 1), size = view.n * k;
+    expect(int64_t(high.size()) == size && int64_t(low.size()) == size, "high or low: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.compensated_scores(view, weights.data(), k, high.data(), low.data(),
+                                     should_stop);
+  });
+  raise_if(!whole);
+}
+
+void compensated_combine(nb::handle rows, Numbers coefficients, Output high, Output low) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t k = int64_t(high.size()) / (view.d + 1);
+    expect(high.size() == low.size() && int64_t(coefficients.size()) == view.n * k,
+           "coefficients, high or low: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.compensated_combine(view, coefficients.data(), k, high.data(), low.data(),
+                                      should_stop);
+  });
+  raise_if(!whole);
+}
+
+void combine(nb::handle rows, Numbers coefficients, Output out) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t k = int64_t(out.size()) / (view.d + 1);
+    expect(int64_t(coefficients.size()) == view.n * k, "coefficients: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.combine(view, coefficients.data(), k, out.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+void hessian_product(nb::handle rows, Numbers curvature, Numbers v, Output out) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(curvature.size()) == view.n, "curvature: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.hessian_product(view, curvature.data(), v.data(), out.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+void moments(nb::handle rows, std::optional<Numbers> weight, std::optional<Longs> group,
+             std::optional<Numbers> shift, Output sum, Output squares) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t groups = group ? int64_t(sum.shape(0)) : 1;
+    expect(int64_t(sum.size()) == groups * view.d, "sum: wrong size");
+    for (int64_t i = 0; group && i < view.n; ++i)
+      expect(group->data()[i] >= 0 && group->data()[i] < groups, "group: out of range");
+    nb::gil_scoped_release free;
+    whole = loops.moments(view, pointer(weight), group ? group->data() : nullptr, groups,
+                          pointer(shift), sum.data(), squares.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+void right(nb::handle rows, AnyArray y, std::optional<Numbers> weight, Numbers weights,
+           Output right) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t m = int64_t(right.size()), k = int64_t(weights.size()) / (m * (view.d + 1));
+    const Labels labels(y);
+    expect(int64_t(y.size()) == view.n && int64_t(weights.size()) == m * k * (view.d + 1),
+           "y or weights: size");
+    labels.expect_below(k, view.n);
+    nb::gil_scoped_release free;
+    whole = loops.right(view, labels.signs, labels.numbers, pointer(weight), weights.data(), m, k,
+                        right.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+double farthest(nb::handle rows, std::optional<Numbers> weight, Numbers mean, Numbers factor) {
+  bool whole = true;
+  double square = 0;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(mean.size()) == view.d && int64_t(factor.size()) == view.d,
+           "mean or factor: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.farthest(view, pointer(weight), mean.data(), factor.data(), square, should_stop);
+  });
+  raise_if(!whole);
+  return square;
+}
+
+void gram(nb::handle rows, Numbers weight, Numbers mean, Numbers factor, Output out) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(weight.size()) == view.n && int64_t(mean.size()) == view.d &&
+               int64_t(factor.size()) == view.d + 1 &&
+               int64_t(out.size()) == (view.d + 1) * (view.d + 1),
+           "weight, mean, factor or out: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.gram(view, weight.data(), mean.data(), factor.data(), out.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+bool all_finite(AnyArray values) {
+  const bool single = values.dtype() == nb::dtype<float>();
+  expect(single || values.dtype() == nb::dtype<double>(), "values: must be float32 or float64");
+  nb::gil_scoped_release free;
+  const auto count = int64_t(values.size());
+  if (single) return active.load()->finite_floats(static_cast<const float*>(values.data()), count);
+  return active.load()->finite_doubles(static_cast<const double*>(values.data()), count);
+}
+
+int csr_flaw(AnyArray indices, AnyArray indptr, int64_t features) {
+  const bool narrow = indices.dtype() == nb::dtype<int32_t>();
+  expect(indices.dtype() == indptr.dtype() && (narrow || indices.dtype() == nb::dtype<int64_t>()),
+         "indices and indptr: must both be int32 or both be int64");
+  expect(indptr.size() > 0, "indptr must not be empty");
+  const auto count = int64_t(indices.size()), n = int64_t(indptr.size()) - 1;
+  const auto flaw = [&]<class Index>(Index) {
+    nb::gil_scoped_release free;
+    return flaw_of(static_cast<const Index*>(indices.data()), count,
+                    static_cast<const Index*>(indptr.data()), n, features);
+  };
+  return narrow ? flaw(int32_t{}) : flaw(int64_t{});
+}
+
+}  // namespace
+
+void bind_batch(nb::module_& m) {
+  // What a loop writes to is never converted: the numbers would go into a copy.
+  m.def("batch_pass", &batch_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
+        "gradient"_a.none().noconvert(), "curvature"_a.none().noconvert(), "rough"_a);
+  nb::class_<OwnedSum>(m, "BlockSum")
+      .def(nb::init<Longs, Output>(), "edges"_a, "sum"_a.noconvert())
+      .def("give_up", &OwnedSum::give_up);
+  m.def("batch_blocks", &batch_blocks, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a, "rough"_a,
+        "blocks"_a);
+  m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());
+  m.def("compensated_scores", &compensated_scores, "rows"_a, "weights"_a, "high"_a.noconvert(),
+        "low"_a.noconvert());
+  m.def("compensated_combine", &compensated_combine, "rows"_a, "coefficients"_a,
+        "high"_a.noconvert(), "low"_a.noconvert());
+  m.def("combine", &combine, "rows"_a, "coefficients"_a, "out"_a.noconvert());
+  m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());
+  m.def("moments", &moments, "rows"_a, "weight"_a.none(), "group"_a.none(), "shift"_a.none(),
+        "sum"_a.noconvert(), "squares"_a.noconvert());
+  m.def("right", &right, "rows"_a, "y"_a, "weight"_a.none(), "weights"_a, "right"_a.noconvert());
+  m.def("farthest", &farthest, "rows"_a, "weight"_a.none(), "mean"_a, "factor"_a);
+  m.def("gram", &gram, "rows"_a, "weight"_a, "mean"_a, "factor"_a, "out"_a.noconvert());
+  m.def("all_finite", &all_finite, "values"_a);
+  m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
+}
+
+}  // namespace separatrix

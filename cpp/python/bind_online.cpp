@@ -1,0 +1,111 @@
+// Bindings of the loops that go row by row.
+#include "python/bind.hpp"
+
+#include <vector>
+
+#include "threads/helper_thread.hpp"
+#include "rows/permutation.hpp"
+#include "online/epochs.hpp"
+
+namespace separatrix {
+
+namespace {
+
+std::tuple<double, double, int64_t, int64_t> online_pass(
+    nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, double weight_scale,
+    std::optional<Longs> order, Numbers steps, double l2, int64_t batch, bool intercept,
+    int64_t max_updates, Output v, Output scalars, std::optional<Output> sum,
+    std::optional<Output> lag, std::optional<LongOutput> log, OwnedMemory* memory,
+    std::optional<Output> ends, int64_t threads) {
+  OnlinePass pass{};
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t count = order ? int64_t(order->size()) : view.n;
+    const int64_t k = int64_t(v.size()) / (view.d + 1);
+    // Numbers of classes were checked by the source of the rows: a call may visit very few of them.
+    const Labels labels(y);
+    expect(int64_t(y.size()) == view.n && int64_t(v.size()) == k * (view.d + 1), "y or v: size");
+    expect(batch >= 1 && scalars.size() == 2, "batch or scalars: wrong");
+    expect(!memory || (memory->view.n == view.n && memory->view.size == int64_t(v.size())),
+           "memory: of other rows or weights");
+    expect(steps.size() == 1 || int64_t(steps.size()) * batch >= count, "steps: too few");
+    pass = OnlinePass{loss, labels.signs, labels.numbers, k, pointer(weight), weight_scale,
+                      pointer(order),
+                      count, steps.data(), steps.size() == 1, l2, batch, intercept, max_updates,
+                      v.data(), scalars.data(), pointer(sum), pointer(lag), scalars.data() + 1,
+                      pointer(log), memory ? &memory->view : nullptr, nullptr, should_stop, 0, 0,
+                      0, 0, false};
+    const int64_t passes = ends ? int64_t(ends->shape(0)) : 0;
+    expect(!ends || (order && steps.size() == 1 && count % passes == 0 &&
+                     ends->size() == passes * (3 + v.size() * (sum ? 2 : 1))),
+           "ends: wrong size");
+    const auto loop = labels.numbers ? loops.online_joint : loops.online;
+    nb::gil_scoped_release free;
+    std::optional<Beside> beside;
+    if (threads > 1) pass.beside = &beside.emplace();
+    if (ends) pass = several_passes(view, loop, pass, passes, ends->data());
+    else loop(view, pass);
+  });
+  raise_if(pass.stopped);
+  return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
+}
+
+// The rows to visit again are left at the front of `order`; how many, and the rest, are told.
+std::tuple<int64_t, double> dual_pass(
+    nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double share,
+    Numbers square, double give, double bias_give, double parts, LongOutput order, Output alpha,
+    Output w, double safe) {
+  DualPass pass{};
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(y.size()) == view.n && int64_t(alpha.size()) == view.n &&
+               int64_t(square.size()) == view.n && int64_t(w.size()) == view.d + 1,
+           "y, alpha, square or w: size");
+    for (size_t t = 0; t < order.size(); ++t)
+      expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
+    pass = DualPass{loss, y.data(), pointer(weight), share, square.data(), give, bias_give,
+                    parts, order.data(), int64_t(order.size()), alpha.data(), w.data(), safe,
+                    should_stop, 0, 0, false};
+    nb::gil_scoped_release free;
+    loops.dual(view, pass);
+  });
+  raise_if(pass.stopped);
+  return {pass.kept, pass.slope};
+}
+
+// Of the orders that a seed stands for, those from a number on: (count, n).
+void draw_orders(LongOutput orders, int64_t block_rows, int64_t blocks_per_group, uint64_t seed,
+                 uint64_t number) {
+  expect(orders.ndim() == 2, "orders: not (count, n)");
+  const auto count = int64_t(orders.shape(0)), n = int64_t(orders.shape(1));
+  expect(block_rows >= 1 && blocks_per_group >= 1 && n < int64_t(1) << 32, "orders: wrong sizes");
+  std::vector<int64_t> blocks((n + block_rows - 1) / block_rows);
+  nb::gil_scoped_release free;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t own = Random(seed + (number + uint64_t(i)) * Random::kStep).next();
+    draw_order(n, block_rows, blocks_per_group, own, blocks.data(), orders.data() + i * n);
+  }
+}
+
+}  // namespace
+
+void bind_online(nb::module_& m) {
+  nb::class_<OwnedMemory>(m, "RowMemory")
+      .def(nb::init<int64_t, int64_t>(), "n"_a, "size"_a)
+      .def_prop_ro("nbytes", &OwnedMemory::bytes)
+      .def_prop_ro("skips", [](const OwnedMemory& memory) { return memory.view.skips; })
+      .def_prop_ro("skipped", [](const OwnedMemory& memory) { return memory.view.skipped_ever; })
+      .def_prop_rw("always", [](const OwnedMemory& memory) { return memory.view.always; },
+                   [](OwnedMemory& memory, bool always) { memory.view.always = always; });
+  // What a loop writes to is never converted: the numbers would go into a copy.
+  m.def("online_pass", &online_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
+        "weight_scale"_a, "order"_a.none(), "steps"_a, "l2"_a, "batch"_a, "intercept"_a,
+        "max_updates"_a, "v"_a.noconvert(), "scalars"_a.noconvert(), "sum"_a.none().noconvert(),
+        "lag"_a.none().noconvert(), "log"_a.none().noconvert(), "memory"_a.none(),
+        "ends"_a.none().noconvert(), "threads"_a);
+  m.def("dual_pass", &dual_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "share"_a,
+        "square"_a, "give"_a, "bias_give"_a, "parts"_a, "order"_a.noconvert(),
+        "alpha"_a.noconvert(), "w"_a.noconvert(), "safe"_a);
+  m.def("draw_orders", &draw_orders, "orders"_a.noconvert(), "block_rows"_a,
+        "blocks_per_group"_a, "seed"_a, "number"_a);
+}
+
+}  // namespace separatrix

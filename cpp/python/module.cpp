@@ -1,0 +1,86 @@
+// The module: which level its loops run at, how they are stopped, and all bindings.
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+
+#include "python/bind.hpp"
+
+namespace separatrix {
+
+std::atomic<const Table*> active{nullptr};
+
+namespace {
+
+std::atomic<bool> stop_requested{false};
+unsigned long main_thread = 0;
+constexpr auto kBetweenChecks = std::chrono::milliseconds(50);
+constexpr unsigned kBetweenClocks = 16;  // calls: the clock takes as long as half a row
+
+struct Interrupted : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace
+
+// On the main thread also lets Python handle signals now and then: a handler may call request_stop,
+// or raise.
+bool should_stop() {
+  if (stop_requested.load(std::memory_order_relaxed)) return true;
+  if (PyThread_get_thread_ident() != main_thread) return false;
+  static unsigned calls = 0;
+  if (++calls % kBetweenClocks) return false;
+  static auto last = std::chrono::steady_clock::now();
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last < kBetweenChecks) return false;
+  last = now;
+  nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0 || stop_requested.load();
+}
+
+void raise_if(bool stopped) {
+  if (!stopped) return;
+  if (PyErr_Occurred()) throw nb::python_error();
+  throw Interrupted("the loop was asked to stop before its end");
+}
+
+namespace {
+
+nb::list levels() {
+  nb::list names;
+  for (const Table* const* level = usable_levels(); *level; ++level) names.append((*level)->level);
+  return names;
+}
+
+void use_level(const std::string& name) {
+  const Table* level = find_level(name.c_str());
+  expect(level != nullptr, "no such instruction-set level on this machine");
+  active = level;
+}
+
+}  // namespace
+
+}  // namespace separatrix
+
+using namespace separatrix;
+
+NB_MODULE(_loops, m) {
+  m.doc() = "Compiled loops; reached only through separatrix.loops.";
+  const Table* const* level = usable_levels();
+  while (level[1]) ++level;
+  active = *level;
+  main_thread = nb::cast<unsigned long>(
+      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  nb::exception<Interrupted>(m, "Interrupted", PyExc_KeyboardInterrupt);
+  bind_online(m);
+  bind_batch(m);
+  bind_kernel(m);
+  m.def("levels", &levels);
+  m.def("level", [] { return active.load()->level; });
+  m.def("use_level", &use_level, "name"_a);
+  m.def("request_stop", [] { stop_requested = true; });
+  m.def("clear_stop", [] { stop_requested = false; });
+  m.def("stop_requested", [] { return stop_requested.load(); });
+  m.attr("compiler") = SEPARATRIX_COMPILER;
+}

@@ -1,0 +1,35 @@
+#include "rows/csr_flaw.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+namespace separatrix {
+
+// The sign bit of an `or` of differences tells whether one of them was negative: no comparison and
+// no branch per entry. Of indices out of range the differences may wrap: nothing is said of them.
+template <class Index>
+int flaw_of(const Index* indices, int64_t count, const Index* indptr, int64_t n,
+             int64_t features) {
+  using Word = std::make_unsigned_t<Index>;
+  const auto last = Word(std::min<int64_t>(features - 1, std::numeric_limits<Index>::max()));
+  Word range = 0, order = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t begin = indptr[i], end = indptr[i + 1];
+    if (begin < 0 || end < begin || end > count) return kOffsets;
+    if (begin == end) continue;
+    const Index* const row = indices + begin;
+    const int64_t size = end - begin;
+    range |= Word(row[0]) | (last - Word(row[0]));
+    for (int64_t j = 1; j < size; ++j) {
+      range |= Word(row[j]) | (last - Word(row[j]));
+      order |= Word(row[j]) - Word(row[j - 1]) - 1;
+    }
+  }
+  return Index(range) < 0 ? kRange : Index(order) < 0 ? kOrder : 0;
+}
+
+template int flaw_of(const int32_t*, int64_t, const int32_t*, int64_t, int64_t);
+template int flaw_of(const int64_t*, int64_t, const int64_t*, int64_t, int64_t);
+
+}  // namespace separatrix

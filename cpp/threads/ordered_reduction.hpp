@@ -1,0 +1,57 @@
+// A sum over blocks of rows that several threads go through at once.
+//
+// Each thread takes one block after another and Python is asked for nothing in between. What the
+// blocks come to is added up in their order, whichever is done first: the bits of the sum do not
+// depend on the number of threads. Few parts wait for their turn, and their room is used again.
+// Compiled once, in threads/ordered_reduction.cpp.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace separatrix {
+
+class BlockSum {
+ public:
+  // Block i are the rows from edges[i] up to edges[i + 1]; the sum has so many numbers.
+  BlockSum(std::vector<int64_t> edges, double* sum, int64_t size)
+      : edges_(std::move(edges)), sum_(sum), size_(size_t(size)) {}
+
+  int64_t rows() const { return edges_.back(); }
+  int64_t size() const { return int64_t(size_); }
+
+  // Let nobody take another block.
+  void give_up() { next_ = int64_t(edges_.size()); }
+
+  // Calls part(first row, number of rows, numbers to add to) for blocks that nobody else has taken,
+  // until none is left or a part is not whole, which it says by false: then there is no sum.
+  template <class Part>
+  bool work(Part&& part) {
+    std::vector<double> numbers;
+    for (;;) {
+      const int64_t block = next_.fetch_add(1);
+      if (block + 1 >= int64_t(edges_.size())) return true;
+      numbers.assign(size_, 0.0);
+      const int64_t first = edges_[size_t(block)], last = edges_[size_t(block) + 1];
+      if (!part(first, last - first, numbers.data())) return false;
+      add(block, numbers);
+    }
+  }
+
+ private:
+  // Leaves room for other numbers in place of these.
+  void add(int64_t block, std::vector<double>& numbers);
+
+  const std::vector<int64_t> edges_;
+  double* const sum_;
+  const size_t size_;
+  std::atomic<int64_t> next_{0};
+  std::mutex guard_;
+  int64_t added_ = 0;
+  std::map<int64_t, std::vector<double>> waiting_;
+};
+
+}  // namespace separatrix

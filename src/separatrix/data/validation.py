@@ -1,0 +1,347 @@
+"""Where data is checked, once: what passes here is never checked again."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from ..numeric.rows import CsrRows, Rows, shape_of
+from ..numeric.types import AnyArray, Array, Ints
+from .arrays import ArraySource, all_finite
+from .containers import missing, opened, refuse_times
+from .sparse import sound
+
+MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
+REACH = 400  # weights from 2**-400 to 2**400 are taken as they are
+
+ClassWeight = Mapping[Any, float] | str | None
+
+
+def plain_rows(X: Any) -> bool:
+    """Whether X is a plain array of rows, right as it is if all its numbers are finite."""
+    if type(X) is not np.ndarray or X.ndim != 2 or not X.flags.c_contiguous or not X.size:
+        return False
+    return X.dtype in (np.float32, np.float64)
+
+
+def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
+    """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if it must be.
+
+    ``finite=False``: their values are looked at by whoever asks.
+    """
+    if plain_rows(X) and all_finite(X):
+        return np.asarray(X)
+    check = partial(
+        check_array, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
+        estimator=owner, input_name="X",
+    )  # fmt: skip
+    X, in_order = sound_rows(X)
+    if not sp.issparse(X):
+        return np.asarray(check(X, ensure_all_finite=finite))
+    was_csr = X.format == "csr"
+    X = check(X, ensure_all_finite=False)
+    if finite and not all_finite(X.data):
+        check(X)  # which says so
+    if not (in_order if was_csr else X.has_canonical_format):
+        # Anew: a flag of SciPy's may say that it is in order, and then nothing would be done.
+        X = sp.csr_array((X.data.copy(), X.indices.copy(), X.indptr.copy()), shape=X.shape)
+        X.sum_duplicates()
+    index = X.indices.dtype
+    return CsrRows(X.data, X.indices, X.indptr.astype(index, copy=False), X.shape[1])
+
+
+def sound_rows(X: Any) -> tuple[Any, bool]:
+    """X in a container that scikit-learn knows, not yet checked but for what would hurt it.
+
+    Sparse matrices have indices that fit, and no frame is left that is sparse; if it is CSR,
+    whether the indices of every row increase.
+    """
+    X = opened(X, "X")
+    refuse_times(
+        X, "X", "numbers: e.g. the days since the first one, or a column for each day of the week"
+    )
+    if hasattr(X, "dtypes") and hasattr(X, "sparse") and _all_sparse(X.dtypes):
+        X = _from_sparse_frame(X)
+    return sound(X) if sp.issparse(X) else (X, False)
+
+
+def _all_sparse(dtypes: Any) -> bool:
+    return len(dtypes) > 0 and all(hasattr(dtype, "fill_value") for dtype in dtypes)
+
+
+def _from_sparse_frame(X: Any) -> Any:
+    """The matrix that a pandas frame of sparse columns holds; what it leaves out must be zeros."""
+    if other := [name for name, dtype in X.dtypes.items() if dtype.fill_value != 0]:
+        raise ValueError(
+            f"X is a sparse DataFrame whose columns {other!r} leave out another value than 0; "
+            "expected pd.SparseDtype(float, fill_value=0): pass X.sparse.to_dense(), or sparse "
+            "columns that leave out zeros."
+        )
+    return X.sparse.to_coo()
+
+
+def check_scores(found: Array, smaller: Callable[[], Array] | None = None) -> Array:
+    """Scores (n, k) of rows and weights that are finite, whose overflow leaves no doubt.
+
+    An infinite score of two classes is right if it is beyond doubt on which side it lies: if
+    ``smaller`` scores, of weights so much smaller that nothing overflows, lie there too.
+    """
+    finite = np.isfinite(found)
+    if np.all(finite):
+        return found
+    if smaller is not None and found.shape[1] == 1:
+        with np.errstate(over="ignore", invalid="ignore"):
+            finite |= smaller() * found == np.inf
+    if not np.all(finite):
+        row = int(np.argmin(finite.all(axis=1)))
+        raise ValueError(
+            f"the scores overflow floating point, first that of row {row}: the features are too "
+            "large beside the weights; scale them (e.g. with sklearn's StandardScaler) before the "
+            "fit and before every use"
+        )
+    return found
+
+
+def check_labels(y: Any) -> AnyArray:
+    """Labels of a classification as a 1-d array."""
+    return labels_and_classes(y)[0]
+
+
+def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
+    """The labels, and which there are, if that was found on the way."""
+    if y is None:
+        raise ValueError(
+            "This classifier requires y to be passed, but the target y is None: pass the labels."
+        )
+    plain = type(y) is np.ndarray and y.ndim == 1
+    found = small_whole_numbers(y) if plain else None
+    if found is None:
+        y = opened(y, "y")
+        refuse_times(y, "y", "a class for every row: turn them into strings, or a few intervals")
+        y = column_or_1d(y, warn=True)
+        found = small_whole_numbers(y)
+        if found is None:
+            refuse_missing(y)
+            with np.errstate(invalid="ignore"):  # infinity is met with an error, not a warning
+                check_classification_targets(y)
+    return np.asarray(y), found
+
+
+def refuse_missing(y: AnyArray) -> None:
+    """Every row needs a label."""
+    rows = np.flatnonzero(missing(y))
+    if len(rows):
+        raise ValueError(
+            f"y contains {len(rows)} missing label{'s' * (len(rows) > 1)} (NaN or None), the first "
+            f"in row {rows[0]}; expected a label for every row: leave out the rows without one, "
+            "or give them a label of their own."
+        )
+
+
+def small_whole_numbers(y: AnyArray) -> AnyArray | None:
+    """The distinct values of whole numbers that lie close together; None for all else.
+
+    Found by looking for each or by counting: much faster than by hashing or sorting. They are
+    classes beyond doubt if there are far fewer of them than rows.
+    """
+    if y.dtype.kind not in "biu" or not y.size:
+        return None
+    least, most = int(y.min()), int(y.max())
+    if most - least > min(MOST_COUNTED, len(y) // 2 - 1):
+        return None
+    if most - least <= LOOKED_FOR:
+        between = [value for value in range(least + 1, most) if np.any(y == value)]
+        return np.array(sorted({least, *between, most}), dtype=y.dtype)
+    counts = np.bincount(y.astype(np.intp, copy=False) - least)
+    found: AnyArray = (np.flatnonzero(counts) + least).astype(y.dtype)
+    return found
+
+
+def check_classes(classes: AnyArray) -> AnyArray:
+    """Two classes or more, or an error that says what there is."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"A classifier needs rows of two classes, but y has only one class: "
+            f"{classes.tolist()!r}."
+        )
+    return classes
+
+
+def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array | None:
+    """One finite weight >= 0 per row, not all zero; None stays None: 1 each."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(opened(sample_weight, "sample_weight"), dtype=dtype)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(
+            f"Sample weights must be 1D array or scalar: sample_weight has shape {weight.shape}, "
+            f"expected ({n},), one weight per row."
+        )
+    if not np.all(np.isfinite(weight)):
+        raise ValueError("sample_weight contains NaN or infinity; every weight must be finite.")
+    if weight.min() < 0.0:
+        raise ValueError(f"sample_weight must not be negative, got {weight.min()}.")
+    if not weight.any():
+        raise ValueError("sample_weight is zero for every row: no row is left to learn from.")
+    return weight
+
+
+def within_reach(weight: Array) -> tuple[Array, int]:
+    """The weights times a power of two, and its exponent, 0 but for very small or large ones.
+
+    Their sum must not overflow, nor what they are multiplied with be lost. A power of two changes
+    no bit of a mean. Beside the largest some may become too small to be told: they stay above 0.
+    """
+    exponent = int(np.frexp(weight.max(initial=0.0))[1])
+    if abs(exponent) <= REACH:
+        return weight, 0
+    scaled = np.maximum(np.ldexp(weight, 1 - exponent), np.nextafter(0.0, 1.0))
+    return np.where(weight > 0.0, scaled, 0.0), 1 - exponent
+
+
+def numbers(y: AnyArray, classes: AnyArray) -> Ints:
+    """Number of each row's class; a row of weight 0 may have another label, and gets some."""
+    found: Ints = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return found.astype(np.int64, copy=False)
+
+
+def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:
+    """-1.0 and +1.0 for two classes, the larger +1; the numbers of the classes for more."""
+    if len(classes) == 2:
+        return np.where(y == classes[1], 1.0, -1.0)
+    return numbers(y, classes)
+
+
+def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
+    """Classes that have a row of positive weight, sorted."""
+    present = y if weight is None else y[weight != 0.0]
+    classes = small_whole_numbers(present)
+    return np.unique(present) if classes is None else classes
+
+
+def labelled_source(
+    X: Rows,
+    y: Any,
+    *,
+    classes: AnyArray | None = None,
+    sample_weight: Any = None,
+    class_weight: ClassWeight = None,
+    n_jobs: int | None = None,
+) -> ArraySource:
+    """Rows that passed ``check_rows``, with their labels and weights, ready to train on."""
+    y, found = labels_and_classes(y)
+    if shape_of(X)[0] != len(y):
+        check_consistent_length(X.indptr[1:] if isinstance(X, CsrRows) else X, y)
+    classes, weight, power = weighed_classes(y, found, sample_weight, class_weight, classes)
+    source = ArraySource(X, encoded(y, classes), classes, weight, n_jobs)
+    source.weight_power = power
+    return source
+
+
+def weighed_classes(
+    y: AnyArray,
+    found: AnyArray | None,
+    sample_weight: Any,
+    class_weight: ClassWeight,
+    told: AnyArray | None = None,
+) -> tuple[AnyArray, Array | None, int]:
+    """The classes, the weights of the rows, and by which power of two these are scaled.
+
+    ``found`` are the distinct labels, if they are known. Where no classes are told, they are those
+    with a row of positive weight: two or more.
+    """
+    weight, power = check_weights(sample_weight, len(y)), 0
+    if weight is not None:
+        weight, power = within_reach(weight)
+    weight = without_weightless(class_weight, y, weight)
+    if weight is not None and not weight.any():
+        raise ValueError(f"class_weight={class_weight!r} leaves no row to learn from.")
+    if found is None or weight is not None:
+        found = present_classes(y, weight)
+    if told is None:
+        classes = check_present(found, y, weight, class_weight)
+    elif unknown := sorted(set(found.tolist()) - set(told.tolist())):
+        raise ValueError(
+            f"y has the labels {unknown!r}, which are not among the classes "
+            f"{told.tolist()!r} told at first: pass classes=[...] with every label that will "
+            f"ever come to the first call of partial_fit."
+        )
+    else:
+        classes = told
+    if class_weight is not None:
+        per_class, more = within_reach(class_weights(class_weight, classes, y, weight))
+        of_rows = per_class[numbers(y, classes)]
+        weight, again = within_reach(of_rows if weight is None else of_rows * weight)
+        power += more + again
+    return classes, weight, power
+
+
+def without_weightless(
+    class_weight: ClassWeight, y: AnyArray, weight: Array | None
+) -> Array | None:
+    """Weights of the rows, 0 for those of classes whose weight is 0: they are as if absent."""
+    if not isinstance(class_weight, Mapping):
+        return weight
+    weightless = [y == label for label, value in class_weight.items() if value == 0]
+    if not weightless:
+        return weight
+    absent = np.logical_or.reduce(weightless)
+    return np.where(absent, 0.0, 1.0 if weight is None else weight)
+
+
+def check_present(
+    classes: AnyArray, y: AnyArray, weight: Array | None, class_weight: ClassWeight
+) -> AnyArray:
+    """Classes with a row of positive weight, two or more; a warning if others have none."""
+    if weight is None or weight.all():
+        return check_classes(classes)
+    everything: AnyArray = np.unique(y)
+    if len(classes) < 2 <= len(everything):
+        by = "sample_weight" if class_weight is None else f"class_weight={class_weight!r}"
+        raise ValueError(f"{by} leaves rows of only one class: {classes.tolist()!r}.")
+    if lost := sorted(set(everything.tolist()) - set(classes.tolist())):
+        warnings.warn(
+            f"every row of the classes {lost!r} has the weight 0: they are left out, and will "
+            "never be predicted; leave out their rows, or give some of them a weight",
+            UserWarning,
+            stacklevel=7,
+        )
+    return check_classes(classes)
+
+
+def class_weights(
+    class_weight: ClassWeight, classes: AnyArray, y: AnyArray, weight: Array | None
+) -> Array:
+    """A finite weight >= 0 for each class; "balanced" counts rows by their weight."""
+    if isinstance(class_weight, str) and class_weight != "balanced":
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+    if not isinstance(class_weight, (str, Mapping)):
+        raise TypeError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+    if isinstance(class_weight, Mapping):
+        if unknown := [
+            label for label in class_weight if label not in classes and not np.any(y == label)
+        ]:
+            raise ValueError(
+                f"class_weight has the labels {unknown!r}, which are not among the classes "
+                f"{classes.tolist()!r}."
+            )
+        result = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+    else:
+        present = slice(None) if weight is None else weight != 0.0
+        result = compute_class_weight(
+            class_weight, classes=classes, y=y[present],
+            sample_weight=None if weight is None else weight[present],
+        ).astype(np.float64)  # fmt: skip
+    if not np.all(np.isfinite(result) & (result >= 0.0)):
+        raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}.")
+    return result

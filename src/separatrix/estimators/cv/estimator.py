@@ -1,0 +1,332 @@
+"""The penalty by cross-validation: a whole path of fits per fold, without copying rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, islice
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ...losses import Loss
+from ...numeric import checks
+from ...numeric.types import AnyArray, Array, Ints
+from ...objective import Objective
+from ...solvers import LBFGS, LeastSquares, Newton, Solver
+from ...solvers.least_squares import is_squared
+from ...training.interrupt import passed_on
+from ...training.loop import OPTIMISM, Callback, Stop
+from ...training.minimize import minimize
+from ..base import Plan
+from ..minimizer import LossModel
+from . import Folds, Path, disjoint, leave_one_out
+from .l2_path import l2_path
+from .scores import (
+    ARRIVED,
+    Metadata,
+    Unfinished,
+    chosen,
+    mean_scores,
+    results,
+    routed,
+    row_scores,
+    splits,
+)
+
+LOOSEST = 0.1  # change of the objective at which a fit along the path may count as settled
+HELD_VALUES = 1 << 20  # of weights whose scores are found in one read
+LEFT_OUT_TOL = 1e-10  # of fits from which rows are removed
+
+
+class LinearClassifierCV(LossModel):
+    """A :class:`LinearClassifier` whose ``l2`` is found by cross-validation.
+
+    The path goes from the largest ``l2`` to the smallest, each fit starting where the one before
+    ended. Where no row is left out twice, the loss is smooth and features are not too many, all
+    folds are fitted together (see :mod:`separatrix.estimators.cv`), else one after another; rows
+    left out are never copied. Then the chosen ``l2`` is fitted to all rows.
+
+    Parameters
+    ----------
+    loss, solver, max_iter, tol, fit_intercept, class_weight, n_jobs, random_state, callbacks, \
+verbose
+        As in :class:`LinearClassifier`. Callbacks and the live line are those of the last fit.
+    l2s : int or array
+        How many values, on a logarithmic grid of eight decades that begins where the penalty
+        outweighs the data; or the values.
+    cv : int, splitter, iterable of (train, test) rows, or "loo"
+        One that asks for groups gets those of ``fit(X, y, groups=groups)``.
+        "loo" leaves out one row at a time: exactly for the squared loss; for a smooth convex
+        loss and two classes by Newton steps from the fit to all, or by a fit without the row
+        where these do not arrive, so that every score w.x + b is right to 1e-4.
+    scoring : None, "loss", str or callable
+        None: accuracy. "loss": minus the mean loss of the rows left out. Both are weighted.
+        Otherwise as in scikit-learn, without weights (and with "loo" only "accuracy").
+    rule : {"best", "one_standard_error"}
+        The l2 with the best mean score (the largest on a tie), or the largest one whose score is
+        within one standard error of it.
+
+    Attributes
+    ----------
+    l2_ : float
+    l2_path_ : array
+        The values tried, from the largest to the smallest.
+    cv_results_ : dict of arrays
+        ``l2``, ``mean_test_score``, ``std_test_score``, ``standard_error`` of the mean, and
+        ``split0_test_score``, ... for up to 100 folds.
+    loo_check_ : LeaveOneOutCheck
+        With "loo" by Newton steps only: at the l2 that scores best, the rows of largest
+        influence left out in earnest.
+    coef_, intercept_, objective_, solver_, stop_, ...
+        Of the final fit, as in :class:`LinearClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from separatrix import LinearClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = LinearClassifierCV("squared", cv="loo").fit(X, y)
+    >>> len(clf.l2_path_), round(float(clf.cv_results_["mean_test_score"].max()), 3)
+    (20, 0.953)
+    """
+
+    start = "zeros"
+    warm_start = False
+
+    def __init__(
+        self,
+        loss: str | Loss = "logistic",
+        *,
+        l2s: Any = 20,
+        cv: Any = 5,
+        scoring: Any = None,
+        rule: str = "best",
+        solver: str | Solver = "auto",
+        max_iter: int = 1000,
+        tol: float | None = 1e-6,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callbacks: Sequence[Callback] = (),
+        verbose: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.l2s = l2s
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Find l2 by cross-validation, then fit all rows with it.
+
+        ``params`` go to the splitter and the scorer: where scikit-learn's metadata routing is
+        enabled, to those that ask for them; else only ``groups``, to the splitter.
+        """
+        with self._all_or_nothing():
+            metadata = routed(self, sample_weight, params)
+            plan = self._checked_plan()
+            rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
+            source = self._source(X, y, sample_weight)
+            objective = self._objective(plan, source)
+            self._solver(objective, partial=False)  # refuses early
+            self.__dict__.pop("loo_check_", None)
+            self._unfinished = Unfinished()
+            self.l2_path_ = l2_path(self.l2s, objective)
+            fits: list[Array] = []
+            if isinstance(self.cv, str):
+                scores = self._left_out(plan, objective)
+            else:
+                scores, fits = self._folds(plan, objective, X, np.asarray(y), metadata)
+            self.cv_results_ = results(self.l2_path_, scores)
+            best = chosen(self.cv_results_, rule)
+            self.l2_ = float(self.l2_path_[best])
+            objective = objective.penalised(self.l2_)
+            solver = self._solver(objective, partial=False)
+            W = fits[best] if best < len(fits) else np.zeros(objective.shape)
+            seed = checks.seed(self.random_state)
+            result = self._train(replace(plan, l2=self.l2_), objective, solver, seed, W)
+            self._finish(objective, result)
+        self._warn_of_the_end()
+        if self._unfinished.l2s:
+            warnings.warn(self._unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)
+        return self
+
+    def _plan(self) -> Plan:
+        return self._loss_plan(1.0)  # any positive one: those of the path are
+
+    def get_metadata_routing(self) -> Any:
+        """Who asks for what beside X and y: the splitter, and a scorer of scikit-learn's."""
+        from sklearn.metrics import get_scorer
+        from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+        router = MetadataRouter(owner=self).add_self_request(self)
+        to = MethodMapping().add(caller="fit", callee="split")
+        router.add(splitter=self.cv, method_mapping=to)
+        if self.scoring not in (None, "loss"):
+            to = MethodMapping().add(caller="fit", callee="score")
+            router.add(scorer=get_scorer(self.scoring), method_mapping=to)
+        return router
+
+    # ---- folds ---------------------------------------------------------------------------
+
+    def _folds(
+        self, plan: Plan, objective: Objective, X: Any, y: AnyArray, metadata: Metadata
+    ) -> tuple[Array, list[Array]]:
+        """Scores (folds, values); and along the path, as far as they are known, fits to all."""
+        source = objective.in_memory
+        folds, others = disjoint(objective, splits(self.cv, source, X, y, metadata.split))
+        known, fits = self._together(plan, folds) if others is None else ([], [])
+        mine = folds.splits
+        del folds  # its sample, too, takes room
+        if len(known) == len(self.l2_path_) and self.scoring in (None, "loss"):
+            tests = [split.test for split in mine]
+            found = np.stack(known, axis=1)
+            return mean_scores(self.scoring, objective.loss, source, tests, found), fits
+        scores = []
+        self.classes_ = source.classes  # for scorers
+        for fold, split in enumerate(chain(mine, others or ())):
+            alone = replace(objective, source=split.training(source))
+            weights = self._along(plan, alone, [W[fold] for W in known])
+            if self.scoring in (None, "loss"):
+                scores.append(self._scores(objective, split.test, weights))
+            else:
+                scores.append(self._by_scorer(X, y, split.test, weights, metadata.score))
+        return np.array(scores), fits
+
+    def _together(self, plan: Plan, folds: Folds) -> tuple[list[Array], list[Array]]:
+        """Weights (folds, k, d + 1) along the path and fits to all, as far as they can be had."""
+        tol = plan.stop.tol
+        smooth = isinstance(self._solver(folds.objective, partial=False), (LBFGS, Newton))
+        known: list[Array] = []
+        fits: list[Array] = []
+        if self.solver != "auto" or not smooth or tol is None or not folds.cheap:
+            return known, fits
+        path = Path(folds, min(tol, OPTIMISM * LOOSEST))
+        for l2 in self.l2_path_.tolist():
+            fit = path.fit(l2)
+            if fit is None:
+                break
+            for fold in np.flatnonzero(~fit.near):
+                own = folds.without(int(fold)).penalised(l2)
+                fit.folds[fold] = self._settled(plan, own, fit.folds[fold])
+            self._unfinished.fits += int(fit.near.sum())
+            known.append(fit.folds)
+            fits.append(fit.weights)
+        return known, fits
+
+    def _near_enough(self, plan: Plan, solver: Solver) -> Stop:
+        """When the scores are those of the minimum.
+
+        Each step of Newton's squares what remains: its own estimate of that, made before the
+        step, needs no margin. Gradients are believed with one; others have to prove it.
+        """
+        stop = plan.stop
+        if not isinstance(solver, (Newton, LBFGS, LeastSquares)):
+            return stop
+        if stop.tol is not None and isinstance(solver, Newton):
+            stop = replace(stop, tol=min(stop.tol / OPTIMISM, LOOSEST))
+        return replace(stop, prove=False)
+
+    def _settled(
+        self, plan: Plan, objective: Objective, start: Array, solver: Solver | None = None
+    ) -> Array:
+        """Weights that are near enough for scores; or the fit is noted."""
+        solver = solver or self._solver(objective, partial=False)
+        keep, stop = plan.kept_by(solver).keep, self._near_enough(plan, solver)
+        fit = partial(
+            minimize, objective, solver, stop=stop, seed=checks.seed(self.random_state),
+            keep=keep,
+        )  # fmt: skip
+        with passed_on():  # Ctrl-C ends the search, not one of its many fits
+            result = fit(start=start)
+            if result.stop == "no progress" and start.any():
+                again = fit()  # where the last penalty led may be a bad place to begin
+                result = again if again.stop in ARRIVED else result
+        self._unfinished.note(objective.penalty.strength, result.stop)
+        return result.weights
+
+    def _along(
+        self, plan: Plan, objective: Objective, known: Sequence[Array] = ()
+    ) -> Iterator[Array]:
+        """Weights along the path: those known, then each from where the one before ended."""
+        yield from known
+        W = known[-1] if known else np.zeros(objective.shape)
+        for l2 in self.l2_path_[len(known) :].tolist():
+            W = self._settled(plan, objective.penalised(l2), W)
+            yield W
+
+    def _scores(self, objective: Objective, test: Ints, weights: Iterator[Array]) -> list[float]:
+        """Scores of the rows left out, for each of the weights."""
+        loss, source = objective.loss, objective.in_memory
+        found: list[float] = []
+        at_once = max(1, HELD_VALUES // int(np.prod(objective.shape)))
+        while some := list(islice(weights, at_once)):
+            held = np.array([some])
+            found += mean_scores(self.scoring, loss, source, [test], held)[0].tolist()
+        return found
+
+    def _by_scorer(
+        self, X: Any, y: AnyArray, test: Ints, weights: Iterator[Array], params: dict[str, Any]
+    ) -> list[float]:
+        """The same by a scorer of scikit-learn's, and what it asks for beside X and y."""
+        from sklearn.metrics import check_scoring
+        from sklearn.utils import _safe_indexing
+        from sklearn.utils.validation import _check_method_params
+
+        scorer = check_scoring(self, self.scoring)
+        params = _check_method_params(X, params, indices=test)
+        X_test = _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, test)
+        found: list[float] = []
+        for W in weights:
+            self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
+            found.append(float(scorer(self, X_test, y[test], **params)))
+        return found
+
+    # ---- leaving out one row at a time ---------------------------------------------------
+
+    def _left_out(self, plan: Plan, objective: Objective) -> Array:
+        """Scores of every row by the fit without it, along the path: (n, values)."""
+        if self.cv != "loo":
+            raise ValueError(
+                f"cv must be a whole number, a splitter, an iterable of splits or 'loo', "
+                f"got {self.cv!r}"
+            )
+        if self.scoring not in (None, "accuracy", "loss"):
+            raise ValueError(
+                f"cv='loo' scores one row at a time: scoring must be None or 'accuracy', or "
+                f"'loss', got {self.scoring!r}; use cv=5 with other scores"
+            )
+        source = objective.in_memory
+        if is_squared(objective.loss):
+            left_out = leave_one_out.squared_scores(objective, self.l2_path_)
+        else:
+            left_out = self._by_removal(plan, objective)[:, :, None]
+        each = np.swapaxes(left_out, 1, 2)
+        return row_scores(self.scoring, objective.loss, source.y, each).T.astype(np.float64)
+
+    def _by_removal(self, plan: Plan, objective: Objective) -> Array:
+        leave_one_out.check_smooth(objective)  # refuses early
+        strict = replace(plan, stop=replace(plan.stop, tol=LEFT_OUT_TOL))
+        together = partial(self._settled, strict)
+        alone = partial(self._settled, strict, solver=Newton())
+        path, y = self.l2_path_, objective.in_memory.y
+        scores, fits = leave_one_out.smooth_scores(objective, path, together, alone)
+        means = row_scores(self.scoring, objective.loss, y, scores[:, None]).mean(axis=1)
+        best = int(np.argmax(means))
+        chosen = objective.penalised(float(path[best]))
+        self.loo_check_ = leave_one_out.check(chosen, fits[best], scores[best], alone)
+        return scores

@@ -1,0 +1,63 @@
+"""The values of l2 that a cross-validation tries."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import loops
+from ...numeric.types import Array
+from ...objective import Objective
+
+DECADES = 8  # from the largest l2 of the grid to the smallest
+SMALLEST = np.finfo(float).tiny  # what is less has fewer digits
+CONSTANT = 1e-7  # of its mean: by no more a constant feature differs from it, up to rounding
+
+
+def l2_path(l2s: Any, objective: Objective) -> Array:
+    """The values to try, from the largest."""
+    wanted = "a whole number of 1 or more, or an array of positive values"
+    if isinstance(l2s, (int, np.integer)) and not isinstance(l2s, bool):
+        count = int(l2s)
+        if count < 1:
+            raise ValueError(f"l2s must be {wanted}, got {l2s!r}")
+        return _outweighing(objective) * np.logspace(0.0, -DECADES, count)
+    try:
+        values = np.asarray(l2s, dtype=float)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.ndim != 1 or not len(values) or not np.all(np.isfinite(values) & (values > 0)):
+        raise ValueError(f"l2s must be {wanted}, got {l2s!r}")
+    return np.unique(values)[::-1].copy()
+
+
+def _outweighing(objective: Objective) -> float:
+    """The l2 at which the penalty bends J as much as all features together."""
+    bend = objective.loss.max_curvature or 1.0
+    mean, deviation = objective.moments
+    around = deviation if objective.intercept else np.hypot(deviation, mean)
+    with np.errstate(over="ignore", under="ignore"):
+        largest = bend * float(np.sum(around**2))
+    if largest == 0.0 and not _varies(objective):
+        return 1.0
+    if not SMALLEST <= largest * 10.0**-DECADES <= largest < np.inf:
+        size = "large" if largest > 1.0 else "small"
+        raise ValueError(
+            f"the features are too {size} for a grid of l2, which goes with their squares: "
+            "scale them, e.g. with sklearn.preprocessing.StandardScaler, or give l2s"
+        )
+    return largest
+
+
+def _varies(objective: Objective) -> bool:
+    """Whether features have another value than their mean (without a bias, than 0) by far.
+
+    Seen in units in which no square underflows.
+    """
+    mean = objective.moments.mean if objective.intercept else np.zeros(objective.shape[1] - 1)
+    unit = np.full(len(mean), 2.0**1000)
+    squares = [loops.farthest(b.X, b.weight, mean, unit) for b in objective.source.blocks()]
+    largest = CONSTANT * float(np.max(np.abs(mean)))
+    return math.sqrt(max(squares)) > largest * 2.0**1000

@@ -1,0 +1,35 @@
+"""How far a kernel perceptron moves, for the rules that say when it has settled."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..numeric.types import Array
+from ..solvers import Step
+from ..training.loop import Geometry
+
+
+class FeatureSpace(Geometry):
+    """Lengths in feature space, ``|w|^2 = sum_i a_i s_i`` with scores s, which cost nothing.
+
+    What repeats in a cycle are the training scores: the coefficients of a run that goes in
+    circles still grow.
+    """
+
+    what = "scores"
+    remedy = "lower gamma, degree or learning_rate"
+
+    def norm(self, step: Step) -> float:
+        """Norm of the weights; 0 where a kernel is no inner product."""
+        square = float(np.vdot(step.weights, step.state["scores"]))
+        return float(np.sqrt(square)) if not square < 0.0 else 0.0
+
+    def distance(self, step: Step, before: Step) -> float:
+        """Norm of the difference."""
+        scores = step.state["scores"] - before.state["scores"]
+        return float(np.sqrt(max(0.0, float(np.vdot(step.weights - before.weights, scores)))))
+
+    def position(self, step: Step) -> Array:
+        """The training scores."""
+        scores: Array = step.state["scores"]
+        return scores

@@ -1,0 +1,178 @@
+"""What the estimators that minimise a loss share: its solver, its rules, its probabilities."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import fields, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+
+from ..losses import Loss, PerceptronLoss, get_loss
+from ..numeric import checks
+from ..numeric.types import Array
+from ..objective import Objective
+from ..solvers import GradientDescent, Solver, choose
+from ..training.loop import Stop
+from ..training.minimize import Result
+from ..training.no_minimum import Runaway
+from .base import LinearModel, Plan
+
+MOST_NAMED = 5  # coefficients in a warning
+
+
+def _has_probability(estimator: LossModel) -> bool:
+    try:
+        loss = get_loss(estimator.loss)
+    except (TypeError, ValueError):
+        return False
+    if hasattr(loss, "probability"):
+        return True
+    raise AttributeError(
+        f"loss={loss.name!r} defines no probability; use loss='logistic', or "
+        "sklearn.calibration.CalibratedClassifierCV around this classifier"
+    )
+
+
+class LossModel(LinearModel):
+    """A linear classifier with a ``loss``, a ``solver`` and ``n_jobs``."""
+
+    loss: str | Loss
+    solver: str | Solver
+    max_iter: int
+    tol: float | None
+    n_jobs: int | None
+    objective_: float
+    gap_: float | None
+    solver_: Solver
+    _runaway: Runaway | None
+
+    def _finish(self, objective: Objective, result: Result) -> None:
+        self.solver_ = self.trace_.solver
+        if result.objective is None:  # the weights of a chunk
+            self.objective_ = objective.value(result.weights)[0]
+        else:
+            self.objective_ = result.objective
+        self.gap_ = None if result.proof is None else result.proof.gap
+        self._runaway = result.runaway
+
+    def _warn_of_the_end(self) -> None:
+        text = {
+            "max_iter": f"stopped at max_iter={self.max_iter} {self._reached()}: raise max_iter, "
+            "scale the features, or take another solver; a larger l2 or tol asks for less",
+            "no progress": f"can get no further {self._reached()}: scale the features (e.g. with "
+            "sklearn's StandardScaler), or take another solver; a larger l2 or tol asks for less",
+            "diverged": f"diverged {self._reached()}: lower learning_rate or begin nearer "
+            "(start='zeros'), scale the features (e.g. with sklearn's StandardScaler), or use "
+            "solver='auto'",
+        }.get(self.stop_, "")
+        if self._runaway is not None:
+            text = self._of_no_minimum(self._runaway)
+        if text:
+            solver = replace(self.solver_, reason="")
+            warnings.warn(f"{solver!r} {text}", ConvergenceWarning, stacklevel=3)
+
+    def _reached(self) -> str:
+        """Where it ended."""
+        text = f"with the objective {self.objective_:.6g}"
+        if self.gap_ is None or not np.isfinite(self.gap_):
+            return text
+        text += f", proven to be within {self.gap_:.3g} of its minimum"
+        asked = "" if self.tol is None else f" (tol={self.tol:g} asks for {{:.3g}})"
+        return text + asked.format((self.tol or 0.0) * self.objective_)
+
+    def _of_no_minimum(self, found: Runaway) -> str:
+        remedy = "give a penalty, e.g. l2=1e-4"
+        if not found.settled:
+            return (
+                f"stopped {self._reached()} while the weights still grew; whether there is a "
+                "minimum without a penalty was not settled in ten times the reads of the fit (ask "
+                f"separatrix.separation), and there may be none: {remedy}"
+            )
+        names = getattr(self, "feature_names_in_", None)
+        fast = [f"x{j}" if names is None else str(names[j]) for j in found.features]
+        off = fast[:MOST_NAMED] + ["the intercept"] * found.intercept
+        if len(fast) > MOST_NAMED:
+            off.append(f"{len(fast) - MOST_NAMED} more features")
+        return (
+            f"stopped {self._reached()}, but there is no minimum: the data is {found.verdict} and "
+            f"there is no penalty, so the weights only grow (those that run off: {', '.join(off)});"
+            f" {remedy}, or see separatrix.separation"
+        )
+
+    def _loss_plan(self, l2: float) -> Plan:
+        loss = get_loss(self.loss)
+        if self.n_jobs is not None and (
+            isinstance(self.n_jobs, bool)
+            or not isinstance(self.n_jobs, (int, np.integer))
+            or self.n_jobs == 0
+        ):
+            raise ValueError(
+                f"n_jobs must be None, a positive whole number, or -1 for all, got {self.n_jobs!r}"
+            )
+        stop = Stop(
+            max_iter=checks.whole("max_iter", self.max_iter) or 1,
+            tol=checks.number("tol", self.tol, optional=True),
+            no_mistakes=isinstance(loss, PerceptronLoss) and l2 == 0.0,
+        )
+        return Plan(loss, l2, stop, "best" if isinstance(loss, PerceptronLoss) else "last")
+
+    def _solver(self, objective: Objective, partial: bool) -> Solver:
+        if isinstance(self.solver, Solver):
+            return self.solver
+        if self.solver != "auto":
+            raise ValueError(
+                f"solver must be 'auto' or a solver such as LBFGS(), Newton(), LeastSquares() or "
+                f"GradientDescent(batch_size=1), got {self.solver!r}"
+            )
+        if partial:
+            return GradientDescent(batch_size=1, reason="partial_fit goes row by row")
+        return choose(objective)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``solver__x=...`` replaces the solver by one with another x."""
+        nested = {
+            name.removeprefix("solver__"): params.pop(name)
+            for name in list(params)
+            if name.startswith("solver__")
+        }
+        if nested:
+            solver = params.get("solver", self.solver)
+            if not isinstance(solver, Solver):
+                raise ValueError(
+                    f"solver={solver!r} has no parameters to set: name a solver first, e.g. "
+                    "set_params(solver=GradientDescent(batch_size=32))"
+                )
+            known = [f.name for f in fields(solver) if f.name != "reason"]
+            if unknown := sorted(set(nested) - set(known)):
+                raise ValueError(
+                    f"Invalid parameter {unknown[0]!r} for solver {solver!r}. "
+                    f"Valid parameters are: {known!r}."
+                )
+            params["solver"] = replace(solver, **nested, reason="")
+        super().set_params(**params)
+        return self
+
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class, (n, k); only for losses that define one."""
+        return self._probability(X, "probability")
+
+    @available_if(_has_probability)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities, (n, k), without underflow."""
+        return self._probability(X, "log_probability")
+
+    def _probability(self, X: Any, kind: str) -> Array:
+        scores = self.decision_function(X)
+        loss: Any = get_loss(self.loss)
+        loss = loss if len(self.classes_) == 2 else loss.multiclass()
+        if kind == "log_probability" and not hasattr(loss, kind):
+            return np.log(self._probability(X, "probability"))
+        of = getattr(loss, kind)
+        if len(self.classes_) == 2:
+            return np.column_stack([of(-scores), of(scores)])
+        result: Array = of(scores)
+        return result

@@ -1,0 +1,196 @@
+"""A perceptron watched by the theory: what it did in each pass beside what it may do at most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..data import ArraySource
+from ..data.arrays import scores
+from ..losses.multiclass import ahead as true_and_rival
+from ..numeric.rows import CsrRows
+from ..numeric.types import AnyArray, Array
+from ..objective import Objective
+from ..schedules import Constant, as_schedule
+from ..separation import Separability
+from ..solvers import Step
+from ..training.loop import Info
+
+if TYPE_CHECKING:
+    from .linear import Perceptron
+
+SLACK = 1e-6  # how exactly a certificate knows its margin, as a share of it
+ROUNDING = 1e-13  # and as a share of the radius
+
+
+@dataclass
+class Watch:
+    """A callback that holds every pass against the bound of its rule.
+
+    Online, each mistake gains at least ``gamma`` along the best separator and adds at most R^2
+    to ``|w|^2``: no more than (R / gamma)^2 of them, for many classes 2 R^2 / gamma^2.
+
+    Batch, T passes with a mistake from the sum of all n signed rows:
+    ``(n + T)^2 gamma^2 <= |w_0|^2 + T Z^2``, Z the longest sum of mistakes of any pass. The bound
+    is the largest T for which this holds with the Z met so far. From zeros n is 0.
+    """
+
+    theory: Separability
+    batch: bool
+    start: Array
+    step: float
+    ahead: float
+    """How many margins the start is ahead of zeros: one for every row (or pair) in its sum."""
+    before: Array = field(init=False)
+    longest: float = 0.0
+    so_far: list[float] = field(default_factory=list)
+    most: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.before = self.start
+
+    def __call__(self, step: Step, info: Info) -> None:
+        """Take in one pass."""
+        mistakes = step.mistakes or 0.0
+        happened = float(mistakes > 0.0) if self.batch else mistakes
+        self.so_far.append(happened + (self.so_far[-1] if self.so_far else 0.0))
+        if self.batch:
+            moved = float(np.linalg.norm(step.weights - self.before)) / self.step
+            self.before, self.longest = step.weights, max(self.longest, moved)
+        self.most.append(self._bound())
+
+    def _bound(self) -> float:
+        if not self.batch:
+            return float(self.theory.mistake_bound or np.inf)
+        # The larger root of gamma^2 (a + T)^2 = |w_0|^2 + T Z^2, all lengths in units of gamma.
+        gamma = float(self.theory.margin or 0.0)
+        a, first = self.ahead, float(np.linalg.norm(self.start)) / gamma
+        half = 0.5 * (self.longest / gamma) ** 2 - a
+        return half + float(np.sqrt(max(half**2 + (first - a) * (first + a), 0.0)))
+
+    def columns(self) -> dict[str, AnyArray]:
+        """What the history gains: one entry per pass."""
+        names = ("passes_with_mistakes", "pass_bound")
+        if not self.batch:
+            names = ("mistakes_so_far", "mistake_bound")
+        return dict(zip(names, (np.array(self.so_far), np.array(self.most)), strict=True))
+
+
+def watch(perceptron: Perceptron, objective: Objective, W: Array) -> Watch:
+    """The watch over a run from W, if what the theory presumes holds."""
+    theory = perceptron.monitor
+    if not isinstance(theory, Separability):
+        raise TypeError(
+            f"monitor must be None or what separatrix.separability(X, y) returns, got {theory!r}"
+        )
+    if theory.verdict != "separable":
+        raise ValueError(
+            f"monitor says that the data is {theory.verdict}: only on separable data are the "
+            "mistakes bounded; set monitor=None"
+        )
+    if not theory.margin:
+        raise ValueError(
+            "monitor knows no margin: it is too small for floating point, and so the bound too "
+            "large; set monitor=None, or scale the features first"
+        )
+    batch = perceptron.update == "batch"
+    _check_settings(perceptron, objective)
+    step = _constant_step(perceptron)
+    ahead = _ahead(batch, objective, W)
+    if ahead and step != 1.0:
+        raise ValueError(
+            f"monitor bounds the batch perceptron from start='sum' at learning_rate=1, got "
+            f"{step:g}; set learning_rate=1 or start='zeros'"
+        )
+    _check_rows(theory, objective)
+    return Watch(theory, batch, W, step, ahead)
+
+
+def _check_settings(perceptron: Perceptron, objective: Objective) -> None:
+    if objective.penalty.strength:
+        raise ValueError(f"monitor expects no penalty, got l2={perceptron.l2!r}; set l2=0")
+    if not objective.intercept:
+        raise ValueError("monitor speaks of weights with a bias; set fit_intercept=True")
+    weight = getattr(objective.source, "weight", None)
+    if weight is not None and np.any(weight != 1.0):
+        raise ValueError(
+            "monitor counts rows of weight 1: drop sample_weight and class_weight, or set "
+            "monitor=None"
+        )
+
+
+def _constant_step(perceptron: Perceptron) -> float:
+    schedule = as_schedule(perceptron.learning_rate)
+    if not isinstance(schedule, Constant):
+        raise ValueError(
+            f"monitor expects a constant step, got learning_rate={perceptron.learning_rate!r}; "
+            "set learning_rate=1"
+        )
+    return float(schedule.step)
+
+
+def _ahead(batch: bool, objective: Objective, W: Array) -> float:
+    if not W.any():
+        return 0.0
+    if not batch:
+        raise ValueError(
+            "monitor bounds the online perceptron from zero weights; set start='zeros' and "
+            "warm_start=False"
+        )
+    if not np.array_equal(W, objective.label_sum()):
+        raise ValueError(
+            "monitor bounds the batch perceptron from start='sum' or 'zeros'; set one of them and "
+            "warm_start=False"
+        )
+    rivals = len(objective.source.classes) - 1  # the sum of many classes has a row once per rival
+    return float(objective.source.n_rows * rivals)
+
+
+def _check_rows(theory: Separability, objective: Objective) -> None:
+    """Every row is as far from the separator as the theory says, and no longer: one read.
+
+    It need not be the data of the certificate, only data for which its numbers hold.
+    """
+    source = objective.in_memory
+    V = _weights(theory)
+    if V.shape != objective.shape:
+        raise ValueError(
+            f"monitor is for weights of shape {V.shape}, and this data asks for "
+            f"{objective.shape}: one row for two classes, else one per class, one column per "
+            "feature and the bias; call separability on the data of this fit"
+        )
+    all_scores = scores(source.X, V, source.n_jobs)
+    if len(V) == 1:
+        margins = source.y * all_scores[:, 0]
+    else:
+        own, _, best = true_and_rival(source.y, all_scores)
+        margins = own - best
+    margin = float(margins.min()) / float(np.linalg.norm(V))
+    radius = _radius(source)
+    told, longest = float(theory.margin or 0.0), float(theory.radius)
+    enough = (1.0 - SLACK) * told - ROUNDING * longest
+    if margin < enough or radius > (1.0 + SLACK) * longest:
+        raise ValueError(
+            f"monitor is of other data: it promises a margin of {told:.6g} and rows of length "
+            f"{longest:.6g} at most, and here they are {margin:.6g} and {radius:.6g}; call "
+            "separability on the data of this fit"
+        )
+
+
+def _weights(theory: Separability) -> Array:
+    coef = np.atleast_2d(np.asarray(theory.coef, dtype=np.float64))
+    return np.column_stack([coef, np.asarray(theory.intercept, dtype=np.float64)])
+
+
+def _radius(source: ArraySource) -> float:
+    """Length of the longest (x, 1)."""
+    X = source.X
+    if isinstance(X, CsrRows):
+        data = X.data[X.indptr[0] : X.indptr[-1]].astype(np.float64)
+        of_row = np.repeat(np.arange(len(source.y)), np.diff(X.indptr))
+        squares = np.bincount(of_row, data * data, minlength=1)
+    else:
+        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+    return float(np.sqrt(squares.max() + 1.0))

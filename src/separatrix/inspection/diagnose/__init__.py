@@ -1,0 +1,66 @@
+"""Why a fit is slow, stopped early or does badly: ranked, with evidence and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import features, models, runs
+from .fitted import Case, open_case
+from .report import Diagnosis, Finding
+
+__all__ = ["Diagnosis", "Finding", "diagnose"]
+
+CAUSES: tuple[Callable[[Case], Finding | None], ...] = (
+    features.float32_exhausted,
+    runs.step_too_long,
+    runs.separable_without_penalty,
+    runs.cycling,
+    runs.sorted_rows,
+    runs.tanh_stuck,
+    runs.not_separable,
+    features.different_scales,
+    models.dominant_class,
+    models.penalty_too_large,
+    models.penalty_too_small,
+    runs.stopped_early,
+    features.constant,
+    features.duplicates,
+)
+"""Of equal harm, the earlier comes first."""
+
+
+def diagnose(estimator: Any, X: Any, y: Any) -> Diagnosis:
+    """Say what is wrong with a fit, the worst first.
+
+    ``estimator`` is a fitted :class:`separatrix.Perceptron`, ``LinearClassifier``,
+    ``LinearClassifierCV`` or ``KernelPerceptron``, or a pipeline that ends in one; X and y are
+    the data of the fit. Each finding has a sentence, the numbers on which it rests and a line of
+    Python that mends it, for the names ``clf``, ``X`` and ``y``.
+
+    First come causes after which no fit is worth having, in this order: float32 exhausted, step
+    above 2/L, separable without penalty, cycling, rows sorted by class, tanh loss stuck, not
+    separable (for perceptrons). Then those whose harm can be estimated, by the share of the loss
+    (or of the recall of classes) that mending should save: features on different scales, one
+    dominant class, a penalty too large or too small, a run that was stopped early. Last what only
+    gets in the way: constant and duplicate features.
+
+    A few reads of the data, and fits to a sample of at most about 2000 rows, drawn with a fixed
+    seed; all rows are looked at in turn only to tell whether they can be separated, where a
+    sample can and the fit itself does not.
+
+    >>> import numpy as np, warnings
+    >>> from separatrix import LinearClassifier, diagnose
+    >>> X, y = np.arange(12.0)[:, None], np.repeat([0, 1], 6)
+    >>> with warnings.catch_warnings(action="ignore"):  # it says itself that there is no minimum
+    ...     clf = LinearClassifier(l2=0.0).fit(X, y)
+    >>> diagnosis = diagnose(clf, X, y)
+    >>> diagnosis.findings[0].cause
+    'separable without penalty'
+    >>> diagnosis.findings[0].remedy
+    'clf.set_params(l2=0.0001).fit(X, y)'
+    """
+    case = open_case(estimator, X, y)
+    found = [finding for cause in CAUSES if (finding := cause(case)) is not None]
+    found.sort(key=lambda finding: -finding.harm)  # stable: equal ones stay in the order above
+    return Diagnosis(tuple(found), case.facts())

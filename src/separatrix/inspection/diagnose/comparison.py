@@ -1,0 +1,167 @@
+"""Quick fits on a sample: what the rows left out would say of another penalty or scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...data import ArraySource
+from ...data.arrays import scores
+from ...losses import JointPerceptron, Logistic, Loss, PerceptronLoss
+from ...numeric.lazy import cached_property
+from ...numeric.rows import CsrRows, Rows
+from ...numeric.types import Array, Ints
+from ...objective import Objective
+from ...penalties import L2
+from ...solvers import choose
+from ...training.interrupt import passed_on
+from ...training.loop import Stop
+from ...training.minimize import minimize
+
+if TYPE_CHECKING:
+    from .fitted import Case
+
+SEED = 0
+LARGEST = 1e300  # penalty that is tried
+FOLDS = 3
+QUICK = Stop(max_iter=100, tol=1e-4, prove=False)
+ROUGH = Stop(max_iter=30, tol=1e-3, prove=False)  # for losses with a kink, which may go row by row
+CLEARLY = 0.1  # of its own loss that another fit must save to be called better
+WORTH = 0.05  # and of the loss of a model without features
+ERRORS = 2.0  # and in standard errors
+
+
+@dataclass(frozen=True)
+class Gain:
+    """One fit beside another, on rows that neither had seen."""
+
+    own: float
+    """Mean loss."""
+    other: float
+    error: float
+    """Standard error of the difference."""
+    nothing: float
+    """Mean loss of the best model without features."""
+
+    @property
+    def share(self) -> float:
+        """Share of the loss that the other saves."""
+        return (self.own - self.other) / self.own if self.own > 0.0 else 0.0
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is a lot and no accident."""
+        least = max(CLEARLY * self.own, WORTH * self.nothing, ERRORS * self.error)
+        return self.own - self.other > least
+
+
+class HeldOut:
+    """Losses of sampled rows by fits to the other folds of the sample."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.objective = replace(case.objective, source=case.sample_source)
+        self.y = case.sample_source.y
+        self.weight = case.sample_source.weight
+        self._losses: dict[float, Array] = {}
+
+    @cached_property
+    def possible(self) -> bool:
+        """Whether every class has rows for all folds, and the loss a minimum worth having."""
+        counts = np.unique(self.case.labels[self.case.sample], return_counts=True)[1]
+        enough = len(counts) == len(self.case.clf.classes_) and counts.min() >= 2 * FOLDS
+        loss = self.case.loss
+        perceptron = isinstance(loss, (PerceptronLoss, JointPerceptron))  # least at zero
+        return bool(enough) and self.case.minimises and loss.convex and not perceptron
+
+    @property
+    def _stop(self) -> Stop:
+        return QUICK if self.objective.loss.smooth else ROUGH
+
+    @cached_property
+    def folds(self) -> Ints:
+        """The fold of each sampled row: classes are spread evenly."""
+        order = np.random.default_rng(SEED).permutation(len(self.y))
+        order = order[np.argsort(self.y[order], kind="stable")]
+        folds = np.empty(len(self.y), dtype=np.int64)
+        folds[order] = np.arange(len(self.y)) % FOLDS
+        return folds
+
+    def grid(self) -> Array:
+        """A few penalties, from where they outweigh the data down over seven decades."""
+        bend = self.case.loss.max_curvature or 1.0
+        with np.errstate(over="ignore"):
+            largest = min(bend * float(np.sum(self.case.moments.deviation**2)), LARGEST) or 1.0
+        return largest * np.logspace(0.0, -7.0, 6)
+
+    def losses(self, l2s: Array) -> list[Array]:
+        """Loss of each sampled row at each penalty; from large to small, each from the last."""
+        fresh = sorted({float(l2) for l2 in l2s} - self._losses.keys(), reverse=True)
+        rows = self.case.sample_source.X
+        for l2, losses in zip(fresh, self._along(rows, fresh), strict=True):
+            self._losses[l2] = losses
+        return [self._losses[float(l2)] for l2 in l2s]
+
+    def standardised(self) -> Array:
+        """Loss of each sampled row at the same penalty, with features of deviation 1."""
+        return self._along(self._scaled(self.case.sample_source.X), [self.case.l2])[0]
+
+    def worth(self, loss: float) -> bool:
+        """Whether so much loss is worth saving."""
+        return loss > WORTH * self.nothing
+
+    def gain(self, own: Array, other: Array) -> Gain:
+        """One beside the other, by weighted means over the rows."""
+        with np.errstate(over="ignore", invalid="ignore"):  # then no gain is clear
+            difference = own - other
+            error = float(np.std(difference)) / np.sqrt(len(difference))
+        mean, mean_of_other = (float(np.average(e, weights=self.weight)) for e in (own, other))
+        return Gain(mean, mean_of_other, float(error), self.nothing)
+
+    @cached_property
+    def nothing(self) -> float:
+        """Loss of the best model without features."""
+        blank = np.zeros((len(self.y), 1))
+        source = ArraySource(blank, self.y, self.objective.source.classes, self.weight)
+        objective = replace(self.objective, source=source, penalty=L2(1.0))
+        W = _fitted(objective, self._stop)
+        return objective.value(W)[0]
+
+    def _along(self, rows: Rows, l2s: list[float]) -> list[Array]:
+        losses = [np.empty(len(self.y)) for _ in l2s]
+        ones = np.ones(len(self.y)) if self.weight is None else self.weight
+        for fold in range(FOLDS):
+            out = self.folds == fold
+            kept = np.where(out, 0.0, ones)
+            source = ArraySource(rows, self.y, self.objective.source.classes, kept)
+            W = np.zeros(self.objective.shape)
+            for l2, found in zip(l2s, losses, strict=True):
+                here = replace(self.objective, source=source, penalty=L2(l2))
+                with np.errstate(all="ignore"):  # a quick fit that overflows is no better
+                    W = _fitted(here, self._stop, W)
+                found[out] = here.loss.value(self.y, scores(rows, W))[out]
+        return losses
+
+    def _scaled(self, rows: Rows) -> Rows:
+        mean, deviation = self.case.moments
+        scale = np.where(deviation > 0.0, deviation, 1.0)
+        if isinstance(rows, CsrRows):
+            return rows._replace(data=rows.data / scale[rows.indices])
+        return np.ascontiguousarray((rows - mean) / scale)
+
+
+def _fitted(objective: Objective, stop: Stop, start: Array | None = None) -> Array:
+    """Weights near enough to the minimum; Ctrl-C ends the diagnosis, not one of its many fits."""
+    with passed_on():
+        return minimize(objective, choose(objective), stop=stop, start=start).weights
+
+
+def logistic_mistakes(case: Case) -> float:
+    """Share of sampled rows that a quick logistic fit to them gets wrong."""
+    source = case.sample_source
+    loss: Loss = Logistic() if len(source.classes) == 2 else Logistic().multiclass()
+    objective = replace(case.objective, loss=loss, source=source, penalty=L2(1e-4))
+    W = _fitted(objective, QUICK)
+    return float(loss.mistakes(source.y, scores(source.X, W)).mean())

@@ -1,0 +1,346 @@
+"""What is known of a fit and its data: read once, when first asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
+
+from ...data import ArraySource
+from ...data.validation import check_labels, check_rows, labelled_source
+from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from ...losses import Loss, PerceptronLoss, get_loss
+from ...numeric.lazy import cached_property
+from ...numeric.rows import CsrRows, Rows, shape_of, take_rows, to_dense
+from ...numeric.types import AnyArray, Array, Ints
+from ...objective import Objective
+from ...objective.standardization import Moments
+from ...penalties import L2
+from ...separation import Separability, separability
+from ...solvers import Solver
+from .comparison import SEED, HeldOut
+
+KNOWN = (Perceptron, LinearClassifier, LinearClassifierCV, KernelPerceptron)
+MOST_ROWS, LEAST_ROWS = 2000, 200
+SAMPLE_VALUES = 400_000  # products of a value and a weight in one read of a sample
+OF_EACH_CLASS = 10  # rows of a class that a sample has at least, if there are so many
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fitted classifier, the rows that it saw, and what follows from both."""
+
+    model: Any
+    """As given: the classifier or a pipeline that ends in it."""
+    clf: Any
+    X: Any
+    """As the classifier got it: behind the other steps of a pipeline."""
+    labels: AnyArray
+    source: ArraySource
+    objective: Objective
+
+    # ---- the estimator -------------------------------------------------------------------
+
+    @property
+    def piped(self) -> bool:
+        """Whether other steps come before the classifier."""
+        return self.model is not self.clf
+
+    @property
+    def minimises(self) -> bool:
+        """Whether the classifier minimises a loss; else it is a perceptron."""
+        return isinstance(self.clf, (LinearClassifier, LinearClassifierCV))
+
+    @property
+    def kernel(self) -> bool:
+        """Whether features are only seen through a kernel."""
+        return isinstance(self.clf, KernelPerceptron)
+
+    @property
+    def loss(self) -> Loss:
+        """The loss, joint for more than two classes."""
+        return self.objective.loss
+
+    @property
+    def l2(self) -> float:
+        """Strength of the penalty."""
+        return self.objective.penalty.strength
+
+    @property
+    def solver(self) -> Solver | None:
+        """What descended; None for a kernel perceptron."""
+        return None if self.kernel else self.clf.trace_.solver
+
+    @property
+    def streams(self) -> bool:
+        """Whether rows came by ``partial_fit``, whose every call is a pass of its own."""
+        return bool(getattr(getattr(self.clf, "_resume", None), "streams", False))
+
+    @property
+    def gap(self) -> float | None:
+        """Proven bound on what the objective is above its minimum, if there is one."""
+        gap = getattr(self.clf, "gap_", None)
+        return None if gap is None else float(gap)
+
+    def setting(self, **parameters: Any) -> str:
+        """The line that sets parameters of the classifier and fits again."""
+        prefix = f"{self.model.steps[-1][0]}__" if self.piped else ""
+        text = ", ".join(f"{prefix}{name}={value!r}" for name, value in parameters.items())
+        return f"clf.set_params({text}).fit(X, y)"
+
+    def replacing(self, classifier: str) -> str:
+        """The line that puts another classifier in the place of this one."""
+        if self.piped:
+            return f"clf.set_params({self.model.steps[-1][0]}={classifier}).fit(X, y)"
+        return f"clf = {classifier}.fit(X, y)"
+
+    def scaling(self) -> str:
+        """The line that gives the features one scale, right before the classifier."""
+        step = "StandardScaler(with_mean=False)" if self.sparse else "StandardScaler()"
+        inner = f"*clf[:-1], {step}, clf[-1]" if self.piped else f"{step}, clf"
+        return f"clf = make_pipeline({inner}).fit(X, y)"
+
+    # ---- the rows ------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return len(self.labels)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are sparse."""
+        return isinstance(self.source.X, CsrRows)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Mean and deviation of every feature; of the sample if their squares overflow."""
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self.objective.moments
+        except ValueError:
+            x = to_dense(self.sample_source.X)
+            size = np.abs(x).max(axis=0)
+            x = x / np.where(size > 0.0, size, 1.0)
+            return Moments(size * x.mean(axis=0), size * x.std(axis=0))
+
+    @cached_property
+    def shares(self) -> Array:
+        """Share of the rows that each class has."""
+        counts = np.array([np.sum(self.labels == c) for c in self.clf.classes_], dtype=float)
+        return counts / self.n
+
+    @cached_property
+    def sample(self) -> Ints:
+        """Some rows, the same each time, with a few of every class; all if they are few."""
+        X = self.source.X
+        width = len(X.data) / self.n if isinstance(X, CsrRows) else self.source.n_features
+        values = max(width, 1.0) * self.objective.shape[0]
+        most = int(np.clip(SAMPLE_VALUES / values, LEAST_ROWS, MOST_ROWS))
+        if self.n <= most:
+            return np.arange(self.n)
+        order = np.random.default_rng(SEED).permutation(self.n)
+        few = [order[self.labels[order] == c][:OF_EACH_CLASS] for c in self.clf.classes_]
+        return np.unique(np.concatenate([order[:most], *few]))
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the sample is less than all rows."""
+        return len(self.sample) < self.n
+
+    @cached_property
+    def sample_source(self) -> ArraySource:
+        """The sample as data to fit."""
+        weight, at = self.source.weight, self.sample
+        return ArraySource(
+            take_rows(self.source.X, at), self.source.y[at], self.source.classes,
+            None if weight is None else weight[at], self.source.n_jobs,
+        )  # fmt: skip
+
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """Fits to parts of the sample."""
+        return HeldOut(self)
+
+    def name(self, feature: int) -> str:
+        """The feature by its name, or by its number."""
+        names = getattr(self.clf, "feature_names_in_", None)
+        return f"feature {feature}" if names is None else repr(str(names[feature]))
+
+    # ---- how well it does ----------------------------------------------------------------
+
+    @cached_property
+    def scores(self) -> Array:
+        """Scores of all rows, (n, 1) or (n, k)."""
+        scores: Array = self.clf.decision_function(self.X)
+        return scores.reshape(self.n, -1)
+
+    @cached_property
+    def mistakes(self) -> AnyArray:
+        """Rows whose class is not strictly ahead, (n,) booleans."""
+        return self.loss.mistakes(self.source.y, self.scores)
+
+    @cached_property
+    def recalls(self) -> Array:
+        """Share of each class that is predicted as it; NaN for one without rows."""
+        classes = self.clf.classes_
+        if self.scores.shape[1] == 1:
+            predicted = classes[(self.scores[:, 0] >= 0.0).astype(np.intp)]
+        else:
+            predicted = classes[self.scores.argmax(axis=1)]
+        right = predicted == self.labels
+        return np.array(
+            [right[self.labels == c].mean() if np.any(self.labels == c) else np.nan
+             for c in classes]
+        )  # fmt: skip
+
+    @property
+    def accuracy(self) -> float:
+        """Share of all rows that is predicted right."""
+        return float(np.nansum(self.recalls * self.shares))
+
+    @cached_property
+    def separable(self) -> bool | None:
+        """Whether some weights get every row strictly right; None if that cannot be told.
+
+        The fit itself shows it if it makes no mistake, and some rows disprove it for all; only
+        between the two must all be looked at.
+        """
+        if not self.mistakes.any():
+            return True
+        if self.kernel:
+            return None
+        if self.sampled and self._of_sample.verdict != "separable":
+            return False
+        return self._of_all.verdict == "separable"
+
+    @cached_property
+    def verdict(self) -> str | None:
+        """As ``separability`` puts it; None if it cannot be told."""
+        if self.separable or self.kernel:
+            return "separable" if self.separable else None
+        if self.sampled and self._of_sample.verdict == "overlapping" and self._sample_spans:
+            return "overlapping"
+        return self._of_all.verdict
+
+    @property
+    def disproof(self) -> tuple[str, int]:
+        """What the rows that were looked at are, and how many they were, if not separable."""
+        if self._of_sample.verdict != "separable":
+            return self._of_sample.verdict, len(self.sample)
+        return self._of_all.verdict, self.n
+
+    @cached_property
+    def _of_sample(self) -> Separability:
+        return self._separability(self.sample_source.X, self.labels[self.sample])
+
+    @cached_property
+    def _of_all(self) -> Separability:
+        if not self.sampled:
+            return self._of_sample
+        return self._separability(self.source.X, self.labels)
+
+    def _separability(self, rows: Rows, labels: AnyArray) -> Separability:
+        return separability(matrix(rows), labels, fit_intercept=self.objective.intercept)
+
+    @property
+    def _sample_spans(self) -> bool:
+        """Whether no weights but 0 are 0 on the whole sample, and so could separate the rest."""
+        rows = self.sample_source.X
+        n, d = shape_of(rows)
+        if d >= n:
+            return False
+        x = np.ones((n, d + self.objective.intercept))
+        x[:, :d] = to_dense(rows)
+        size = np.abs(x).max(axis=0)
+        return bool(size.min() > 0.0 and np.linalg.matrix_rank(x / size) == x.shape[1])
+
+    @property
+    def mistake_bound(self) -> float | None:
+        """The most mistakes that the online perceptron can make, where few rows tell it."""
+        if self.kernel or self.sampled or not self.separable:
+            return None
+        bound = self._of_all.mistake_bound
+        return None if bound is None else float(bound)
+
+    @cached_property
+    def unfinished(self) -> float | None:
+        """At least (smooth losses) or at most (proven gaps) what share of J is left to gain.
+
+        A function whose slope changes by L at most per unit length falls by ``|g|^2 / 2L`` or
+        more along its gradient g.
+        """
+        if not self.minimises or not 0.0 < self.clf.objective_ < np.inf:
+            return None
+        if self.gap is not None:
+            return self.gap / float(self.clf.objective_)
+        bend = self.loss.max_curvature
+        if bend is None or not self.loss.smooth:
+            return None
+        at = self.objective.value_and_gradient(self.clf._weights())
+        g = self.objective.frame.gradient(at.gradient)
+        # In these variables every feature has curvature 1 at most, so all together d + 1.
+        return float(np.vdot(g, g)) / (2.0 * self.objective.shape[1] * float(self.clf.objective_))
+
+    def facts(self) -> dict[str, Any]:
+        """How the fit ended."""
+        clf = self.clf
+        return {
+            "stop": clf.stop_, "passes": int(clf.n_iter_), "gap": self.gap,
+            "objective": float(clf.objective_) if self.minimises else None,
+            "accuracy": self.accuracy, "balanced_accuracy": float(np.nanmean(self.recalls)),
+            "rows": self.n, "features": int(self.source.n_features),
+            "rows_in_sample": len(self.sample),
+        }  # fmt: skip
+
+
+def matrix(rows: Rows) -> Any:
+    """Rows as scikit-learn knows them: an array or a SciPy matrix."""
+    if not isinstance(rows, CsrRows):
+        return rows
+    at = slice(rows.indptr[0], rows.indptr[-1])
+    return sp.csr_array(
+        (rows.data[at], rows.indices[at], rows.indptr - rows.indptr[0]), shape=shape_of(rows)
+    )
+
+
+def open_case(estimator: Any, X: Any, y: Any) -> Case:
+    """The case of a fitted estimator, after a check of all three."""
+    clf = estimator
+    if hasattr(estimator, "steps"):  # a pipeline
+        clf = estimator.steps[-1][1]
+    if not isinstance(clf, KNOWN):
+        raise TypeError(
+            f"diagnose knows {', '.join(known.__name__ for known in KNOWN)} and pipelines that "
+            f"end in one of them, got {estimator!r}; of a search pass best_estimator_"
+        )
+    check_is_fitted(clf)
+    if clf is not estimator and len(estimator.steps) > 1:
+        X = estimator[:-1].transform(X)
+    rows = check_rows(X, owner=clf)
+    features = shape_of(rows)[1]
+    if features != clf.n_features_in_:
+        raise ValueError(
+            f"X has {features} features, but the fit had {clf.n_features_in_}; diagnose needs the "
+            "data of the fit"
+        )
+    labels = check_labels(y)
+    check_consistent_length(rows.indptr[1:] if isinstance(rows, CsrRows) else rows, labels)
+    if unknown := sorted(set(np.unique(labels).tolist()) - set(clf.classes_.tolist()), key=str):
+        raise ValueError(
+            f"y has the labels {unknown!r}, which the fit did not know; it knew "
+            f"{clf.classes_.tolist()!r}: pass the data of the fit"
+        )
+    source = labelled_source(
+        rows, labels, classes=clf.classes_, class_weight=clf.class_weight,
+        n_jobs=getattr(clf, "n_jobs", None),
+    )  # fmt: skip
+    loss = get_loss(getattr(clf, "loss", PerceptronLoss()))
+    loss = loss if len(clf.classes_) == 2 else loss.multiclass()
+    l2 = float(getattr(clf, "l2_", getattr(clf, "l2", 0.0)))
+    objective = Objective(loss, L2(l2), source, clf.fit_intercept)
+    return Case(estimator, clf, X, labels, source, objective)

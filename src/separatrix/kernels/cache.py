@@ -1,0 +1,97 @@
+"""Rows of the training kernel matrix, computed when they are needed, the last ones kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..loops.kernel import KeptRows
+from ..numeric.types import Array, Ints
+from .functions import Kernel, Matrix
+
+SMALL = 2 << 20  # bytes of rows that stay in a processor's cache: no need to read them for many
+MOST_AT_ONCE = 64 << 20  # bytes of a block of kernel rows
+WORTH_A_CALL = 16_000  # kernel values that cost as much as the call that computes them
+
+
+class KernelRows:
+    """Rows of the training kernel matrix, the lately used ones kept.
+
+    They are computed in blocks, of the row that is needed and of those that may be needed soon.
+    For BLAS a block always has the same number of rows, filled up if need be: with one shape it
+    gives a row the same bits in whatever company, so that a result does not depend on the cache.
+    """
+
+    def __init__(self, kernel: Kernel, rows: Matrix, bias: float, cache_bytes: float) -> None:
+        n = rows.shape[0]
+        self.kernel, self.rows, self.bias = kernel, rows, bias
+        self.reference = kernel.prepare(rows)
+        if self.reference.dense is not None:
+            self.block = int(np.clip(WORTH_A_CALL // n, 8, 32))
+        else:
+            self.block = 8 if rows.size * 8 <= SMALL or 32 * 8 * n > MOST_AT_ONCE else 32
+        self.capacity = max(1, min(n, int(cache_bytes // (8 * n))))
+        self.kept = KeptRows(
+            np.empty((self.capacity, n)),  # pages that are never used cost nothing
+            np.full(n, -1),
+            np.zeros(self.capacity, dtype=np.int64),
+        )
+        self._holders = np.full(self.capacity, -1)  # the row at each place
+        self._filled = 0
+        self._begun: dict[int, int] = {}  # places of rows that are not finished
+        self.computed = 0
+        """Rows computed so far, some of them twice if the cache was too small."""
+
+    def row(self, number: int, likely: Callable[[], Ints]) -> Array:
+        """K(x_number, x_j) + bias for all j, a view that is valid until the next call.
+
+        ``likely`` is asked, if the row is not at hand, which others may be needed soon.
+        """
+        if self.kept.place[number] < 0 and number not in self._begun:
+            self._compute(number, likely())
+        if number in self._begun:
+            place = self._begun.pop(number)
+            self.kernel.finish(self.kept.values[place])
+            self._ready(number, place)
+        place = int(self.kept.place[number])
+        self.kept.used[place] = self.kept.used.max() + 1
+        row: Array = self.kept.values[place]
+        return row
+
+    def _ready(self, number: int, place: int) -> None:
+        if self.bias:
+            self.kept.values[place] += self.bias
+        self.kept.place[number] = place
+
+    def _compute(self, number: int, likely: Ints) -> None:
+        absent = likely[(self.kept.place[likely] < 0) & (likely != number)].tolist()
+        others = [j for j in dict.fromkeys(absent) if j not in self._begun]
+        wanted = [number, *others[: min(self.block, self.capacity) - 1]]
+        filled = np.array(wanted)
+        if self.reference.dense is None:
+            filled = np.concatenate([filled, np.full(self.block - len(wanted), number)])
+        places = self.free_places(filled[: len(wanted)])
+        self.kernel.fill(self.rows[filled], self.reference, self.kept.values, places)
+        self.kept.used[places] = self.kept.used.max() + 1
+        for row, place in zip(wanted, places.tolist(), strict=True):
+            if self.kernel.two_steps:
+                self._begun[row] = place
+            else:
+                self._ready(row, place)
+        self.computed += len(wanted)
+
+    def free_places(self, rows: Ints) -> Ints:
+        """Places for so many rows: ones never used, then those used longest ago."""
+        free = np.arange(self._filled, min(self._filled + len(rows), self.capacity))
+        self._filled += len(free)
+        if len(free) < len(rows):
+            used = self.kept.used.copy()
+            used[free] = np.iinfo(np.int64).max
+            oldest = np.argsort(used, kind="stable")[: len(rows) - len(free)]
+            for row in self._holders[oldest].tolist():
+                self._begun.pop(row, None)
+            self.kept.place[self._holders[oldest]] = -1
+            free = np.concatenate([free, oldest])
+        self._holders[free] = rows
+        return free

@@ -1,0 +1,79 @@
+"""A pass of the perceptron in the dual, block by block, for the Gaussian kernel of dense rows.
+
+Rows are visited a block at a time against the kernel of the block with itself. Only then is it
+known which of them were mistakes, and what they change is added to the scores of all rows: many
+kernel rows at once, none for nothing, and most of them never written down. As kernel values
+have the same bits however they are computed, and every score gets its changes in the order of
+the mistakes, the result is that of visiting row after row, whatever the blocks, the threads and
+the cache.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ..loops.kernel import PANEL, Changes, DualPass, ShiftedRows, gaussian_scan, gaussian_update
+from ..numeric.threads import equal_parts, n_threads, ordered_sum
+from ..numeric.types import Ints
+from . import WORTH_A_THREAD, KernelRows
+
+LEAST_ROWS, MOST_ROWS = 64, 256  # of a block
+SHARE = 16  # a block has so small a part of the rows: its own kernel hardly counts
+
+
+class GaussianPasses:
+    """Passes over rows whose kernel is a Gaussian.
+
+    A row that is a mistake for the second time will be one again: then its kernel row is kept.
+    """
+
+    def __init__(self, rows: KernelRows, dense: ShiftedRows, gamma: float) -> None:
+        self.rows, self.dense, self.gamma = rows, dense, gamma
+        self.n = len(dense.rows)
+        self.width = int(np.clip(self.n // SHARE, LEAST_ROWS, MOST_ROWS))
+        self.seen = np.zeros(self.n, dtype=np.bool_)
+        self.threads = n_threads(None)
+
+    def visit(self, run: DualPass) -> None:
+        """All rows of the pass."""
+        while not run.ended:
+            log = gaussian_scan(run, self.dense, self.gamma, self.rows.bias, self.width)
+            if len(log):
+                self._update(run, log)
+
+    def _update(self, run: DualPass, log: Ints) -> None:
+        changes = self._changes(run, log)
+        kept = self.rows.kept
+        update = partial(self._update_part, changes, run)
+        values = self.n * int(len(log) - changes.ready.sum())
+        threads = self.threads if values >= WORTH_A_THREAD else 1
+        ordered_sum(update, equal_parts(-(-self.n // PANEL), threads), threads)
+        stored = changes.places >= 0
+        kept.place[changes.rows[stored]] = changes.places[stored]
+        self.seen[changes.rows] = True
+
+    def _update_part(self, changes: Changes, run: DualPass, part: slice) -> tuple[()]:
+        values, scores = self.rows.kept.values, run.state.scores
+        gaussian_update(self.dense, self.gamma, self.rows.bias, changes, values, scores, part)
+        return ()
+
+    def _changes(self, run: DualPass, log: Ints) -> Changes:
+        rows, sizes = log[:, 1].copy(), run.sizes(log)
+        if run.y.dtype == np.float64:
+            columns = np.stack([np.zeros_like(rows), np.full_like(rows, -1)], axis=1)
+            factors = np.stack([run.y[rows] * sizes, np.zeros_like(sizes)], axis=1)
+        else:
+            columns = np.stack([run.y[rows], log[:, 2]], axis=1)
+            factors = np.stack([sizes, -sizes], axis=1)
+        kept = self.rows.kept
+        places = kept.place[rows]
+        ready = places >= 0
+        now = run.visits + run.position
+        kept.used[places[ready]] = now
+        again = np.flatnonzero(self.seen[rows] & ~ready)[: self.rows.capacity - ready.sum()]
+        if len(again):
+            places[again] = self.rows.free_places(rows[again])
+            kept.used[places[again]] = now
+        return Changes(rows, columns, factors, places, ready.astype(np.int64))

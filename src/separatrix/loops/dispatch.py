@@ -1,0 +1,59 @@
+"""Which losses are compiled, for which instructions of the processor, and how a loop is stopped."""
+
+from __future__ import annotations
+
+import os
+
+from ..losses import (
+    Columns,
+    CrammerSinger,
+    Hinge,
+    Joint,
+    JointPerceptron,
+    Logistic,
+    Loss,
+    PerceptronLoss,
+    Softmax,
+    Squared,
+    SquaredHinge,
+    TanhSquared,
+)
+from ._compiled import _loops
+
+# In the order of LossId and JointId in cpp/abi/views.hpp. By exact type: a subclass may compute
+# otherwise.
+COMPILED: dict[type[Loss], int] = {
+    loss: number
+    for number, loss in enumerate(
+        (PerceptronLoss, Logistic, Squared, TanhSquared, Hinge, SquaredHinge)
+    )
+}
+
+JOINT: tuple[type[Joint], ...] = (Softmax, JointPerceptron, CrammerSinger)
+COMPILED |= {loss: number for number, loss in enumerate(JOINT)}
+
+
+def compiled(loss: Loss) -> int | None:
+    """The number of a loss in the compiled loops, or None."""
+    if isinstance(loss, Columns):
+        inner = COMPILED.get(type(loss.binary))
+        return None if inner is None else len(JOINT) + inner
+    return COMPILED.get(type(loss))
+
+
+Interrupted = _loops.Interrupted
+request_stop = _loops.request_stop
+clear_stop = _loops.clear_stop
+stop_requested = _loops.stop_requested
+levels = _loops.levels
+level = _loops.level
+use_level = _loops.use_level
+compiler = _loops.compiler
+
+if "SEPARATRIX_SIMD" in os.environ:
+    if os.environ["SEPARATRIX_SIMD"] not in levels():
+        raise ImportError(
+            f"SEPARATRIX_SIMD={os.environ['SEPARATRIX_SIMD']!r} is not usable on this machine; "
+            f"choose one of {', '.join(levels())} or unset it"
+        )
+    use_level(os.environ["SEPARATRIX_SIMD"])

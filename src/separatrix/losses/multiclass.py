@@ -1,0 +1,230 @@
+"""Losses over more than two classes: functions of all scores of a row.
+
+``y`` is the number of the row's class, ``d`` below. A mistake is a row in which the score of some
+rival reaches that of the true class; of several best rivals the first counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..numeric.types import AnyArray, Array
+from .base import Loss
+
+if TYPE_CHECKING:
+    from .margin import MarginLoss
+
+Entries = Callable[[int, int], "Array | None"]
+
+
+@dataclass(frozen=True)
+class Joint(Loss):
+    """A loss of all scores of a row; y is the number of its class, d below."""
+
+    binary: MarginLoss
+
+    shifts: ClassVar[bool] = True
+    """Whether only differences of scores count, so that biases are told with sum 0."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the two-class loss that this one stands for."""
+        return self.binary.name
+
+    @property
+    def has_conjugate(self) -> bool:
+        """As the two-class loss."""
+        return self.binary.has_conjugate
+
+    def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
+        """Second derivative by the scores times V, both (n, k)."""
+        raise NotImplementedError
+
+    def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
+        """A function of two classes: the second derivative by their scores, (n,).
+
+        None where it is always 0.
+        """
+        raise NotImplementedError
+
+    def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
+        """Those entries, weighted and summed over the rows, (k, k)."""
+        raise NotImplementedError
+
+
+def ahead(y: AnyArray, scores: Array) -> tuple[Array, AnyArray, Array]:
+    """Score of the true class, the best rival (the first on a tie) and its score."""
+    rows = np.arange(len(scores))
+    own = scores[rows, y]
+    others = scores.copy()
+    others[rows, y] = -np.inf
+    rival = others.argmax(axis=1)
+    return own, rival, others[rows, rival]
+
+
+def _from_to(y: AnyArray, rival: AnyArray, where: AnyArray, k: int) -> Array:
+    """+1 for the rival and -1 for the true class, in the rows that count."""
+    gradient = np.zeros((len(y), k))
+    rows = np.flatnonzero(where)
+    gradient[rows, rival[rows]] = 1.0
+    gradient[rows, y[rows]] = -1.0
+    return gradient
+
+
+@dataclass(frozen=True)
+class JointPerceptron(Joint):
+    """``max(0, max_{c != d} s_c - s_d)``."""
+
+    smooth = False
+
+    def value(self, y: AnyArray, scores: Array) -> Array:
+        """How far the best rival is ahead."""
+        own, _, best = ahead(y, scores)
+        return np.maximum(0.0, best - own)
+
+    def gradient(self, y: AnyArray, scores: Array) -> Array:
+        """+1 for the best rival, -1 for the true class, on a mistake."""
+        own, rival, best = ahead(y, scores)
+        return _from_to(y, rival, np.logical_not(own > best), scores.shape[1])
+
+
+@dataclass(frozen=True)
+class CrammerSinger(Joint):
+    """``max_c (s_c + [c != d]) - s_d``."""
+
+    smooth = False
+
+    def value(self, y: AnyArray, scores: Array) -> Array:
+        """How far the best rival is ahead, with a margin of 1."""
+        own, _, best = ahead(y, scores)
+        return np.maximum(0.0, 1.0 + best - own)
+
+    def gradient(self, y: AnyArray, scores: Array) -> Array:
+        """+1 for the best rival, -1 for the true class, inside the margin."""
+        own, rival, best = ahead(y, scores)
+        return _from_to(y, rival, 1.0 + best - own > 0.0, scores.shape[1])
+
+
+@dataclass(frozen=True)
+class Softmax(Joint):
+    """``log sum_c e^(s_c - s_d)``, the sum over all classes."""
+
+    attained = False
+    max_curvature = 0.5
+
+    @property
+    def has_curvature(self) -> bool:
+        """Yes."""
+        return True
+
+    def value(self, y: AnyArray, scores: Array) -> Array:
+        """Negative log-likelihood."""
+        own = np.arange(len(y)), y
+        gaps = scores - scores[own][:, None]
+        gaps[own] = -np.inf
+        top = np.clip(gaps.max(axis=1), 0.0, np.finfo(float).max)
+        # Not the logarithm of a sum that may be nearly 1: the loss of a row that is right is small.
+        rest = np.exp(gaps - top[:, None]).sum(axis=1) + np.expm1(-top)
+        value: Array = top + np.log1p(rest)
+        return value
+
+    def gradient(self, y: AnyArray, scores: Array) -> Array:
+        """Probabilities, less 1 for the true class."""
+        gradient = self.probability(scores)
+        gradient[np.arange(len(y)), y] -= 1.0
+        return gradient
+
+    def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
+        """``p * (V - sum p V)``."""
+        p = self.probability(scores)
+        product: Array = p * (V - np.sum(p * V, axis=1, keepdims=True))
+        return product
+
+    def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
+        """``p_a ([a = b] - p_b)``."""
+        p = self.probability(scores)
+        return lambda a, b: p[:, a] * (float(a == b) - p[:, b])
+
+    def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
+        """``diag(sum p) - sum p p'``."""
+        p = self.probability(scores)
+        bent: Array = np.diag(weight @ p) - (weight[:, None] * p).T @ p
+        return bent
+
+    def probability(self, scores: Array) -> Array:
+        """Probability of every class, (n, k)."""
+        e = np.exp(scores - scores.max(axis=1, keepdims=True))
+        probability: Array = e / e.sum(axis=1, keepdims=True)
+        return probability
+
+    def log_probability(self, scores: Array) -> Array:
+        """Its logarithm, without underflow."""
+        log: Array = scores - logsumexp(scores, axis=1)[:, None]
+        return log
+
+
+@dataclass(frozen=True)
+class Columns(Joint):
+    """One two-class loss per class, +1 for the class and -1 for the rest; their sum."""
+
+    shifts = False
+
+    @property
+    def convex(self) -> bool:  # type: ignore[override]
+        """As the two-class loss."""
+        return self.binary.convex
+
+    @property
+    def smooth(self) -> bool:  # type: ignore[override]
+        """As the two-class loss."""
+        return self.binary.smooth
+
+    @property
+    def attained(self) -> bool:  # type: ignore[override]
+        """As the two-class loss."""
+        return self.binary.attained
+
+    @property
+    def max_curvature(self) -> float | None:  # type: ignore[override]
+        """As the two-class loss."""
+        return self.binary.max_curvature
+
+    @property
+    def has_curvature(self) -> bool:
+        """As the two-class loss."""
+        return self.binary.has_curvature
+
+    def value(self, y: AnyArray, scores: Array) -> Array:
+        """Sum over the columns."""
+        value: Array = self.binary.phi(signs(y, scores) * scores).sum(axis=1)
+        return value
+
+    def gradient(self, y: AnyArray, scores: Array) -> Array:
+        """Each column's own."""
+        sign = signs(y, scores)
+        return sign * self.binary.slope(sign * scores)
+
+    def curvature_product(self, y: AnyArray, scores: Array, V: Array) -> Array:
+        """Each column's own."""
+        return self.binary.curvature(signs(y, scores) * scores) * V
+
+    def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
+        """Columns do not see each other."""
+        bend = self.binary.curvature(signs(y, scores) * scores)
+        return lambda a, b: bend[:, a] if a == b else None
+
+    def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
+        """Columns do not see each other."""
+        return np.diag(weight @ self.binary.curvature(signs(y, scores) * scores))
+
+
+def signs(y: AnyArray, scores: Array) -> Array:
+    """+1 in the column of the true class, -1 elsewhere."""
+    sign = np.full(scores.shape, -1.0)
+    sign[np.arange(len(y)), y] = 1.0
+    return sign

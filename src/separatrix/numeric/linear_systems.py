@@ -1,0 +1,86 @@
+"""Linear equations with positive semidefinite matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import lapack
+
+from .threads import one_blas_thread
+from .types import Array
+
+MOST_PRODUCTS = 250
+NOISE = 1e-7  # less on the diagonal of a factor is that of a nearly singular matrix
+
+
+class NotFinite(ValueError):
+    """A matrix that overflowed: LAPACK would not come back from it."""
+
+
+def solve(hessian: Array, right: Array) -> Array:
+    """Solve with a positive semidefinite matrix, or with several.
+
+    Where it is singular, the shortest solution in the scaled variables.
+    """
+    scaled, scale = _scaled(hessian)
+    n = right.shape[-1]
+    pairs = zip(scaled.reshape(-1, n, n), (scale * right).reshape(-1, n), strict=True)
+    with one_blas_thread(n**3):
+        solutions = [_inverse(matrix)(column) for matrix, column in pairs]
+    result: Array = scale * np.reshape(solutions, right.shape)
+    return result
+
+
+def factored(hessian: Array, noise: float = NOISE) -> Callable[[Array], Array]:
+    """What solves with a positive semidefinite matrix.
+
+    Nearly singular is one whose factor has less than ``noise`` on its diagonal.
+    """
+    scaled, scale = _scaled(hessian)
+    inverse = _inverse(scaled, noise)
+    return lambda right: scale * inverse(scale * right)
+
+
+def _scaled(hessian: Array) -> tuple[Array, Array]:
+    """Matrices with a unit diagonal, and what their rows and columns were multiplied by."""
+    diagonal = np.einsum("...ii->...i", hessian)
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled = hessian * scale[..., None, :]
+    scaled *= scale[..., None]
+    return scaled, scale
+
+
+def _inverse(matrix: Array, noise: float = NOISE) -> Callable[[Array], Array]:
+    factor, failed = lapack.dpotrf(matrix.T)  # LAPACK goes down the columns
+    if not failed and factor.diagonal().min() >= noise:
+        return lambda right: lapack.dpotrs(factor, right)[0]
+    if not np.all(np.isfinite(matrix)):
+        raise NotFinite(
+            "the second derivative of the objective is not finite in floating point: scale the "
+            "features, e.g. with sklearn.preprocessing.StandardScaler, or take another l2"
+        )
+    values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
+    keep = values > 1e-13 * values[-1] * len(values)
+    values, vectors = values[keep], vectors[:, keep]
+    return lambda right: vectors @ (vectors.T @ right / values)
+
+
+def conjugate_gradients(product: Callable[[Array], Array], right: Array, share: float) -> Array:
+    """Solve with a matrix known by its products, down to a share of the squared residual."""
+    u, r, p = np.zeros_like(right), right, right
+    size = float(np.vdot(r, r))
+    enough = share * size
+    for _ in range(MOST_PRODUCTS):
+        if size <= enough:
+            break
+        image = product(p)
+        bend = float(np.vdot(p, image))
+        if bend <= 1e-12 * float(np.vdot(p, p)):  # flat up to rounding: nothing to gain there
+            break
+        u = u + size / bend * p
+        r = r - size / bend * image
+        size, before = float(np.vdot(r, r)), size
+        p = r + size / before * p
+    return u

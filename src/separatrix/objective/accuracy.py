@@ -1,0 +1,173 @@
+"""How exactly J is known at some weights, and J there to twelve digits.
+
+A score ``w.x + b`` is rounded in units of what it is summed from, however little is left of that:
+with features near 1e6 and a bias that takes them back, scores near 1 are known to 1e-10. What
+that does to J is bounded from the weights and the root mean square of every feature, without a
+read. Where it is too much, J is summed again from scores of twice the working precision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import loops
+from ..data import Block
+from ..losses import Columns, CrammerSinger, Hinge, Joint, Logistic, Loss, MarginLoss, Softmax
+from ..losses.multiclass import signs
+from ..numeric.types import AnyArray, Array
+from .objective import Objective
+
+# Of the products and sums that J, or a bound on it, is made of. Errors of J in units of this and of
+# the size of the scores stayed below 0.2 in all trials, for 1 to 5,000 features.
+UNIT = float(np.finfo(float).eps)
+SUMS = 10 * UNIT  # of sums of what is not negative, relative
+EXACT = 5e-13  # of J: what may be unsure of it before it is summed again
+
+
+def size_of_scores(objective: Objective, W: Array) -> float:
+    """What scores are summed from, |w| . |x| + |b| in the mean square, by the largest class.
+
+    In the norm over the classes where a loss is the sum of one for each.
+    """
+    try:
+        mean, deviation = objective.moments
+    except ValueError:  # squares overflow: nothing is known
+        return np.inf if W[:, :-1].any() else float(np.abs(W[:, -1]).max())
+    sizes = np.abs(W[:, :-1]) @ np.hypot(mean, deviation) + np.abs(W[:, -1])
+    joint = isinstance(objective.loss, (Softmax, CrammerSinger))
+    return float(2.0 * sizes.max() if joint else np.hypot.reduce(sizes))
+
+
+def steepness(loss: Loss, mean: float) -> float:
+    """By how much the mean loss can change with the scores, given its value.
+
+    The mean slope of a square is at most twice the root of its mean, that of e^-m its mean.
+    """
+    if isinstance(loss, (Hinge, Logistic, Softmax, CrammerSinger)):
+        return 1.0
+    return 1.0 + mean + 2.0 * float(np.sqrt(max(mean, 0.0)))
+
+
+def rounding(objective: Objective, W: Array, value: float) -> float:
+    """How far J at W may be from the value that was summed for it."""
+    slope = steepness(objective.loss, value)
+    return UNIT * slope * size_of_scores(objective, W) + SUMS * abs(value)
+
+
+def exact_value(objective: Objective, W: Array) -> float:
+    """J at W, from scores of twice the working precision, in one read of the data."""
+    loss_sum, _ = objective.source.total(partial(_exact_value, loss=objective.loss, W=W))
+    return objective.mean(loss_sum, W)
+
+
+def exact_mistakes(objective: Objective, W: Array) -> float:
+    """Weighted mistakes at W, likewise: no sign of a margin is an accident of rounding."""
+    _, mistakes = objective.source.total(partial(_exact_value, loss=objective.loss, W=W))
+    return float(mistakes)
+
+
+def _exact_value(block: Block, loss: Loss, W: Array) -> tuple[float, float]:
+    high, low = _exact_scores(block, W)
+    losses, wrong = loss_of_pairs(loss, block.y, high, low), loss.mistakes(block.y, high)
+    return _weighted(block, losses), _weighted(block, wrong)
+
+
+def _exact_scores(block: Block, W: Array) -> tuple[Array, Array]:
+    high, low = loops.compensated_scores(block.X, W)
+    if block.weight is not None:  # as if absent, even where its score overflows
+        high[block.weight == 0.0] = low[block.weight == 0.0] = 0.0
+    finite = np.isfinite(high) & np.isfinite(low)
+    if not finite.all():  # what overflows has no low part
+        high = np.where(finite, high, loops.scores(block.X, W))
+        low = np.where(finite, low, 0.0)
+    return high, low
+
+
+def _weighted(block: Block, values: Array) -> float:
+    return float(values.sum() if block.weight is None else block.weight @ values)
+
+
+class Tangents(NamedTuple):
+    """J at some weights, and the tangents of the rows' losses there, exactly."""
+
+    value: float
+    gradient: Array
+    """Of J, if the tangents had its slopes."""
+    conjugate: float
+    """Mean of phi*(-alpha)."""
+
+
+def exact_tangents(objective: Objective, W: Array, alpha: Array | None = None) -> Tangents:
+    """Tangents with slopes -alpha (n, 1), or those of the loss at W, in two reads of the data.
+
+    For losses of one margin, or one for each class.
+    """
+    loss_sum, conjugates, sums = objective.source.total(
+        partial(_exact_tangents, loss=objective.loss, W=W, alpha=alpha)
+    )
+    C = objective.source.weight_sum
+    gradient = sums.high / C + sums.low / C + objective.penalty.gradient(W)
+    if not objective.intercept:
+        gradient[:, -1] = 0.0
+    return Tangents(objective.mean(loss_sum, W), gradient, conjugates / C)
+
+
+@dataclass
+class _Pair:
+    """A sum to twice the working precision."""
+
+    high: Array
+    low: Array
+
+    def __add__(self, other: _Pair) -> _Pair:
+        high, low = _difference(self.high, self.low, -other.high, -other.low)
+        return _Pair(high, low)
+
+
+def _exact_tangents(
+    block: Block, loss: Loss, W: Array, alpha: Array | None
+) -> tuple[float, float, _Pair]:
+    high, low = _exact_scores(block, W)
+    binary = loss.binary if isinstance(loss, Columns) else loss
+    assert isinstance(binary, MarginLoss)
+    sign = signs(block.y, high) if isinstance(loss, Columns) else block.y[:, None]
+    if alpha is None:
+        a = -binary.slope(sign * high)
+    else:
+        a = alpha[block.start : block.start + len(block.y)]
+    weight = np.ones(len(a)) if block.weight is None else block.weight
+    sums = _Pair(*loops.compensated_combine(block.X, -weight[:, None] * a * sign))
+    conjugates = binary.conjugate(a).sum(axis=1)
+    losses = loss_of_pairs(loss, block.y, high, low)
+    return _weighted(block, losses), _weighted(block, conjugates), sums
+
+
+def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
+    """Losses at the scores high + low, of which high is the nearest double."""
+    if isinstance(loss, Joint) and loss.shifts:
+        # Only differences count, and those may be small where scores are large.
+        own = np.arange(len(y)), y
+        high, low = _difference(high, low, high[own][:, None], low[own][:, None])
+    # Kinks, and jumps of the curvature, are at 0 or 1: just there the low part tells the side.
+    there = (low != 0.0) & ((high == 0.0) | (np.abs(high) == 1.0))
+    side = np.where(there, np.nextafter(high, np.copysign(np.inf, low)), high)
+    slope = loss.gradient(y, high if loss.smooth else side)
+    losses: Array = loss.value(y, high) + np.sum(slope * low, axis=1)
+    binary = loss.binary if isinstance(loss, Columns) else loss
+    if isinstance(binary, MarginLoss) and binary.has_curvature:  # what is left of a perfect fit
+        sign = signs(y, high) if isinstance(loss, Columns) else y[:, None]
+        losses += np.sum(0.5 * binary.curvature(sign * side) * low * low, axis=1)
+    return np.maximum(losses, 0.0)
+
+
+def _difference(a: Array, a_low: Array, b: Array, b_low: Array) -> tuple[Array, Array]:
+    """a - b of pairs, as pairs."""
+    sum = a - b
+    part = sum - a
+    low = (a - (sum - part)) - (b + part) + (a_low - b_low)
+    high = sum + low
+    return high, (sum - high) + low

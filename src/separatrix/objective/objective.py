@@ -1,0 +1,365 @@
+"""What is minimised: the weighted mean loss plus the penalty, summed over a source's blocks.
+
+    J(W) = sum_i c_i * loss_i / sum_i c_i  +  l2 * sum_c |w_c|^2
+
+The scaling is stated here and nowhere else. Weights have one shape everywhere: (k, d + 1),
+bias last, k = 1 for two classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from .. import loops
+from ..data import ArraySource, Block, CompiledPart, Source
+from ..losses import Loss, MarginLoss
+from ..numeric.lazy import cached_property
+from ..numeric.rows import shape_of, slice_rows
+from ..numeric.threads import one_blas_thread
+from ..numeric.types import Array
+from ..penalties import L2
+from .hessians import bias_curvature, class_curvature, hessian_of, hessian_product
+from .standardization import GRAM_ROWS, TILE, Frame, Moments, gram, gram_in_tiles, refuse_underflow
+
+SAMPLE_ROWS = 4096
+COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
+
+
+class Evaluation(NamedTuple):
+    """J and its gradient at some weights, and the weighted mistakes there."""
+
+    value: float
+    gradient: Array
+    mistakes: float
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A loss, a penalty and data: the function of the weights that solvers descend."""
+
+    loss: Loss
+    penalty: L2
+    source: Source
+    intercept: bool = True
+    rough: bool = False
+    """Sums of dense float32 rows in float32: right to about six digits, and twice as fast."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the weights: one row for two classes, else one per class."""
+        k = len(self.source.classes)
+        return 1 if k == 2 else k, self.source.n_features + 1
+
+    @property
+    def in_memory(self) -> ArraySource:
+        """The source, for those who keep a number beside every row; they have checked it."""
+        assert isinstance(self.source, ArraySource)
+        return self.source
+
+    def penalised(self, l2: float) -> Objective:
+        """The same with another penalty; what is remembered of the data goes along."""
+        return self._changed(penalty=L2(l2))
+
+    def roughly(self) -> Objective | None:
+        """The same with rough sums, if that saves time."""
+        X = getattr(self.source, "X", None)
+        floats = isinstance(X, np.ndarray) and X.dtype == np.float32
+        if self.rough or not floats or loops.compiled(self.loss) is None:
+            return None
+        self.moments  # noqa: B018 (to be remembered by both)
+        return self._changed(rough=True)
+
+    def _changed(self, **changes: Any) -> Objective:
+        """With what is remembered of the data."""
+        other = replace(self, **changes)
+        known = ("_sums", "moments")
+        vars(other).update({name: vars(self)[name] for name in known if name in vars(self)})
+        return other
+
+    def sample(self, size: int) -> Objective:
+        """The same on about so many random rows; this one if it has no more."""
+        source = self.source.sample(size)
+        return self if source is self.source else replace(self, source=source)
+
+    def mean(self, loss_sum: float, W: Array) -> float:
+        """J at W, given the weighted sum of the losses."""
+        return loss_sum / self.source.weight_sum + self.penalty.value(W)
+
+    def value(self, W: Array) -> tuple[float, float]:
+        """J at W, and the weighted mistakes there."""
+        loss_sum, mistakes = self.source.total(partial(_value, loss=self.loss, W=W))
+        return self.mean(loss_sum, W), mistakes
+
+    def value_and_gradient(self, W: Array) -> Evaluation:
+        """J, its gradient and the weighted mistakes at W, in one read of the data."""
+        part: Callable[[Block], tuple[Any, ...]] = partial(_gradient, loss=self.loss, W=W)
+        if loops.compiled(self.loss) is not None:
+            part = _Gradient(self.loss, W, self.rough)
+        loss_sum, mistakes, gradient = self.source.total(part)
+        return self._evaluation(loss_sum, gradient, W, mistakes)
+
+    def at_zeros(self) -> Evaluation:
+        """The same at weights of 0, without a read: all rows of a class are alike there."""
+        W = np.zeros(self.shape)
+        if not isinstance(self.loss, MarginLoss):
+            return self.value_and_gradient(W)
+        sums, total, margin = self.class_sums, self.source.weight_sum, np.zeros(1)
+        gradient = float(self.loss.slope(margin)[0]) * (sums[1:] - sums[:1])
+        return self._evaluation(total * float(self.loss.phi(margin)[0]), gradient, W, total)
+
+    def _evaluation(
+        self, loss_sum: float, gradient: Array, W: Array, mistakes: float
+    ) -> Evaluation:
+        return Evaluation(self.mean(loss_sum, W), self._scaled(gradient, W), mistakes)
+
+    def _scaled(self, gradient: Array, W: Array) -> Array:
+        """A sum over rows as the derivative of J: of the mean, with the penalty's at W."""
+        gradient /= self.source.weight_sum
+        gradient += self.penalty.gradient(W)
+        if not self.intercept:
+            gradient[:, -1] = 0.0
+        return gradient
+
+    def hessian(self, W: Array, frame: Frame) -> tuple[Evaluation, Array]:
+        """What ``value_and_gradient`` gives, and the second derivative in a frame's variables.
+
+        For all k(d + 1) of them. The biases of a loss that sees only differences of scores can
+        be shifted together at no cost; that direction gets a curvature of its own, so that the
+        matrix is not singular for it.
+        """
+        with self._one_blas_thread():
+            loss_sum, mistakes, gradient, hessian = self.source.total(
+                partial(_hessian, loss=self.loss, W=W, frame=frame)
+            )
+        hessian /= self.source.weight_sum
+        self.add_penalty(hessian, frame)
+        self.fix_biases(hessian)
+        return self._evaluation(loss_sum, gradient, W, mistakes), hessian
+
+    def add_penalty(self, hessian: Array, frame: Frame) -> None:
+        """Its second derivative, to one in a frame's variables: those of one class, or of all."""
+        d = len(frame.scale)
+        penalty = self.penalty.diagonal((len(hessian) // d, d)) / frame.scale**2
+        np.einsum("ii->i", hessian)[:] += penalty.ravel()
+
+    def fix_biases(self, hessian: Array) -> None:
+        """Give a curvature to the biases where J has none: if unused, or shifted together."""
+        d = self.shape[1]
+        k = len(hessian) // d
+        biases = slice(d - 1, None, d)
+        if not self.intercept:
+            hessian[biases] = hessian[:, biases] = 0.0
+            hessian[biases, biases] = np.eye(k)
+        elif k > 1 and getattr(self.loss, "shifts", False):
+            hessian[biases, biases] += 1.0 / k
+
+    def class_hessian(
+        self, W: Array, frame: Frame, dtype: DTypeLike = np.float64, of: int | None = None
+    ) -> Array:
+        """Second derivative by the variables of one class, or their mean: (d + 1, d + 1)."""
+        curvature = partial(class_curvature, loss=self.loss, W=W, of=of)
+        threads = self.source.threads
+        with self._one_blas_thread():
+            if W.shape[1] > TILE:
+                blocks = self.source.some_at_a_time(2 * GRAM_ROWS)
+                parts = ((block.X, curvature(block)) for block in blocks)
+                hessian = gram_in_tiles(parts, frame, dtype, threads)
+            else:
+                part = partial(_class_hessian, curvature=curvature, frame=frame, dtype=dtype)
+                (hessian,) = self.source.total(part)
+        hessian /= self.source.weight_sum
+        self.add_penalty(hessian, frame)
+        self.fix_biases(hessian)
+        result: Array = hessian
+        return result
+
+    def bias_curvature(self, W: Array) -> Array:
+        """Second derivative of J by the biases, (k, k)."""
+        with one_blas_thread(self.source.n_rows * len(W) ** 2):
+            (curvature,) = self.source.total(partial(bias_curvature, loss=self.loss, W=W))
+        result: Array = curvature / self.source.weight_sum
+        return result
+
+    def _one_blas_thread(self) -> AbstractContextManager[object]:
+        """Threads work on blocks; BLAS's own would change bits."""
+        rows = min(self.source.n_rows, GRAM_ROWS)
+        return one_blas_thread(rows * self.shape[1] ** 2)
+
+    def hessian_product(self, W: Array, V: Array) -> Array:
+        """The second derivative at W times V, both (k, d + 1)."""
+        V = V.copy()
+        if not self.intercept:
+            V[:, -1] = 0.0
+        (product,) = self.source.total(partial(hessian_product, loss=self.loss, W=W, V=V))
+        return self._scaled(product, V)  # the penalty is quadratic: its second derivative is linear
+
+    def label_sum(self) -> Array:
+        """Weighted sum of y * (x, 1): the start of the batch perceptron.
+
+        For k classes, k - 1 times the rows of a class less all others.
+        """
+        (total,) = self.source.total(partial(_label_sum, k=self.shape[0]))
+        if not self.intercept:
+            total[:, -1] = 0.0
+        result: Array = total
+        return result
+
+    @property
+    def class_sums(self) -> Array:
+        """Weighted sum of (x, 1) over each class, (number of classes, d + 1)."""
+        shift, sums, counts, _ = self._sums
+        return np.column_stack([sums + counts[:, None] * shift, counts])
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array, Array, Array]:
+        """A shift, by class the sums of x - shift and of 1, and all their squares: one read."""
+        shift = self.source.typical_row()
+        k = len(self.source.classes)
+        sums, counts, squares = self.source.total(partial(_moments, shift=shift, k=k))
+        return np.zeros(1) if shift is None else shift, sums, counts, squares
+
+    def mistakes_of(self, candidates: Array) -> Array:
+        """Weighted mistakes of several weights (m, k, d + 1) in one read of the data."""
+        (mistakes,) = self.source.total(partial(_mistakes, loss=self.loss, candidates=candidates))
+        result: Array = mistakes
+        return result
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Mean and deviation of every feature, remembered."""
+        shift, sums, _, squares = self._sums
+        offset = sums.sum(axis=0) / self.source.weight_sum
+        square = squares / self.source.weight_sum
+        if not np.all(np.isfinite(square)):
+            raise ValueError(
+                "the features are too large: the sum of their squares overflows floating point; "
+                "scale them, e.g. with sklearn.preprocessing.StandardScaler"
+            )
+        # What cancels to nothing or below is a constant feature, up to rounding.
+        variance = square - offset**2
+        deviation = np.sqrt(np.where(variance > 1e-14 * square, variance, 0.0))
+        return Moments(shift + offset, deviation)
+
+    def largest_eigenvalue(self) -> float:
+        """Of the mean of (x, 1)(x, 1)', on a sample of the rows."""
+        source, d = self.source.sample(SAMPLE_ROWS), self.source.n_features
+        raw = Frame(np.zeros(d), np.append(np.ones(d), float(self.intercept) or np.inf))
+        with self._one_blas_thread():
+            (product,) = source.total(partial(_products, frame=raw))
+            return float(np.linalg.eigvalsh(product / source.weight_sum)[-1])
+
+    @cached_property
+    def frame(self) -> Frame:
+        """Variables in which features are centred and of one scale."""
+        mean, deviation = self.moments
+        bend = self.loss.max_curvature or 1.0
+        if not self.intercept:
+            deviation = np.hypot(deviation, mean)
+            mean = np.zeros_like(mean)
+        with np.errstate(over="ignore"):  # a feature that large is left where it is
+            square = bend * deviation**2 + 2.0 * self.penalty.strength
+        # A constant feature without penalty: J does not depend on it, any scale will do.
+        scale = np.sqrt(np.where(square > 0.0, square, 1.0))
+        return Frame(mean, np.append(scale, np.sqrt(bend)))
+
+    def whole_frame(self) -> Frame:
+        """The same, refused where it would lose a feature that counts."""
+        if not self.penalty.strength:
+            refuse_underflow(self.moments, self._sums[1])
+        return self.frame
+
+
+# Parts of a sum, one block each: module-level functions, so that they can be sent to a worker.
+
+
+def _value(block: Block, loss: Loss, W: Array) -> tuple[float, float]:
+    return loops.batch_pass(block.X, block.y, loss, W, weight=block.weight)
+
+
+def _gradient(
+    block: Block, loss: Loss, W: Array, rough: bool = False
+) -> tuple[float, float, Array]:
+    gradient = np.zeros(W.shape)  # not zeros_like: the loops need rows in a row
+    sums = loops.batch_pass(
+        block.X, block.y, loss, W, weight=block.weight, gradient=gradient, rough=rough
+    )
+    return *sums, gradient
+
+
+@dataclass(frozen=True)
+class _Gradient(CompiledPart):
+    """The same of block after block, for a compiled loss."""
+
+    loss: Loss
+    W: Array
+    rough: bool
+
+    @property
+    def size(self) -> int:
+        return 2 + self.W.size
+
+    def __call__(self, block: Block) -> tuple[float, float, Array]:
+        return _gradient(block, self.loss, self.W, self.rough)
+
+    def add_blocks(self, rows: Block, blocks: loops.BlockSum) -> None:
+        loops.batch_blocks(
+            rows.X, rows.y, self.loss, self.W, blocks, weight=rows.weight, rough=self.rough
+        )
+
+    def told(self, sum: Array) -> tuple[float, float, Array]:
+        return float(sum[0]), float(sum[1]), sum[2:].reshape(self.W.shape)
+
+
+def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, float, Array, Array]:
+    *sums, gradient = _gradient(block, loss, W)
+    return sums[0], sums[1], gradient, hessian_of(block, loss, W, frame)
+
+
+def _products(block: Block, frame: Frame) -> tuple[Array]:
+    weight = np.ones(len(block.y)) if block.weight is None else block.weight
+    return (gram(block.X, weight, frame),)
+
+
+def _class_hessian(
+    block: Block, curvature: Callable[[Block], Array], frame: Frame, dtype: DTypeLike
+) -> tuple[Array]:
+    return (gram(block.X, curvature(block), frame, dtype),)
+
+
+def _mistakes(block: Block, loss: Loss, candidates: Array) -> tuple[Array]:
+    m, k, d = candidates.shape
+    counts = np.zeros(m)
+    for start in range(0, len(block.y), COUNTED_ROWS):
+        at = slice(start, min(start + COUNTED_ROWS, len(block.y)))
+        rows = slice_rows(block.X, at.start, at.stop)
+        scores = loops.scores(rows, candidates.reshape(m * k, d)).reshape(-1, m, k)
+        weight = np.ones(len(scores)) if block.weight is None else block.weight[at]
+        counts += [weight @ loss.mistakes(block.y[at], scores[:, j]) for j in range(m)]
+    return (counts,)
+
+
+def _label_sum(block: Block, k: int) -> tuple[Array]:
+    if k == 1:
+        coefficients = block.y[:, None].copy()
+    else:
+        coefficients = np.where(block.y[:, None] == np.arange(k), k - 1.0, -1.0)
+    if block.weight is not None:
+        coefficients *= block.weight[:, None]
+    total = np.zeros((k, shape_of(block.X)[1] + 1))
+    loops.combine(block.X, coefficients, total)
+    return (total,)
+
+
+def _moments(block: Block, shift: Array | None, k: int) -> tuple[Array, Array, Array]:
+    d = shape_of(block.X)[1]
+    sums, squares = np.zeros((k, d)), np.zeros(d)
+    number = (block.y > 0.0).astype(np.int64) if k == 2 else block.y
+    loops.moments(block.X, block.weight, number, shift, sums, squares)
+    return sums, np.bincount(number, block.weight, k).astype(np.float64), squares

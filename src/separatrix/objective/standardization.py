@@ -1,0 +1,146 @@
+"""Variables in which features are centred and of one scale, and sums of products in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from .. import loops
+from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
+from ..numeric.threads import ordered_sum
+from ..numeric.types import AnyArray, Array
+
+FEW = 128  # features, up to which a loop of our own is faster than BLAS on copies of rows
+GRAM_ROWS = 512  # rows converted to float64 at a time
+VANISHING = 1e-140  # the square of less says nothing any more
+TILE = 256  # features: about so many square are summed by one thread at a time
+
+
+class Moments(NamedTuple):
+    """Weighted mean and standard deviation of every feature."""
+
+    mean: Array
+    deviation: Array
+
+    @property
+    def mean_square(self) -> float:
+        """Weighted mean of |x|^2."""
+        return float(np.sum(self.mean**2 + self.deviation**2))
+
+
+def refuse_underflow(moments: Moments, sums: Array) -> None:
+    """Without a penalty features that vary count however small: none may pass for constant.
+
+    ``sums`` are those of each class, about a typical row: all are 0 for a constant feature.
+    """
+    mean, deviation = moments
+    lost = (deviation == 0.0) & (np.abs(mean) < VANISHING) & np.any(sums != 0.0, axis=0)
+    if lost.any():
+        raise ValueError(
+            f"feature {np.argmax(lost)} is too small: the squares of its values underflow, and "
+            "without a penalty it counts all the same; scale the features, e.g. with "
+            "sklearn.preprocessing.StandardScaler, or give a penalty such as l2=1e-4"
+        )
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Variables ``u = scale * w``, ``beta = b + w.mean`` in place of the weights.
+
+    In them the curvature of J is about 1 in every direction that a feature stands for, however
+    features are scaled or shifted; J itself is unchanged. Costs O(d), and sparse rows stay
+    sparse. Weights may be of any number of classes and models: features are the last axis.
+    """
+
+    mean: Array
+    scale: Array
+
+    def gradient(self, gradient: Array) -> Array:
+        """A derivative by the weights as one by the variables."""
+        g = gradient.copy()
+        g[..., :-1] -= g[..., -1:] * self.mean
+        return g / self.scale
+
+    def direction(self, direction: Array) -> Array:
+        """A direction in the variables as one of the weights."""
+        v = direction / self.scale
+        v[..., -1] -= np.einsum("...j,j->...", v[..., :-1], self.mean)
+        return v
+
+    def variables(self, W: Array) -> Array:
+        """Weights as values of the variables."""
+        u = W.copy()
+        u[..., -1] += np.einsum("...j,j->...", W[..., :-1], self.mean)
+        return u * self.scale
+
+    def rows(self, rows: Rows, dtype: DTypeLike = np.float64) -> Array:
+        """(x - mean, 1) / scale of a few rows: times the variables, their scores."""
+        n, d = shape_of(rows)
+        z = np.ones((n, d + 1), dtype)
+        filled = to_dense(rows) if isinstance(rows, CsrRows) else rows
+        np.subtract(filled, self.mean, out=z[:, :-1], casting="same_kind")
+        np.divide(z, self.scale, out=z, casting="same_kind")
+        return z
+
+
+def gram(rows: Rows, weight: Array, frame: Frame, dtype: DTypeLike = np.float64) -> Array:
+    """Z.T diag(weight) Z for the rows Z = (x - mean, 1) / scale, a few at a time in a precision.
+
+    Their sum is in float64, as are all of them where features are few.
+    """
+    n, d = shape_of(rows)
+    total = np.zeros((d + 1, d + 1))
+    if d <= FEW:
+        loops.gram(rows, weight, frame.mean, 1.0 / frame.scale, total)
+        return total
+    symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
+    for start in range(0, n, GRAM_ROWS):
+        c = weight[start : start + GRAM_ROWS, None]
+        z = frame.rows(slice_rows(rows, start, start + len(c)), dtype)
+        if symmetric:
+            z *= np.sqrt(c).astype(dtype)
+            total += z.T @ z
+        else:
+            total += (c * z).T @ z
+    return total
+
+
+def gram_in_tiles(
+    parts: Iterable[tuple[Rows, Array]], frame: Frame, dtype: DTypeLike, threads: int
+) -> AnyArray:
+    """The same over parts of rows and weights, none negative, for many features.
+
+    The sum is held once, in a precision of its own: threads share its tiles, not the rows.
+    """
+    d = len(frame.scale)
+    total = np.zeros((d, d), dtype)
+    edges = np.linspace(0, d, -(-d // TILE) + 1).astype(int)
+    cuts = list(map(slice, edges[:-1], edges[1:]))
+    tiles = [(a, b) for number, a in enumerate(cuts) for b in cuts[number:]]
+
+    def add_part(rows: Rows, weight: Array) -> None:
+        z = np.empty((len(weight), d), dtype)
+        some = [slice(start, start + TILE // 4) for start in range(0, len(z), TILE // 4)]
+
+        def fill(at: slice) -> tuple[()]:
+            z[at] = frame.rows(slice_rows(rows, at.start, min(at.stop, len(z))), dtype)
+            z[at] *= np.sqrt(weight[at, None]).astype(dtype)
+            return ()
+
+        def add(tile: tuple[slice, slice]) -> tuple[()]:
+            a, b = tile
+            total[tile] += z[:, a].T @ z[:, b]
+            return ()
+
+        ordered_sum(fill, some, threads)
+        ordered_sum(add, tiles, threads)
+
+    for rows, weight in parts:
+        add_part(rows, weight)
+    for a, b in tiles:
+        total[b, a] = total[a, b].T
+    return total

@@ -1,0 +1,149 @@
+"""What proves a verdict: weights and directions settled beyond rounding, or in whole numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..numeric.types import Array, Ints
+from . import rational
+from .exact_simplex import combination_or_direction
+from .rational import Fractions
+from .signed_rows import EPSILON, Matrix, SignedRows
+
+FAINTEST = 1e-290  # of an entry of a direction, the largest being 1
+CLOSE = 1e-9  # what cancels in floating point, relative to the size of what is summed
+
+
+class Weights(NamedTuple):
+    """Positive weights of a few signed rows: floats, and as fractions where these were solved."""
+
+    ids: Ints
+    floats: Array
+    fractions: Fractions | None
+
+
+def stacked(a: Matrix, b: Matrix) -> Matrix:
+    """Signed rows below others."""
+    return sp.vstack([a, b], format="csr") if sp.issparse(a) else np.vstack([a, b])
+
+
+def dense(Z: Matrix) -> Array:
+    """Signed rows as a dense array."""
+    result: Array = Z.toarray() if sp.issparse(Z) else Z
+    return result
+
+
+def certain(A: Array, b: Array, of_A: Array, of_b: Array | float = 0.0) -> Array | None:
+    """The solution of a square system if it is positive whatever the rounding, else None.
+
+    ``of_A`` and ``of_b`` bound what is wrong with A and b beyond the rounding of their entries.
+    """
+    n = len(A)
+    if A.shape[0] != A.shape[1]:
+        return None
+    try:
+        inverse = np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        return None
+    x = inverse @ b
+    x = x - inverse @ (A @ x - b)
+    # Entries of A and b were themselves rounded; the bound is Rump's, by an approximate inverse.
+    unsure = 16.0 * n * EPSILON
+    size = np.abs(inverse)
+    spread = np.abs(inverse @ A - np.eye(n)).sum(axis=1).max()
+    spread += (size @ (unsure * np.maximum(np.abs(A), 1.0) + of_A)).sum(axis=1).max()
+    if not spread < 0.5:
+        return None
+    terms = np.abs(A) @ np.abs(x) + np.abs(x).sum() + np.abs(b)
+    wrong = np.abs(A @ x - b) + unsure * terms + of_A @ np.abs(x) + of_b
+    doubt = size @ wrong / (1.0 - spread)
+    return x if np.all(x > 2.0 * doubt) else None
+
+
+def close(weights: Array, Z: Array, total: Array | float = 0.0) -> bool:
+    """Whether weighted rows take a sum to 0 in floating point, as near as ``verify`` asks."""
+    size = weights @ np.abs(Z) + np.abs(total)
+    return bool(np.all(np.abs(weights @ Z + total) <= 0.1 * CLOSE * size))
+
+
+def solved_on(ids: Ints, Z: Array, right: rational.Exact | None) -> Weights | None:
+    """Weights with ``Z' weights = right`` exactly and none negative, or None.
+
+    Without a right-hand side the combination vanishes and the weights sum to 1. ``right`` is in
+    whole numbers of 2**-1074. The rows of the weights are independent, so whoever solves for
+    them again finds the same.
+    """
+    if right is None:
+        A = np.vstack(
+            [rational.whole(Z).numbers.T, np.ones((1, len(ids)), np.int64).astype(object)]
+        )
+        b = np.zeros(len(A), object)
+        b[-1] = 1
+    else:
+        A, b, _ = equations(Z, right)
+    x = combination_or_direction(A, b)[0] if rational.dependent(A) else rational.solve(A, b)
+    if x is None or np.any(x.numerators < 0):
+        return None
+    return positive(ids, x)
+
+
+def equations(Z: Array, right: rational.Exact) -> tuple[rational.Exact, rational.Exact, Ints]:
+    """``Z' weights = right`` in small whole numbers, and the powers of two that they lack.
+
+    ``right`` is in whole numbers of 2**-1074.
+    """
+    numbers, exponents = rational.whole(Z)
+    lefts, rights = numbers.T, right.copy()
+    powers = np.zeros(len(right), np.int64)
+    for j, exponent in enumerate(exponents):
+        shift = int(exponent) + 1074
+        own = _trailing(rights[j])
+        powers[j] = shift if own is None else min(own, shift)
+        rights[j] >>= int(powers[j])
+        lefts[j] <<= shift - int(powers[j])
+    return lefts, rights, -powers
+
+
+def _trailing(number: int) -> int | None:
+    return None if number == 0 else int(number & -number).bit_length() - 1
+
+
+def positive(ids: Ints, x: Fractions) -> Weights:
+    """Those of the weights that are not 0."""
+    at = np.flatnonzero(x.numerators > 0)
+    x = rational.Fractions(x.numerators[at], x.denominator)
+    return Weights(ids[at], x.floats(), x)
+
+
+def rounded(w: Fractions, shape: tuple[int, int]) -> Array:
+    """The floats nearest to a direction, of which the largest is about 1."""
+    most = max(abs(v) for v in w.numerators) or 1
+    return np.array([float(Fraction(int(v), int(most))) for v in w.numerators]).reshape(shape)
+
+
+def faithful(w: Fractions, W: Array) -> bool:
+    """Whether floats stand for every entry of a direction, none of them lost below the smallest."""
+    return bool(np.all((np.abs(W.ravel()) > FAINTEST) | (w.numerators == 0)))
+
+
+def signs(rows: SignedRows, w: Fractions, ids: Ints) -> Ints:
+    """-1, 0 or 1: the signs of some margins, computed in whole numbers."""
+    found = []
+    for _, Z in rows.chunks(ids):
+        numbers, exponents = rational.whole(dense(Z))
+        margins = numbers.dot(rational.shifted(w.numerators, exponents))
+        found.append((margins > 0).astype(np.int64) - (margins < 0))
+    return np.concatenate(found) if found else np.empty(0, np.int64)
+
+
+def spanning(rows: SignedRows, ids: Ints) -> Array:
+    """Some of the rows that span all of them."""
+    basis = np.empty((0, rows.dimension))
+    for _, Z in rows.chunks(ids):
+        basis = np.vstack([basis, dense(Z)])
+        basis = basis[rational.independent(basis)]
+    return basis

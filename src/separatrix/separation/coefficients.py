@@ -1,0 +1,117 @@
+"""Which coefficients of a logistic fit without penalty are infinite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ..numeric.types import AnyArray, Array, Ints
+from . import rational
+from .certify import Weights, rounded, spanning
+from .scales import rescaled
+from .search import Found, Search
+from .signed_rows import SignedRows
+
+SMALL = 1e-9
+MOST_VALUES = 1 << 22  # in signed rows of many classes, of which repeated features are looked for
+
+
+def infinite_coefficients(
+    rows: SignedRows, verdict: str, direction: Array | None, boundary: Ints | AnyArray | None
+) -> list[str]:
+    """One word per feature, and the last for the intercept if there is one.
+
+    The fit runs away along the weak separators. A row strictly inside the right side pulls no
+    more, so what keeps a coefficient finite are the rows on the boundary: exactly the weights
+    that these rows span. Of the others the sign is asked of a linear program.
+    """
+    rows, powers = rescaled(rows)
+    identified = rational.axes_spanned(spanning(rows, rows.all()))
+    if verdict == "overlapping":
+        return ["finite" if known else "not identified" for known in identified]
+    pinned = rational.axes_spanned(spanning(rows, np.asarray(boundary, np.int64))) if (
+        boundary is not None and len(boundary)) else np.zeros(len(identified), bool)  # fmt: skip
+    assert direction is not None
+    powers = np.append(powers, 0)[: rows.width]
+    with np.errstate(over="ignore", under="ignore"):  # whatever is lost is asked for again
+        direction = np.ldexp(rows.own(direction), powers)
+    search = Search(rows)
+    words = []
+    for j, known in enumerate(identified):
+        if not known:
+            words.append("not identified")
+        elif pinned[j]:
+            words.append("finite")
+        else:
+            words.append(_sign(search, rows, direction, j))
+    return words
+
+
+def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
+    """Signs (k, width) of weights with the margins of a direction that need few features.
+
+    Weights of features that repeat each other can be shifted between them at no cost. A program
+    looks for those of the smallest sizes in all, the intercept being as dear as all features
+    together, and those that it takes are solved for in whole numbers.
+    """
+    k, d = rows.shape[0], rows.source.n_features
+    rows, powers = rescaled(rows)
+    each = rows.own(np.array(direction, object).reshape(k, d + 1))
+    each = each * np.array([Fraction(2) ** int(p) for p in [*powers, 0]], object)[: rows.width]
+    given = rational.common(each.ravel())
+    signs: Ints = np.sign(given.numerators).astype(np.int64)
+    if k == 1 or rows.count * rows.dimension <= MOST_VALUES:
+        basis, largest = spanning(rows, rows.all()), np.tile(rows.largest, k)
+        columns = basis / np.where(largest > 0.0, largest, 1.0)
+        prices = np.ones(rows.shape)
+        prices[:, d:] = rows.width
+        terms = rounded(given, rows.shape).ravel() * largest
+        taken = _few(columns, terms, prices.ravel())
+        numbers, exponents = rational.whole(basis)
+        right = numbers.dot(rational.shifted(given.numerators, exponents))
+        solved = rational.solve(numbers[:, taken], right)
+        if solved is not None:
+            signs = np.zeros_like(signs)
+            signs[taken] = np.sign(solved.numerators).astype(np.int64)
+    return signs.reshape(rows.shape)
+
+
+def _few(columns: Array, terms: Array, prices: Array) -> Ints:
+    """Columns that few, or cheap, terms with the same combination need."""
+    terms = terms / np.abs(terms).max()
+    both = np.hstack([columns, -columns])
+    found = linprog(np.tile(prices, 2), A_eq=both, b_eq=columns @ terms)
+    if found.status == 0:
+        terms = found.x[: len(terms)] - found.x[len(terms) :]
+    return np.flatnonzero(np.abs(terms) > SMALL * np.abs(terms).max())
+
+
+def _sign(search: Search, rows: SignedRows, direction: Array, j: int) -> str:
+    """The sign of one weight over all weak separators."""
+    possible = [sign for sign in (1.0, -1.0) if _reaches(search, rows, direction, j, sign)]
+    if len(possible) != 1:
+        return "infinite, sign not determined"
+    return "+inf" if possible[0] > 0.0 else "-inf"
+
+
+def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: float) -> bool:
+    """Whether the weight has this sign in some weak separator."""
+    terms = direction[0] * rows.largest
+    size = float(np.abs(terms).max())
+    if size < np.inf and sign * terms[j] > SMALL * size:
+        return True
+    objective = np.zeros(rows.dimension)
+    objective[j] = sign
+    right = np.zeros(rows.dimension, object)
+    right[j] = int(-sign) << 1074
+
+    def prove(weights: Array, _: Array) -> Weights | None:
+        return search.solved(weights, right)
+
+    found = search.improve(objective, prove)
+    if found is None:  # floating point cannot tell
+        return not isinstance(search.exactly_improved(right), Weights)
+    return isinstance(found, Found)

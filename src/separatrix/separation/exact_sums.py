@@ -1,0 +1,63 @@
+"""Sums of signed rows without any rounding."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ..data import Block
+from ..numeric.rows import as_scipy, shape_of, slice_rows
+from ..numeric.types import AnyArray, Array, Ints
+from .signed_blocks import CHUNK, Kind
+from .signed_rows import SignedRows
+
+
+def exact_total(rows: SignedRows, ids: Ints | None = None) -> AnyArray:
+    """Sum of all signed rows, or of some, in whole numbers of ``2**-1074``: exact."""
+    chosen = None if ids is None else np.sort(ids)
+    (total,) = rows.source.total(partial(_exact_total, kind=rows.kind, chosen=chosen))
+    result: AnyArray = total
+    return result
+
+
+def _exact_total(block: Block, kind: Kind, chosen: Ints | None) -> tuple[AnyArray]:
+    k, (n, d) = kind.stacked, shape_of(block.X)
+    margins = kind.margins(block, np.zeros((k, d + kind.intercept)))
+    if chosen is None:
+        taken = np.isfinite(margins).reshape(n, k)
+    else:
+        taken = np.zeros((n, k), bool)
+        first, last = np.searchsorted(chosen, [block.start * k, (block.start + n) * k])
+        taken.ravel()[chosen[first:last] - block.start * k] = True
+    coefficients = kind.coefficients(block, taken)
+    total = np.zeros((k, d + kind.intercept), object)
+    total += 0
+    for start in range(0, n, CHUNK):
+        part = slice_rows(block.X, start, start + CHUNK)
+        x = as_scipy(part).tocoo()
+        entry, column = x.coords
+        for c in range(k):
+            sizes = coefficients[start : start + CHUNK, c]
+            _add_exactly(total[c], column, x.data.astype(np.float64), sizes[entry])
+            if kind.intercept:
+                total[c, -1] += int(sizes.sum()) << 1074
+    return (total.ravel(),)
+
+
+def _add_exactly(total: AnyArray, column: AnyArray, values: Array, factor: Array) -> None:
+    """Add factor * value at the columns; exact, as few small whole numbers are summed at a time."""
+    fraction, power = np.frexp(values)
+    mantissa = np.ldexp(fraction, 53).astype(np.int64)
+    some = (mantissa != 0) & (factor != 0.0)
+    if not some.any():
+        return
+    mantissa, power, column, factor = mantissa[some], power[some], column[some], factor[some]
+    keys, place = np.unique(np.stack([column, power]), axis=1, return_inverse=True)
+    for half in (0, 27):
+        piece = (mantissa >> half) if half else (mantissa & ((1 << 27) - 1))
+        sums = np.bincount(place.ravel(), weights=piece * factor)
+        for at, exponent, value in zip(keys[0], keys[1], sums, strict=True):
+            shift = int(exponent) - 53 + half + 1074
+            whole = int(value)
+            total[at] += whole << shift if shift >= 0 else whole >> -shift

@@ -1,0 +1,227 @@
+"""Rows of many features, for which a linear program over a working set is itself too slow.
+
+Newton's method on the squared hinge loss, ``sum max(0, 1 - z.w)^2``, answers the same question:
+its minimum is 0 where w separates; elsewhere the slopes ``max(0, 1 - z.w)`` at the minimum are
+weights with which the rows cancel. Caratheodory's theorem then makes them few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, lu, solve_triangular
+from scipy.sparse import issparse
+from scipy.sparse.linalg import lsmr
+
+from ..numeric.types import Array, Ints
+from .certify import stacked
+from .signed_rows import Matrix
+from .working_set import MOST_ROUNDS, TIE, WorkingSet
+
+MOST_STEPS = 60
+PUSHES = 64  # rows taken out between two updates of the table of the others
+FAINT = 1e-11
+
+
+class Wide:
+    """The questions of a search that are put to a working set of wide rows."""
+
+    def __init__(self, working: WorkingSet) -> None:
+        self.working = working
+        self.slopes: Array | None = None
+        """With which the rows of the working set cancel, once that is known."""
+
+    def separator(self) -> tuple[Array | None, Array | None]:
+        """Weights of the features that separate all rows, or of few rows that cancel.
+
+        Neither where the question is not settled.
+        """
+        working = self.working
+        w = np.zeros(working.rows.dimension)
+        for _ in range(MOST_ROUNDS):
+            working.rounds += 1
+            w, slopes = least_squared_hinge(working.scaled, w, working.products)
+            if self._cancel(slopes):
+                slopes = self._from_fewer(w, slopes)
+                break
+            W = working.coordinates.weights(w)
+            low = working.rows.doubtful(W, 1.0, working.step)
+            if low.found == 0:
+                return W, None
+            if not working.add(low.ids):
+                break
+        if len(slopes) < len(working.ids) or not self._cancel(slopes):
+            return None, None
+        self.slopes = slopes
+        columns = stacked(working.scaled.T, np.ones((1, len(slopes))))
+        at, values = fewer(columns, slopes / slopes.sum())
+        weights = np.zeros(len(slopes))
+        weights[at] = values
+        return None, weights
+
+    def _cancel(self, slopes: Array) -> bool:
+        """Whether these weights take the rows of the working set to 0, not all of them 0."""
+        scaled = self.working.scaled
+        size = slopes @ abs(scaled)
+        return bool(slopes.any() and np.all(np.abs(slopes @ scaled) <= TIE * size))
+
+    def _from_fewer(self, w: Array, slopes: Array) -> Array:
+        """Weights with which fewer rows cancel, where a part of the working set is enough."""
+        order = np.random.default_rng(0).permutation(len(slopes))
+        for share in (4, 7):
+            some = np.sort(order[: share * self.working.rows.dimension])
+            if len(some) == len(slopes):
+                break
+            part = np.zeros(len(slopes))
+            part[some] = least_squared_hinge(self.working.scaled[some], w, self.working.products)[1]
+            if self._cancel(part):
+                return part
+        return slopes
+
+    def interior(self, start: Array) -> Array | None:
+        """Weights >= 0 of few rows that take a sum to 0, from those with which rows cancel."""
+        slopes, scaled = self.slopes, self.working.scaled
+        if slopes is None or len(slopes) != len(self.working.ids):
+            return None
+        at = np.flatnonzero(slopes > 1e-9 * slopes.max())
+        columns = scaled[at].T
+        shift = lsmr(columns, -start, atol=1e-15, btol=1e-15, maxiter=4 * len(start) + 200)[0]
+        enough = max(0.0, float(np.max(-shift / slopes[at])))
+        kept, values = fewer(columns, shift + 1.5 * enough * slopes[at])
+        weights = np.zeros(len(slopes))
+        weights[at[kept]] = values
+        size = np.abs(start) + weights @ abs(scaled)
+        near = np.all(np.abs(start + weights @ scaled) <= TIE * size)
+        return weights if near else None
+
+
+def least_squared_hinge(
+    Z: Matrix, w: Array, products: Callable[[int], None]
+) -> tuple[Array, Array]:
+    """A minimiser of the squared hinge loss from w, and the slopes there.
+
+    ``products`` is told of products with all rows, step by step, and may end it all.
+    """
+    margins = Z @ w
+    for _ in range(MOST_STEPS):
+        active = margins < 1.0
+        slopes = np.where(active, 1.0 - margins, 0.0)
+        if margins.min() > 1e-3:
+            break
+        gradient = slopes @ Z
+        size = slopes @ abs(Z)
+        if np.all(np.abs(gradient) <= 1e-14 * size):
+            break
+        step, count = _least_squares(Z[active], slopes[active])
+        products(count)
+        along = Z @ step
+        length = _line(margins, along)
+        moved = margins + length * along
+        if not np.any((moved < 1.0) != active) and abs(length - 1.0) < 1e-9:
+            w, margins = w + length * step, Z @ (w + length * step)
+            break
+        w = w + length * step
+        margins = Z @ w
+    return w, np.maximum(0.0, 1.0 - margins)
+
+
+def _least_squares(A: Matrix, b: Array) -> tuple[Array, int]:
+    """x, the shortest if there are many, for which |A x - b| is smallest; products with A."""
+    m, n = A.shape
+    if issparse(A):
+        most = 4 * min(m, n) + 200
+        x, _, steps, *_ = lsmr(A, b, atol=1e-14, btol=1e-14, conlim=1e12, maxiter=most)
+        return x, 2 * steps
+    products = A.T @ A if m > n else A @ A.T
+    products[np.diag_indices(min(m, n))] += 1e-13 * np.trace(products)
+    factor = cho_factor(products)
+    x = np.zeros(n)
+    for _ in range(2):
+        rest = b - A @ x
+        x = x + (cho_solve(factor, A.T @ rest) if m > n else A.T @ cho_solve(factor, rest))
+    return x, 5
+
+
+def _line(margins: Array, along: Array) -> float:
+    """How far along to go: where the derivative, which only grows, is 0."""
+    low, high = 0.0, 1.0
+    while high < 1e6 and np.maximum(0.0, 1.0 - margins - high * along) @ along > 0.0:
+        low, high = high, 2.0 * high
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if np.maximum(0.0, 1.0 - margins - middle * along) @ along > 0.0:
+            low = middle
+        else:
+            high = middle
+    # A quadratic piece ends the search exactly.
+    slopes = np.where(margins + low * along < 1.0, 1.0 - margins, 0.0)
+    curvature = float(along[slopes != 0.0] @ along[slopes != 0.0])
+    return float(slopes @ along) / curvature if curvature > 0.0 else low
+
+
+def fewer(A: Any, weights: Array) -> tuple[Ints, Array]:
+    """Few columns of A, independent, with weights >= 0 of the same combination.
+
+    Columns are pushed out of a set of independent ones and the others, a chunk at a time: the
+    weight of a column outside goes to those inside until it is 0, or until one of theirs is,
+    and these two change places.
+    """
+    rank = A.shape[0]
+    kept = np.flatnonzero(weights > 0.0)
+    kept = kept[np.argsort(-weights[kept], kind="stable")]
+    inside, now = kept[: 2 * rank], weights.copy()
+    rest = kept[2 * rank :]
+    while True:
+        inside, values = _pushed(A[:, inside], now[inside], inside)
+        now[kept] = np.where(np.isin(kept, rest), now[kept], 0.0)
+        now[inside] = values
+        if len(rest) == 0:
+            positive = values > 0.0
+            return inside[positive], values[positive]
+        inside, rest = np.append(inside, rest[:rank]), rest[rank:]
+
+
+def _pushed(columns: Any, weights: Array, names: Ints) -> tuple[Ints, Array]:
+    dense = columns.toarray() if hasattr(columns, "toarray") else np.asarray(columns)
+    while True:
+        order, L, U = lu(dense.T, p_indices=True)
+        pivots = np.abs(np.diag(U))
+        known = pivots > FAINT * pivots.max(initial=0.0)
+        if known.all():
+            break
+        dense = dense[: len(pivots)][known]  # the others say nothing that these do not
+    rank = len(pivots)
+    order = np.argsort(order)
+    names, weights = names[order], weights[order]
+    inner, values = names[:rank].copy(), weights[:rank].copy()
+    outer, others = names[rank:], weights[rank:]
+    table = solve_triangular(L[:rank, :rank].T, L[rank:, :rank].T, unit_diagonal=True)
+    for start in range(0, len(outer), PUSHES):
+        some = range(start, min(start + PUSHES, len(outer)))
+        changes = np.zeros((rank, len(some)))
+        rows: list[int] = []
+        for j in some:
+            column = table[:, j].copy()
+            for at, row in enumerate(rows):
+                column += changes[:, at] * column[row]
+            falling = np.flatnonzero(column < 0.0)
+            room = values[falling] / -column[falling]
+            if len(falling) == 0 or room.min() >= others[j]:
+                values = np.maximum(values + others[j] * column, 0.0)
+                continue
+            leave = int(falling[np.argmin(room)])
+            amount = float(room.min())
+            values = np.maximum(values + amount * column, 0.0)
+            inner[leave], values[leave] = outer[j], others[j] - amount
+            change = -column / column[leave]
+            change[leave] = 1.0 / column[leave] - 1.0
+            changes[:, len(rows)] = change
+            rows.append(leave)
+        later = table[:, some.stop :]
+        if rows and later.shape[1]:
+            used = changes[:, : len(rows)]
+            small = np.eye(len(rows)) - np.tril(used[rows], -1)
+            later += used @ solve_triangular(small, later[rows], lower=True, unit_diagonal=True)
+    return inner, values

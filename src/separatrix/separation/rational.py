@@ -1,0 +1,263 @@
+"""Linear systems solved in whole numbers: every float is a whole number times a power of two.
+
+A square system is solved modulo a prime and lifted to ever higher powers of it (Dixon 1982),
+until the fractions found satisfy the system exactly. What is returned was checked by exact
+substitution, so the primes decide only how fast an answer is found, never what it is.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf, lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..numeric.types import AnyArray, Array, Ints
+
+PRIMES = (33554393, 33554383, 33554371)  # below 2^25: products of two, summed, fit int64
+LIMB = 20  # bits
+TERMS = 1 << 12  # most products of numbers below 2^25 in one sum of int64
+
+Exact = AnyArray  # of Python's own integers, which do not overflow
+
+
+class Whole(NamedTuple):
+    """Floats as ``numbers * 2**exponents``, one exponent for each column."""
+
+    numbers: Exact
+    exponents: Ints
+
+
+def lowest_bits(Z: Array) -> tuple[Ints, Ints]:
+    """Odd whole numbers, and the powers of two by which they make up a finite matrix."""
+    fraction, power = np.frexp(np.asarray(Z, dtype=np.float64))
+    mantissa = np.ldexp(fraction, 53).astype(np.int64)
+    zeros = np.where(mantissa == 0, 0, np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1)
+    power = np.where(mantissa == 0, np.iinfo(np.int64).max, power.astype(np.int64) - 53 + zeros)
+    return mantissa >> zeros, power
+
+
+def whole(Z: Array) -> Whole:
+    """The columns of a finite matrix as whole numbers, exactly."""
+    mantissa, power = lowest_bits(Z)
+    least = power.min(axis=0, initial=np.iinfo(np.int64).max)
+    least = np.where(least == np.iinfo(np.int64).max, 0, least)
+    shift = np.where(mantissa == 0, 0, power - least)
+    numbers = mantissa.astype(object) << shift.astype(object)
+    return Whole(numbers, least)
+
+
+def shifted(numbers: Exact, exponents: Ints) -> Exact:
+    """``numbers * 2**exponents`` up to a common power of two, along the last axis."""
+    result: Exact = numbers << (exponents - exponents.min(initial=0)).astype(object)
+    return result
+
+
+class Fractions(NamedTuple):
+    """A vector of fractions over one denominator, which is positive."""
+
+    numerators: Exact
+    denominator: int
+
+    def each(self) -> tuple[Fraction, ...]:
+        """The fractions, one by one."""
+        return tuple(Fraction(int(n), self.denominator) for n in self.numerators)
+
+    def floats(self) -> Array:
+        """The nearest floats."""
+        return np.array([nearest(f) for f in self.each()])
+
+
+def nearest(fraction: Fraction) -> float:
+    """The nearest float, infinity if it is too large."""
+    try:
+        return float(fraction)
+    except OverflowError:
+        return inf if fraction > 0 else -inf
+
+
+def common(fractions: Any) -> Fractions:
+    """Fractions, whole numbers or floats over their common denominator."""
+    each = [Fraction(f) for f in fractions]
+    denominator = lcm(*(f.denominator for f in each)) if each else 1
+    numerators = np.empty(len(each), object)
+    numerators[:] = [f.numerator * (denominator // f.denominator) for f in each]
+    return Fractions(numerators, denominator)
+
+
+def solve(A: Exact, b: Exact, hint: Any = None) -> Fractions | None:
+    """x with ``A x = b`` exactly, or None where none was found.
+
+    Unknowns that the equations leave free take the values of the hint, or 0.
+    """
+    for prime in PRIMES:
+        residues = (A % prime).astype(np.int64)
+        rows, columns = pivots(residues, prime)
+        x = _with_free(A, b, rows, columns, prime, hint)
+        if x is not None and np.array_equal(A.dot(x.numerators), b * x.denominator):
+            return x
+    return None
+
+
+def dependent(A: Exact) -> bool:
+    """Whether the columns are dependent, as far as one prime can tell."""
+    residues = (A % PRIMES[0]).astype(np.int64)
+    return len(pivots(residues, PRIMES[0])[1]) < len(residues.T)
+
+
+def _with_free(
+    A: Exact, b: Exact, rows: list[int], columns: list[int], prime: int, hint: Any
+) -> Fractions | None:
+    n = A.shape[1]
+    free = np.setdiff1d(np.arange(n), columns)
+    given = common([0] * len(free) if hint is None else [hint[j] for j in free])
+    right = b[rows] * given.denominator - A[rows][:, free].dot(given.numerators)
+    if len(rows) == 0:
+        inner: Fractions | None = Fractions(np.zeros(0, object), 1)
+    else:
+        inner = _lift(A[rows][:, columns], right, prime)
+    if inner is None:
+        return None
+    numerators = np.zeros(n, object)
+    numerators[columns] = inner.numerators
+    numerators[free] = given.numerators * inner.denominator
+    return Fractions(numerators, inner.denominator * given.denominator)
+
+
+def pivots(residues: Ints, prime: int) -> tuple[list[int], list[int]]:
+    """Rows and columns of a largest square part that is not singular modulo the prime."""
+    M = residues.copy()
+    place = np.arange(len(M))
+    columns: list[int] = []
+    rank = 0
+    for j in range(M.shape[1]):
+        if rank == len(M):
+            break
+        nonzero = np.flatnonzero(M[rank:, j])
+        if len(nonzero) == 0:
+            continue
+        i = rank + int(nonzero[0])
+        M[[rank, i]], place[[rank, i]] = M[[i, rank]], place[[i, rank]]
+        M[rank, j:] = M[rank, j:] * pow(int(M[rank, j]), -1, prime) % prime
+        below = M[rank + 1 :, j:]
+        below[:] = (below - M[rank + 1 :, j, None] * M[rank, j:]) % prime
+        columns.append(j)
+        rank += 1
+    return place[:rank].tolist(), columns
+
+
+def _inverse(residues: Ints, prime: int) -> Ints:
+    n = len(residues)
+    M = np.hstack([residues, np.eye(n, dtype=np.int64)])
+    for j in range(n):
+        _eliminated(M, j, j, prime)
+    return M[:, n:]
+
+
+def _eliminated(M: Ints, rank: int, j: int, prime: int) -> bool:
+    """Whether a row from ``rank`` on has an entry in column j; it is left the only one there.
+
+    That row changes places with row ``rank``, and its entry becomes 1.
+    """
+    nonzero = np.flatnonzero(M[rank:, j])
+    if len(nonzero) == 0:
+        return False
+    i = rank + int(nonzero[0])
+    M[[rank, i]] = M[[i, rank]]
+    M[rank] = M[rank] * pow(int(M[rank, j]), -1, prime) % prime
+    factor = M[:, j].copy()
+    factor[rank] = 0
+    some = np.flatnonzero(factor)
+    M[some] = (M[some] - factor[some, None] * M[rank]) % prime
+    return True
+
+
+def _lift(B: Exact, b: Exact, prime: int) -> Fractions | None:
+    """Solution of a square system that is not singular modulo the prime."""
+    inverse = _inverse((B % prime).astype(np.int64), prime)
+    limbs = _limbs(B)
+    residual, solution, power = b.copy(), np.zeros(len(b), object), 1
+    bits = sum(int(sum(v * v for v in row)).bit_length() / 2 + 1 for row in B)
+    bits = 2 * (bits + max((int(abs(v)).bit_length() for v in b), default=0)) + 64
+    steps, attempt = 0, 4
+    while True:
+        digit = _product(inverse, (residual % prime).astype(np.int64), prime)
+        solution = solution + digit.astype(object) * power
+        taken = np.zeros(len(b), object)
+        for place, limb in enumerate(limbs):
+            taken = taken + ((limb @ digit).astype(object) << (LIMB * place))
+        residual = (residual - taken) // prime
+        power *= prime
+        steps += 1
+        last = power.bit_length() > bits
+        if steps >= attempt or last:
+            attempt = 2 * steps
+            x = _reconstruct(solution, power)
+            if x is not None and np.array_equal(B.dot(x.numerators), b * x.denominator):
+                return x
+            if last:
+                return None
+
+
+def _limbs(B: Exact) -> list[Ints]:
+    """B as a sum of int64 matrices times powers of 2**LIMB."""
+    sign = np.where(B < 0, -1, 1).astype(np.int64)
+    size: Exact = abs(B)
+    limbs = []
+    while True:
+        limbs.append((size % (1 << LIMB)).astype(np.int64) * sign)
+        size = size >> LIMB
+        if not size.any():
+            return limbs
+
+
+def _product(M: Ints, v: Ints, prime: int) -> Ints:
+    total = np.zeros(len(M), np.int64)
+    for start in range(0, len(v), TERMS):
+        at = slice(start, start + TERMS)
+        total = (total + M[:, at] @ v[at]) % prime
+    return total
+
+
+def _reconstruct(residues: Exact, modulus: int) -> Fractions | None:
+    """Fractions of small numerator and common denominator that have these residues."""
+    bound = 1 << ((modulus.bit_length() - 2) // 2)
+    denominator = 1
+    for residue in residues:
+        value = int(residue) * denominator % modulus
+        if min(value, modulus - value) < bound:
+            continue
+        remainder, previous, factor, older = value, modulus, 1, 0
+        while remainder >= bound:
+            quotient = previous // remainder
+            previous, remainder = remainder, previous - quotient * remainder
+            older, factor = factor, older - quotient * factor
+        if factor == 0:
+            return None
+        denominator *= abs(factor)
+        if denominator >= modulus // bound:
+            return None
+    numerators = residues * denominator % modulus
+    numerators = np.where(numerators > modulus // 2, numerators - modulus, numerators)
+    return Fractions(numerators, denominator)
+
+
+def independent(Z: Array) -> list[int]:
+    """Rows of a matrix that span all of its rows, as far as one prime can tell."""
+    residues = (whole(Z).numbers.T % PRIMES[0]).astype(np.int64)
+    return pivots(residues, PRIMES[0])[1]
+
+
+def axes_spanned(Z: Array) -> AnyArray:
+    """Which coordinate vectors are combinations of the rows, as far as one prime can tell."""
+    prime = PRIMES[0]
+    M = (whole(Z).numbers % prime).astype(np.int64)
+    spanned = np.zeros(M.shape[1], bool)
+    place: list[int] = []
+    for j in range(M.shape[1]):
+        if _eliminated(M, len(place), j, prime):
+            place.append(j)
+    for row, j in enumerate(place):  # reduced: a lone entry is a coordinate vector
+        spanned[j] = np.count_nonzero(M[row]) == 1
+    return spanned

@@ -1,0 +1,118 @@
+"""Features of extreme scales, brought near 1 by powers of two: nothing is rounded.
+
+Combinations of rows that cancel, verdicts and boundaries are the same for the features as given;
+a separator's weights are those of the scaled features times the same powers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..data import Block, Source
+from ..data.source import Shuffle
+from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
+from ..numeric.types import Array, Ints
+from .certify import rounded
+from .rational import Fractions, common, lowest_bits
+from .signed_blocks import CHUNK
+from .signed_rows import SignedRows
+
+EXTREME = 200  # powers of two of a feature's largest value, beyond which it is scaled
+LEAST = -1074  # the power of two of which every float is a multiple
+
+
+class ScaledSource(Source):
+    """A source whose features are divided by powers of two while they are read."""
+
+    def __init__(self, source: Source, powers: Ints) -> None:
+        self.source, self.powers = source, powers
+        self.n_features, self.classes = source.n_features, source.classes
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows whose weight is not zero."""
+        return self.source.n_rows
+
+    @property
+    def weight_sum(self) -> float:
+        """Sum of the weights."""
+        return self.source.weight_sum
+
+    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
+        """The blocks of the source, scaled."""
+        for block in self.source.blocks(shuffle):
+            yield block._replace(X=_divided(block.X, self.powers))
+
+    def products(self, rows: float) -> None:
+        """Products with rows that were read before count as the source counts them."""
+        if hasattr(self.source, "products"):
+            self.source.products(rows)
+
+    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """The sum over the blocks of the source, scaled."""
+        return self.source.total(partial(_of_scaled, part=part, powers=self.powers))
+
+
+def _of_scaled(
+    block: Block, part: Callable[[Block], tuple[Any, ...]], powers: Ints
+) -> tuple[Any, ...]:
+    return part(block._replace(X=_divided(block.X, powers)))
+
+
+def _divided(X: Rows, powers: Ints) -> Rows:
+    if not isinstance(X, CsrRows):
+        return np.ldexp(X.astype(np.float64), -powers)
+    at = slice(X.indptr[0], X.indptr[-1])
+    indices = X.indices[at]
+    data = np.ldexp(X.data[at].astype(np.float64), -powers[indices])
+    return CsrRows(data, indices, X.indptr - X.indptr[0], X.n_features)
+
+
+def rescaled(rows: SignedRows) -> tuple[SignedRows, Ints]:
+    """The signed rows of features none of which is extreme, and the powers they were divided by.
+
+    A feature that holds numbers of all sizes is brought as near to 1 as its smallest ones let it.
+    """
+    d = rows.source.n_features
+    powers = np.frexp(rows.largest[:d])[1].astype(np.int64)
+    powers = np.where((np.abs(powers) > EXTREME) & (rows.largest[:d] > 0.0), powers, 0)
+    if np.any(powers > 0):
+        (lowest,) = rows.source.total(_lowest)
+        powers = np.minimum(powers, np.maximum(0, np.min(lowest, axis=0) - LEAST))
+    if not powers.any():
+        return rows, powers
+    return replace(rows, source=ScaledSource(rows.source, powers)), powers
+
+
+def _lowest(block: Block) -> tuple[list[Ints]]:
+    """The lowest bit of any value of each feature, as a power of two."""
+    n, d = shape_of(block.X)
+    lowest = np.full(d, np.iinfo(np.int64).max)
+    for start in range(0, n, CHUNK):
+        x = to_dense(slice_rows(block.X, start, start + CHUNK))
+        lowest = np.minimum(lowest, lowest_bits(x)[1].min(axis=0))
+    return ([lowest],)
+
+
+def as_given(
+    rows: SignedRows, powers: Ints, W: Array | None, exact: Fractions | None
+) -> tuple[Array | None, Fractions | None]:
+    """Weights of scaled features as those of the features as given; fractions if floats fail."""
+    if W is None or not powers.any():
+        return W, exact
+    powers = np.append(powers, np.zeros(rows.width - len(powers), np.int64))
+    if exact is None:
+        with np.errstate(over="ignore", under="ignore"):
+            moved = np.ldexp(W, -powers)
+            if np.array_equal(np.ldexp(moved, powers), W):
+                return moved, None
+    each = exact.each() if exact is not None else [Fraction(float(v)) for v in W.ravel()]
+    over = np.tile(powers, len(W)).tolist()
+    given = common(v / Fraction(2) ** p for v, p in zip(each, over, strict=True))
+    return rounded(given, rows.shape), given

@@ -1,0 +1,342 @@
+"""The verdict, by linear programs over working sets of signed rows.
+
+A program over a few rows proposes; all rows, or whole numbers, dispose:
+
+- a direction counts as a separator when a pass over all rows finds every margin above its own
+  rounding error; rows within it are decided in whole numbers;
+- weights count as a witness when the square system of their rows has a solution that stays
+  positive under any error of rounding; otherwise that system is solved in whole numbers;
+- where neither succeeds the simplex method in whole numbers decides on the few rows at stake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..numeric.types import Array, Ints
+from . import rational
+from .certify import (
+    Weights,
+    certain,
+    close,
+    dense,
+    equations,
+    faithful,
+    positive,
+    rounded,
+    signs,
+    solved_on,
+    spanning,
+)
+from .exact_simplex import combination_or_direction
+from .exact_sums import exact_total
+from .linear_program import Unsolved, smallest
+from .newton import Wide
+from .rational import Exact, Fractions
+from .signed_rows import SignedRows
+from .working_set import ACTIVE, MOST_ROUNDS, TIE, WorkingSet
+
+ON_BOUNDARY, WRONG = 1e3, -1e2  # margins of a weak separator in units of their rounding error
+EXACT_ENTRIES = 2e7  # boundary rows times width up to which their margins are computed exactly
+
+
+class Found(NamedTuple):
+    """Weights of a weak separator, and the sizes of the terms of which they are sums."""
+
+    weights: Array
+    sizes: Array
+
+
+@dataclass
+class Decision:
+    """A verdict and what proves it."""
+
+    verdict: str
+    direction: Array | None = None
+    exact_direction: Fractions | None = None
+    witness: Weights | None = None
+    interior: Weights | None = None
+    boundary: Ints | None = None
+    exact: bool = False
+    rounds: int = 0
+
+
+@dataclass
+class Search:
+    """A working set of signed rows and the questions put to it."""
+
+    rows: SignedRows
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        self.working = WorkingSet(self.rows)
+        self.wide = Wide(self.working)
+
+    # ---- is there a separator? -----------------------------------------------------------
+
+    def decide(self) -> Decision:
+        """The verdict with its certificate.
+
+        Floating point may overflow while it proposes; what it then says is not believed.
+        """
+        with np.errstate(all="ignore"):
+            return self._decided()
+
+    def _decided(self) -> Decision:
+        found = (self._wide_separator() if self.working.wide else None) or self._separator()
+        if isinstance(found, Decision):
+            return found
+        return self._weak_separator(found)
+
+    def _wide_separator(self) -> Decision | Weights | None:
+        """By Newton's method; None where it does not settle the question."""
+        W, weights = self.wide.separator()
+        if W is not None:
+            return self._separable(W)
+        return None if weights is None else self._witness(weights)
+
+    def _separator(self) -> Decision | Weights:
+        working = self.working
+        direction = np.zeros(self.rows.dimension)
+        for _ in range(MOST_ROUNDS):
+            working.rounds += 1
+            try:
+                weights, direction, value = smallest(working.scaled)
+            except Unsolved:
+                break
+            if value <= TIE and (witness := self._witness(weights)) is not None:
+                return witness
+            W = working.coordinates.weights(direction)
+            low = self.rows.doubtful(W, 1.0, working.step)
+            if low.found == 0 or (low.found <= working.step and self._positive(W, low.ids)):
+                return self._separable(W)
+            if value > TIE:
+                working.forget(direction)
+            if not working.add(low.ids):
+                break
+        return self._exact_separator(direction)
+
+    def _separable(self, direction: Array, exact_direction: Fractions | None = None) -> Decision:
+        return Decision(
+            "separable", direction, exact_direction, exact=True, rounds=self.working.rounds
+        )
+
+    def _positive(self, W: Array, ids: Ints) -> bool:
+        """Whether margins that rounding leaves open are positive."""
+        return bool(np.all(signs(self.rows, rational.common(W.ravel()), ids) > 0))
+
+    def _witness(self, weights: Array) -> Weights | None:
+        """Weights of rows whose combination vanishes, proven, or None."""
+        working = self.working
+        at = np.flatnonzero(weights > 1e-11 * weights.max())
+        if len(at) > self.rows.rank_at_most + 1:
+            return None
+        Z, scaled = working.Z[at], dense(working.scaled[at])
+        square = np.vstack([scaled.T, np.ones(len(at))])
+        right = np.append(np.zeros(len(square) - 1), 1.0)
+        error = np.vstack([working.row_error(at).T, np.zeros(len(at))])
+        if not self.exact and (sure := certain(square, right, error)) is not None:
+            sure = sure / working.norms[at]
+            if close(sure := sure / sure.sum(), dense(Z)):
+                return Weights(working.ids[at], sure, None)
+        return solved_on(working.ids[at], dense(Z), None)
+
+    def _exact_separator(self, direction: Array) -> Decision | Weights:
+        """The same question in whole numbers, on the rows nearest to a tie."""
+        margins = self.working.scaled @ direction
+        D = self.rows.dimension
+        ids = self.working.ids[np.argsort(margins, kind="stable")[: max(100, 4 * D)]]
+        while True:
+            self.working.rounds += 1
+            numbers, exponents = rational.whole(dense(self.rows.gather(ids)))
+            A = np.vstack([numbers.T, np.ones((1, len(ids)), np.int64).astype(object)])
+            b = np.zeros(D + 1, object)
+            b[-1] = 1
+            x, u = combination_or_direction(A, b)
+            if x is not None:
+                return positive(ids, x)
+            w = rational.Fractions(rational.shifted(-u[:-1], -exponents), 1)
+            W, low = self._unsafe(w)
+            wrong = low[signs(self.rows, w, low) <= 0]
+            if len(wrong) == 0:
+                return self._separable(W, w)
+            ids = np.union1d(ids, wrong[: self.working.step])
+
+    def _unsafe(self, w: Fractions) -> tuple[Array, Ints]:
+        """The nearest floats, and the rows whose sign they do not settle."""
+        W = rounded(w, self.rows.shape)
+        return W, self.rows.doubtful(W, 2.0).ids if faithful(w, W) else self.rows.all()
+
+    # ---- and if not, one that is never wrong? ---------------------------------------------
+
+    def _weak_separator(self, witness: Weights) -> Decision:
+        total, sizes = np.zeros(self.rows.shape), np.zeros(self.rows.shape)
+        objective, left = self.rows.total()
+        while True:
+            among = (total, sizes) if total.any() else None
+            found = self.improve(objective, partial(self._interior, among=among))
+            if found is None:
+                return self._exact_weak_separator(witness)
+            if isinstance(found, Weights):
+                break
+            length = (np.abs(found.weights) @ self.rows.largest).max()
+            total, sizes = total + found.weights / length, sizes + found.sizes / length
+            objective, count = self.rows.total(total, ON_BOUNDARY, sizes)
+            # The witness says that none cannot be left; and if no fewer are, the objective was
+            # the rounding of a sum that vanishes.
+            if not 0 < count < left:
+                return self._exact_weak_separator(witness)
+            left = count
+        if not total.any():
+            return Decision(
+                "overlapping", witness=witness, interior=found,
+                exact=found.fractions is not None and witness.fractions is not None,
+                rounds=self.working.rounds,
+            )  # fmt: skip
+        boundary = np.sort(self.rows.doubtful(total, ON_BOUNDARY, None, sizes).ids)
+        decision = self._quasi(witness, total, boundary, found)
+        return decision or self._exact_weak_separator(witness)
+
+    def improve(
+        self, objective: Array, prove: Callable[[Array, Array], Weights | None]
+    ) -> Found | Weights | None:
+        """W with every margin >= 0 and ``objective.W > 0``; or weights that prove there is none.
+
+        None where floating point cannot tell.
+        """
+        with np.errstate(all="ignore"):
+            return self._improved(objective, prove)
+
+    def _improved(
+        self, objective: Array, prove: Callable[[Array, Array], Weights | None]
+    ) -> Found | Weights | None:
+        working = self.working
+        start = working.scaled_sum(objective)
+        size = float(np.sqrt(start @ start)) or 1.0
+        quick = self.wide.interior(start / size)
+        if quick is not None and (proof := prove(quick * size, objective)) is not None:
+            return proof
+        for _ in range(MOST_ROUNDS):
+            working.rounds += 1
+            try:
+                weights, direction, value = smallest(working.scaled, start / size)
+            except Unsolved:
+                return None
+            if value <= TIE:
+                proof = prove(weights * size, objective)
+                if proof is not None:
+                    return proof
+                if value <= ACTIVE:
+                    return None
+            W, sizes = working.polished(direction), working.coordinates.sizes(direction)
+            low = self.rows.doubtful(W, WRONG, working.step, sizes)
+            if low.found == 0:
+                return Found(W, sizes)
+            if not working.add(low.ids):
+                return None
+        return None
+
+    def solved(self, weights: Array, right: Exact) -> Weights | None:
+        """Weights of the working set that a program found, solved exactly for a right-hand side."""
+        working = self.working
+        at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
+        return solved_on(working.ids[at], dense(working.Z[at]), right)
+
+    def _interior(
+        self, weights: Array, objective: Array, among: tuple[Array, Array] | None
+    ) -> Weights | None:
+        """Weights that take the sum of all rows to 0, proven, or None.
+
+        Or the sum of those among whose margins a weak separator leaves at 0.
+        """
+        working = self.working
+        at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
+        boundary = None
+        if among is not None:
+            boundary = self.rows.doubtful(among[0], ON_BOUNDARY, None, among[1]).ids
+            at = at[np.isin(working.ids[at], boundary)]
+        if len(at) > self.rows.rank_at_most:
+            return None
+        if not self.exact and among is None:
+            start, error = working.scaled_sum(objective), working.sum_error(objective)
+            scaled = dense(working.scaled[at]).T
+            sure = certain(scaled, -start, working.row_error(at).T, error)
+            if sure is not None:
+                sure = sure / working.norms[at]
+                if close(sure, dense(working.Z[at]), objective):
+                    return Weights(working.ids[at], sure, None)
+        right = -exact_total(self.rows, boundary)
+        return solved_on(working.ids[at], dense(working.Z[at]), right)
+
+    def _quasi(
+        self, witness: Weights, total: Array, boundary: Ints, proof: Weights
+    ) -> Decision | None:
+        """A weak separator whose boundary is exactly this, or None."""
+        basis = spanning(self.rows, boundary)
+        numbers, exponents = rational.whole(basis)
+        fraction, power = np.frexp(total.ravel())
+        hint = np.ldexp(np.round(np.ldexp(fraction, 24)), power - 24)  # shorter, so faster
+        for values in (hint, total.ravel()):
+            given = [Fraction(float(v)) for v in values]
+            given = [v * Fraction(2) ** int(e) for v, e in zip(given, exponents, strict=True)]
+            x = rational.solve(numbers, np.zeros(len(numbers), object), given)
+            if x is None:
+                return None
+            w = rational.Fractions(rational.shifted(x.numerators, -exponents), 1)
+            W, low = self._unsafe(w)
+            few = len(boundary) * self.rows.width <= EXACT_ENTRIES
+            if self.exact or few:
+                found = signs(self.rows, w, np.union1d(low, boundary))
+                exactly = np.union1d(low, boundary)[found == 0]
+                right = np.array_equal(exactly, boundary) and bool(np.all(found >= 0))
+            else:
+                right = np.array_equal(np.sort(low), boundary)
+            if right:
+                return Decision(
+                    "quasi-separable", W, w, witness, proof, boundary,
+                    self.exact or few, self.working.rounds,
+                )  # fmt: skip
+        return None
+
+    def _exact_weak_separator(self, witness: Weights) -> Decision:
+        """The same question in whole numbers."""
+        total = np.zeros(self.rows.dimension, object)
+        boundary = None
+        while True:
+            found = self.exactly_improved(-exact_total(self.rows, boundary))
+            if isinstance(found, Weights):
+                break
+            total = total + found
+            _, low = self._unsafe(rational.Fractions(total, 1))
+            boundary = np.sort(low[signs(self.rows, rational.Fractions(total, 1), low) == 0])
+        if boundary is None:
+            return Decision("overlapping", witness=witness, interior=found, exact=True,
+                            rounds=self.working.rounds)  # fmt: skip
+        w_total = rational.Fractions(total, 1)
+        return Decision("quasi-separable", rounded(w_total, self.rows.shape), w_total, witness,
+                        found, boundary, True, self.working.rounds)  # fmt: skip
+
+    def exactly_improved(self, right: Exact) -> Weights | Exact:
+        """Weights of rows that sum to the right-hand side, in whole numbers of 2**-1074.
+
+        Or else w with every margin >= 0 and ``right.w < 0``.
+        """
+        ids = self.working.ids[: max(100, 4 * self.rows.dimension)]
+        while True:
+            self.working.rounds += 1
+            A, b, powers = equations(dense(self.rows.gather(ids)), right)
+            x, u = combination_or_direction(A, b)
+            if x is not None:
+                return positive(ids, x)
+            w = rational.shifted(-u, powers)
+            _, low = self._unsafe(rational.Fractions(w, 1))
+            found = signs(self.rows, rational.Fractions(w, 1), low)
+            if not np.any(found < 0):
+                return w
+            ids = np.union1d(ids, low[found < 0][: self.working.step])

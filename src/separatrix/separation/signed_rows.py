@@ -1,0 +1,277 @@
+"""The signed rows of a classification, read from any source one block at a time.
+
+Two classes: ``z_i = y_i * (x_i, 1)``. Many classes: Kesler's pairs, for row i and a rival c the
+vector with ``(x_i, 1)`` at the place of the row's own class and ``-(x_i, 1)`` at that of c. Either
+way weights W, (k, d + 1) stacked, classify without a mistake where every ``z.W > 0``. Without an
+intercept the 1 is left out, and W is (k, d).
+A signed row is known by a number: the row's, or ``row * k + rival``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .. import loops
+from ..data import Block, Source
+from ..numeric.lazy import cached_property
+from ..numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows, to_dense
+from ..numeric.types import Array, Ints
+from .signed_blocks import CHUNK, Choice, Kind
+
+EPSILON = float(np.finfo(float).eps)
+TINY, LARGE = 5e-324, 980  # the smallest float; powers of two that may be added up
+GATHERED = 1 << 22  # values of signed rows that are read at once
+DENSE_WIDTH = 1500  # signed rows of at most this dimension are gathered as dense arrays
+
+Matrix = Any  # a float64 array or scipy.sparse.csr_array, one signed row per row
+
+
+class Low(NamedTuple):
+    """Signed rows of small margin, smallest first, and how many there were."""
+
+    ids: Ints
+    margins: Array
+    found: int
+
+
+@dataclass(frozen=True)
+class SignedRows:
+    """All z of a source, or those of two of its classes."""
+
+    source: Source
+    pair: tuple[int, int] | None = None
+    intercept: bool = True
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What a row stands for."""
+        return Kind(len(self.source.classes), self.pair, self.intercept)
+
+    @property
+    def width(self) -> int:
+        """Length of (x, 1), or of x without an intercept."""
+        return self.source.n_features + self.intercept
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the weights."""
+        return self.kind.stacked, self.width
+
+    @property
+    def dimension(self) -> int:
+        """Length of z."""
+        return self.kind.stacked * self.width
+
+    def own(self, W: Array) -> Array:
+        """Weights (k, d + 1) as these rows see them: without an intercept the bias is left out."""
+        return W[:, : self.width]
+
+    @cached_property
+    def count(self) -> int:
+        """How many signed rows there are."""
+        return int(self.class_sizes.sum()) * max(1, self.kind.stacked - 1)
+
+    @property
+    def rank_at_most(self) -> int:
+        """Kesler's pairs do not see what all classes share."""
+        return self.width * max(1, self.kind.stacked - 1)
+
+    @cached_property
+    def _reach(self) -> tuple[Array, Array, float]:
+        pieces, norms, counts = self.source.total(partial(_sizes, kind=self.kind))
+        return np.max(pieces, axis=0), np.sum(counts, axis=0), float(max(norms))
+
+    @property
+    def largest(self) -> Array:
+        """Largest absolute value of every entry of (x, 1)."""
+        return self._reach[0]
+
+    @property
+    def class_sizes(self) -> Array:
+        """How many rows each class has."""
+        return self._reach[1]
+
+    @property
+    def radius(self) -> float:
+        """The largest |(x, 1)|."""
+        return self._reach[2]
+
+    def below(self, W: Array, bound: float, most: int | None = None) -> Low:
+        """Signed rows whose margin is not above a bound: the ``most`` lowest of them, or all."""
+        return self._low(Choice(W, at_most=bound), most)
+
+    def doubtful(
+        self, W: Array, units: float, most: int | None = None, size: Array | None = None
+    ) -> Low:
+        """Signed rows whose margin is at most so many times its own largest rounding error.
+
+        With one unit every other row is certainly positive, in whatever order its margin was
+        summed. If the weights are rounded sums themselves, ``size`` is that of their terms.
+        """
+        return self._low(self._choice(W, units, size), most)
+
+    def _choice(self, W: Array, units: float, size: Array | None) -> Choice:
+        least = 1.1 * (self.width + 4) * EPSILON
+        size = np.abs(W) if size is None else size
+        power = int(np.max(np.frexp(size)[1] + np.frexp(self.largest)[1])) - LARGE
+        if power > 0:  # terms that overflow
+            W, size = np.ldexp(W, -power), np.ldexp(size, -power)
+        most = float(np.max(size @ self.largest)) * (1 if self.kind.stacked == 1 else 2)
+        lost = 4 * self.width * TINY if units > 0.0 else -np.inf
+        return Choice(W, max(0.0, lost, units * least * most), units * least, size, lost)
+
+    def _low(self, choice: Choice, most: int | None) -> Low:
+        part = partial(_low, kind=self.kind, choice=choice, most=most)
+        ids, margins, count = self.source.total(part)
+        ids, margins = np.concatenate(ids), np.concatenate(margins)
+        order = np.argsort(margins, kind="stable")[:most]
+        return Low(ids[order], margins[order], count)
+
+    def all(self) -> Ints:
+        """The numbers of all signed rows."""
+        return np.sort(self.below(np.zeros(self.shape), 0.0).ids)
+
+    def sample(self, most: int) -> Ints:
+        """Signed rows from all over the data, as many of each class as there are."""
+        rivals = max(1, self.kind.stacked - 1)
+        present = self.class_sizes > 0
+        share = most / rivals / present.sum() / np.maximum(self.class_sizes, 1)
+        (ids,) = self.source.total(partial(_sample, kind=self.kind, share=share))
+        return np.concatenate(ids)
+
+    def gather(self, ids: Ints) -> Matrix:
+        """The signed rows themselves, in the order of their numbers given."""
+        k = self.kind.stacked
+        order = np.argsort(ids, kind="stable")
+        rows = ids[order] // k
+        found, signs = self.source.total(partial(_gather, kind=self.kind, rows=rows))
+        wide = self.dimension > DENSE_WIDTH
+        x = _stack(found, self.intercept, wide)
+        sign = np.concatenate(signs)
+        if k == 1:
+            z = x.multiply(sign[:, None]).tocsr() if wide else x * sign[:, None]
+        else:
+            z = _kesler(x, sign.astype(np.int64), ids[order] % k, k, wide)
+        back = np.empty(len(ids), np.int64)
+        back[order] = np.arange(len(ids))
+        return z[back]
+
+    def chunks(self, ids: Ints) -> Iterator[tuple[Ints, Matrix]]:
+        """Signed rows a few at a time, when there may be many; they are read by many at a time."""
+        many = CHUNK * max(1, GATHERED // (CHUNK * self.dimension))
+        for first in range(0, len(ids), many):
+            Z = self.gather(ids[first : first + many])
+            for start in range(0, Z.shape[0], CHUNK):
+                some = slice(start, start + CHUNK)
+                yield ids[first : first + many][some], Z[some]
+
+    def total(
+        self, W: Array | None = None, units: float = 0.0, size: Array | None = None
+    ) -> tuple[Array, int]:
+        """Sum of all z, or of those that are doubtful, and their number."""
+        choice = None if W is None else self._choice(W, units, size)
+        total, count = self.source.total(partial(_total, kind=self.kind, choice=choice))
+        return total.ravel(), count
+
+
+# Parts of a sum, one block each: module-level functions, so that they can be sent to a worker.
+
+
+def _sizes(block: Block, kind: Kind) -> tuple[list[Array], list[float], list[Array]]:
+    present, d = kind.present(block), shape_of(block.X)[1]
+    counts = np.bincount(kind.numbers(block)[present], minlength=kind.n_classes).astype(np.float64)
+    largest = np.ones(d + kind.intercept)
+    if isinstance(block.X, CsrRows):
+        X = as_scipy(block.X)
+        if not present.all():
+            X = X[np.flatnonzero(present)]
+        largest[:d] = abs(X).max(axis=0).toarray().ravel() if X.shape[0] else 0.0
+        scale = float(largest.max()) or 1.0
+        squares = (X / scale).power(2).sum(axis=1) if X.nnz else np.zeros(1)
+    else:
+        X = block.X if present.all() else block.X[present]
+        largest[:d] = np.maximum(X.max(axis=0), -X.min(axis=0)) if len(X) else 0.0
+        scale = float(largest.max()) or 1.0
+        squares = np.zeros(1)
+        for start in range(0, len(X), CHUNK):
+            some = X[start : start + CHUNK] / scale
+            squares = max(squares, np.einsum("ij,ij->i", some, some).max(keepdims=True))
+    one = scale**-2 if kind.intercept else 0.0
+    norm = scale * np.sqrt(float(np.max(squares)) + one) if present.any() else 0.0
+    return [largest], [float(norm)], [counts]
+
+
+def _low(
+    block: Block, kind: Kind, choice: Choice, most: int | None
+) -> tuple[list[Ints], list[Array], int]:
+    ids, margins = choice.among(block, kind)
+    count = len(ids)
+    if most is not None and count > most:
+        lowest = np.argpartition(margins, most - 1)[:most]
+        ids, margins = ids[lowest], margins[lowest]
+    return [ids + block.start * kind.stacked], [margins], count
+
+
+def _sample(block: Block, kind: Kind, share: Array) -> tuple[list[Ints]]:
+    rng = np.random.default_rng(block.start)
+    y = kind.numbers(block)
+    rows = np.flatnonzero(kind.present(block) & (rng.random(len(y)) < share[y])) + block.start
+    k = kind.stacked
+    if k == 1:
+        return ([rows],)
+    rivals = (y[rows - block.start][:, None] + np.arange(1, k)) % k
+    return ([(rows[:, None] * k + rivals).ravel()],)
+
+
+def _gather(block: Block, kind: Kind, rows: Ints) -> tuple[list[Rows], list[Array]]:
+    first, last = np.searchsorted(rows, [block.start, block.start + len(block.y)])
+    at = rows[first:last] - block.start
+    signs = kind.signs(block) if kind.stacked == 1 else block.y
+    return [take_rows(block.X, at)], [signs[at].astype(np.float64)]
+
+
+def _total(block: Block, kind: Kind, choice: Choice | None) -> tuple[Array, int]:
+    k, (n, d) = kind.stacked, shape_of(block.X)
+    if choice is None:
+        chosen = np.isfinite(kind.margins(block, np.zeros((k, d + kind.intercept))))
+    else:
+        chosen = np.zeros(n * k, bool)
+        chosen[choice.among(block, kind)[0]] = True
+    total = np.zeros((k, d + 1))
+    loops.combine(block.X, kind.coefficients(block, chosen.reshape(n, k)), total)
+    return total if kind.intercept else total[:, :-1], int(chosen.sum())
+
+
+def _stack(found: list[Rows], intercept: bool, wide: bool) -> Matrix:
+    """Some rows, with a 1 appended for the intercept, as one float64 matrix."""
+    if wide:
+        parts = [as_scipy(X) for X in found]
+        x = sp.vstack(parts, format="csr").astype(np.float64)
+        return sp.hstack([x, np.ones((x.shape[0], 1))], format="csr") if intercept else x
+    d = shape_of(found[0])[1]
+    x = np.ones((sum(shape_of(X)[0] for X in found), d + intercept))
+    start = 0
+    for X in found:
+        stop = start + shape_of(X)[0]
+        x[start:stop, :d] = to_dense(X)
+        start = stop
+    return x
+
+
+def _kesler(x: Matrix, own: Ints, rivals: Ints, k: int, wide: bool) -> Matrix:
+    n, width = x.shape
+    if not wide:
+        z = np.zeros((n, k, width))
+        z[np.arange(n), own] = x
+        z[np.arange(n), rivals] = -x
+        return z.reshape(n, k * width)
+    x = x.tocoo()
+    rows, columns = x.coords
+    at = (np.r_[rows, rows], np.r_[own[rows] * width + columns, rivals[rows] * width + columns])
+    return sp.csr_array((np.r_[x.data, -x.data], at), shape=(n, k * width))

@@ -1,0 +1,105 @@
+"""The working set: a few of the signed rows, in the coordinates in which programs see them."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..numeric.types import Array, Ints
+from .certify import dense, stacked
+from .linear_program import Coordinates, unit
+from .signed_rows import EPSILON, Matrix, SignedRows
+
+TIE = 1e-7  # a value of a program, its rows of length 1, that may as well be 0
+ACTIVE = 1e-8  # a margin in a program that is taken for 0
+KEPT = 4  # rows per dimension that stay in a working set that has grown
+MOST_ROUNDS = 200
+WIDE = 600  # signed rows longer than this are not left to linear programs
+
+
+class WorkingSet:
+    """Some of the signed rows, which grow by those that a direction gets wrong."""
+
+    ids: Ints
+    """Numbers of the rows."""
+    Z: Matrix
+    """The rows themselves."""
+    scaled: Matrix
+    """In the coordinates of the programs, each of length 1."""
+    norms: Array
+    """The lengths they had there."""
+    coordinates: Coordinates
+    """Fitted to the first rows of the working set, and kept."""
+
+    def __init__(self, rows: SignedRows) -> None:
+        D = rows.dimension
+        self.rows = rows
+        self.rounds = 0
+        """Questions put to it so far."""
+        self.wide = D > WIDE
+        self.step = D if self.wide else max(100, 3 * D)
+        """Rows added at once, at most."""
+        size = max(500, 16 * D) if D <= 100 else 12 * D if self.wide else max(1600, 4 * D)
+        self.ids = np.unique(rows.all() if rows.count <= size else rows.sample(size))
+        self.Z = rows.gather(self.ids)
+        self.coordinates = Coordinates.of(self.Z, rows.width, rows.intercept)
+        self.scaled, self.norms = unit(self.coordinates.of_rows(self.Z))
+
+    def add(self, ids: Ints) -> bool:
+        """Put rows into the working set; whether any of them is new."""
+        new = np.setdiff1d(ids, self.ids)
+        if len(new) == 0:
+            return False
+        Z = self.rows.gather(new)
+        scaled, norms = unit(self.coordinates.of_rows(Z))
+        self.ids, self.norms = np.append(self.ids, new), np.append(self.norms, norms)
+        self.Z, self.scaled = stacked(self.Z, Z), stacked(self.scaled, scaled)
+        return True
+
+    def forget(self, direction: Array) -> None:
+        """Let go of the rows that are furthest on the right side; should they matter, they return.
+
+        The optimum does not depend on them, and falls with every row that is added: no round
+        repeats an earlier one.
+        """
+        few = KEPT * self.rows.dimension
+        if len(self.ids) == self.rows.count or len(self.ids) <= 2 * few:
+            return
+        near = np.sort(np.argsort(self.scaled @ direction, kind="stable")[:few])
+        self.ids, self.norms = self.ids[near], self.norms[near]
+        self.Z, self.scaled = self.Z[near], self.scaled[near]
+
+    def products(self, times: int) -> None:
+        """So many products with all its rows, which a source that counts its reads is told."""
+        if hasattr(self.rows.source, "products"):
+            self.rows.source.products(times * len(self.ids) / max(1, self.rows.shape[0] - 1))
+
+    def scaled_sum(self, total: Array) -> Array:
+        """A sum of signed rows in the coordinates of the programs."""
+        scaled: Array = dense(self.coordinates.of_rows(total[None]))[0]
+        return scaled
+
+    def sum_error(self, total: Array) -> Array:
+        """What rounding can have done to the sum of all rows, in these coordinates."""
+        count = float(self.rows.count)
+        most = np.tile(self.rows.largest, (self.rows.kind.stacked, 1)) * count
+        of_terms = dense(self.coordinates.of_sizes.of_rows(count * EPSILON * most.reshape(1, -1)))
+        error: Array = of_terms[0] + self.coordinates.rounding(total[None])[0]
+        return error
+
+    def row_error(self, at: Ints) -> Array:
+        """What rounding can have done to some of the rows, in these coordinates."""
+        error: Array = self.coordinates.rounding(dense(self.Z[at])) / self.norms[at, None]
+        return error
+
+    def polished(self, direction: Array) -> Array:
+        """Weights for a direction, without its small errors on the rows that it leaves at 0."""
+        W = self.coordinates.weights(direction)
+        at = np.flatnonzero(np.abs(self.scaled @ direction) <= ACTIVE)
+        if len(at) == 0 or sp.issparse(self.scaled):
+            return W
+        Z, scaled, norms = self.Z[at], self.scaled[at], self.norms[at]
+        for _ in range(3):  # each time as much more accurate as the first is accurate
+            error = np.linalg.lstsq(scaled, Z @ W.ravel() / norms, rcond=1e-10)[0]
+            W = W - self.coordinates.weights(error)
+        return W

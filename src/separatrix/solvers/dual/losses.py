@@ -1,0 +1,339 @@
+"""The dual of J, row by row: how hard a row pulls, and the lower bound that the pulls prove.
+
+Every convex loss is the upper envelope of its tangents. A tangent per row, chosen by the row's
+``alpha``, gives a function below J whose minimum is known: that is the bound. For two classes,
+with p the weights of the rows over their sum,
+
+    D(alpha) = -sum_i p_i phi*(-alpha_i) - |sum_i p_i alpha_i y_i x_i|^2 / (4 l2)
+
+and a free bias demands ``sum_i p_i alpha_i y_i = 0``.
+
+At a kink the scores do not determine alpha. So a response is taken near an anchor: the alpha that
+maximises ``alpha * (1 - m) - (alpha - anchor)^2 / (2 sharpness)``. This smooths the kink, shifted
+by the anchor, over a width of 1 / sharpness.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...losses import CrammerSinger, Hinge, Logistic, Loss, MarginLoss, SquaredHinge
+from ...numeric.types import AnyArray, Array
+
+MOST_BIAS_STEPS = 50
+
+
+class Pulls(NamedTuple):
+    """Weighted sums over rows from which the bound follows."""
+
+    sums: Array
+    """Of alpha * (x, 1), one row per group."""
+    gains: Array
+    """Of -phi*(-alpha), one per group."""
+
+    def plus(self, other: Pulls) -> Pulls:
+        """Sums over both."""
+        return Pulls(self.sums + other.sums, self.gains + other.gains)
+
+
+class Response(ABC):
+    """What a loss needs of the dual. Arrays of alpha have one row per row of the data."""
+
+    columns: int
+    """Numbers per row in alpha."""
+    groups: int
+    """Rows in the sums of pulls."""
+
+    @property
+    def kinked(self) -> bool:
+        """Whether the anchor counts; a smooth loss has one response to each score."""
+        return True
+
+    @abstractmethod
+    def alpha(self, y: AnyArray, scores: Array, anchor: Array, sharpness: float) -> Array:
+        """The response of every row, (n, columns)."""
+
+    @abstractmethod
+    def value(
+        self, y: AnyArray, scores: Array, alpha: Array, anchor: Array, sharpness: float
+    ) -> Array:
+        """The smoothed loss whose slope the response is, (n,)."""
+
+    @abstractmethod
+    def pull(self, y: AnyArray, alpha: Array) -> Array:
+        """Minus the slope of the smoothed loss by the scores, (n, k)."""
+
+    @abstractmethod
+    def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
+        """What multiplies each row in the sums of pulls, and each row's gain: (n, groups)."""
+
+    @abstractmethod
+    def gradient(self, sums: Array) -> Array:
+        """Derivative of the smoothed loss by the weights (k, d + 1), from the sums of pulls."""
+
+    @abstractmethod
+    def free(self, alpha: Array) -> AnyArray:
+        """Rows whose response changes with their scores, (n,)."""
+
+    @abstractmethod
+    def curvature(self, scores: Array, y: AnyArray, alpha: Array, sharpness: float) -> Array:
+        """Second derivative of the smoothed loss by the scores, (n, k, k)."""
+
+    @abstractmethod
+    def pure(self, y: AnyArray, scores: Array) -> Array:
+        """The response without an anchor, one of those possible at a kink: (n, columns)."""
+
+    @abstractmethod
+    def distance(self, y: AnyArray, scores: Array) -> Array:
+        """How far a row is from a kink, (n,)."""
+
+    @abstractmethod
+    def bound(self, pulls: Pulls, l2: float, intercept: bool) -> float:
+        """The proven lower bound, after the least change that makes alpha feasible."""
+
+
+def largest_scale(gain: float, square: float) -> float:
+    """The best ``s * gain - s^2 * square`` for s in [0, 1]: shrinking alpha keeps it feasible."""
+    if not (np.isfinite(gain) and np.isfinite(square)):  # nothing is known, but that J is not < 0
+        return 0.0
+    s = 1.0 if gain >= 2.0 * square else max(gain, 0.0) / (2.0 * square)
+    return s * gain - s * s * square
+
+
+@dataclass(frozen=True)
+class MarginResponse(Response):
+    """Two classes: the groups are the rows of either class, +1 first."""
+
+    loss: MarginLoss
+    columns = 1
+    groups = 2
+
+    @property
+    def kinked(self) -> bool:
+        """For the hinge."""
+        return not self.loss.smooth
+
+    @property
+    def bounded(self) -> bool:
+        """Whether alphas come to rest at a bound: not where slopes only tend to theirs."""
+        return not isinstance(self.loss, Logistic)
+
+    @property
+    def most(self) -> float:
+        """The upper bound of the alphas."""
+        return np.inf if isinstance(self.loss, SquaredHinge) else 1.0
+
+    def alpha(self, y: AnyArray, scores: Array, anchor: Array, sharpness: float) -> Array:
+        """``clip(anchor + sharpness * (1 - m), 0, 1)`` for the hinge, else minus the slope."""
+        m = y[:, None] * scores
+        if not self.kinked:
+            return -self.loss.slope(m)
+        return np.clip(anchor + sharpness * (1.0 - m), 0.0, 1.0)
+
+    def value(
+        self, y: AnyArray, scores: Array, alpha: Array, anchor: Array, sharpness: float
+    ) -> Array:
+        """The smoothed hinge, or the loss itself."""
+        m = y * scores[:, 0]
+        if not self.kinked:
+            return self.loss.phi(m)
+        value: Array = alpha[:, 0] * (1.0 - m) - (alpha - anchor)[:, 0] ** 2 / (2.0 * sharpness)
+        return value
+
+    def pull(self, y: AnyArray, alpha: Array) -> Array:
+        """Towards the row's own side."""
+        pull: Array = y[:, None] * alpha
+        return pull
+
+    def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
+        """Each row in the group of its class."""
+        group = np.stack([y > 0.0, y < 0.0], axis=1)
+        return np.where(group, alpha, 0.0), np.where(group, -self.loss.conjugate(alpha), 0.0)
+
+    def gradient(self, sums: Array) -> Array:
+        """Minus the sum of alpha * y * (x, 1)."""
+        gradient: Array = sums[1:] - sums[:1]
+        return gradient
+
+    def free(self, alpha: Array) -> AnyArray:
+        """Between the bounds of the hinge; wherever a smooth loss pulls."""
+        return ((alpha > 0.0) & (alpha < 1.0))[:, 0] if self.kinked else alpha[:, 0] > 0.0
+
+    def curvature(self, scores: Array, y: AnyArray, alpha: Array, sharpness: float) -> Array:
+        """The sharpness where free, or the loss's own."""
+        if self.kinked:
+            return np.where(self.free(alpha), sharpness, 0.0)[:, None, None]
+        bend: Array = self.loss.curvature(y * scores[:, 0])[:, None, None]
+        return bend
+
+    def pure(self, y: AnyArray, scores: Array) -> Array:
+        """Minus the slope."""
+        return -self.loss.slope(y[:, None] * scores)
+
+    def distance(self, y: AnyArray, scores: Array) -> Array:
+        """From a margin of 1."""
+        distance: Array = np.abs(1.0 - y * scores[:, 0])
+        return distance
+
+    def best_bias(self, y: Array, scores: Array, weight: Array | None) -> float:
+        """What to add to all scores for the least sum of losses."""
+        c = np.ones(len(y)) if weight is None else weight
+        if self.kinked:
+            return _best_turn(y, scores, c)
+        low, high, shift = -np.inf, np.inf, 0.0
+        for _ in range(MOST_BIAS_STEPS):
+            m = y * (scores + shift)
+            slope = float((c * y) @ self.loss.slope(m))
+            low, high = (low, shift) if slope > 0.0 else (shift, high)
+            step = -slope / max(float(c @ self.loss.curvature(m)), 1e-300)
+            if not low < shift + step < high:
+                step = 0.5 * (low + high) - shift
+            if not np.isfinite(step) or abs(step) <= 1e-12 * (1.0 + abs(shift)):
+                break
+            shift += step
+        return shift
+
+    def bound(self, pulls: Pulls, l2: float, intercept: bool) -> float:
+        """With a free bias the class that pulls harder is shrunk until both balance.
+
+        The conjugate is convex and 0 at 0: it shrinks at least as much as alpha does.
+        """
+        share = np.ones(2)
+        if intercept:
+            totals = pulls.sums[:, -1]
+            if not totals.min() > 0.0:
+                return 0.0
+            share = totals.min() / totals
+        v = share[0] * pulls.sums[0, :-1] - share[1] * pulls.sums[1, :-1]
+        return largest_scale(float(share @ pulls.gains), float(v @ v) / (4.0 * l2))
+
+
+def _best_turn(y: Array, scores: Array, weight: Array) -> float:
+    """For the hinge: the sum turns where rows reach their kink."""
+    turns = y - scores
+    order = np.argsort(turns, kind="stable")
+    slope = np.cumsum(weight[order]) - float(weight @ (y > 0.0))
+    return float(turns[order[min(int(np.searchsorted(slope, 0.0)), len(y) - 1)]])
+
+
+@dataclass(frozen=True)
+class SimplexResponse(Response):
+    """Crammer and Singer's: ``max_c (s_c + [c != d]) - s_d``, a largest entry.
+
+    alpha of a row is its share in every class, on the simplex; the pull on a class is 1 for the
+    true one less the share. The shares nearest to ``anchor + sharpness * (s + [c != d])`` smooth
+    the largest entry. The groups are the classes.
+    """
+
+    columns: int
+    own: Array
+    """Weighted sum of (x, 1) over the rows of each class, (k, d + 1)."""
+
+    @property
+    def groups(self) -> int:  # type: ignore[override]
+        """The classes."""
+        return self.columns
+
+    def alpha(self, y: AnyArray, scores: Array, anchor: Array, sharpness: float) -> Array:
+        """Projected onto the simplex."""
+        return project(anchor + sharpness * self._lifted(y, scores))
+
+    def _lifted(self, y: AnyArray, scores: Array) -> Array:
+        lifted = scores + 1.0
+        rows = np.arange(len(y))
+        lifted[rows, y] = scores[rows, y]
+        # Only differences count: those to the true class lose nothing to rounding.
+        lifted -= scores[rows, y][:, None]
+        return lifted
+
+    def value(
+        self, y: AnyArray, scores: Array, alpha: Array, anchor: Array, sharpness: float
+    ) -> Array:
+        """The smoothed largest entry."""
+        value: Array = np.sum(alpha * self._lifted(y, scores), axis=1)
+        value -= np.sum((alpha - anchor) ** 2, axis=1) / (2.0 * sharpness)
+        return value
+
+    def pull(self, y: AnyArray, alpha: Array) -> Array:
+        """1 for the true class less the shares."""
+        pull = -alpha
+        rows = np.arange(len(y))
+        # Not 1 - share: where the share is nearly 1 the others tell it more exactly.
+        pull[rows, y] = 0.0
+        pull[rows, y] = -pull.sum(axis=1)
+        return pull
+
+    def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
+        """The pulls; the gain is what the true class lacks."""
+        pull = self.pull(y, alpha)
+        return pull, np.maximum(pull, 0.0)
+
+    def gradient(self, sums: Array) -> Array:
+        """Minus the pulls."""
+        return -sums
+
+    def free(self, alpha: Array) -> AnyArray:
+        """Two or more classes share."""
+        shared: AnyArray = np.count_nonzero(alpha, axis=1) > 1
+        return shared
+
+    def curvature(self, scores: Array, y: AnyArray, alpha: Array, sharpness: float) -> Array:
+        """Centred over the classes that share."""
+        share = (alpha > 0.0).astype(np.float64)
+        bend: Array = -share[:, :, None] * share[:, None, :] / share.sum(axis=1)[:, None, None]
+        np.einsum("icc->ic", bend)[:] += share
+        bend *= sharpness
+        return bend
+
+    def pure(self, y: AnyArray, scores: Array) -> Array:
+        """All to the largest entry."""
+        share = np.zeros_like(scores)
+        share[np.arange(len(y)), self._lifted(y, scores).argmax(axis=1)] = 1.0
+        return share
+
+    def distance(self, y: AnyArray, scores: Array) -> Array:
+        """Between the two largest entries."""
+        two = np.partition(self._lifted(y, scores), -2, axis=1)[:, -2:]
+        distance: Array = two[:, 1] - two[:, 0]
+        return distance
+
+    def bound(self, pulls: Pulls, l2: float, intercept: bool) -> float:
+        """With free biases all rows are mixed with one q, so that every class gets its count.
+
+        With N the weights of the classes and r what the pulls on them add up to, q is
+        ``N + (1 - theta) / theta * r``; theta the least that keeps q from being negative.
+        """
+        v, gain = pulls.sums[:, :-1], float(pulls.gains.sum())
+        if intercept:
+            count, rest = self.own[:, -1], pulls.sums[:, -1]
+            short = np.maximum(-rest, 0.0)
+            theta = float(np.max(short / np.maximum(count + short, np.finfo(float).tiny)))
+            if theta > 0.0:
+                # theta q + (1 - theta) shares; sums to 1 up to rounding, as count and rest do.
+                mixed = np.maximum(theta * count + (1.0 - theta) * rest, 0.0)
+                mixed *= theta / mixed.sum()
+                v = (1.0 - theta) * v + theta * self.own[:, :-1]
+                v -= mixed[:, None] * self.own[:, :-1].sum(axis=0)
+                gain = (1.0 - theta) * gain + float(count @ (theta - mixed))
+        return largest_scale(gain, float(np.sum(v * v)) / (4.0 * l2))
+
+
+def project(points: Array) -> Array:
+    """The nearest point of the simplex to every row."""
+    n, k = points.shape
+    points = points - points.max(axis=1, keepdims=True)  # what counts is then in [-1, 0]
+    falling = -np.sort(-points, axis=1)
+    excess = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, k + 1)
+    size = np.count_nonzero(falling > excess, axis=1)
+    cut = excess[np.arange(n), size - 1]
+    nearest: Array = np.maximum(points - cut[:, None], 0.0)
+    return nearest
+
+
+def has_response(loss: Loss) -> bool:
+    """Whether the dual of this loss is known here; by exact type, as a subclass may differ."""
+    return type(loss) in (Hinge, SquaredHinge, Logistic, CrammerSinger)

@@ -1,0 +1,305 @@
+"""Gradient descent in its four forms: batch, sequential, stochastic and mini-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..data import Block
+from ..losses import JointPerceptron, PerceptronLoss
+from ..numeric.rows import squared_norms, take_rows, to_dense
+from ..numeric.threads import one_blas_thread
+from ..numeric.types import Array
+from ..objective import Objective
+from ..objective.objective import SAMPLE_ROWS
+from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
+from .base import Solver, State, Step
+from .online import OnlineRun, warn_slow
+from .rescaling import constant_step
+
+MOST_HALVINGS = 60
+EIGEN_FEATURES = 1000
+NO_FURTHER = 2.0  # than the distance to a row's own minimum
+LARGER = 1.2  # a sample's largest eigenvalue may fall short of the whole's
+MEMORY = 10  # recent values of J that a searched step may not exceed
+STREAM_DELAY = 100.0  # updates for which the step of a stream stays nearly whole
+
+
+@dataclass(frozen=True, repr=False)
+class GradientDescent(Solver):
+    """``W <- W - step * gradient`` of all rows, of one, or of a few at a time.
+
+    Parameters
+    ----------
+    batch_size : None, 1 or int
+        None: batch descent, one step per pass. 1: row by row, sequential with
+        ``shuffle=False`` and stochastic with ``shuffle=True``. k: mini-batches of k rows, the
+        mean over each.
+    shuffle : bool
+        A fresh permutation every pass (without replacement), from one seed. Batch descent
+        does not look at it.
+    learning_rate : "auto", number, schedule or callable
+        "auto": in batch form a step found by a search that starts from the Barzilai-Borwein
+        length (for a loss with a kink, falling with the square root of t); row by row a step
+        after which no row's own loss, if it is smooth, can be higher, however long the row and
+        whatever its weight (in batches as much is found on some of them); cut by a fifth after
+        every pass that did not lower the objective. Anything else is taken as it is.
+    average : bool
+        Keep the mean of the weights after every update.
+    """
+
+    batch_size: int | None = None
+    shuffle: bool = True
+    learning_rate: LearningRate | str = "auto"
+    average: bool = False
+
+    def check(self, objective: Objective) -> None:
+        """Parameters in range; slow pairings are warned of."""
+        size: Any = self.batch_size
+        whole_number = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+        if size is not None and not (whole_number and size >= 1):
+            raise ValueError(
+                f"batch_size must be None (all rows), 1 or a larger whole number, got {size!r}"
+            )
+        if isinstance(self.learning_rate, str):
+            if self.learning_rate != "auto":
+                raise ValueError(
+                    f"learning_rate must be 'auto', a number, a schedule or a callable, "
+                    f"got {self.learning_rate!r}"
+                )
+        else:
+            as_schedule(self.learning_rate, objective.penalty.strength)
+        if self.by_row:
+            warn_slow(objective)
+
+    def repeats(self) -> bool:
+        """Constant step and, row by row, fixed order."""
+        fixed = not isinstance(self.learning_rate, str) and constant_step(self.learning_rate)
+        return fixed and (self.batch_size is None or not self.shuffle)
+
+    @property
+    def chooses_step(self) -> bool:
+        """If it was not given."""
+        return isinstance(self.learning_rate, str)
+
+    @property
+    def by_row(self) -> bool:
+        """Unless all rows make one batch."""
+        return self.batch_size is not None
+
+    def steps(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One pass after another."""
+        if not self.by_row:
+            if self.learning_rate == "auto" and objective.loss.smooth:
+                return searched_descent(objective, W, state, self.average)
+            if self.learning_rate == "auto":
+                return shortened_descent(objective, self._rate(objective), W, state, self.average)
+            return self._batch(objective, W, state)
+        return self._run(objective, W, rng, state).forever()
+
+    def updates(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One update after another."""
+        if not self.by_row:
+            return self.steps(objective, W, rng, state)
+        return self._run(objective, W, rng, state).forever(max_updates=1)
+
+    def _run(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    ) -> OnlineRun:
+        batch = min(self.batch_size or 1, objective.source.n_rows)
+        return OnlineRun.start(
+            objective, self._rate(objective), W, rng, state, batch=batch, shuffle=self.shuffle,
+            average=self.average, adapts=self.learning_rate == "auto",
+        )  # fmt: skip
+
+    def _rate(self, objective: Objective) -> LearningRate:
+        """The learning rate, with "auto" made from the data."""
+        if not isinstance(self.learning_rate, str):
+            return self.learning_rate
+        step = safe_step(objective, self.batch_size, self.shuffle)
+        return step if self.by_row else InverseScaling(step)
+
+    def for_stream(self, objective: Objective) -> Solver:
+        """With a step that falls with the rows seen: chunks cannot be compared as passes can."""
+        if self.learning_rate != "auto" or not self.by_row:
+            return self
+        rate = InverseScaling(safe_step(objective), power=0.75, delay=STREAM_DELAY)
+        return replace(self, learning_rate=rate)
+
+    def _batch(self, objective: Objective, W: Array, state: State | None) -> Iterator[Step]:
+        schedule = as_schedule(self._rate(objective), objective.penalty.strength)
+        state = {"weights": W, "t": 0, "sum": np.zeros(W.shape)} if state is None else state
+        W, t, total = state["weights"], state["t"], state["sum"]
+        while True:
+            at = objective.value_and_gradient(W)
+            t += 1
+            step = step_sizes(schedule, t, 1)[0]
+            W = W - step * at.gradient
+            total = total + W
+            state = {"weights": W, "t": t, "sum": total}
+            average = total / t if self.average else None
+            yield Step(W, state, at.value, at.mistakes, average=average)
+
+
+def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True) -> float:
+    """One over a bound on the curvature of the mean loss of a batch; None: of all rows.
+
+    The mean of |x|^2 + 1 bounds the largest eigenvalue of the mean of (x, 1)(x, 1)'; in larger
+    batches that eigenvalue itself takes over, found on a sample of the rows. Rows, and batches
+    of a given order, may be longer or weigh more than the mean by far: none of them is left
+    further beyond its own minimum than it came from.
+    """
+    bend = objective.loss.max_curvature or 1.0
+    objective.whole_frame()  # refuses features that such a step would never move
+    with np.errstate(over="ignore"):
+        trace = objective.moments.mean_square + objective.intercept
+    if not np.isfinite(trace):
+        raise ValueError(
+            "the features are too large: the mean of their squares overflows floating point; "
+            "scale them, e.g. with sklearn.preprocessing.StandardScaler"
+        )
+    bound = row = trace if batch is None else max(trace, largest_row(objective) / NO_FURTHER)
+    if batch is not None and batch > 1:
+        largest = trace
+        if objective.source.n_features <= EIGEN_FEATURES:
+            largest = min(trace, LARGER * objective.largest_eigenvalue())
+        bound = row / batch + (1.0 - 1.0 / batch) * largest
+        if not shuffle and objective.source.n_features <= EIGEN_FEATURES:
+            bound = max(bound, LARGER * largest_batch(objective, batch) / NO_FURTHER)
+    bound = bend * bound + 2.0 * objective.penalty.strength
+    return 1.0 / bound if bound > 0.0 else 1.0
+
+
+def largest_row(objective: Objective) -> float:
+    """Most that a row alone adds to the second derivative in units of ``max_curvature``.
+
+    Its weight, as a share of the mean weight, times |x|^2 + 1.
+    """
+    source = objective.source
+    (largest,) = source.total(partial(_largest_row, intercept=objective.intercept))
+    return float(max(largest)) * (source.n_rows / source.weight_sum)
+
+
+def _largest_row(block: Block, intercept: bool) -> tuple[list[float]]:
+    """Of one block; lists of several add up to the list of all."""
+    squares = squared_norms(block.X) + intercept
+    return ([float(np.max(squares if block.weight is None else block.weight * squares))],)
+
+
+def largest_batch(objective: Objective, batch: int) -> float:
+    """The same of batches in the order given, found on some of them from all over the rows."""
+    source, largest = objective.source, 0.0
+    d = source.n_features + 1
+    for X, y, weight, _, order in source.blocks():
+        rows = np.arange(len(y)) if order is None else order
+        count = -(-len(rows) // batch)
+        some = np.linspace(0, count - 1, min(count, max(2, SAMPLE_ROWS // batch)))
+        for start in (batch * some.astype(np.int64)).tolist():
+            at = rows[start : start + batch]
+            x = np.column_stack(
+                [to_dense(take_rows(X, at)), np.full(len(at), float(objective.intercept))]
+            )
+            if weight is not None:
+                x *= np.sqrt(weight[at])[:, None]
+            with one_blas_thread(x.size * min(x.shape)):
+                products = x @ x.T if len(x) < d else x.T @ x
+                largest = max(largest, float(np.linalg.eigvalsh(products)[-1]) / len(at))
+    return largest * (source.n_rows / source.weight_sum)
+
+
+def shortened_descent(
+    objective: Objective, rate: LearningRate, W: Array, state: State | None, average: bool
+) -> Iterator[Step]:
+    """Batch descent on a loss with a kink, by a schedule that is shortened where J leaves it.
+
+    Across a kink J may rise from step to step, but not above where it began. (The perceptron's
+    begins at its trivial minimum: it may.)
+    """
+    schedule = as_schedule(rate, objective.penalty.strength)
+    if state is None:
+        at = objective.value_and_gradient(W)
+        perceptron = type(objective.loss) in (PerceptronLoss, JointPerceptron)
+        state = {
+            "weights": W, "gradient": at.gradient, "level": np.inf if perceptron else at.value,
+            "short": 1.0, "t": 0, "sum": np.zeros(W.shape),
+        }  # fmt: skip
+    W, gradient, level, short, t, total = (
+        state[name] for name in ("weights", "gradient", "level", "short", "t", "sum")
+    )
+    first = step_sizes(schedule, 1, 1)[0]
+    while True:
+        t += 1
+        step = step_sizes(schedule, t, 1)[0]
+        for _ in range(MOST_HALVINGS):
+            there = W - short * step * gradient
+            at = objective.value_and_gradient(there)
+            if at.value <= level:
+                break
+            short *= 0.5
+        else:
+            there, at = W, objective.value_and_gradient(W)
+        W, gradient, total = there, at.gradient, total + there
+        state = {
+            "weights": W, "gradient": gradient, "level": level, "short": short, "t": t,
+            "sum": total,
+        }  # fmt: skip
+        mean = total / t if average else None
+        yield Step(W, state, at.value, at.mistakes, pace=short * step / first, average=mean)
+
+
+def searched_descent(
+    objective: Objective, W: Array, state: State | None, average: bool
+) -> Iterator[Step]:
+    """Batch descent with the Barzilai-Borwein step, shortened until J falls enough.
+
+    In variables in which features are centred and of one scale. Barzilai and Borwein (1988)
+    take |s|^2 / s.y from the last step s and change of gradient y; J may rise for a moment, so
+    the search compares with the largest of its recent values (Grippo, Lampariello and Lucidi,
+    1986).
+    """
+    frame = objective.whole_frame()
+    if state is None:
+        at = objective.value_and_gradient(W)
+        state = {
+            "weights": W, "gradient": at.gradient, "step": 1.0, "recent": np.array([at.value]),
+            "t": 0, "sum": np.zeros(W.shape),
+        }  # fmt: skip
+    W, gradient, step, recent, t, total = (
+        state[name] for name in ("weights", "gradient", "step", "recent", "t", "sum")
+    )
+    g = frame.gradient(gradient)
+    while True:
+        slope = float(np.vdot(g, g))
+        for _ in range(MOST_HALVINGS):
+            there = W - step * frame.direction(g)
+            at = objective.value_and_gradient(there)
+            if at.value <= recent.max() - 1e-4 * step * slope:
+                break
+            step *= 0.5 if np.isfinite(at.value) else 0.01
+        else:  # rounding leaves no way down, and to go on blindly might lead anywhere
+            there, step = W, 1.0
+            at = objective.value_and_gradient(W)
+        remaining = 0.5 * step * slope
+        then = frame.gradient(at.gradient)
+        along = step * float(np.vdot(g, g - then))  # s.y with s = -step * g
+        longer = step * step * slope / along if along > 0.0 else step
+        step = longer if 0.0 < longer < np.inf else 1.0
+        W, g, recent = there, then, np.append(recent, at.value)[-MEMORY:]
+        t, total = t + 1, total + W
+        state = {
+            "weights": W, "gradient": at.gradient, "step": step, "recent": recent, "t": t,
+            "sum": total,
+        }  # fmt: skip
+        mean = total / t if average else None
+        yield Step(
+            W, state, at.value, at.mistakes, remaining=remaining, gradient=at.gradient,
+            average=mean,
+        )  # fmt: skip

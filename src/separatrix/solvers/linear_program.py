@@ -1,0 +1,199 @@
+"""The hinge without a penalty: a linear program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+
+from .. import loops
+from ..data import ArraySource
+from ..losses import CrammerSinger, Hinge, Loss
+from ..numeric.rows import take_rows
+from ..numeric.types import Array, Ints
+from ..objective import Objective
+from .base import Solver, State, Step, lowest
+from .dual_ascent import DualAscent
+
+MOST_VALUES = 5_000_000  # of rows times rivals: more are not solved in sane time
+# Of more classes, rivals within NEAR of a loss are taken in at first: with a penalty that is hardly
+# one, at weights roughly at their best. Those that come above it by more than ALLOWED join.
+NEAR, HARDLY, ROUGHLY, MOST_STEPS, ALLOWED = 0.1, 1e-6, 1e-3, 60, 1e-9
+EXACTLY = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+BEYOND = (1.0 + 1e-12, 1.0 + 1e-9, 1.0 + 1e-6)  # margins of 1, scaled so that none is below
+
+
+@dataclass(frozen=True, repr=False)
+class LinearProgram(Solver):
+    """The least mean hinge loss, without a penalty: a linear program, solved by HiGHS.
+
+    For two classes, or Crammer and Singer's for more. Solved in the dual, which has a row per
+    weight and not one per row of the data:
+
+        most of sum_ic alpha_ic   with   sum_ic alpha_ic ((x_i, 1) for d less that for c) = 0
+        and, for every row, alpha_ic >= 0, sum_c alpha_ic <= p_i
+
+    with p the rows' shares of all weight, d a row's class and c its rivals; the weights are the
+    prices of the first conditions. Every step tells the same; what HiGHS leaves open is told as
+    remaining.
+    """
+
+    def check(self, objective: Objective) -> None:
+        """The hinge without a penalty, on rows in memory."""
+        loss, strength = objective.loss, objective.penalty.strength
+        if not is_hinge(loss) or strength > 0.0:
+            what = f"l2={strength:g}" if is_hinge(loss) else f"loss={loss.name!r}"
+            raise ValueError(
+                f"LinearProgram minimises loss='hinge' with l2=0 only, not {what}; use DualAscent()"
+                " for the hinge with a penalty, LBFGS() for losses without kinks"
+            )
+        if not isinstance(objective.source, ArraySource):
+            raise ValueError(
+                "LinearProgram needs the rows in memory; use GradientDescent(batch_size=1)"
+            )
+
+    def steps(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """The minimum, again and again; the start or zeros, if none was found below."""
+        if state is None:
+            best, J, mistakes, _ = lowest(objective, W)
+            remaining = J  # no loss is negative
+            found = _solved(objective) if J > 0.0 else None
+            if found is not None:
+                there, least = found
+                reached = objective.value(there)
+                if reached[0] <= J:
+                    best, (J, mistakes) = there, reached
+                remaining = max(J - least, 0.0)
+            state = {"weights": best, "J": J, "mistakes": mistakes, "remaining": remaining}
+        while True:
+            yield Step(
+                state["weights"], state, state["J"], state["mistakes"],
+                remaining=state["remaining"],
+            )  # fmt: skip
+
+
+def is_hinge(loss: Loss) -> bool:
+    """Whether a loss is the hinge, for two classes or more; by type, as a subclass may differ."""
+    return type(loss) in (Hinge, CrammerSinger)
+
+
+def solvable(objective: Objective) -> bool:
+    """Whether ``LinearProgram`` has nothing to refuse, and the program is not too large."""
+    source, (k, d) = objective.source, objective.shape
+    in_memory = isinstance(source, ArraySource) and source.n_rows * d * k <= MOST_VALUES
+    return in_memory and is_hinge(objective.loss) and objective.penalty.strength == 0.0
+
+
+def _solved(objective: Objective) -> tuple[Array, float] | None:
+    """Weights, and the least J that the dual tells; None where HiGHS finds no end.
+
+    In variables in which features are centred and of one scale: tolerances are absolute.
+    """
+    source, frame, k = objective.in_memory, objective.frame, objective.shape[0]
+    present = np.arange(len(source.y)) if source.present is None else source.present
+    weight = np.ones(len(present)) if source.weight is None else source.weight[present]
+    rows, y = frame.rows(take_rows(source.X, present)), source.y[present]
+    rows = rows if objective.intercept else rows[:, :-1]
+    c = weight * (len(present) / source.weight_sum)  # about 1, as are all other numbers then
+    found = _of_two(rows, y, c) if k == 1 else _of_many(rows, y, k, c, _near(objective, present))
+    if found is None:
+        return None
+    u = np.zeros((k, len(frame.scale)))
+    u[:, : rows.shape[1]] = found[0]
+    W = frame.direction(u)
+    if not objective.intercept:
+        W[:, -1] = 0.0
+    return _all_right(objective, W), found[1] / len(present)
+
+
+def _of_two(rows: Array, y: Array, c: Array) -> tuple[Array, float] | None:
+    """Prices of the conditions, (1, d), and the dual's value: rows of weights c."""
+    return _program(y[:, None] * rows, 1, bounds=np.column_stack([np.zeros_like(c), c]))
+
+
+def _of_many(rows: Array, y: Ints, k: int, c: Array, scores: Array) -> tuple[Array, float] | None:
+    """The same for k classes, (k, d): with those rivals only that are near, and all that come near.
+
+    A rival that is nowhere above its row's loss does not change the minimum: to leave it out is
+    to leave out conditions of the primal, which are looked at again with the weights found.
+    """
+    each = np.arange(len(y))
+    above = _above(scores, y)
+    working = above > above.max(axis=1, keepdims=True) - NEAR
+    while True:
+        working[each, y] = False
+        row, rival = np.nonzero(working)
+        several = np.flatnonzero(working.sum(axis=1) > 1)
+        of_row = csr_array(
+            (np.ones(len(row)), (row, np.arange(len(row)))), shape=(len(y), len(row))
+        )
+        found = _program(
+            _differences(rows, y, row, rival, k), k,
+            bounds=np.column_stack([np.zeros(len(row)), c[row]]),
+            A_ub=of_row[several], b_ub=c[several],
+        )  # fmt: skip
+        if found is None:
+            return None
+        above = _above(rows @ found[0].T, y)
+        loss = np.maximum(np.where(working, above, 0.0).max(axis=1), 0.0)
+        missing = ~working & (above > loss[:, None] + ALLOWED)
+        if not missing.any():
+            return found
+        working |= missing
+
+
+def _program(conditions: Any, k: int, **each: Any) -> tuple[Array, float] | None:
+    m, d = conditions.shape
+    result = linprog(
+        -np.ones(m), A_eq=conditions.T, b_eq=np.zeros(d), method="highs", options=EXACTLY, **each
+    )
+    if result.status != 0:
+        return None
+    return -result.eqlin.marginals.reshape(k, -1), -float(result.fun)
+
+
+def _above(scores: Array, y: Ints) -> Array:
+    """What a rival would make a row lose; 0 for its own class."""
+    each = np.arange(len(y))
+    above = scores + 1.0 - scores[each, y][:, None]
+    above[each, y] = 0.0
+    return above
+
+
+def _near(objective: Objective, present: Ints) -> Array:
+    """Scores of the rows with hardly a penalty: from these, rivals are near or not."""
+    some = objective.penalised(HARDLY)
+    W = np.zeros(objective.shape)
+    for step in islice(DualAscent().steps(some, W, np.random.default_rng(0)), MOST_STEPS):
+        W, gap = step.weights, (step.objective or 0.0) - (step.bound or 0.0)
+        if gap <= ROUGHLY * (step.objective or 0.0):
+            break
+    return loops.scores(objective.in_memory.X, W)[present]
+
+
+def _differences(rows: Array, y: Ints, row: Ints, rival: Ints, k: int) -> csr_array:
+    """For every pair the row for its own class less that for the rival, (pairs, k * d)."""
+    d = rows.shape[1]
+    features = np.arange(d)
+    at = np.column_stack([y[row][:, None] * d + features, rival[:, None] * d + features])
+    values = np.column_stack([rows[row], -rows[row]])
+    ends = np.arange(0, values.size + 1, 2 * d)
+    return csr_array((values.ravel(), at.ravel(), ends), shape=(len(row), k * d))
+
+
+def _all_right(objective: Objective, W: Array) -> Array:
+    """Rows that are all right up to rounding get margins of 1 and no less: J is then 0."""
+    J, mistakes = objective.value(W)
+    if mistakes > 0.0 or J == 0.0:
+        return W
+    for length in BEYOND:
+        if objective.value(length * W)[0] == 0.0:
+            return length * W
+    return W

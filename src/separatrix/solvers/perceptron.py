@@ -1,0 +1,78 @@
+"""The batch perceptron: all mistakes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from .. import loops
+from ..data import Block
+from ..losses import JointPerceptron, Loss, PerceptronLoss
+from ..numeric.types import Array, Ints
+from ..objective import Objective
+from ..schedules import Constant, LearningRate, as_schedule, step_sizes
+from .base import Solver, State, Step
+from .rescaling import constant_step, unit_step
+
+
+@dataclass(frozen=True, repr=False)
+class BatchPerceptron(Solver):
+    """``(w, b) += step * (sum of y * (x, 1) over all mistakes)``, once per pass."""
+
+    learning_rate: LearningRate = 1.0
+    average: bool = False
+
+    def check(self, objective: Objective) -> None:
+        """Only the perceptron loss, and no penalty."""
+        if type(objective.loss) not in (PerceptronLoss, JointPerceptron):
+            raise ValueError(
+                f"BatchPerceptron is the perceptron rule and knows no loss "
+                f"{objective.loss.name!r}; use GradientDescent() or LBFGS() with it"
+            )
+        if objective.penalty.strength:
+            raise ValueError(
+                "the batch perceptron takes no penalty: set l2=0, or go row by row "
+                "(Perceptron(update='online'), Rosenblatt()), where each row shrinks the weights"
+            )
+        as_schedule(self.learning_rate)
+
+    def repeats(self) -> bool:
+        """If the step is constant."""
+        return constant_step(self.learning_rate)
+
+    def steps(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One step per pass; J and the mistakes are those at the weights before it."""
+        if state is None:
+            unit = unit_step(objective, self.learning_rate, W)
+            state = {"weights": W / unit, "t": 0, "unit": unit, "sum": np.zeros(W.shape)}
+        V, t, unit, total = (state[k] for k in ("weights", "t", "unit", "sum"))
+        schedule = Constant(1.0) if unit != 1.0 else as_schedule(self.learning_rate)
+        while True:
+            loss_sum, mistakes, sums, rows = objective.source.total(
+                partial(_mistaken, loss=objective.loss, W=V)
+            )
+            if not objective.intercept:
+                sums[:, -1] = 0.0
+            t += 1
+            V = V + step_sizes(schedule, t, 1)[0] * sums
+            total = total + V
+            state = {"weights": V, "t": t, "unit": unit, "sum": total}
+            average = unit * total / t if self.average else None
+            changed = np.concatenate(rows)
+            value = unit * objective.mean(loss_sum, V)
+            yield Step(unit * V, state, value, mistakes, changed, len(changed), average=average)
+
+
+def _mistaken(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array, list[Ints]]:
+    """Loss, weighted mistakes, what they add to the weights, and which rows they are."""
+    scores = loops.scores(block.X, W)
+    weight = loss.mistakes(block.y, scores) * (1.0 if block.weight is None else block.weight)
+    sums = np.zeros(W.shape)
+    loops.combine(block.X, -weight[:, None] * loss.gradient(block.y, scores), sums)
+    rows = block.start + np.flatnonzero(weight)
+    return float(weight @ loss.value(block.y, scores)), float(weight.sum()), sums, [rows]

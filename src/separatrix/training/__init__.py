@@ -1,0 +1,1 @@
+"""The one loop: it asks a solver for steps, watches them, and says in which word they end."""

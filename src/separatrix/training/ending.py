@@ -1,0 +1,121 @@
+"""How a run ended, in words that hold of the weights it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..losses import JointPerceptron, PerceptronLoss, Softmax
+from ..numeric.types import Array
+from ..objective import Objective
+from ..objective.accuracy import EXACT, exact_value, rounding
+from ..solvers import Solver
+from ..solvers.base import value_at_zeros
+from .gap import Prover
+from .no_minimum import Runaway, runaway
+
+CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
+"""Ends at which a run has what it was after."""
+TOLD = ("callback", "interrupted")  # ends that somebody asked for: they stay
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is to be said of the weights that a run leaves."""
+
+    weights: Array
+    stop: str
+    value: float
+    """J at the weights."""
+    runaway: Runaway | None = None
+    """Without a penalty: what is known of a minimum, if there may be none."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What led to the weights."""
+
+    solver: Solver
+    start: Array
+    moved: Array | None
+    """The last step, if it is known."""
+    norms: Array
+    """Of the weights, pass by pass."""
+    reads: int
+    """Of the data, at least."""
+
+
+def ending(objective: Objective, run: Run, W: Array, stop: str, prover: Prover | None) -> Ending:
+    """The weights to be returned, and words that are true of them.
+
+    ``stop`` is the rule that ended the run. A rule sees steps: one that is too long may carry the
+    weights so far that nothing moves any more, which looks like rest.
+    """
+    kept, W = W, canonical(objective, W)
+    if prover is not None:
+        prover.close(kept, W)
+        value, mistakes = prover.value, np.nan
+    else:
+        value, mistakes = objective.value(W)
+        if not rounding(objective, W, value) <= EXACT * value:
+            value = exact_value(objective, W)
+    if stop in TOLD:
+        return Ending(W, stop, value)
+    if objective.loss.convex and not isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
+        if _above_start(objective, run, value):
+            return _back(objective, run, W, value, prover)
+        if _above(objective, W, value, value_at_zeros(objective)):
+            return Ending(W, "no progress" if stop in CONVERGED else stop, value)
+    if not np.isfinite(value):
+        return Ending(W, "diverged", value)
+    if prover is not None and stop in ("optimal", "no progress", "max_iter"):
+        # The last proof is more exact than those on the way.
+        unproven = "no progress" if stop == "optimal" else stop
+        return Ending(W, "optimal" if prover.proven else unproven, value)
+    if objective.penalty.strength > 0.0 or objective.loss.attained:
+        return Ending(W, stop, value)
+    found = runaway(objective, W, mistakes, run.moved, run.norms, run.reads)
+    if found is not None:
+        unsettled = "max_iter" if stop == "max_iter" else "no progress"
+        stop = "no minimum" if found.settled else unsettled
+    return Ending(W, stop, value, found)
+
+
+def _back(objective: Objective, run: Run, W: Array, value: float, prover: Prover | None) -> Ending:
+    """The end of a run that leads upwards: steps that were given have diverged, others go back."""
+    if not run.solver.chooses_step:
+        return Ending(W, "diverged", value)
+    start = run.start.copy()
+    if prover is None:
+        return Ending(start, "no progress", exact_value(objective, start))
+    prover.close(start, start)
+    return Ending(start, "no progress", prover.value)
+
+
+def canonical(objective: Objective, W: Array) -> Array:
+    """The same scores, up to a shift of all classes together, from biases whose sum is 0.
+
+    Of weights that softmax without a penalty cannot tell apart, the smallest.
+    """
+    if not getattr(objective.loss, "shifts", False):
+        return W
+    W = W.copy()
+    W[:, -1] -= W[:, -1].sum() / len(W)
+    if isinstance(objective.loss, Softmax) and objective.penalty.strength == 0.0:
+        W[:, :-1] -= W[:, :-1].mean(axis=0)
+    return W
+
+
+def _above_start(objective: Objective, run: Run, value: float) -> bool:
+    """Whether a run ended above where it began; for a nonzero start that may take a read."""
+    if not run.start.any():
+        return _above(objective, run.start, value, value_at_zeros(objective))
+    if run.solver.monotone:
+        return False
+    return _above(objective, run.start, value, objective.value(run.start)[0])
+
+
+def _above(objective: Objective, W: Array, value: float, other: float) -> bool:
+    """Whether J is larger than another value of it, at W, beyond rounding."""
+    return not value <= other + 2.0 * rounding(objective, W, other) + EXACT * abs(other)

@@ -1,0 +1,126 @@
+"""What happened during a fit, and how to see it again step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..data.validation import ClassWeight, check_rows, labelled_source
+from ..losses import Loss
+from ..numeric.types import AnyArray, Array, Ints
+from ..objective import Objective
+from ..penalties import L2
+from ..solvers import Solver, State, Step
+from ..solvers.base import locked
+
+MOST_BYTES = 8 << 20
+COUNTED_AT_ONCE = 1 << 16
+
+
+def _count(counts: AnyArray, rows: Ints) -> None:
+    """One more for each of these rows; none comes twice. By parts, for the sake of memory."""
+    for start in range(0, len(rows), COUNTED_AT_ONCE):
+        counts[rows[start : start + COUNTED_AT_ONCE]] += 1
+
+
+@dataclass
+class Trace:
+    """The recipe of a run, and which rows were updated when.
+
+    The recipe (solver, loss, penalty, start, seed, number of passes) is enough to run it again
+    with the same bits. The updated rows are kept up to 8 MB; beyond, ``rows`` is None and
+    only the counts stay.
+    """
+
+    solver: Solver
+    loss: Loss
+    l2: float
+    fit_intercept: bool
+    class_weight: ClassWeight
+    classes: AnyArray
+    start: Array
+    seed: int
+    n_rows: int
+    weight_sum: float
+    state: State | None = None
+    """Where the run went on from, if it did not begin at ``start``."""
+    n_iter: int = 0
+    rows: list[Ints] | None = field(default_factory=list)
+    """Updated rows of every pass, in order; None if there were too many to keep."""
+    updates_per_pass: list[int] = field(default_factory=list)
+    _counts: AnyArray | None = None
+    """What ``strengths`` says, once the rows themselves are too many."""
+    _bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self.start, self.state = locked(self.start), locked(self.state)
+
+    def record(self, step: Step) -> None:
+        """Take in one pass."""
+        self.n_iter += 1
+        self.updates_per_pass.append(step.updates)
+        if step.rows is None:
+            self.rows = None
+            return
+        self._bytes += step.rows.nbytes
+        if self._bytes > MOST_BYTES:
+            self._counts, self.rows = self.strengths, None
+        if self.rows is not None:
+            self.rows.append(locked(step.rows) if step.rows.flags.writeable else step.rows)
+            return
+        if self._counts is None:
+            self._counts = np.zeros(self.n_rows, dtype=np.int32)
+        _count(self._counts, step.rows)
+
+    @property
+    def strengths(self) -> AnyArray | None:
+        """How often each row moved the weights, if the solver says."""
+        if not self.rows:
+            return self._counts
+        total: AnyArray = np.zeros(self.n_rows, dtype=np.int32)
+        for rows in self.rows:
+            _count(total, rows)
+        return total
+
+    @property
+    def n_updates(self) -> int:
+        """Row updates in all; for batch solvers, iterations."""
+        return sum(self.updates_per_pass)
+
+    def replay(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[Step]:
+        """Run it again on the same data and give every intermediate weight vector.
+
+        Online solvers give one step per update, with the updated row in ``step.rows``, and one
+        at the end of every pass; batch solvers one per iteration. The last has exactly the
+        weights with which the fit ended.
+        """
+        source = labelled_source(
+            check_rows(X), y, classes=self.classes, sample_weight=sample_weight,
+            class_weight=self.class_weight,
+        )  # fmt: skip
+        if (len(source.y), source.n_features + 1) != (self.n_rows, self.start.shape[1]):
+            raise ValueError(
+                f"X has {len(source.y)} rows and {source.n_features} features, but the fit had "
+                f"{self.n_rows} and {self.start.shape[1] - 1}; replay needs the data of the fit"
+            )
+        if source.weight_sum != self.weight_sum:
+            raise ValueError(
+                f"the weights of the rows sum to {source.weight_sum:g}, but in the fit to "
+                f"{self.weight_sum:g}; pass the same sample_weight to replay"
+            )
+        objective = Objective(self.loss, L2(self.l2), source, self.fit_intercept)
+        return self._replay(objective)
+
+    def _replay(self, objective: Objective) -> Iterator[Step]:
+        if not self.n_iter:
+            return
+        ended = 0
+        rng = np.random.default_rng(self.seed)
+        for step in self.solver.updates(objective, self.start, rng, self.state):
+            yield step.read_only()
+            ended += step.ends_pass
+            if ended == self.n_iter:
+                return

@@ -1,0 +1,373 @@
+"""Cross-validation over the penalty, and leave-one-out against brute force."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from conftest import overlapping, quiet
+from sklearn.datasets import load_iris, load_wine
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
+from sklearn.svm import LinearSVC
+
+from separatrix import (
+    L2,
+    LBFGS,
+    ArraySource,
+    GradientDescent,
+    LinearClassifier,
+    LinearClassifierCV,
+    Newton,
+    Objective,
+    get_loss,
+)
+from separatrix.estimators.cv import leave_one_out
+
+X, Y = overlapping(90, 5, seed=1)
+L2S = np.logspace(0, -4, 6)
+
+
+def by_hand(clf, rows, labels, splits, l2s, weight=None, tol=1e-10):
+    """Accuracy of every fold and value, each fit from nothing."""
+    weight = np.ones(len(labels)) if weight is None else weight
+    return np.array([
+        [LinearClassifier(clf, l2=l2, tol=tol).fit(rows[a], labels[a], weight[a])
+         .score(rows[b], labels[b], weight[b]) for l2 in l2s]
+        for a, b in splits
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("cv", [4, StratifiedKFold(4), KFold(3, shuffle=True, random_state=0)])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_scores_are_those_of_separate_fits(cv, loss):
+    clf = LinearClassifierCV(loss, l2s=L2S, cv=cv, tol=1e-10).fit(X, Y)
+    splitter = StratifiedKFold(cv) if isinstance(cv, int) else cv
+    expected = by_hand(loss, X, Y, splitter.split(X, Y), L2S)
+    got = np.array([clf.cv_results_[f"split{i}_test_score"] for i in range(len(expected))])
+    np.testing.assert_allclose(got, expected, atol=1e-12)
+    np.testing.assert_allclose(clf.cv_results_["mean_test_score"], expected.mean(axis=0))
+    assert clf.l2_ == L2S[int(np.argmax(expected.mean(axis=0)))]
+    whole = LinearClassifier(loss, l2=clf.l2_, tol=1e-10).fit(X, Y)
+    np.testing.assert_allclose(clf.coef_, whole.coef_, rtol=1e-5, atol=1e-7)
+    assert clf.objective_ == pytest.approx(whole.objective_, rel=1e-9)
+
+
+KINKED = {
+    "two classes": overlapping(90, 5, seed=1),
+    "two flowers": tuple(part[50:] for part in load_iris(return_X_y=True)),
+    "three flowers": load_iris(return_X_y=True),
+    "three wines": load_wine(return_X_y=True),
+}
+
+
+@pytest.mark.parametrize("name", KINKED)
+def test_kinked_losses_are_scored_at_their_minimum(name):
+    rows, labels = KINKED[name]
+    splits = list(StratifiedKFold(3).split(rows, labels))
+    clf = LinearClassifierCV("hinge", l2s=np.logspace(1, -4, 8), cv=splits).fit(rows, labels)
+    expected = by_hand("hinge", rows, labels, splits, clf.l2_path_, tol=1e-8)
+    # A row on the boundary, up to tol, may fall on either side of it.
+    got = np.array([clf.cv_results_[f"split{i}_test_score"] for i in range(3)])
+    assert np.all(np.abs(got - expected) <= 1.01 * 3 / len(labels))
+    assert np.mean(got == expected) >= 0.9
+    assert clf.l2_ == clf.l2_path_[int(np.argmax(expected.mean(axis=0)))]
+
+
+@pytest.mark.parametrize("name", KINKED)
+def test_kinked_fits_along_a_path_are_as_low_as_those_of_liblinear(name):
+    rows, labels = KINKED[name]
+    rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)  # LIBLINEAR asks for it
+    train, test = next(StratifiedKFold(3).split(rows, labels))
+    classes, number = np.unique(labels[train], return_inverse=True)
+
+    def objective(w, l2):
+        s = rows[train] @ w.T
+        if len(w) == 1:
+            losses = np.maximum(0.0, 1.0 - np.where(number == 1, 1.0, -1.0) * s[:, 0])
+        else:
+            each = np.arange(len(number))
+            mine = s[each, number].copy()
+            s = s + 1.0
+            s[each, number] = mine
+            losses = s.max(axis=1) - mine
+        return losses.mean() + l2 * np.sum(w**2)
+
+    weights = []
+
+    def scoring(fit, X, y):
+        weights.append(fit.coef_.copy())
+        return 0.0
+
+    l2s = np.logspace(0, -4, 5)
+    LinearClassifierCV(
+        "hinge", l2s=l2s, cv=[(train, test)], scoring=scoring, fit_intercept=False
+    ).fit(rows, labels)
+    for l2, w in zip(l2s, weights, strict=True):
+        peer = LinearSVC(
+            loss="hinge", C=1 / (2 * l2 * len(train)), fit_intercept=False, tol=1e-9,
+            max_iter=1_000_000, random_state=0,
+            multi_class="ovr" if len(classes) == 2 else "crammer_singer",
+        ).fit(rows[train], labels[train])  # fmt: skip
+        lowest = objective(peer.coef_, l2)
+        assert objective(w, l2) <= (1 + 1.01e-6) * lowest
+        assert lowest <= (1 + 1e-4) * objective(w, l2)
+
+
+@pytest.mark.parametrize("solver", ["auto", LBFGS(), GradientDescent(), GradientDescent(1)])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_smooth_fits_along_a_path_are_near_their_minimum_or_counted(solver, loss):
+    rows, labels = load_wine(return_X_y=True)
+    rows, labels = rows[:130], labels[:130]
+    train, test = next(StratifiedKFold(3).split(rows, labels))
+    weights = []
+
+    def scoring(fit, X, y):
+        weights.append((fit.coef_.copy(), fit.intercept_.copy()))
+        return 0.0
+
+    l2s = np.logspace(2, -3, 6)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LinearClassifierCV(
+            loss, l2s=l2s, cv=[(train, test)], scoring=scoring, solver=solver, max_iter=200
+        ).fit(rows, labels)
+    y = np.where(labels[train] == 1, 1.0, -1.0)
+    above = 0
+    for l2, (w, b) in zip(l2s, weights, strict=True):
+        m = y * (rows[train] @ w[0] + b[0])
+        losses = np.logaddexp(0, -m) if loss == "logistic" else np.maximum(0, 1 - m) ** 2
+        least = LinearClassifier(loss, l2=l2, solver=Newton(), tol=1e-10).fit(
+            rows[train], labels[train]
+        )
+        above += losses.mean() + l2 * np.sum(w**2) > (1 + 1.01e-6) * least.objective_
+    told = [str(w.message) for w in caught if "fits in cross-validation" in str(w.message)]
+    assert above <= (int(told[0].split()[0]) if told else 0)
+
+
+def test_scores_are_those_of_scikit_learn():
+    splits = list(StratifiedKFold(3).split(X, Y))
+    n_train = 60
+    assert all(len(train) == n_train for train, _ in splits)
+    peer = LogisticRegressionCV(
+        Cs=1 / (2 * n_train * L2S), cv=splits, tol=1e-10, max_iter=10_000, scoring="accuracy",
+        use_legacy_attributes=False, l1_ratios=(0.0,),
+    ).fit(X, Y)  # fmt: skip
+    clf = LinearClassifierCV(l2s=L2S, cv=splits, tol=1e-10).fit(X, Y)
+    got = np.array([clf.cv_results_[f"split{i}_test_score"] for i in range(3)])
+    np.testing.assert_allclose(got, np.asarray(peer.scores_).reshape(3, -1), atol=1e-12)
+
+
+def test_the_grid_is_found_from_the_data_and_weights_are_repetition():
+    clf = LinearClassifierCV(l2s=7).fit(X, Y)
+    assert len(clf.l2_path_) == 7
+    assert np.all(np.diff(clf.l2_path_) < 0)
+    largest = 0.25 * np.sum(X.var(axis=0))
+    np.testing.assert_allclose(clf.l2_path_[[0, -1]], [largest, largest * 1e-8])
+    times = np.where(np.arange(90) % 2, 2, 1)
+    weighted = LinearClassifierCV(l2s=3).fit(X, Y, sample_weight=times).l2_path_
+    repeated = LinearClassifierCV(l2s=3).fit(np.repeat(X, times, 0), np.repeat(Y, times)).l2_path_
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
+
+
+def test_weights_count_in_fits_and_scores():
+    weight = np.random.default_rng(0).integers(1, 4, 90).astype(float)
+    splits = list(KFold(3).split(X))
+    clf = LinearClassifierCV(l2s=L2S, cv=splits, tol=1e-10).fit(X, Y, sample_weight=weight)
+    expected = by_hand("logistic", X, Y, splits, L2S, weight)
+    np.testing.assert_allclose(clf.cv_results_["mean_test_score"], expected.mean(axis=0))
+
+
+def test_one_standard_error_takes_the_larger_penalty():
+    best = LinearClassifierCV(l2s=L2S).fit(X, Y)
+    simple = LinearClassifierCV(l2s=L2S, rule="one_standard_error").fit(X, Y)
+    table = best.cv_results_
+    top = int(np.argmax(table["mean_test_score"]))
+    bound = table["mean_test_score"][top] - table["standard_error"][top]
+    assert simple.l2_ == L2S[table["mean_test_score"] >= bound].max() >= best.l2_
+
+
+@pytest.mark.parametrize("scoring", ["loss", "roc_auc", "neg_log_loss"])
+def test_other_scores(scoring):
+    frame = pd.DataFrame(X)
+    clf = LinearClassifierCV(l2s=L2S, cv=3, scoring=scoring, tol=1e-10).fit(frame, Y)
+    if scoring != "roc_auc":
+        other = "loss" if scoring == "neg_log_loss" else "neg_log_loss"
+        again = LinearClassifierCV(l2s=L2S, cv=3, scoring=other, tol=1e-10).fit(X, Y)
+        np.testing.assert_allclose(
+            clf.cv_results_["mean_test_score"], again.cv_results_["mean_test_score"], rtol=1e-9
+        )
+
+
+def test_many_classes_and_sparse_rows():
+    rows, kinds = load_iris(return_X_y=True)
+    dense = LinearClassifierCV(l2s=L2S, cv=3).fit(rows, kinds)
+    sparse = LinearClassifierCV(l2s=L2S, cv=3).fit(sp.csr_array(rows), kinds)
+    np.testing.assert_allclose(
+        sparse.cv_results_["mean_test_score"], dense.cv_results_["mean_test_score"], atol=0.02
+    )
+    assert dense.score(rows, kinds) > 0.95
+    np.testing.assert_allclose(dense.predict_proba(rows).sum(axis=1), 1.0)
+
+
+# ---- leave-one-out -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(30, 4), (12, 20)])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_squared_leave_one_out_is_brute_force(shape, intercept, k, make):
+    rows, _ = overlapping(*shape)
+    labels = np.arange(shape[0]) % k
+    clf = LinearClassifierCV(
+        "squared", l2s=L2S, cv="loo", scoring="loss", fit_intercept=intercept
+    ).fit(make(rows), labels)
+    brute = LinearClassifierCV(
+        "squared", l2s=L2S, cv=LeaveOneOut(), scoring="loss", fit_intercept=intercept
+    ).fit(rows, labels)
+    for name in ("mean_test_score", "std_test_score"):
+        np.testing.assert_allclose(clf.cv_results_[name], brute.cv_results_[name], rtol=1e-8)
+    assert clf.l2_ == brute.l2_
+    assert not hasattr(clf, "loo_check_")
+
+
+@pytest.mark.parametrize("shape", [(20, 50), (40, 6), (12, 11)])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_squared_leave_one_out_is_exact_for_tiny_penalties(shape, intercept, monkeypatch):
+    rng = np.random.default_rng(0)
+    n, d = shape
+    rows = rng.standard_normal(shape) * np.logspace(-2, 2, d)
+    labels = np.where(np.arange(n) % 2, 1.0, -1.0)
+    source = ArraySource(rows, labels, np.array([0, 1]))
+    problem = Objective(get_loss("squared"), L2(0.0), source, intercept)
+    for l2, rtol in ((1e-2, 1e-9), (1e-6, 1e-7), (1e-9, 1e-5)):
+        expected = []
+        for i in range(n):
+            rest = np.arange(n) != i
+            mean = rows[rest].mean(axis=0) * intercept
+            target = labels[rest].mean() * intercept
+            A = np.vstack([rows[rest] - mean, np.sqrt((n - 1) * l2) * np.eye(d)])
+            r = np.append(labels[rest] - target, np.zeros(d))
+            expected.append((rows[i] - mean) @ np.linalg.lstsq(A, r, rcond=None)[0] + target)
+        got = leave_one_out.squared_scores(problem, np.array([l2]))[0, :, 0]
+        np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)
+        if n > d + 1:
+            monkeypatch.setattr(leave_one_out, "WHOLE", 0)
+            again = leave_one_out.squared_scores(problem, np.array([l2]))[0, :, 0]
+            monkeypatch.undo()
+            np.testing.assert_allclose(again, got, rtol=1e-4, atol=1e-4)
+
+
+@quiet
+def test_what_cross_validation_passes_on():
+    solver = GradientDescent(1, average=True)
+    clf = LinearClassifierCV(l2s=[1e-3], solver=solver, max_iter=5, random_state=0, cv=3)
+    alone = LinearClassifier(l2=1e-3, solver=solver, max_iter=5, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(clf.fit(X, Y).coef_, alone.coef_)
+    kept = LinearClassifierCV("perceptron", l2s=[1e-3], max_iter=5, cv=3).fit(X, Y)
+    assert kept.stop_ != "no mistakes"
+
+
+def test_unfinished_folds_are_told():
+    settings = {"l2s": [1e3, 1e-9], "solver": LBFGS(), "cv": 3, "tol": 1e-12}
+
+    def simplest(clf, X, y):
+        return -np.linalg.norm(clf.coef_)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LinearClassifierCV(**settings, max_iter=5, scoring=simplest).fit(X, Y)
+    told = [str(w.message) for w in caught if "fits in cross-validation" in str(w.message)]
+    assert len(told) == 1
+    assert told[0].startswith("3 of 6 fits in cross-validation ended (max_iter=5) before")
+    assert "at l2 = 1e-09: their scores" in told[0]
+    LinearClassifierCV(**settings, scoring=simplest).fit(X, Y)  # and not without a reason
+
+
+def test_folds_of_every_kind():
+    rows = np.arange(90)
+    weight = np.where(rows < 60, 1.0, 0.0)
+    clf = LinearClassifierCV(l2s=L2S, cv=[(rows < 60, rows >= 60), (rows >= 30, rows < 30)])
+    clf.fit(X, Y, sample_weight=weight)  # the first fold tests on nothing
+    assert np.isnan(clf.cv_results_["split0_test_score"]).all()
+    assert np.isfinite(clf.cv_results_["mean_test_score"]).all()
+    twice = [(np.r_[0:60, 0:30], np.arange(60, 90))]
+    drawn = LinearClassifierCV(l2s=L2S, cv=twice, scoring="loss", tol=1e-12).fit(X, Y)
+    heavier = LinearClassifierCV(l2s=L2S, cv=[(rows < 60, rows >= 60)], scoring="loss", tol=1e-12)
+    heavier.fit(X, Y, sample_weight=np.where(rows < 30, 2.0, 1.0))
+    np.testing.assert_allclose(
+        drawn.cv_results_["mean_test_score"], heavier.cv_results_["mean_test_score"], rtol=1e-6
+    )
+    for form in (X.tolist(), sp.coo_array(X), pd.DataFrame(X)):
+        LinearClassifierCV(l2s=2, cv=3, scoring="f1_macro").fit(form, Y)
+
+
+def test_a_check_belongs_to_its_fit():
+    clf = LinearClassifierCV(l2s=[0.1], cv="loo").fit(X, Y)
+    assert hasattr(clf, "loo_check_")
+    assert not hasattr(clf.set_params(cv=3).fit(X, Y), "loo_check_")
+    assert not hasattr(LinearClassifierCV(l2s=[0.1], cv="loo").set_params(cv=3), "loo_check_")
+
+
+def test_the_grid_without_intercept_sees_the_mean():
+    clf = LinearClassifierCV(l2s=2, cv=2, fit_intercept=False, max_iter=100).fit(X + 100, Y)
+    assert clf.l2_path_[0] == pytest.approx(0.25 * np.mean(np.sum((X + 100) ** 2, axis=1)))
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_logistic_leave_one_out_is_near_brute_force(intercept):
+    rows, labels = overlapping(60, 3, seed=1)
+    l2s = np.logspace(0, -2, 4)
+    settings = {"l2s": l2s, "scoring": "loss", "fit_intercept": intercept, "tol": 1e-12}
+    clf = LinearClassifierCV(cv="loo", **settings).fit(rows, labels)
+    brute = LinearClassifierCV(cv=LeaveOneOut(), **settings).fit(rows, labels)
+    np.testing.assert_allclose(
+        clf.cv_results_["mean_test_score"], brute.cv_results_["mean_test_score"], rtol=0.02
+    )
+    check = clf.loo_check_
+    assert len(check.rows) == 10
+    l2 = clf.l2_
+    for i, score in zip(check.rows, check.exact, strict=True):
+        rest = np.arange(60) != i
+        fit = LinearClassifier(l2=l2, fit_intercept=intercept, tol=1e-12).fit(
+            rows[rest], labels[rest]
+        )
+        assert fit.decision_function(rows[[i]])[0] == pytest.approx(score, rel=1e-4, abs=1e-6)
+    assert check.largest_error == np.max(np.abs(check.exact - check.approximate)) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"l2s": 0}, "l2s must be a whole number of 1 or more, or an array"),
+        ({"l2s": 1e-3}, "l2s must be a whole number of 1 or more, or an array"),
+        ({"l2s": [[1.0]]}, "array of positive values"),
+        ({"l2s": "many"}, "array of positive values"),
+        ({"cv": "loo", "loss": "tanh_squared"}, "smooth convex ones"),
+        ({"l2s": [1.0, -1.0]}, "array of positive values"),
+        ({"l2s": []}, "array of positive values"),
+        ({"rule": "median"}, "rule must be one of 'best', 'one_standard_error'"),
+        ({"cv": "jackknife"}, "cv must be a whole number, a splitter"),
+        ({"cv": "loo", "scoring": "roc_auc"}, "scoring must be None or 'accuracy'"),
+        ({"cv": "loo", "loss": "hinge"}, "use cv=5"),
+        ({"cv": "loo", "loss": "squared", "class_weight": "balanced"}, "takes no weights"),
+        ({"cv": [(np.arange(5), np.arange(5, 90))]}, "trains on 1 of 2 classes"),
+        ({"solver": "sag"}, "solver must be 'auto'"),
+    ],
+)
+def test_bad_arguments(params, message):
+    order = np.argsort(Y, kind="stable")
+    clf = LinearClassifierCV(**params)
+    with pytest.raises((TypeError, ValueError), match=message):
+        clf.fit(X[order], Y[order])
+    assert not hasattr(clf, "coef_")
+
+
+@pytest.mark.parametrize("solver", [LBFGS(), Newton()])
+def test_a_solver_can_be_named(solver):
+    clf = LinearClassifierCV(l2s=3, solver=solver, cv=3).fit(X, Y)
+    assert type(clf.solver_) is type(solver)
