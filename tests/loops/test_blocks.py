@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from separatrix import L2, ArraySource, Objective, get_loss, loops
 from separatrix.data.validation import check_rows
 from separatrix.numeric.threads import n_threads, on_threads, ordered_sum
-from separatrix.objective import _gradient
+from separatrix.objective.objective import _gradient
 
 LAYOUTS = {
     "float64": lambda X: X,
