@@ -36,7 +36,7 @@ from scipy.special import entr
 from ... import loops
 from ...data import ArraySource, Block
 from ...losses import Columns, Loss, MarginLoss, Softmax
-from ...numeric.dot import inner
+from ...numeric.dot import dot
 from ...numeric.rows import shape_of, take_rows
 from ...numeric.types import Array, Ints
 from ...objective import Evaluation, Objective
@@ -157,7 +157,7 @@ def gradient_norm2_without_bias(objective: Objective, gradient: Array) -> float:
     """Square of the gradient by w, about as it is once the biases are at their best."""
     mean = objective.class_sums.sum(axis=0)[:-1] / objective.source.weight_sum
     rest = gradient[:, :-1] - gradient[:, -1:] * mean
-    return inner(rest, rest)
+    return dot(rest, rest)
 
 
 def newton_in_bias(objective: Objective, W: Array, bias: Array) -> Array:
@@ -171,7 +171,7 @@ def smooth_lower_bound(objective: Objective, W: Array, at: Evaluation) -> tuple[
     """A lower bound on the minimum of J from its value and gradient at W, and its rounding."""
     loss_mean = at.value - objective.penalty.value(W)
     G = at.gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
-    along = inner(G, W[:, :-1]) + inner(at.gradient[:, -1], W[:, -1])
+    along = dot(G, W[:, :-1]) + dot(at.gradient[:, -1], W[:, -1])
     conjugate = along - loss_mean  # phi*(slope) = m * slope - phi(m), the mean over rows
     allowance = SUMS * (loss_mean + abs(along)) + rounding(objective, W, loss_mean)
     return feasible_lower_bound(objective, W, at.gradient, conjugate, allowance)
@@ -189,7 +189,7 @@ def feasible_lower_bound(
 
     def dual(share: float, level: float, towards: Array | float) -> float:
         mixed = (1.0 - share) * G + share * towards
-        return -(1.0 - share) * conjugate - share * level - inner(mixed, mixed) / (4 * l2)
+        return -(1.0 - share) * conjugate - share * level - dot(mixed, mixed) / (4 * l2)
 
     mixtures = _feasible_mixtures(objective, gradient[:, -1]) if objective.intercept else [UNMIXED]
     best, alone = 0.0, dual(*UNMIXED)
