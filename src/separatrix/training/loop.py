@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import loops
-from ..numeric.dot import inner
+from ..numeric.dot import dot
 from ..numeric.types import AnyArray, Array
 from ..solvers import Step
 from .interrupt import gentle_interrupt
@@ -73,7 +73,7 @@ class WeightSpace:
     def norm(self, step: Step) -> float:
         """Length of the weights, without overflow of their squares."""
         W = step.weights
-        square = inner(W, W)
+        square = dot(W, W)
         if LEAST_SQUARE < square < np.inf:
             return math.sqrt(square)
         largest = float(np.abs(step.weights).max())
