@@ -78,7 +78,6 @@ def dual_pass(
     square: Array,
     give: float,
     bias_give: float,
-    parts: float,
     order: Ints,
     alpha: Array,
     w: Array,

@@ -36,7 +36,6 @@ def dual_pass(
     square: Array,
     give: float,
     bias_give: float = 0.0,
-    parts: int = 1,
     weight: Array | None = None,
     safe: float = np.inf,
 ) -> DualResult:
@@ -45,12 +44,11 @@ def dual_pass(
     For the hinge, the squared hinge and the logistic loss. ``w`` (d + 1,) follows: by ``give``
     for a pull of 1, its bias by ``bias_give``; ``square`` has |x|^2 of every row and ``share`` is
     1 over the sum of the weights. Rows that sit at a bound with a margin beyond 1 by more than
-    ``safe`` are left out of those kept. Where so many ``parts`` of the rows are climbed at the
-    same time, each from a w of its own, that w moves ``parts`` times as far as the alphas say.
+    ``safe`` are left out of those kept.
     """
     return DualResult(
         *_loops.dual_pass(
-            rows, COMPILED[type(loss)], y, weight, share, square, give, bias_give, parts, order,
+            rows, COMPILED[type(loss)], y, weight, share, square, give, bias_give, order,
             alpha, w, safe,
         )
     )  # fmt: skip
@@ -68,7 +66,6 @@ def dual_pass_twin(
     square: Array,
     give: float,
     bias_give: float = 0.0,
-    parts: int = 1,
     weight: Array | None = None,
     safe: float = np.inf,
 ) -> DualResult:
@@ -78,7 +75,7 @@ def dual_pass_twin(
     for i in order.copy():
         if stop_requested():
             raise Interrupted("the loop was asked to stop before its end")
-        p = parts * (share if weight is None else share * weight[i])
+        p = share if weight is None else share * weight[i]
         at, x = row_nonzeros(rows, i)
         m = y[i] * (w[:-1][at] @ x + w[-1])
         bend = p * (square[i] * give + bias_give)
