@@ -128,8 +128,8 @@ class SignedRows:
 
     def _low(self, choice: Choice, most: int | None) -> Low:
         part = partial(_low, kind=self.kind, choice=choice, most=most)
-        ids, margins, count = self.source.total(part)
-        ids, margins = np.concatenate(ids), np.concatenate(margins)
+        found, lowest, count = self.source.total(part)
+        ids, margins = np.concatenate(found), np.concatenate(lowest)
         order = np.argsort(margins, kind="stable")[:most]
         return Low(ids[order], margins[order], count)
 
