@@ -54,7 +54,7 @@ def provable(objective: Objective) -> bool:
 
 
 @dataclass
-class Prover:
+class GapTracker:
     """Bounds met along a run: the best of them counts, whichever weights it came from.
 
     Proofs read the data at most as often as the steps do, and once more at the end.

@@ -64,7 +64,7 @@ class Stop:
     prove: bool = True
 
 
-class Geometry:
+class WeightSpace:
     """How long weights are, how far apart, and what repeats when a run goes in circles."""
 
     what = "weights"
@@ -90,11 +90,11 @@ class Geometry:
         return step.weights
 
 
-class Rules:
+class StoppingRules:
     """The stop rules with what they remember from pass to pass."""
 
     def __init__(
-        self, stop: Stop, start: Array, geometry: Geometry, proofs: Proofs | None = None
+        self, stop: Stop, start: Array, geometry: WeightSpace, proofs: Proofs | None = None
     ) -> None:
         self.stop, self.geometry, self.proofs = stop, geometry, proofs
         self.before: Step | None = None
@@ -176,7 +176,7 @@ class Rules:
 class Loop:
     """Takes steps until a rule stops it, and remembers how it went."""
 
-    rules: Rules
+    rules: StoppingRules
     callbacks: Sequence[Callback] = ()
     observers: Sequence[Observer] = ()
     progress: Progress | None = None
