@@ -122,7 +122,7 @@ class Ascent:
         gradient = self.response.gradient(pulls.sums) + penalty.gradient(W)
         if not self.objective.intercept:
             gradient[:, -1] = 0.0
-        bound = self.response.bound(pulls, penalty.strength, self.objective.intercept)
+        bound = self.response.bound(pulls, penalty.l2, self.objective.intercept)
         return Point(
             W, scores, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, travel / C,
             bound,
@@ -227,7 +227,7 @@ def bound_at(
     ``NEAR`` at most, a small dual is climbed from W, as far as the reads allow: one is made in any
     case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
     """
-    source, l2 = objective.in_memory, objective.penalty.strength
+    source, l2 = objective.in_memory, objective.penalty.l2
     response = response_of(objective)
     scores = np.empty((len(source.y), len(W)))
     loss_sum, sums, gains = source.total(
