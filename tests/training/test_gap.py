@@ -25,7 +25,7 @@ from separatrix import (
 from separatrix.data.validation import check_rows, labelled_source
 from separatrix.objective import Objective
 from separatrix.penalties import L2
-from separatrix.training.gap import Prover, smooth_bound
+from separatrix.training.gap import GapTracker, smooth_bound
 
 SMOOTH = ["logistic", "squared", "squared_hinge"]
 
@@ -275,7 +275,7 @@ def test_a_bias_that_is_slightly_off_does_not_spoil_a_proof():
         objective = Objective(get_loss("logistic"), L2(l2), source)
         W = minimize(objective, Newton(), stop=Stop(tol=1e-13)).weights.copy()
         W[:, -1] += 1e-6
-        prover = Prover(objective, 1e-9, reads=10)
+        prover = GapTracker(objective, 1e-9, reads=10)
         prover.prove(W)
         assert prover.proven
         assert prover.bound <= least("logistic", X, y, c, l2, True) * (1 + 1e-13)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..numeric.dot import inner
+from ..numeric.dot import dot
 from ..numeric.types import Array
 from .base import Penalty
 
@@ -25,7 +25,7 @@ class L2(Penalty):
     def value(self, W: Array) -> float:
         """Penalty at W."""
         w = W[:, :-1]
-        return self.l2 * inner(w, w) if self.l2 else 0.0
+        return self.l2 * dot(w, w) if self.l2 else 0.0
 
     def gradient(self, W: Array) -> Array:
         """Derivative at W, zero for the biases."""

@@ -24,7 +24,7 @@ from scipy.special import entr
 
 from ..data import ArraySource
 from ..losses import Columns, MarginLoss, Softmax
-from ..numeric.dot import inner
+from ..numeric.dot import dot
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.accuracy import EXACT, SUMS, exact_tangents, exact_value, rounding
@@ -54,7 +54,7 @@ def provable(objective: Objective) -> bool:
 
 
 @dataclass
-class Prover:
+class GapTracker:
     """Bounds met along a run: the best of them counts, whichever weights it came from.
 
     Proofs read the data at most as often as the steps do, and once more at the end.
@@ -212,14 +212,14 @@ def _polished(objective: Objective, W: Array, bias: Array) -> Array:
 
 
 def _square(a: Array) -> float:
-    return inner(a, a)
+    return dot(a, a)
 
 
 def smooth_bound(objective: Objective, W: Array, at: Evaluation) -> tuple[float, float]:
     """A lower bound on the minimum of J from its value and gradient at W, and its rounding."""
     loss_mean = at.value - objective.penalty.value(W)
     G = at.gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
-    along = inner(G, W[:, :-1]) + inner(at.gradient[:, -1], W[:, -1])
+    along = dot(G, W[:, :-1]) + dot(at.gradient[:, -1], W[:, -1])
     conjugate = along - loss_mean  # phi*(slope) = m * slope - phi(m), the mean over rows
     allowance = SUMS * (loss_mean + abs(along)) + rounding(objective, W, loss_mean)
     return lower_bound(objective, W, at.gradient, conjugate, allowance)
