@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from separatrix import L2, ArraySource, Objective, get_loss, loops
 from separatrix.data.validation import check_rows
-from separatrix.numeric.threads import n_threads, on_threads, ordered_sum
-from separatrix.objective import _gradient
+from separatrix.numeric.threads import n_threads, ordered_sum, run_on_threads
+from separatrix.objective.objective import _gradient
 
 LAYOUTS = {
     "float64": lambda X: X,
@@ -122,11 +122,11 @@ def test_the_one_who_asks_works_too_and_others_help():
         met.wait(timeout=30)  # nobody passes before three have come
         inside.add((threading.get_ident(), n_threads(None)))
 
-    on_threads(work, 3, lambda: None)
+    run_on_threads(work, 3, lambda: None)
     assert len(inside) == 3
     assert threading.get_ident() in {who for who, _ in inside}
     assert {threads for _, threads in inside} == {1}  # no worker starts others
-    on_threads(lambda: on_threads(lambda: inside.clear(), 2, lambda: None), 2, lambda: None)
+    run_on_threads(lambda: run_on_threads(lambda: inside.clear(), 2, lambda: None), 2, lambda: None)
     assert not inside
 
 
@@ -155,7 +155,7 @@ def test_where_no_thread_is_free_the_one_who_asks_does_it_all():
         held.release()
         free.wait(timeout=30)
 
-    holder = threading.Thread(target=lambda: on_threads(hold, 20, lambda: None))
+    holder = threading.Thread(target=lambda: run_on_threads(hold, 20, lambda: None))
     holder.start()
     try:
         for _ in range(20):

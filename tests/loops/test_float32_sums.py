@@ -11,7 +11,7 @@ from oracles import newton
 
 from separatrix import L2, LBFGS, ArraySource, LinearClassifier, Objective, get_loss, loops
 from separatrix.losses import Logistic
-from separatrix.numeric.dot import inner
+from separatrix.numeric.dot import dot
 from separatrix.solvers import lbfgs
 
 
@@ -240,8 +240,8 @@ def test_an_interrupt_among_rough_steps_keeps_where_they_led(large, monkeypatch)
 @pytest.mark.parametrize("size", [1, 10_000, 10_001, 50_000])
 def test_inner_products_of_few_and_many(size):
     a, b = np.random.default_rng(0).standard_normal((2, 2, size))
-    assert inner(a, b) == pytest.approx(sum(map(np.dot, a, b)), rel=1e-10)
-    assert inner(a[:, ::2], b[:, ::2]) == pytest.approx(np.sum(a[:, ::2] * b[:, ::2]), rel=1e-10)
+    assert dot(a, b) == pytest.approx(sum(map(np.dot, a, b)), rel=1e-10)
+    assert dot(a[:, ::2], b[:, ::2]) == pytest.approx(np.sum(a[:, ::2] * b[:, ::2]), rel=1e-10)
 
 
 def test_a_dear_factor_waits_for_more_than_a_few_slow_steps(monkeypatch):

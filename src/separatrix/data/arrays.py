@@ -12,7 +12,7 @@ import numpy as np
 from .. import loops
 from ..numeric.lazy import cached_property
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, take_rows
-from ..numeric.threads import meanwhile, n_threads, on_threads, ordered_sum
+from ..numeric.threads import n_threads, ordered_sum, run_on_threads, submit
 from ..numeric.types import AnyArray, Array, Ints
 from .source import Block, CompiledPart, Shuffle, Source, check_numbers
 
@@ -109,7 +109,7 @@ class ArraySource(Source):
             then = Shuffle(shuffle.seed, shuffle.number + 1)
             # Its room is made here: what a thread has made goes back to that thread alone.
             room = np.empty((1, self.n_rows), dtype=np.int64)
-            self._following = then, meanwhile(lambda: self._draw(then, room))
+            self._following = then, submit(lambda: self._draw(then, room))
         return order
 
     def _draw(self, shuffle: Shuffle, room: Ints | None = None) -> Ints:
@@ -165,7 +165,7 @@ class ArraySource(Source):
         edges = np.array([*(block.start for block in self._parts), len(self.y)], np.int64)
         blocks = loops.BlockSum(edges, sum)
         threads = min(self.threads, len(self._parts))
-        on_threads(lambda: part.add_blocks(all, blocks), threads, blocks.give_up)
+        run_on_threads(lambda: part.add_blocks(all, blocks), threads, blocks.give_up)
         return sum
 
     def sample(self, size: int) -> Source:

@@ -9,7 +9,7 @@ from .types import Array
 FEW = 10_000  # numbers, of which OpenBLAS sums the products with one thread
 
 
-def inner(a: Array, b: Array) -> float:
+def dot(a: Array, b: Array) -> float:
     """Sum of a * b, both of one shape.
 
     Of many not by BLAS: its threads change the last bits, and wait for more so eagerly that those

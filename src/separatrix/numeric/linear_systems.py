@@ -33,7 +33,7 @@ def solve(hessian: Array, right: Array) -> Array:
     return result
 
 
-def factored(hessian: Array, noise: float = NOISE) -> Callable[[Array], Array]:
+def cholesky_solver(hessian: Array, noise: float = NOISE) -> Callable[[Array], Array]:
     """What solves with a positive semidefinite matrix.
 
     Nearly singular is one whose factor has less than ``noise`` on its diagonal.

@@ -85,7 +85,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_drop_in_child)
 
 
-def on_threads(work: Callable[[], None], threads: int, give_up: Callable[[], None]) -> None:
+def run_on_threads(work: Callable[[], None], threads: int, cancel: Callable[[], None]) -> None:
     """Work on so many threads at once, until all are done; told to give up, they soon are.
 
     This thread is one of them: of two that are woken while it only waits, both are often put on
@@ -99,7 +99,7 @@ def on_threads(work: Callable[[], None], threads: int, give_up: Callable[[], Non
         try:
             work()
         except BaseException:
-            give_up()
+            cancel()
             raise
 
     executor = _executor(threads - 1)
@@ -158,13 +158,13 @@ def ordered_sum(
             with lock:
                 result.add(number, done)
 
-    def give_up() -> None:
+    def cancel() -> None:
         """Let nobody take another block."""
         with lock:
             for _ in numbers:
                 pass
 
-    on_threads(work, min(threads, len(blocks)), give_up)
+    run_on_threads(work, min(threads, len(blocks)), cancel)
     return result.sum
 
 
@@ -174,7 +174,7 @@ def equal_parts(count: int, parts: int) -> list[slice]:
     return [slice(*ends) for ends in pairwise(edges)]
 
 
-def meanwhile(work: Callable[[], Any]) -> Future[Any]:
+def submit(work: Callable[[], Any]) -> Future[Any]:
     """Start work on another thread; it must be short and wait for nobody."""
     executor = _executor(2)
     if executor is not None:

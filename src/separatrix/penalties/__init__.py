@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..numeric.dot import inner
+from ..numeric.dot import dot
 from ..numeric.types import Array
 
 
@@ -24,7 +24,7 @@ class L2:
     def value(self, W: Array) -> float:
         """Penalty at W."""
         w = W[:, :-1]
-        return self.strength * inner(w, w) if self.strength else 0.0
+        return self.strength * dot(w, w) if self.strength else 0.0
 
     def gradient(self, W: Array) -> Array:
         """Derivative at W, zero for the biases."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..losses import SquaredHinge
-from ..numeric.dot import inner
+from ..numeric.dot import dot
 from ..numeric.rows import CsrRows, squared_norms, take_rows
 from ..numeric.threads import one_blas_thread
 from ..objective import Objective
@@ -53,7 +53,7 @@ def _few_passes(objective: Objective) -> bool:
         return False
     assert isinstance(some, CsrRows)
     mean = np.bincount(some.indices, some.data, d) / LOOKED_AT
-    return inner(mean, mean) <= ALIKE * square
+    return dot(mean, mean) <= ALIKE * square
 
 
 # The squared hinge on rows that can nearly be separated has many rows at its kink, at which second

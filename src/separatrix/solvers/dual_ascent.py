@@ -16,11 +16,11 @@ from ..objective import Objective
 from .base import Solver, State, Step, lowest
 from .dual.coordinate_ascent import Coordinates
 from .dual.interior_point import STATE, Interior
-from .dual.losses import MarginResponse, Response, SimplexResponse, has_response
+from .dual.losses import MarginResponse, Response, SimplexResponse, has_response, response_of
 from .dual.multiclass_interior_point import STATE as JOINT_STATE
 from .dual.multiclass_interior_point import JointInterior, affordable
 from .dual.newton_system import DIRECT
-from .dual.proximal_point import Ascent, response_of
+from .dual.proximal_point import Ascent
 
 PATIENCE = 10  # rounds of single alphas in which the gap halves, or else they are left
 FEW_ROWS = 15  # per feature: so few are climbed between their bounds

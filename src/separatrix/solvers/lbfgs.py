@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from ..loops import Interrupted
-from ..numeric.dot import inner
+from ..numeric.dot import dot
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.standardization import Frame
@@ -223,9 +223,9 @@ class LBFGS(Solver):
                 at = objective.value_and_gradient(W)
                 continue
             s, y = length * p, coordinates.gradient(then.gradient) - g
-            sizes = inner(s, s), inner(y, y)
+            sizes = dot(s, s), dot(y, y)
             least = max(1e-14 * np.sqrt(sizes[0]) * np.sqrt(sizes[1]), np.finfo(float).tiny)
-            if inner(s, y) > least and sizes[1] > np.finfo(float).tiny:
+            if dot(s, y) > least and sizes[1] > np.finfo(float).tiny:
                 moved = np.concatenate([moved, s[None]])[-self.memory :]
                 changed = np.concatenate([changed, y[None]])[-self.memory :]
             elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient
@@ -240,7 +240,7 @@ def downhill(
     """The gradient, the direction that the recent steps suggest, and the slope along it."""
     g = coordinates.gradient(at.gradient)
     p = -two_loop(g, moved, changed)
-    return g, p, inner(g, p)
+    return g, p, dot(g, p)
 
 
 def slow(trail: Array, price: float) -> bool:
@@ -256,12 +256,12 @@ def two_loop(g: Array, moved: Array, changed: Array) -> Array:
     q = g.copy()
     alphas = []
     for s, y in zip(moved[::-1], changed[::-1], strict=True):
-        alphas.append(inner(s, q) / inner(s, y))
+        alphas.append(dot(s, q) / dot(s, y))
         q -= alphas[-1] * y
     if len(moved):
-        q *= inner(moved[-1], changed[-1]) / inner(changed[-1], changed[-1])
+        q *= dot(moved[-1], changed[-1]) / dot(changed[-1], changed[-1])
     for s, y, alpha in zip(moved, changed, reversed(alphas), strict=True):
-        q += (alpha - inner(y, q) / inner(s, y)) * s
+        q += (alpha - dot(y, q) / dot(s, y)) * s
     return q
 
 
@@ -289,7 +289,7 @@ def line_search(
     for _ in range(trials):
         there = W + length * direction
         then = objective.value_and_gradient(there)
-        steep = inner(then.gradient, direction)
+        steep = dot(then.gradient, direction)
         falls = then.value <= at.value + DECREASE * length * slope or (
             then.value <= at.value + unsure and steep <= (2.0 * DECREASE - 1.0) * slope
         )

@@ -12,7 +12,7 @@ from ..objective import Objective
 from ..objective.accuracy import EXACT, exact_value, rounding
 from ..solvers import Solver
 from ..solvers.base import value_at_zeros
-from .gap import Prover
+from .gap import GapTracker
 from .no_minimum import Runaway, runaway
 
 CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
@@ -46,7 +46,9 @@ class Run:
     """Of the data, at least."""
 
 
-def ending(objective: Objective, run: Run, W: Array, stop: str, prover: Prover | None) -> Ending:
+def ending(
+    objective: Objective, run: Run, W: Array, stop: str, prover: GapTracker | None
+) -> Ending:
     """The weights to be returned, and words that are true of them.
 
     ``stop`` is the rule that ended the run. A rule sees steps: one that is too long may carry the
@@ -82,7 +84,9 @@ def ending(objective: Objective, run: Run, W: Array, stop: str, prover: Prover |
     return Ending(W, stop, value, found)
 
 
-def _back(objective: Objective, run: Run, W: Array, value: float, prover: Prover | None) -> Ending:
+def _back(
+    objective: Objective, run: Run, W: Array, value: float, prover: GapTracker | None
+) -> Ending:
     """The end of a run that leads upwards: steps that were given have diverged, others go back."""
     if not run.solver.chooses_step:
         return Ending(W, "diverged", value)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import loops
-from ..numeric.dot import inner
+from ..numeric.dot import dot
 from ..numeric.types import AnyArray, Array
 from ..solvers import Step
 from .interrupt import gentle_interrupt
@@ -64,7 +64,7 @@ class Stop:
     prove: bool = True
 
 
-class Geometry:
+class WeightSpace:
     """How long weights are, how far apart, and what repeats when a run goes in circles."""
 
     what = "weights"
@@ -73,7 +73,7 @@ class Geometry:
     def norm(self, step: Step) -> float:
         """Length of the weights, without overflow of their squares."""
         W = step.weights
-        square = inner(W, W)
+        square = dot(W, W)
         if LEAST_SQUARE < square < np.inf:
             return math.sqrt(square)
         largest = float(np.abs(step.weights).max())
@@ -90,11 +90,11 @@ class Geometry:
         return step.weights
 
 
-class Rules:
+class StoppingRules:
     """The stop rules with what they remember from pass to pass."""
 
     def __init__(
-        self, stop: Stop, start: Array, geometry: Geometry, proofs: Proofs | None = None
+        self, stop: Stop, start: Array, geometry: WeightSpace, proofs: Proofs | None = None
     ) -> None:
         self.stop, self.geometry, self.proofs = stop, geometry, proofs
         self.before: Step | None = None
@@ -176,7 +176,7 @@ class Rules:
 class Loop:
     """Takes steps until a rule stops it, and remembers how it went."""
 
-    rules: Rules
+    rules: StoppingRules
     callbacks: Sequence[Callback] = ()
     observers: Sequence[Observer] = ()
     progress: Progress | None = None

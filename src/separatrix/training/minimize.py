@@ -13,8 +13,8 @@ from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule, step_sizes
 from ..solvers import Solver, State, Step
 from .ending import Run, canonical, ending
-from .gap import Prover, provable
-from .loop import Callback, Geometry, Loop, Rules, Stop
+from .gap import GapTracker, provable
+from .loop import Callback, Loop, Stop, StoppingRules, WeightSpace
 from .no_minimum import Runaway
 from .pocket import Pocket
 from .progress import Progress
@@ -42,7 +42,7 @@ class Result:
     history: dict[str, AnyArray]
     objective: float | None
     """J at the weights kept; None where nobody asked what the run came to (``Stop.prove``)."""
-    proof: Prover | None = None
+    proof: GapTracker | None = None
     """What is proven of the weights kept, where there are proofs."""
     runaway: Runaway | None = None
     """Without a penalty: what is known of a minimum, if there may be none."""
@@ -96,7 +96,7 @@ def minimize(
             pocket.offer(step.weights)
 
     asked = stop.prove and stop.tol is not None
-    prover = Prover(objective, stop.tol or 0.0) if asked and provable(objective) else None
+    prover = GapTracker(objective, stop.tol or 0.0) if asked and provable(objective) else None
 
     def proofs(step: Step, due: bool) -> tuple[bool, bool]:
         assert prover is not None
@@ -104,7 +104,7 @@ def minimize(
         prover.look(step, kept, due)
         return prover.proven and prover.weights is kept, prover.stuck
 
-    rules = Rules(stop, start, Geometry(), None if prover is None else proofs)
+    rules = StoppingRules(stop, start, WeightSpace(), None if prover is None else proofs)
     loop = Loop(rules, callbacks, [observe], progress)
     step, why = loop.train(steps)
     kept = kept_weights(objective, keep, step, loop.rule, pocket)

@@ -8,7 +8,7 @@ from conftest import overlapping, quiet
 from sklearn.model_selection import StratifiedKFold
 
 from separatrix import LinearClassifierCV
-from separatrix.numeric.linear_systems import NotFinite, factored, solve
+from separatrix.numeric.linear_systems import NotFinite, cholesky_solver, solve
 
 X, Y = overlapping(40, 4, seed=3)
 LOSSES = ["logistic", "squared", "squared_hinge", "hinge"]
@@ -22,7 +22,7 @@ def test_a_matrix_that_is_not_finite_is_refused(wrong):
     with pytest.raises(NotFinite, match="not finite in floating point: scale the features"):
         solve(matrix, np.ones(5))
     with pytest.raises(NotFinite, match="not finite"):
-        factored(matrix)(np.ones(5))
+        cholesky_solver(matrix)(np.ones(5))
 
 
 @pytest.mark.parametrize(("loss", "cv"), CASES)

@@ -26,9 +26,9 @@ from separatrix import (
 from separatrix.losses import Hinge, Logistic, SquaredHinge
 from separatrix.numeric.rows import CsrRows, row_products, squared_norms, to_dense
 from separatrix.solvers.dual import newton_system
+from separatrix.solvers.dual.bounds import nonsmooth_lower_bound
 from separatrix.solvers.dual.coordinate_ascent import Coordinates
-from separatrix.solvers.dual.losses import MarginResponse, project
-from separatrix.solvers.dual.proximal_point import bound_at, response_of
+from separatrix.solvers.dual.losses import MarginResponse, project, response_of
 from separatrix.training.gap import provable
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
@@ -121,7 +121,9 @@ def test_the_minimum_is_that_of_a_general_program(seed, k, intercept):
     least = exact(objective)
     assert step.objective == pytest.approx(least, rel=1e-6)
     assert step.bound <= least * (1 + 1e-6)
-    assert bound_at(objective, step.weights).bound == pytest.approx(step.objective, rel=1e-8)
+    assert nonsmooth_lower_bound(objective, step.weights).bound == pytest.approx(
+        step.objective, rel=1e-8
+    )
 
 
 @pytest.mark.parametrize("l2", [1e-6, 1e-3, 1e-1])
@@ -175,20 +177,20 @@ def test_bounds_hold_wherever_the_weights_are(loss):
             W = size * rng.standard_normal(objective.shape)
             if not objective.intercept:
                 W[:, -1] = 0.0
-            assert 0.0 <= bound_at(objective, W).bound <= least * (1 + 1e-12)
+            assert 0.0 <= nonsmooth_lower_bound(objective, W).bound <= least * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_a_bound_at_the_minimum_needs_only_rows_near_a_kink(k, monkeypatch):
+def test_a_nonsmooth_lower_bound_the_minimum_needs_only_rows_near_a_kink(k, monkeypatch):
     X, y = rows(0, 3000, 4, k)
     objective = problem(X * SCALES[:4], y, l2=1e-4)
     step = climb(objective, 1e-11)
-    monkeypatch.setattr("separatrix.solvers.dual.proximal_point.NEAR", 300)
-    bounds = [bound_at(objective, step.weights).bound for _ in range(2)]
+    monkeypatch.setattr("separatrix.solvers.dual.bounds.NEAR", 300)
+    bounds = [nonsmooth_lower_bound(objective, step.weights).bound for _ in range(2)]
     assert bounds[0] == bounds[1]
     assert step.objective * (1 - 1e-9) <= bounds[0] <= step.objective * (1 + 1e-13)
-    assert 0.0 <= bound_at(objective, 0.0 * step.weights).bound <= step.objective
-    slack = bound_at(objective, 1.001 * step.weights).bound
+    assert 0.0 <= nonsmooth_lower_bound(objective, 0.0 * step.weights).bound <= step.objective
+    slack = nonsmooth_lower_bound(objective, 1.001 * step.weights).bound
     assert step.objective * (1 - 1e-2) <= slack <= step.objective * (1 + 1e-13)
 
 
@@ -198,7 +200,7 @@ def test_no_bound_is_told_where_none_is_known():
         assert not provable(problem(X, y, loss, l2))
     objective = problem(X, y)
     assert provable(objective)
-    assert bound_at(objective, np.full(objective.shape, np.inf)).bound == 0.0
+    assert nonsmooth_lower_bound(objective, np.full(objective.shape, np.inf)).bound == 0.0
 
 
 def test_it_agrees_with_scikit_learn():
@@ -253,7 +255,10 @@ def test_threads_do_not_change_the_bits(monkeypatch):
     for n_jobs in (1, 3):
         objective = problem(X, y, n_jobs=n_jobs)
         runs.append(
-            [climb(objective).weights, bound_at(objective, np.zeros(objective.shape)).bound]
+            [
+                climb(objective).weights,
+                nonsmooth_lower_bound(objective, np.zeros(objective.shape)).bound,
+            ]
         )
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
     assert runs[0][1] == runs[1][1]

@@ -14,7 +14,8 @@ from separatrix.losses import Hinge, SquaredHinge
 from separatrix.numeric.rows import CsrRows
 from separatrix.solvers import choose
 from separatrix.solvers.dual.interior_point import Interior
-from separatrix.solvers.dual.proximal_point import Ascent, response_of
+from separatrix.solvers.dual.losses import response_of
+from separatrix.solvers.dual.proximal_point import Ascent
 
 LOSSES = [Hinge(), SquaredHinge()]
 

@@ -18,7 +18,7 @@ import scipy.linalg
 from ... import loops
 from ...data import ArraySource
 from ...losses import Logistic, MarginLoss
-from ...numeric.linear_systems import factored
+from ...numeric.linear_systems import cholesky_solver
 from ...numeric.rows import shape_of, slice_rows, to_dense
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
@@ -214,7 +214,7 @@ class _Removal:
         self.u = self.frame.variables(W)[0]
         self.stiffness = self.n * objective.penalty.diagonal((1, d + 1))[0] / self.frame.scale**2
         hessian = self.n * objective.class_hessian(W, self.frame)
-        inverse = factored(hessian)
+        inverse = cholesky_solver(hessian)
         self.inverse = np.column_stack([inverse(column) for column in np.eye(d + 1)])
         gradient = self.stiffness * self.u
         for at, z in self._rows():

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...numeric.linear_systems import factored
+from ...numeric.linear_systems import cholesky_solver
 from ...numeric.rows import row_products, shape_of, slice_rows
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array
@@ -163,7 +163,7 @@ class Interior:
         hessian = gram_in_tiles(parts, frame, np.float64, source.threads)
         self.objective.add_penalty(hessian, frame)
         self.objective.fix_biases(hessian)
-        inverse = factored(hessian, noise=0.0)
+        inverse = cholesky_solver(hessian, noise=0.0)
 
         def solve(gradient: Array) -> Array:
             if not self.objective.intercept:
@@ -177,7 +177,7 @@ class Interior:
         root, twice = np.sqrt(self.share / bend), 2.0 * self.l2
         system = root[:, None] * self.products * root
         np.einsum("ii->i", system)[:] += 1.0
-        inverse = factored(system, noise=0.0)
+        inverse = cholesky_solver(system, noise=0.0)
         by_bias = inverse(root)
 
         def solve(gradient: Array) -> Array:

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg
 
 from ... import loops
-from ...numeric.linear_systems import factored
+from ...numeric.linear_systems import cholesky_solver
 from ...numeric.rows import row_products, shape_of, take_rows
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array
@@ -199,7 +199,7 @@ class JointInterior:
             system[biases, biases] += np.trace(system[biases, biases]) / k**2
         else:
             system[biases, biases] += np.eye(k)
-        inverse = factored(system, noise=0.0)
+        inverse = cholesky_solver(system, noise=0.0)
         return lambda right: inverse(right.ravel()).reshape(right.shape)
 
     def _measure(self) -> None:
