@@ -64,11 +64,12 @@ def climb(objective, tol=1e-9, most=200, solver=None, start=None):
     run = (solver or DualAscent()).steps(objective, start, np.random.default_rng(0))
     before = 0.0
     for step in islice(run, most):
-        assert before <= step.bound <= step.objective
-        before = step.bound
-        if step.objective - step.bound <= tol * step.objective:
+        assert before <= step.lower_bound <= step.objective
+        before = step.lower_bound
+        if step.objective - step.lower_bound <= tol * step.objective:
             return step
-    raise AssertionError(f"gap {(step.objective - step.bound) / step.objective} after {most} steps")
+    gap = (step.objective - step.lower_bound) / step.objective
+    raise AssertionError(f"gap {gap} after {most} steps")
 
 
 def exact(objective):
@@ -81,12 +82,12 @@ def exact(objective):
 
     def value(z):
         w = z[:W].reshape(k, d + 1)
-        return c @ z[W:] / c.sum() + objective.penalty.strength * np.sum(w[:, :-1] ** 2)
+        return c @ z[W:] / c.sum() + objective.penalty.l2 * np.sum(w[:, :-1] ** 2)
 
     def slope(z):
         w = z[:W].reshape(k, d + 1).copy()
         w[:, -1] = 0.0
-        return np.concatenate([2 * objective.penalty.strength * w.ravel(), c / c.sum()])
+        return np.concatenate([2 * objective.penalty.l2 * w.ravel(), c / c.sum()])
 
     Z = np.column_stack([X, np.full(n, float(objective.intercept))])
     if k == 1:
@@ -120,7 +121,7 @@ def test_the_minimum_is_that_of_a_general_program(seed, k, intercept):
     step = climb(objective)
     least = exact(objective)
     assert step.objective == pytest.approx(least, rel=1e-6)
-    assert step.bound <= least * (1 + 1e-6)
+    assert step.lower_bound <= least * (1 + 1e-6)
     assert nonsmooth_lower_bound(objective, step.weights).bound == pytest.approx(
         step.objective, rel=1e-8
     )
@@ -294,7 +295,7 @@ def test_single_alphas_reach_the_same_minimum(
     monkeypatch.setattr(newton_system, "DIRECT", 1500)
     other = climb(objective, 1e-10)
     assert step.objective == pytest.approx(other.objective, rel=1e-8)
-    assert step.bound <= other.objective
+    assert step.lower_bound <= other.objective
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -324,7 +325,7 @@ def test_going_on_from_a_state_gives_the_same_bits(large, k, stop, request):
     rest = islice(DualAscent().steps(objective, start, np.random.default_rng(2), state), 16 - stop)
     for expected, step in zip(whole[stop:], rest, strict=True):
         np.testing.assert_array_equal(step.weights, expected.weights)
-        assert (step.objective, step.bound) == (expected.objective, expected.bound)
+        assert (step.objective, step.lower_bound) == (expected.objective, expected.lower_bound)
     for name, value in kept.items():
         np.testing.assert_array_equal(state[name], value)
 
@@ -578,7 +579,7 @@ def test_parts_are_climbed_alike_on_any_threads(intercept, small_systems, monkey
         ]
         for end in ends[1:]:
             np.testing.assert_array_equal(end.weights, ends[0].weights)
-            assert end.bound == ends[0].bound
+            assert end.lower_bound == ends[0].lower_bound
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])

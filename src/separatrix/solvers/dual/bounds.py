@@ -74,7 +74,7 @@ def nonsmooth_lower_bound(
     ``NEAR`` at most, a small dual is climbed from W, as far as the reads allow: one is made in any
     case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
     """
-    source, l2 = objective.in_memory, objective.penalty.strength
+    source, l2 = objective.in_memory, objective.penalty.l2
     response = response_of(objective)
     scores = np.empty((len(source.y), len(W)))
     loss_sum, sums, gains = source.total(
@@ -184,7 +184,7 @@ def feasible_lower_bound(
 
     ``allowance`` is how far the conjugate may be off.
     """
-    l2 = objective.penalty.strength
+    l2 = objective.penalty.l2
     G = gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
 
     def dual(share: float, level: float, towards: Array | float) -> float:

@@ -97,7 +97,7 @@ class Ascent:
         gradient = self.response.gradient(pulls.sums) + penalty.gradient(W)
         if not self.objective.intercept:
             gradient[:, -1] = 0.0
-        bound = self.response.bound(pulls, penalty.strength, self.objective.intercept)
+        bound = self.response.bound(pulls, penalty.l2, self.objective.intercept)
         return Point(
             W, scores, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, travel / C,
             bound,
