@@ -12,7 +12,7 @@ from ..loops import Interrupted
 from ..numeric.dot import dot
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..objective.standardization import Frame
+from ..objective.standardization import Standardization
 from .base import Solver, State, Step
 from .preconditioning import Factored
 
@@ -96,16 +96,19 @@ class LBFGS(Solver):
 
     def _coordinates(
         self, objective: Objective, anchor: Array, apart: bool = False
-    ) -> Frame | Factored:
+    ) -> Standardization | Factored:
         """Those of the second derivative at the anchor, if there is one."""
-        frame = objective.whole_frame()
+        standardization = objective.checked_standardization()
         if not len(anchor):
-            return frame
+            return standardization
         sample = self._sample(objective)
         assert sample is not None
         which = range(len(anchor)) if apart else (None,)
         dtype = sample.source.dtype
-        return Factored.of(frame, *(sample.class_hessian(anchor, frame, dtype, c) for c in which))
+        return Factored.of(
+            standardization,
+            *(sample.class_hessian(anchor, standardization, dtype, c) for c in which),
+        )
 
     def _near(self, objective: Objective, W: Array) -> tuple[Array, Evaluation]:
         """In place of zeros the minimum of the sample, itself from a smaller one; and J there.
@@ -153,7 +156,7 @@ class LBFGS(Solver):
         None if they save no time, or prove too rough to lower J.
         """
         large = objective.source.n_rows * objective.source.row_bytes >= LARGE
-        rough = objective.roughly() if large else None
+        rough = objective.in_float32() if large else None
         if rough is None:
             return
         values: list[float] = []
@@ -217,7 +220,7 @@ class LBFGS(Solver):
             unsure, trials = ROUGHNESS if objective.rough else ROUNDING, MOST_TRIALS
             if exact is not None:
                 objective, trials = exact, int(remaining > NO_STEP * at.value)
-            direction = coordinates.direction(p)
+            direction = coordinates.to_weights(p)
             length, there, then = line_search(objective, W, at, direction, slope, unsure, trials)
             if exact is not None and length == 0.0:  # stay, but know J exactly
                 at = objective.value_and_gradient(W)
@@ -235,7 +238,7 @@ class LBFGS(Solver):
 
 
 def downhill(
-    coordinates: Frame | Factored, at: Evaluation, moved: Array, changed: Array
+    coordinates: Standardization | Factored, at: Evaluation, moved: Array, changed: Array
 ) -> tuple[Array, Array, float]:
     """The gradient, the direction that the recent steps suggest, and the slope along it."""
     g = coordinates.gradient(at.gradient)
