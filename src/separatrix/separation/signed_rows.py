@@ -244,7 +244,7 @@ def _total(block: Block, kind: Kind, choice: Choice | None) -> tuple[Array, int]
         chosen = np.zeros(n * k, bool)
         chosen[choice.among(block, kind)[0]] = True
     total = np.zeros((k, d + 1))
-    loops.combine(block.X, kind.coefficients(block, chosen.reshape(n, k)), total)
+    loops.transpose_product(block.X, kind.coefficients(block, chosen.reshape(n, k)), total)
     return total if kind.intercept else total[:, :-1], int(chosen.sum())
 
 

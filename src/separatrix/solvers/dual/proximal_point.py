@@ -302,7 +302,7 @@ def _fixed(block: Block, response: Response, scores: Array, far: Array) -> tuple
     pull, gain = response.coefficients(block.y, response.pure(block.y, scores[at]))
     c = np.where(far[at], _weight(block), 0.0)
     sums = np.zeros((response.groups, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, c[:, None] * pull, sums)
+    loops.transpose_product(block.X, c[:, None] * pull, sums)
     return sums, c @ gain
 
 
@@ -350,7 +350,7 @@ def _respond_piece(
     a = response.alpha(y, s, anchor[at], sharpness)
     pull, gain = response.coefficients(y, a)
     sums = np.zeros((response.groups, W.shape[1]))
-    loops.combine(block.X, c[:, None] * pull, sums)
+    loops.transpose_product(block.X, c[:, None] * pull, sums)
     smooth = response.value(y, s, a, anchor[at], sharpness)
     travel = np.sum((a - anchor[at]) ** 2, axis=1) / (2.0 * sharpness)
     return (
