@@ -19,7 +19,7 @@ from ..data.source import Shuffle
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
 from ..numeric.types import Array, Ints
 from .certify import rounded
-from .rational import Fractions, common, lowest_bits
+from .rational import Fractions, common_denominator, lowest_bits
 from .signed_blocks import CHUNK
 from .signed_rows import SignedRows
 
@@ -114,5 +114,5 @@ def as_given(
                 return moved, None
     each = exact.each() if exact is not None else [Fraction(float(v)) for v in W.ravel()]
     over = np.tile(powers, len(W)).tolist()
-    given = common(v / Fraction(2) ** p for v, p in zip(each, over, strict=True))
+    given = common_denominator(v / Fraction(2) ** p for v, p in zip(each, over, strict=True))
     return rounded(given, rows.shape), given
