@@ -130,8 +130,8 @@ class SignedRows:
 
     def _low(self, selection: MarginSelection, most: int | None) -> LowMarginRows:
         part = partial(_low, encoding=self.encoding, selection=selection, most=most)
-        ids, margins, count = self.source.total(part)
-        ids, margins = np.concatenate(ids), np.concatenate(margins)
+        found, lowest, count = self.source.total(part)
+        ids, margins = np.concatenate(found), np.concatenate(lowest)
         order = np.argsort(margins, kind="stable")[:most]
         return LowMarginRows(ids[order], margins[order], count)
 
