@@ -217,7 +217,7 @@ class LBFGS(Solver):
                 moved, changed = moved[:0], changed[:0]
                 g, p, slope = downhill(coordinates, at, moved, changed)
             age += 1
-            unsure, trials = ROUGHNESS if objective.rough else ROUNDING, MOST_TRIALS
+            unsure, trials = ROUGHNESS if objective.float32_sums else ROUNDING, MOST_TRIALS
             if exact is not None:
                 objective, trials = exact, int(remaining > NO_STEP * at.value)
             direction = coordinates.to_weights(p)
