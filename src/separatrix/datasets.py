@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .numeric import checks
 from .numeric.types import AnyArray, Array, Ints
 
 CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
@@ -93,7 +94,8 @@ def separable(n: int = 100, d: int = 2, margin: float = 0.1, random_state: Any =
     0.25
     >>> X, y = data[:2]
     """
-    n, d = checks.integer("n", n, least=2, why="one row of each class"), checks.integer("d", d, least=1)
+    n = checks.integer("n", n, least=2, why="one row of each class")
+    d = checks.integer("d", d)
     # Outside these bounds rounding, not the construction, would decide on the margin.
     margin = checks.number("margin", margin, least=1e-10, most=1e10)
     rng = _generator(random_state)
@@ -140,8 +142,10 @@ def overlapping(
     >>> X.shape, np.bincount(y)
     ((50, 3), array([25, 25]))
     """
-    d = checks.integer("d", d, least=1)
-    n = checks.integer("n", n, least=2 * (d + 1), why=f"for d={d}, two rows at each of d + 1 points")
+    d = checks.integer("d", d)
+    n = checks.integer(
+        "n", n, least=2 * (d + 1), why=f"for d={d}, two rows at each of d + 1 points"
+    )
     separation = checks.number("separation", separation)
     rng = _generator(random_state)
     y = _alternating(n)
@@ -205,7 +209,7 @@ def blobs(
     >>> np.bincount(y), len(np.unique(X, axis=0))
     (array([3, 3, 2, 2]), 4)
     """
-    k, d = checks.integer("k", k, least=2), checks.integer("d", d, least=1)
+    k, d = checks.integer("k", k, least=2), checks.integer("d", d)
     n = checks.integer("n", n, least=k, why=f"one row of each of k={k} classes")
     spread = checks.number("spread", spread)
     rng = _generator(random_state)

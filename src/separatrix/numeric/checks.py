@@ -140,8 +140,8 @@ def seed(random_state: Any) -> int:
         if random_state < 0:
             raise ValueError(f"random_state must not be negative, got {random_state!r}")
         return int(random_state)
-    if random_state is None or random_state is np.random:  # NumPy's own, which np.random.seed sets
-        return int(np.random.randint(2**31 - 1))
+    if random_state is None or random_state is np.random:
+        return int(np.random.randint(2**31 - 1))  # noqa: NPY002 (of NumPy's own, as seeded)
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     raise ValueError(

@@ -1,7 +1,7 @@
 """Limits of floating point that several rooms share.
 
-What is measured against the numbers at hand (a share of J, of a margin, of a length) stands where it
-is used, under a name that says of what.
+What is measured against the numbers at hand (a share of J, of a margin, of a length) stands where
+it is used, under a name that says of what.
 """
 
 from __future__ import annotations

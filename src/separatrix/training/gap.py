@@ -25,6 +25,7 @@ from scipy.special import entr
 from ..data import ArraySource
 from ..losses import Columns, MarginLoss, Softmax
 from ..numeric.dot import dot
+from ..numeric.tolerances import SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.accuracy import EXACT, SUMS, exact_tangents, exact_value, rounding
@@ -266,7 +267,7 @@ def _mixtures(objective: Objective, bias: Array) -> Iterator[tuple[float, float,
         loss = objective.loss.binary if isinstance(objective.loss, Columns) else objective.loss
         assert isinstance(loss, MarginLoss)
         least, mixture = _of_columns(loss, sums, bias)
-    if least < np.finfo(float).tiny:  # balanced as it is
+    if least < SMALLEST_NORMAL:  # balanced as it is
         yield UNMIXED
         return
     for share in least * 2.0 ** np.arange(MIXTURES):
