@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from separatrix import InverseScaling, Perceptron, loops
 from separatrix.estimators.kernel import KernelPerceptron
-from separatrix.kernels import KernelRows, get_kernel
+from separatrix.kernels import KernelCache, get_kernel
 
 XOR = np.array([0, 1, 1, 0])
 PARAMETERS = {"gamma": 0.3, "degree": 2, "coef0": 1.0}
@@ -148,7 +148,7 @@ def test_rbf_far_from_the_origin_keeps_its_digits(rng):
 def test_kernel_rows_have_the_same_bits_whatever_is_cached(rng):
     X = rng.standard_normal((301, 7))
     kernel = get_kernel("rbf", X)
-    roomy, tight = (KernelRows(kernel, X, 1.0, room) for room in (1e9, 3 * 8 * 301))
+    roomy, tight = (KernelCache(kernel, X, 1.0, room) for room in (1e9, 3 * 8 * 301))
     assert (roomy.capacity, tight.capacity) == (301, 3)
     for number in rng.integers(301, size=200).tolist():
         likely = rng.integers(301, size=20)

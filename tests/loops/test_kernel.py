@@ -10,7 +10,7 @@ import pytest
 from separatrix import KernelPerceptron, kernels, loops
 from separatrix.kernels import gaussian, perceptron
 from separatrix.loops import kernel as kernel_loops
-from separatrix.loops.kernel import PANEL, Changes, DualPass, DualState, KeptRows, ShiftedRows
+from separatrix.loops.kernel import PANEL, CacheLines, Changes, DualPass, DualState, ShiftedRows
 
 
 def random_rows(n, d, seed=0):
@@ -35,10 +35,10 @@ def test_gaussian_loops_equal_their_twins(level, n, m, d, dtype):
     shift = np.random.default_rng(4).integers(-3, 4, d).astype(float)
     reference = ShiftedRows(random_rows(n, d).astype(dtype), shift)
     rows = reference.shifted(random_rows(m, d, seed=1))
-    places = np.random.default_rng(2).permutation(m + 2)[:m]
+    slots = np.random.default_rng(2).permutation(m + 2)[:m]
     out, expected = np.zeros((2, m + 2, n))
-    kernel_loops.gaussian_rows(rows, reference, 0.7, places, out)
-    kernel_loops.gaussian_rows_twin(rows, reference, 0.7, places, expected)
+    kernel_loops.gaussian_rows(rows, reference, 0.7, slots, out)
+    kernel_loops.gaussian_rows_twin(rows, reference, 0.7, slots, expected)
     np.testing.assert_allclose(out, expected, rtol=1e-13)
     for k in (1, 3):
         coefficients = random_rows(k, n, seed=3)
@@ -128,15 +128,15 @@ def test_kernel_pass_equals_its_twin(level, k):
     n = len(X)
     values = np.empty((n, n))
     kernel_loops.gaussian_rows_twin(X, ShiftedRows(X, np.zeros(4)), 0.5, np.arange(n), values)
-    place = np.arange(n)
-    place[run.order[40]] = -1
+    slot = np.arange(n)
+    slot[run.order[40]] = -1
     for one in (run, twin):
-        kept = KeptRows(values, place.copy(), np.zeros(n, dtype=np.int64))
+        kept = CacheLines(values, slot.copy(), np.zeros(n, dtype=np.int64))
         loop = kernel_loops.kernel_pass if one is run else kernel_loops.kernel_pass_twin
         assert len(loop(one, kept, 5)) == 5
         while not one.ended:
             loop(one, kept, n)
-            kept.place[:] = np.arange(n)
+            kept.slot[:] = np.arange(n)
     assert_same(run, twin)
 
 
@@ -145,13 +145,13 @@ def test_blocks_visit_as_the_plain_loop_does(level, k):
     X, run = problem(k)
     twin = problem(k)[1]
     n, reference = len(X), ShiftedRows(X, np.zeros(4))
-    rows = kernels.KernelRows(kernels.Gaussian(0.5), X, 1.0, 1e9)
+    rows = kernels.KernelCache(kernels.Gaussian(0.5), X, 1.0, 1e9)
     passes = gaussian.GaussianPasses(rows, reference, 0.5)
     passes.width = 13
     passes.visit(run)
     values = np.empty((n, n))
     kernel_loops.gaussian_rows_twin(X, reference, 0.5, np.arange(n), values)
-    kept = KeptRows(values + 1.0, np.arange(n), np.zeros(n, dtype=np.int64))
+    kept = CacheLines(values + 1.0, np.arange(n), np.zeros(n, dtype=np.int64))
     kernel_loops.kernel_pass_twin(twin, kept, n)
     assert_same(run, twin)
 

@@ -27,7 +27,7 @@ from separatrix import (
 )
 from separatrix.objective.accuracy import exact_value
 from separatrix.training.ending import CONVERGED
-from separatrix.training.gap import Prover
+from separatrix.training.gap import GapTracker
 from separatrix.training.loop import Stop
 
 X, Y = overlapping(100, 3, seed=0)
@@ -345,7 +345,7 @@ def test_a_bias_is_polished_only_as_often_as_reads_allow(allowed, made):
     W[:, -1] += 1e-6
     at = objective.value_and_gradient(W)
     source.sums = 0
-    Prover(objective, 1e-9, reads=allowed).prove(W, at)
+    GapTracker(objective, 1e-9, reads=allowed).prove(W, at)
     assert source.sums == made
 
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from ..numeric.types import Array
 from ..solvers import Step
-from ..training.loop import Geometry
+from ..training.loop import WeightSpace
 
 
-class FeatureSpace(Geometry):
+class FeatureSpace(WeightSpace):
     """Lengths in feature space, ``|w|^2 = sum_i a_i s_i`` with scores s, which cost nothing.
 
     What repeats in a cycle are the training scores: the coefficients of a run that goes in

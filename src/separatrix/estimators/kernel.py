@@ -13,9 +13,9 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.validation import check_labels, check_scores, numbers, sound_rows, weighed_classes
-from ..kernels import NAMES, Kernel, KernelRows, Linear, Matrix, Precomputed, Reference, get_kernel
+from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, Reference, get_kernel
 from ..kernels.perceptron import (
-    DualRun,
+    KernelPerceptronRun,
     ManyClasses,
     TwoClasses,
     Votes,
@@ -25,7 +25,7 @@ from ..numeric import checks
 from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import LearningRate, as_schedule
-from ..training.loop import Callback, Loop, Rules, Stop
+from ..training.loop import Callback, Loop, Stop, StoppingRules
 from ..training.progress import progress_line
 from .feature_space import FeatureSpace
 
@@ -197,7 +197,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         classes, weight, _ = weighed_classes(labels, None, None, self.class_weight)
         run = self._run(kernel, rows, classes, numbers(labels, classes), weight)
         stop = replace(stop, cycle=run.repeats)
-        rules = Rules(stop, np.zeros_like(run.scores), FeatureSpace())
+        rules = StoppingRules(stop, np.zeros_like(run.scores), FeatureSpace())
         loop = Loop(rules, self.callbacks, progress=progress_line(self.verbose))
         why = loop.train(run.steps())[1]  # without the last step, which is a lot to hold on to
         # Only now, when nothing can fail any more: an earlier fit stays whole until then.
@@ -251,17 +251,17 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
 
     def _run(
         self, kernel: Kernel, rows: Matrix, classes: AnyArray, numbers: Ints, weight: Array | None
-    ) -> DualRun:
+    ) -> KernelPerceptronRun:
         binary = len(classes) == 2
         cache = self.cache_mb
         if cache is None:
             cache = 0.0 if goes_by_blocks(kernel, rows, self.budget) else CACHE_MB
         rng = np.random.default_rng(checks.seed(self.random_state))
-        return DualRun(
+        return KernelPerceptronRun(
             TwoClasses(np.where(numbers == 1, 1.0, -1.0))
             if binary
             else ManyClasses(numbers, len(classes)),
-            KernelRows(kernel, rows, float(self.fit_intercept), cache * 2**20),
+            KernelCache(kernel, rows, float(self.fit_intercept), cache * 2**20),
             np.ones(len(numbers)) if weight is None else weight,
             as_schedule(self.learning_rate),
             self.shuffle,
@@ -271,7 +271,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             averages=self.keep in ("auto", "average") and self.budget is None,
         )
 
-    def _keep(self, run: DualRun, rows: Matrix, rule: str) -> None:
+    def _keep(self, run: KernelPerceptronRun, rows: Matrix, rule: str) -> None:
         """The model, from the last whole pass, and what ended the run."""
         ended, counts = run.ended, run.ended.counts
         kept, visits = ended.coefficients, 1

@@ -14,9 +14,9 @@ The sigmoid is no inner product for most of its parameters: with it the theorems
 perceptron do not hold. Beside the names there are ``"precomputed"``, where the rows are rows of
 the kernel matrix, and any callable ``f(A, B) -> (len(A), len(B))``.
 
-A kernel is computed in two steps: ``begin``, which compares rows with rows and is left to BLAS,
-and ``finish``, a function of each number by itself. So whoever prefetches rows that may never
-be used (:class:`KernelRows`) pays for their powers only when they are. The Gaussian of dense
+A kernel is computed in two steps: ``pairwise``, which compares rows with rows and is left to BLAS,
+and ``apply_elementwise``, a function of each number by itself. So whoever prefetches rows that may
+never be used (:class:`KernelCache`) pays for their powers only when they are. The Gaussian of dense
 rows has a compiled loop that does both at once.
 
 >>> import numpy as np
@@ -33,7 +33,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..numeric import checks
-from .cache import KernelRows
+from .cache import KernelCache
 from .functions import (
     WORTH_A_THREAD,
     Custom,
@@ -57,8 +57,8 @@ __all__ = [
     "Custom",
     "Gaussian",
     "Kernel",
+    "KernelCache",
     "KernelFunction",
-    "KernelRows",
     "Laplacian",
     "Linear",
     "Matrix",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..loops.kernel import KeptRows
+from ..loops.kernel import CacheLines
 from ..numeric.types import Array, Ints
 from .functions import Kernel, Matrix
 
@@ -15,7 +15,7 @@ MOST_AT_ONCE = 64 << 20  # bytes of a block of kernel rows
 WORTH_A_CALL = 16_000  # kernel values that cost as much as the call that computes them
 
 
-class KernelRows:
+class KernelCache:
     """Rows of the training kernel matrix, the lately used ones kept.
 
     They are computed in blocks, of the row that is needed and of those that may be needed soon.
@@ -32,14 +32,14 @@ class KernelRows:
         else:
             self.block = 8 if rows.size * 8 <= SMALL or 32 * 8 * n > MOST_AT_ONCE else 32
         self.capacity = max(1, min(n, int(cache_bytes // (8 * n))))
-        self.kept = KeptRows(
+        self.lines = CacheLines(
             np.empty((self.capacity, n)),  # pages that are never used cost nothing
             np.full(n, -1),
             np.zeros(self.capacity, dtype=np.int64),
         )
-        self._holders = np.full(self.capacity, -1)  # the row at each place
+        self._row_in_slot = np.full(self.capacity, -1)  # the row at each slot
         self._filled = 0
-        self._begun: dict[int, int] = {}  # places of rows that are not finished
+        self._pending: dict[int, int] = {}  # slots of rows that are not finished
         self.computed = 0
         """Rows computed so far, some of them twice if the cache was too small."""
 
@@ -48,50 +48,50 @@ class KernelRows:
 
         ``likely`` is asked, if the row is not at hand, which others may be needed soon.
         """
-        if self.kept.place[number] < 0 and number not in self._begun:
+        if self.lines.slot[number] < 0 and number not in self._pending:
             self._compute(number, likely())
-        if number in self._begun:
-            place = self._begun.pop(number)
-            self.kernel.finish(self.kept.values[place])
-            self._ready(number, place)
-        place = int(self.kept.place[number])
-        self.kept.used[place] = self.kept.used.max() + 1
-        row: Array = self.kept.values[place]
+        if number in self._pending:
+            slot = self._pending.pop(number)
+            self.kernel.apply_elementwise(self.lines.values[slot])
+            self._ready(number, slot)
+        slot = int(self.lines.slot[number])
+        self.lines.last_used[slot] = self.lines.last_used.max() + 1
+        row: Array = self.lines.values[slot]
         return row
 
-    def _ready(self, number: int, place: int) -> None:
+    def _ready(self, number: int, slot: int) -> None:
         if self.bias:
-            self.kept.values[place] += self.bias
-        self.kept.place[number] = place
+            self.lines.values[slot] += self.bias
+        self.lines.slot[number] = slot
 
     def _compute(self, number: int, likely: Ints) -> None:
-        absent = likely[(self.kept.place[likely] < 0) & (likely != number)].tolist()
-        others = [j for j in dict.fromkeys(absent) if j not in self._begun]
+        absent = likely[(self.lines.slot[likely] < 0) & (likely != number)].tolist()
+        others = [j for j in dict.fromkeys(absent) if j not in self._pending]
         wanted = [number, *others[: min(self.block, self.capacity) - 1]]
         filled = np.array(wanted)
         if self.reference.dense is None:
             filled = np.concatenate([filled, np.full(self.block - len(wanted), number)])
-        places = self.free_places(filled[: len(wanted)])
-        self.kernel.fill(self.rows[filled], self.reference, self.kept.values, places)
-        self.kept.used[places] = self.kept.used.max() + 1
-        for row, place in zip(wanted, places.tolist(), strict=True):
+        slots = self.free_slots(filled[: len(wanted)])
+        self.kernel.compute_into(self.rows[filled], self.reference, self.lines.values, slots)
+        self.lines.last_used[slots] = self.lines.last_used.max() + 1
+        for row, slot in zip(wanted, slots.tolist(), strict=True):
             if self.kernel.two_steps:
-                self._begun[row] = place
+                self._pending[row] = slot
             else:
-                self._ready(row, place)
+                self._ready(row, slot)
         self.computed += len(wanted)
 
-    def free_places(self, rows: Ints) -> Ints:
+    def free_slots(self, rows: Ints) -> Ints:
         """Places for so many rows: ones never used, then those used longest ago."""
         free = np.arange(self._filled, min(self._filled + len(rows), self.capacity))
         self._filled += len(free)
         if len(free) < len(rows):
-            used = self.kept.used.copy()
+            used = self.lines.last_used.copy()
             used[free] = np.iinfo(np.int64).max
             oldest = np.argsort(used, kind="stable")[: len(rows) - len(free)]
-            for row in self._holders[oldest].tolist():
-                self._begun.pop(row, None)
-            self.kept.place[self._holders[oldest]] = -1
+            for row in self._row_in_slot[oldest].tolist():
+                self._pending.pop(row, None)
+            self.lines.slot[self._row_in_slot[oldest]] = -1
             free = np.concatenate([free, oldest])
-        self._holders[free] = rows
+        self._row_in_slot[free] = rows
         return free

@@ -38,27 +38,27 @@ class Kernel:
     """Something that can stand for an inner product."""
 
     two_steps: ClassVar[bool] = False
-    """Whether ``finish`` has anything to do."""
+    """Whether ``apply_elementwise`` has anything to do."""
 
     def prepare(self, rows: Matrix) -> Reference:
         """Rows to compare others with."""
         return Reference(rows, rows.T.tocsr() if sp.issparse(rows) else rows.T)
 
-    def begin(self, rows: Matrix, reference: Reference) -> Array:
-        """A new array (rows, reference rows) from which ``finish`` makes kernel values."""
+    def pairwise(self, rows: Matrix, reference: Reference) -> Array:
+        """A new array (rows, reference rows) of which ``apply_elementwise`` makes kernel values."""
         return products(rows, reference)
 
-    def finish(self, values: Array) -> Array:
-        """Kernel values, in the place of what ``begin`` gave."""
+    def apply_elementwise(self, values: Array) -> Array:
+        """Kernel values, in the place of what ``pairwise`` gave."""
         return values
 
     def between(self, rows: Matrix, reference: Reference) -> Array:
         """Block of the kernel matrix, (rows, reference rows)."""
-        return self.finish(self.begin(rows, reference))
+        return self.apply_elementwise(self.pairwise(rows, reference))
 
-    def fill(self, rows: Matrix, reference: Reference, out: Array, places: Ints) -> None:
-        """``out[places]`` becomes what ``begin`` gives for the first of the rows."""
-        out[places] = self.begin(rows, reference)[: len(places)]
+    def compute_into(self, rows: Matrix, reference: Reference, out: Array, slots: Ints) -> None:
+        """``out[slots]`` becomes what ``pairwise`` gives for the first of the rows."""
+        out[slots] = self.pairwise(rows, reference)[: len(slots)]
 
     def sums(self, rows: Matrix, reference: Reference, coefficients: Array) -> Array:
         """Sums (rows, k) over the reference of coefficients (k, reference) times the kernel."""
@@ -80,7 +80,7 @@ class Polynomial(Kernel):
     degree: int = 3
     coef0: float = 1.0
 
-    def finish(self, values: Array) -> Array:
+    def apply_elementwise(self, values: Array) -> Array:
         """Products instead of a general power: many times faster, and exact on integers."""
         values *= self.gamma
         values += self.coef0
@@ -106,11 +106,11 @@ class Gaussian(Kernel):
         shift = np.rint(rows.mean(axis=0, dtype=np.float64))
         return Reference(rows, None, dense=ShiftedRows(rows, shift))
 
-    def begin(self, rows: Matrix, reference: Reference) -> Array:
+    def pairwise(self, rows: Matrix, reference: Reference) -> Array:
         """exp(-gamma |x - z|^2), with |x - z|^2 as |x|^2 + |z|^2 - 2 x.z; below 0 is rounding."""
         if reference.dense is not None:
             values = np.empty((rows.shape[0], len(reference.dense.rows)))
-            self.fill(rows, reference, values, np.arange(len(values)))
+            self.compute_into(rows, reference, values, np.arange(len(values)))
             return values
         values = products(rows, reference)
         values *= -2.0
@@ -118,20 +118,20 @@ class Gaussian(Kernel):
         values += reference.squares
         return kernel_loops.decay(values, self.gamma)
 
-    def fill(self, rows: Matrix, reference: Reference, out: Array, places: Ints) -> None:
+    def compute_into(self, rows: Matrix, reference: Reference, out: Array, slots: Ints) -> None:
         """The same, without a copy of dense rows."""
         dense = reference.dense
         if dense is None:
-            super().fill(rows, reference, out, places)
+            super().compute_into(rows, reference, out, slots)
             return
         shifted = dense.shifted(_as_dense(rows))
-        threads = _threads(len(places), dense)
+        threads = _threads(len(slots), dense)
 
         def some(at: slice) -> tuple[()]:
-            kernel_loops.gaussian_rows(shifted[at], dense, self.gamma, places[at], out)
+            kernel_loops.gaussian_rows(shifted[at], dense, self.gamma, slots[at], out)
             return ()
 
-        ordered_sum(some, equal_parts(len(places), threads), threads)
+        ordered_sum(some, equal_parts(len(slots), threads), threads)
 
     def sums(self, rows: Matrix, reference: Reference, coefficients: Array) -> Array:
         """The same sums, in dense rows without writing the kernel down."""
@@ -168,14 +168,14 @@ class Laplacian(Kernel):
     two_steps = True
     gamma: float = 1.0
 
-    def begin(self, rows: Matrix, reference: Reference) -> Array:
+    def pairwise(self, rows: Matrix, reference: Reference) -> Array:
         """sum_j |x_j - z_j|."""
         from sklearn.metrics.pairwise import manhattan_distances  # slow to import
 
         values: Array = manhattan_distances(rows, reference.rows)
         return values
 
-    def finish(self, values: Array) -> Array:
+    def apply_elementwise(self, values: Array) -> Array:
         """exp(-gamma distance)."""
         return kernel_loops.decay(values, self.gamma)
 
@@ -188,7 +188,7 @@ class Sigmoid(Kernel):
     gamma: float = 1.0
     coef0: float = 1.0
 
-    def finish(self, values: Array) -> Array:
+    def apply_elementwise(self, values: Array) -> Array:
         """Tanh(gamma x.z + coef0)."""
         values *= self.gamma
         values += self.coef0
@@ -201,7 +201,7 @@ class Custom(Kernel):
 
     function: KernelFunction
 
-    def begin(self, rows: Matrix, reference: Reference) -> Array:
+    def pairwise(self, rows: Matrix, reference: Reference) -> Array:
         """What the function gives, if it is a kernel matrix."""
         values = np.array(self.function(rows, reference.rows), dtype=np.float64)
         expected = (rows.shape[0], reference.rows.shape[0])
@@ -225,7 +225,7 @@ class Precomputed(Kernel):
         """Nothing is compared."""
         return Reference(rows, None)
 
-    def begin(self, rows: Matrix, reference: Reference) -> Array:
+    def pairwise(self, rows: Matrix, reference: Reference) -> Array:
         """The rows themselves."""
         return rows.toarray() if sp.issparse(rows) else np.array(rows)
 

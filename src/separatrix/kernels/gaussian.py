@@ -17,7 +17,7 @@ import numpy as np
 from ..loops.kernel import PANEL, Changes, DualPass, ShiftedRows, gaussian_scan, gaussian_update
 from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import Ints
-from . import WORTH_A_THREAD, KernelRows
+from . import WORTH_A_THREAD, KernelCache
 
 LEAST_ROWS, MOST_ROWS = 64, 256  # of a block
 SHARE = 16  # a block has so small a part of the rows: its own kernel hardly counts
@@ -29,7 +29,7 @@ class GaussianPasses:
     A row that is a mistake for the second time will be one again: then its kernel row is kept.
     """
 
-    def __init__(self, rows: KernelRows, dense: ShiftedRows, gamma: float) -> None:
+    def __init__(self, rows: KernelCache, dense: ShiftedRows, gamma: float) -> None:
         self.rows, self.dense, self.gamma = rows, dense, gamma
         self.n = len(dense.rows)
         self.width = int(np.clip(self.n // SHARE, LEAST_ROWS, MOST_ROWS))
@@ -45,17 +45,17 @@ class GaussianPasses:
 
     def _update(self, run: DualPass, log: Ints) -> None:
         changes = self._changes(run, log)
-        kept = self.rows.kept
+        kept = self.rows.lines
         update = partial(self._update_part, changes, run)
         values = self.n * int(len(log) - changes.ready.sum())
         threads = self.threads if values >= WORTH_A_THREAD else 1
         ordered_sum(update, equal_parts(-(-self.n // PANEL), threads), threads)
-        stored = changes.places >= 0
-        kept.place[changes.rows[stored]] = changes.places[stored]
+        stored = changes.slots >= 0
+        kept.slot[changes.rows[stored]] = changes.slots[stored]
         self.seen[changes.rows] = True
 
     def _update_part(self, changes: Changes, run: DualPass, part: slice) -> tuple[()]:
-        values, scores = self.rows.kept.values, run.state.scores
+        values, scores = self.rows.lines.values, run.state.scores
         gaussian_update(self.dense, self.gamma, self.rows.bias, changes, values, scores, part)
         return ()
 
@@ -67,13 +67,13 @@ class GaussianPasses:
         else:
             columns = np.stack([run.y[rows], log[:, 2]], axis=1)
             factors = np.stack([sizes, -sizes], axis=1)
-        kept = self.rows.kept
-        places = kept.place[rows]
-        ready = places >= 0
+        kept = self.rows.lines
+        slots = kept.slot[rows]
+        ready = slots >= 0
         now = run.visits + run.position
-        kept.used[places[ready]] = now
+        kept.last_used[slots[ready]] = now
         again = np.flatnonzero(self.seen[rows] & ~ready)[: self.rows.capacity - ready.sum()]
         if len(again):
-            places[again] = self.rows.free_places(rows[again])
-            kept.used[places[again]] = now
-        return Changes(rows, columns, factors, places, ready.astype(np.int64))
+            slots[again] = self.rows.free_slots(rows[again])
+            kept.last_used[slots[again]] = now
+        return Changes(rows, columns, factors, slots, ready.astype(np.int64))

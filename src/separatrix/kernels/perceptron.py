@@ -25,7 +25,7 @@ from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import Constant, Schedule, step_sizes
 from ..solvers import Step
 from ..solvers.rescaling import near_power
-from . import Gaussian, Kernel, KernelRows, Matrix
+from . import Gaussian, Kernel, KernelCache, Matrix
 from .gaussian import GaussianPasses
 
 LOOKAHEAD = 64  # rows looked at per kernel row that a block has room for
@@ -127,7 +127,7 @@ class Votes:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EpochEnd:
     """Where a run stood at the end of a pass; step sizes not yet multiplied in."""
 
     coefficients: Array
@@ -143,7 +143,7 @@ class Ended:
 
 
 @dataclass
-class DualRun:
+class KernelPerceptronRun:
     """A run from zero over rows in the dual, pass by pass.
 
     With a ``budget``, a row that is one support too many makes another one leave: the one whose
@@ -155,7 +155,7 @@ class DualRun:
     """
 
     rule: Rule
-    rows: KernelRows
+    rows: KernelCache
     weight: Array
     """Weight of each row; rows of weight 0 are as if absent."""
     schedule: Schedule | Callable[[int], float]
@@ -195,7 +195,9 @@ class DualRun:
         self.supports: dict[int, float] = {}  # in the order of their coming, with K(x, x)
         self.repeats = constant and not self.shuffle and self.budget is None
         self.fewest = np.inf
-        self.ended = Ended(self.coefficients, self.state.late, self.state.counts, self.coefficients)
+        self.ended = EpochEnd(
+            self.coefficients, self.state.late, self.state.counts, self.coefficients
+        )
 
     def steps(self) -> Iterator[Step]:
         """One pass after another."""
@@ -226,7 +228,7 @@ class DualRun:
         """All rows, with the rows of the kernel matrix as they are needed."""
         most = len(run.order) if self.budget is None else 1
         while not run.ended:
-            log = kernel_pass(run, self.rows.kept, most)
+            log = kernel_pass(run, self.rows.lines, most)
             if len(log) and self.budget is not None:
                 self._support(int(log[0, 1]))
             elif not run.ended:
@@ -277,7 +279,7 @@ class DualRun:
     def _step(self, visits: int, loss_sum: float, mistakes: float, updated: Ints) -> Step:
         """The end of a pass, and what an interrupted pass after it falls back to."""
         coefficients = self.coefficients.copy()
-        self.ended = Ended(
+        self.ended = EpochEnd(
             coefficients, visits * coefficients - self.state.late, self.state.counts.copy(),
             self._best(coefficients), visits, self.ended.updates + len(updated),
         )  # fmt: skip

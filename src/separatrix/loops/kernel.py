@@ -38,21 +38,21 @@ class ShiftedRows:
 
 
 def gaussian_rows(
-    rows: Array, reference: ShiftedRows, gamma: float, places: Ints, out: Array
+    rows: Array, reference: ShiftedRows, gamma: float, slots: Ints, out: Array
 ) -> None:
-    """``out[places[i]]`` becomes exp(-gamma |x_i - z|^2), x_i shifted, for all reference rows z.
+    """``out[slots[i]]`` becomes exp(-gamma |x_i - z|^2), x_i shifted, for all reference rows z.
 
     Bits do not depend on which other rows are asked for.
     """
-    _loops.gaussian_rows(rows, reference.rows, reference.shift, gamma, places, out)
+    _loops.gaussian_rows(rows, reference.rows, reference.shift, gamma, slots, out)
 
 
 def gaussian_rows_twin(
-    rows: Array, reference: ShiftedRows, gamma: float, places: Ints, out: Array
+    rows: Array, reference: ShiftedRows, gamma: float, slots: Ints, out: Array
 ) -> None:
     """``gaussian_rows`` in NumPy."""
     differences = rows[:, None] - reference.shifted(reference.rows)[None]
-    out[places] = np.exp(-gamma * (differences**2).sum(axis=2))
+    out[slots] = np.exp(-gamma * (differences**2).sum(axis=2))
 
 
 def gaussian_sums(rows: Array, reference: ShiftedRows, gamma: float, coefficients: Array) -> Array:
@@ -110,14 +110,14 @@ class DualState:
 
 
 @dataclass(frozen=True)
-class KeptRows:
+class CacheLines:
     """Those rows of the kernel matrix that are at hand."""
 
     values: Array
     """(capacity, n)."""
-    place: Ints
+    slot: Ints
     """(n,): where a row stands there, or -1."""
-    used: Ints
+    last_used: Ints
     """(capacity,): the visit that last used it."""
 
 
@@ -168,20 +168,20 @@ class DualPass:
         return new
 
 
-def kernel_pass(run: DualPass, kept: KeptRows, max_updates: int) -> Ints:
+def kernel_pass(run: DualPass, kept: CacheLines, max_updates: int) -> Ints:
     """Visit rows and update at every mistake; returns the new updates.
 
     It ends after ``max_updates``, or before a mistake whose kernel row is not at hand.
     """
     return run.advance(
         *_loops.kernel_pass(
-            run.arrays(), kept.values, kept.place, kept.used, run.visits, run.position,
+            run.arrays(), kept.values, kept.slot, kept.last_used, run.visits, run.position,
             len(run.order), max_updates,
         )
     )  # fmt: skip
 
 
-def kernel_pass_twin(run: DualPass, kept: KeptRows, max_updates: int) -> Ints:
+def kernel_pass_twin(run: DualPass, kept: CacheLines, max_updates: int) -> Ints:
     """``kernel_pass`` in Python."""
     position, before = run.position, run.updates
     scores = run.state.scores
@@ -189,11 +189,11 @@ def kernel_pass_twin(run: DualPass, kept: KeptRows, max_updates: int) -> Ints:
         i = int(run.order[position])
         violation, rival = _judged(run, scores[:, i], i)
         if not violation < 0.0:
-            if kept.place[i] < 0:
+            if kept.slot[i] < 0:
                 break
             for column, change in _booked(run, position, i, violation, rival):
-                scores[column] += change * kept.values[kept.place[i]]
-            kept.used[kept.place[i]] = run.visits + position + 1
+                scores[column] += change * kept.values[kept.slot[i]]
+            kept.last_used[kept.slot[i]] = run.visits + position + 1
         position += 1
     run.position = position
     new: Ints = run.log[before : run.updates]
@@ -252,7 +252,7 @@ class Changes:
     """(m, 2), -1 for none."""
     factors: Array
     """(m, 2)."""
-    places: Ints
+    slots: Ints
     """(m,): where the kernel row is kept, or -1."""
     ready: Ints
     """(m,): 1 if it stands there already, 0 if it is to be computed."""
@@ -264,13 +264,13 @@ def gaussian_update(
 ) -> None:  # fmt: skip
     """Add the changes to the scores (k, n) of the rows in some panels, one after another.
 
-    A panel is ``PANEL`` rows. A kernel row that has a place in ``kept`` is taken from there if
+    A panel is ``PANEL`` rows. A kernel row that has a slot in ``kept`` is taken from there if
     ready, else left there.
     """
     fresh = reference.take(changes.rows[changes.ready == 0])
     _loops.gaussian_update(
         fresh, reference.rows, reference.shift, gamma, bias, changes.columns, changes.factors,
-        changes.places, changes.ready, kept, scores, part.start, part.stop,
+        changes.slots, changes.ready, kept, scores, part.start, part.stop,
     )  # fmt: skip
 
 
@@ -284,10 +284,10 @@ def gaussian_update_twin(
     values = np.empty((len(changes.rows), n))
     rows = reference.take(changes.rows)
     gaussian_rows_twin(rows, reference, gamma, np.arange(len(rows)), values)
-    for u, place in enumerate(changes.places):
-        row = kept[place, at] if changes.ready[u] else values[u, at] + bias
-        if place >= 0:
-            kept[place, at] = row
+    for u, slot in enumerate(changes.slots):
+        row = kept[slot, at] if changes.ready[u] else values[u, at] + bias
+        if slot >= 0:
+            kept[slot, at] = row
         for column, factor in zip(changes.columns[u], changes.factors[u], strict=True):
             if column >= 0:
                 scores[column, at] += factor * row

@@ -264,14 +264,14 @@ class Objective:
             deviation = np.hypot(deviation, mean)
             mean = np.zeros_like(mean)
         with np.errstate(over="ignore"):  # a feature that large is left where it is
-            square = bend * deviation**2 + 2.0 * self.penalty.strength
+            square = bend * deviation**2 + 2.0 * self.penalty.l2
         # A constant feature without penalty: J does not depend on it, any scale will do.
         scale = np.sqrt(np.where(square > 0.0, square, 1.0))
         return Frame(mean, np.append(scale, np.sqrt(bend)))
 
     def whole_frame(self) -> Frame:
         """The same, refused where it would lose a feature that counts."""
-        if not self.penalty.strength:
+        if not self.penalty.l2:
             refuse_underflow(self.moments, self._sums[1])
         return self.frame
 

@@ -126,7 +126,7 @@ class LBFGS(Solver):
         there = W
         for step in islice(self._walk(sample, W, None), MOST_STEPS_ON_SAMPLE):
             there, expected = step.weights, noise * (step.objective or 0.0)
-            if step.remaining is not None and step.remaining <= expected:
+            if step.predicted_decrease is not None and step.predicted_decrease <= expected:
                 break
         at = objective.value_and_gradient(there)
         if at.value <= sample.at_zeros().value:  # as that of all rows
@@ -164,7 +164,7 @@ class LBFGS(Solver):
             for reached in islice(walk, MOST_ROUGH_STEPS):
                 J, lowest = reached.objective or 0.0, min(values, default=np.inf)
                 values.append(J)
-                remaining = reached.remaining or 0.0
+                remaining = reached.predicted_decrease or 0.0
                 near = remaining <= ONE_STEP * J or remaining**2 <= AFTER_ONE * J * before
                 if near or lowest <= J:
                     break
@@ -205,7 +205,7 @@ class LBFGS(Solver):
             g, p, slope = downhill(coordinates, at, moved, changed)
             remaining = -0.5 * slope
             exact = yield Step(
-                W, state, at.value, at.mistakes, remaining=remaining, gradient=at.gradient
+                W, state, at.value, at.mistakes, predicted_decrease=remaining, gradient=at.gradient
             )
             least = max(REFRESH, each * price / 4) if len(anchor) else price / 8
             if age >= least and slow(trail, each * price if len(anchor) else price):

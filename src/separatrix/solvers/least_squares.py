@@ -179,7 +179,7 @@ def factored(objective: Objective) -> Array:
                 triangle = scipy.linalg.qr(
                     triangle, mode="r", overwrite_a=True, check_finite=False
                 )[0][: d + k]
-    w = ridge(triangle[:, :d], triangle[:, d:], objective.penalty.strength)
+    w = ridge(triangle[:, :d], triangle[:, d:], objective.penalty.l2)
     return _with_bias(w, mean, target)
 
 
@@ -202,7 +202,7 @@ def iterated(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     """
     mean, target = _centre(objective)
     source, k = objective.source, objective.shape[0]
-    d, l2 = source.n_features, objective.penalty.strength
+    d, l2 = source.n_features, objective.penalty.l2
     scale = objective.frame.scale[:-1] if l2 else np.ones(d)
     blocks = list(whole_blocks(objective))
     roots = [

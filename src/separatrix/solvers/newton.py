@@ -65,7 +65,7 @@ class Newton(Solver):
             remaining = -0.5 * slope if there is not W else 0.0  # it cannot move: rounding
             W = there
             yield Step(
-                W, {"weights": W}, then.value, then.mistakes, remaining=remaining,
+                W, {"weights": W}, then.value, then.mistakes, predicted_decrease=remaining,
                 gradient=then.gradient,
             )  # fmt: skip
 

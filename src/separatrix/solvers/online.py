@@ -78,7 +78,7 @@ class OnlineRun:
         With ``rescales`` the step, and by how much weights differ from 1 in the mean, only
         rescale a run from W: they are left to its ``unit``, but for a power of two.
         """
-        schedule = as_schedule(learning_rate, objective.penalty.strength)
+        schedule = as_schedule(learning_rate, objective.penalty.l2)
         common = common_weight(objective.source)
         scale = weight_scale(objective.source, state, common)
         if state is None:
@@ -96,7 +96,7 @@ class OnlineRun:
                 state["sum"] = np.zeros(W.shape)
         numbers = {name: state[name] for name in NUMBERS}
         factor = 1.0
-        if isinstance(schedule, Constant) and not objective.penalty.strength:
+        if isinstance(schedule, Constant) and not objective.penalty.l2:
             if numbers["unit"] != 1.0:
                 schedule, scale = Constant(schedule.step * scale / numbers["unit"]), 1.0
         else:  # the step no longer only rescales: a run that began so goes on as it is
@@ -144,7 +144,7 @@ class OnlineRun:
             weight=None if self.common else block.weight,
             weight_scale=self.weight_scale,
             order=order,
-            l2=self.objective.penalty.strength,
+            l2=self.objective.penalty.l2,
             batch=self.batch,
             intercept=self.objective.intercept,
             log=log,
@@ -225,7 +225,7 @@ class OnlineRun:
                 weight=None if self.common else block.weight,
                 weight_scale=self.weight_scale,
                 order=None if order is None else order[position:],
-                l2=self.objective.penalty.strength,
+                l2=self.objective.penalty.l2,
                 batch=self.batch,
                 intercept=self.objective.intercept,
                 max_updates=max_updates,
@@ -283,7 +283,7 @@ class OnlineRun:
             state["sum"] = total
             average = self.unit * total / self.batches
         return Step(
-            W, state, value, mistakes, rows, updates, pace=self.pace, average=average
+            W, state, value, mistakes, rows, updates, step_scale=self.pace, average=average
         )  # fmt: skip
 
 
@@ -306,9 +306,9 @@ class Rosenblatt(Solver):
                 f"Rosenblatt is the perceptron rule and knows no loss {objective.loss.name!r}; "
                 "use GradientDescent(batch_size=1) to go row by row with it"
             )
-        as_schedule(self.learning_rate, objective.penalty.strength)
+        as_schedule(self.learning_rate, objective.penalty.l2)
 
-    def repeats(self) -> bool:
+    def is_deterministic_map(self) -> bool:
         """Fixed order and constant step."""
         return not self.shuffle and constant_step(self.learning_rate)
 

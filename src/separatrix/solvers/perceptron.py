@@ -32,14 +32,14 @@ class BatchPerceptron(Solver):
                 f"BatchPerceptron is the perceptron rule and knows no loss "
                 f"{objective.loss.name!r}; use GradientDescent() or LBFGS() with it"
             )
-        if objective.penalty.strength:
+        if objective.penalty.l2:
             raise ValueError(
                 "the batch perceptron takes no penalty: set l2=0, or go row by row "
                 "(Perceptron(update='online'), Rosenblatt()), where each row shrinks the weights"
             )
         as_schedule(self.learning_rate)
 
-    def repeats(self) -> bool:
+    def is_deterministic_map(self) -> bool:
         """If the step is constant."""
         return constant_step(self.learning_rate)
 

@@ -12,7 +12,7 @@ from ..objective import Objective
 from ..objective.accuracy import EXACT, exact_value, rounding
 from ..solvers import Solver
 from ..solvers.base import value_at_zeros
-from .gap import Prover
+from .gap import GapTracker
 from .no_minimum import Runaway, runaway
 
 CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
@@ -46,7 +46,9 @@ class Run:
     """Of the data, at least."""
 
 
-def ending(objective: Objective, run: Run, W: Array, stop: str, prover: Prover | None) -> Ending:
+def ending(
+    objective: Objective, run: Run, W: Array, stop: str, prover: GapTracker | None
+) -> Ending:
     """The weights to be returned, and words that are true of them.
 
     ``stop`` is the rule that ended the run. A rule sees steps: one that is too long may carry the
@@ -73,7 +75,7 @@ def ending(objective: Objective, run: Run, W: Array, stop: str, prover: Prover |
         # The last proof is more exact than those on the way.
         unproven = "no progress" if stop == "optimal" else stop
         return Ending(W, "optimal" if prover.proven else unproven, value)
-    if objective.penalty.strength > 0.0 or objective.loss.attained:
+    if objective.penalty.l2 > 0.0 or objective.loss.attained:
         return Ending(W, stop, value)
     found = runaway(objective, W, mistakes, run.moved, run.norms, run.reads)
     if found is not None:
@@ -82,7 +84,9 @@ def ending(objective: Objective, run: Run, W: Array, stop: str, prover: Prover |
     return Ending(W, stop, value, found)
 
 
-def _back(objective: Objective, run: Run, W: Array, value: float, prover: Prover | None) -> Ending:
+def _back(
+    objective: Objective, run: Run, W: Array, value: float, prover: GapTracker | None
+) -> Ending:
     """The end of a run that leads upwards: steps that were given have diverged, others go back."""
     if not run.solver.chooses_step:
         return Ending(W, "diverged", value)
@@ -102,7 +106,7 @@ def canonical(objective: Objective, W: Array) -> Array:
         return W
     W = W.copy()
     W[:, -1] -= W[:, -1].sum() / len(W)
-    if isinstance(objective.loss, Softmax) and objective.penalty.strength == 0.0:
+    if isinstance(objective.loss, Softmax) and objective.penalty.l2 == 0.0:
         W[:, :-1] -= W[:, :-1].mean(axis=0)
     return W
 

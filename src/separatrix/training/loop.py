@@ -64,7 +64,7 @@ class Stop:
     prove: bool = True
 
 
-class Geometry:
+class WeightSpace:
     """How long weights are, how far apart, and what repeats when a run goes in circles."""
 
     what = "weights"
@@ -90,11 +90,11 @@ class Geometry:
         return step.weights
 
 
-class Rules:
+class StoppingRules:
     """The stop rules with what they remember from pass to pass."""
 
     def __init__(
-        self, stop: Stop, start: Array, geometry: Geometry, proofs: Proofs | None = None
+        self, stop: Stop, start: Array, geometry: WeightSpace, proofs: Proofs | None = None
     ) -> None:
         self.stop, self.geometry, self.proofs = stop, geometry, proofs
         self.before: Step | None = None
@@ -139,13 +139,13 @@ class Rules:
         if tol is None or J is None or before is None or before.objective is None:
             return False
         size = max(abs(J), TINY)
-        if step.bound is not None:  # then J may well stand still on the way
-            return J - step.bound <= max(tol, ROUNDING) * size
+        if step.lower_bound is not None:  # then J may well stand still on the way
+            return J - step.lower_bound <= max(tol, ROUNDING) * size
         if not abs(J - before.objective) <= max(tol, ROUNDING) * size:
             return False
-        if step.remaining is not None:
-            return step.remaining <= max(OPTIMISM * tol, ROUNDING) * size
-        least = step.pace * np.sqrt(tol) * max(self.geometry.norm(step), TINY)
+        if step.predicted_decrease is not None:
+            return step.predicted_decrease <= max(OPTIMISM * tol, ROUNDING) * size
+        least = step.step_scale * np.sqrt(tol) * max(self.geometry.norm(step), TINY)
         return bool(self.geometry.distance(step, before) <= least)
 
     def _cycled(self, step: Step) -> bool:
@@ -176,7 +176,7 @@ class Rules:
 class Loop:
     """Takes steps until a rule stops it, and remembers how it went."""
 
-    rules: Rules
+    rules: StoppingRules
     callbacks: Sequence[Callback] = ()
     observers: Sequence[Observer] = ()
     progress: Progress | None = None

@@ -15,8 +15,8 @@ from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule, step_sizes
 from ..solvers import Solver, State, Step
 from .ending import Run, canonical, ending
-from .gap import Prover, provable
-from .loop import Callback, Geometry, Loop, Rules, Stop
+from .gap import GapTracker, provable
+from .loop import Callback, Loop, Stop, StoppingRules, WeightSpace
 from .no_minimum import Runaway
 from .pocket import Pocket
 from .progress import Progress
@@ -44,7 +44,7 @@ class Result:
     history: dict[str, AnyArray]
     objective: float | None
     """J at the weights kept; None where nobody asked what the run came to (``Stop.prove``)."""
-    proof: Prover | None = None
+    proof: GapTracker | None = None
     """What is proven of the weights kept, where there are proofs."""
     runaway: Runaway | None = None
     """Without a penalty: what is known of a minimum, if there may be none."""
@@ -88,7 +88,7 @@ def minimize(
         raise ValueError(f"keep={keep!r} needs a solver with average=True, got {solver!r}")
     start = np.zeros(objective.shape) if start is None else start
     steps = solver.steps(objective, start, np.random.default_rng(seed), state)
-    stop = replace(stop, cycle=stop.cycle and solver.repeats())
+    stop = replace(stop, cycle=stop.cycle and solver.is_deterministic_map())
     pocket = Pocket(objective) if keep in ("best", "auto") else None
 
     def observe(step: Step, why: str | None) -> None:
@@ -98,7 +98,7 @@ def minimize(
             pocket.offer(step.weights)
 
     asked = stop.prove and stop.tol is not None
-    prover = Prover(objective, stop.tol or 0.0) if asked and provable(objective) else None
+    prover = GapTracker(objective, stop.tol or 0.0) if asked and provable(objective) else None
 
     def proofs(step: Step, due: bool) -> tuple[bool, bool]:
         assert prover is not None
@@ -106,7 +106,7 @@ def minimize(
         prover.look(step, kept, due)
         return prover.proven and prover.weights is kept, prover.stuck
 
-    rules = Rules(stop, start, Geometry(), None if prover is None else proofs)
+    rules = StoppingRules(stop, start, WeightSpace(), None if prover is None else proofs)
     loop = Loop(rules, callbacks, [observe], progress)
     step, why = loop.train(steps)
     kept = kept_weights(objective, keep, step, loop.rule, pocket)

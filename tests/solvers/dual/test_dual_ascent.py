@@ -26,9 +26,9 @@ from separatrix import (
 from separatrix.losses import Hinge, Logistic, SquaredHinge
 from separatrix.numeric.rows import CsrRows, row_products, squared_norms, to_dense
 from separatrix.solvers.dual import newton_system
+from separatrix.solvers.dual.bounds import nonsmooth_lower_bound
 from separatrix.solvers.dual.coordinate_ascent import Coordinates
-from separatrix.solvers.dual.losses import MarginResponse, project
-from separatrix.solvers.dual.proximal_point import bound_at, response_of
+from separatrix.solvers.dual.losses import MarginResponse, project, response_of
 from separatrix.training.gap import provable
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
@@ -64,11 +64,12 @@ def climb(objective, tol=1e-9, most=200, solver=None, start=None):
     run = (solver or DualAscent()).steps(objective, start, np.random.default_rng(0))
     before = 0.0
     for step in islice(run, most):
-        assert before <= step.bound <= step.objective
-        before = step.bound
-        if step.objective - step.bound <= tol * step.objective:
+        assert before <= step.lower_bound <= step.objective
+        before = step.lower_bound
+        if step.objective - step.lower_bound <= tol * step.objective:
             return step
-    raise AssertionError(f"gap {(step.objective - step.bound) / step.objective} after {most} steps")
+    gap = (step.objective - step.lower_bound) / step.objective
+    raise AssertionError(f"gap {gap} after {most} steps")
 
 
 def exact(objective):
@@ -81,12 +82,12 @@ def exact(objective):
 
     def value(z):
         w = z[:W].reshape(k, d + 1)
-        return c @ z[W:] / c.sum() + objective.penalty.strength * np.sum(w[:, :-1] ** 2)
+        return c @ z[W:] / c.sum() + objective.penalty.l2 * np.sum(w[:, :-1] ** 2)
 
     def slope(z):
         w = z[:W].reshape(k, d + 1).copy()
         w[:, -1] = 0.0
-        return np.concatenate([2 * objective.penalty.strength * w.ravel(), c / c.sum()])
+        return np.concatenate([2 * objective.penalty.l2 * w.ravel(), c / c.sum()])
 
     Z = np.column_stack([X, np.full(n, float(objective.intercept))])
     if k == 1:
@@ -120,8 +121,10 @@ def test_the_minimum_is_that_of_a_general_program(seed, k, intercept):
     step = climb(objective)
     least = exact(objective)
     assert step.objective == pytest.approx(least, rel=1e-6)
-    assert step.bound <= least * (1 + 1e-6)
-    assert bound_at(objective, step.weights).bound == pytest.approx(step.objective, rel=1e-8)
+    assert step.lower_bound <= least * (1 + 1e-6)
+    assert nonsmooth_lower_bound(objective, step.weights).bound == pytest.approx(
+        step.objective, rel=1e-8
+    )
 
 
 @pytest.mark.parametrize("l2", [1e-6, 1e-3, 1e-1])
@@ -175,20 +178,20 @@ def test_bounds_hold_wherever_the_weights_are(loss):
             W = size * rng.standard_normal(objective.shape)
             if not objective.intercept:
                 W[:, -1] = 0.0
-            assert 0.0 <= bound_at(objective, W).bound <= least * (1 + 1e-12)
+            assert 0.0 <= nonsmooth_lower_bound(objective, W).bound <= least * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_a_bound_at_the_minimum_needs_only_rows_near_a_kink(k, monkeypatch):
+def test_a_nonsmooth_lower_bound_the_minimum_needs_only_rows_near_a_kink(k, monkeypatch):
     X, y = rows(0, 3000, 4, k)
     objective = problem(X * SCALES[:4], y, l2=1e-4)
     step = climb(objective, 1e-11)
-    monkeypatch.setattr("separatrix.solvers.dual.proximal_point.NEAR", 300)
-    bounds = [bound_at(objective, step.weights).bound for _ in range(2)]
+    monkeypatch.setattr("separatrix.solvers.dual.bounds.NEAR", 300)
+    bounds = [nonsmooth_lower_bound(objective, step.weights).bound for _ in range(2)]
     assert bounds[0] == bounds[1]
     assert step.objective * (1 - 1e-9) <= bounds[0] <= step.objective * (1 + 1e-13)
-    assert 0.0 <= bound_at(objective, 0.0 * step.weights).bound <= step.objective
-    slack = bound_at(objective, 1.001 * step.weights).bound
+    assert 0.0 <= nonsmooth_lower_bound(objective, 0.0 * step.weights).bound <= step.objective
+    slack = nonsmooth_lower_bound(objective, 1.001 * step.weights).bound
     assert step.objective * (1 - 1e-2) <= slack <= step.objective * (1 + 1e-13)
 
 
@@ -198,7 +201,7 @@ def test_no_bound_is_told_where_none_is_known():
         assert not provable(problem(X, y, loss, l2))
     objective = problem(X, y)
     assert provable(objective)
-    assert bound_at(objective, np.full(objective.shape, np.inf)).bound == 0.0
+    assert nonsmooth_lower_bound(objective, np.full(objective.shape, np.inf)).bound == 0.0
 
 
 def test_it_agrees_with_scikit_learn():
@@ -253,7 +256,10 @@ def test_threads_do_not_change_the_bits(monkeypatch):
     for n_jobs in (1, 3):
         objective = problem(X, y, n_jobs=n_jobs)
         runs.append(
-            [climb(objective).weights, bound_at(objective, np.zeros(objective.shape)).bound]
+            [
+                climb(objective).weights,
+                nonsmooth_lower_bound(objective, np.zeros(objective.shape)).bound,
+            ]
         )
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
     assert runs[0][1] == runs[1][1]
@@ -289,7 +295,7 @@ def test_single_alphas_reach_the_same_minimum(
     monkeypatch.setattr(newton_system, "DIRECT", 1500)
     other = climb(objective, 1e-10)
     assert step.objective == pytest.approx(other.objective, rel=1e-8)
-    assert step.bound <= other.objective
+    assert step.lower_bound <= other.objective
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -319,7 +325,7 @@ def test_going_on_from_a_state_gives_the_same_bits(large, k, stop, request):
     rest = islice(DualAscent().steps(objective, start, np.random.default_rng(2), state), 16 - stop)
     for expected, step in zip(whole[stop:], rest, strict=True):
         np.testing.assert_array_equal(step.weights, expected.weights)
-        assert (step.objective, step.bound) == (expected.objective, expected.bound)
+        assert (step.objective, step.lower_bound) == (expected.objective, expected.lower_bound)
     for name, value in kept.items():
         np.testing.assert_array_equal(state[name], value)
 
@@ -573,7 +579,7 @@ def test_parts_are_climbed_alike_on_any_threads(intercept, small_systems, monkey
         ]
         for end in ends[1:]:
             np.testing.assert_array_equal(end.weights, ends[0].weights)
-            assert end.bound == ends[0].bound
+            assert end.lower_bound == ends[0].lower_bound
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])

@@ -68,7 +68,7 @@ class Case:
     @property
     def l2(self) -> float:
         """Strength of the penalty."""
-        return self.objective.penalty.strength
+        return self.objective.penalty.l2
 
     @property
     def solver(self) -> Solver | None:

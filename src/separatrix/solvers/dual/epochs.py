@@ -59,7 +59,7 @@ class CoordinatePasses:
         self.square = np.empty(len(source.y))
         source.total(partial(_squares, out=self.square))
         self.share = 1.0 / source.weight_sum
-        self.give = 0.5 / self.objective.penalty.strength
+        self.give = 0.5 / self.objective.penalty.l2
         self.bias_give = 0.0
         if self.objective.intercept:  # as stiff as a feature of the rows' own size
             weight = np.ones(len(source.y)) if source.weight is None else source.weight

@@ -24,6 +24,7 @@ import numpy as np
 from ...losses import CrammerSinger, Hinge, Logistic, Loss, MarginLoss, SquaredHinge
 from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import AnyArray, Array
+from ...objective import Objective
 
 MOST_BIAS_STEPS = 50
 
@@ -338,3 +339,12 @@ def project(points: Array) -> Array:
 def has_response(loss: Loss) -> bool:
     """Whether the dual of this loss is known here; by exact type, as a subclass may differ."""
     return type(loss) in (Hinge, SquaredHinge, Logistic, CrammerSinger)
+
+
+def response_of(objective: Objective) -> Response:
+    """The dual of the objective's loss, row by row."""
+    loss = objective.loss
+    if isinstance(loss, MarginLoss):
+        return MarginResponse(loss)
+    own = objective.class_sums / objective.source.weight_sum
+    return SimplexResponse(objective.shape[0], own)

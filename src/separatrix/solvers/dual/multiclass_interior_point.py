@@ -97,7 +97,7 @@ class JointInterior:
         keep = squares > EPS * len(squares) * squares[-1]
         bias = np.full((len(products), 1), float(self.objective.intercept))
         rows = np.column_stack([vectors[:, keep] * np.sqrt(squares[keep]), bias])
-        bends = np.full(rows.shape[1], 2.0 * self.objective.penalty.strength)
+        bends = np.full(rows.shape[1], 2.0 * self.objective.penalty.l2)
         bends[-1] = 0.0
         self.back = vectors[:, keep] / np.sqrt(squares[keep])
         return rows, bends
@@ -208,7 +208,7 @@ class JointInterior:
         source, objective = self.source, self.objective
         shares = self.shares
         pulls = pulls_of(source, self.response, shares)
-        l2 = objective.penalty.strength
+        l2 = objective.penalty.l2
         self.bound = self.response.bound(pulls, l2, objective.intercept)
         self.W = self._weights()
         self.objective_value, self.mistakes = objective.value(self.W)

@@ -94,7 +94,7 @@ class Bend:
         """
         root = np.sqrt(self._bend(rows)[:, 0, 0])
         picked = take_rows(self.source.X, rows)
-        g, twice = self.gradient[0], 2.0 * self.objective.penalty.strength
+        g, twice = self.gradient[0], 2.0 * self.objective.penalty.l2
         right = -root * loops.scores(picked, np.append(g[:-1], 0.0)[None])[:, 0] / twice
         system = root[:, None] * row_products(picked) * (root / twice)
         np.einsum("ii->i", system)[:] += 1.0
@@ -117,7 +117,7 @@ class Bend:
                              self.source.classes, n_jobs=self.source.n_jobs)  # fmt: skip
         total = max(float(np.einsum("icc->", bend)) / len(self.gradient), 1e-300)
         mean, deviation = self.objective.moments
-        twice = 2.0 * self.objective.penalty.strength
+        twice = 2.0 * self.objective.penalty.l2
         scale = np.sqrt(total * (deviation**2 + mean**2) + twice)
         frame = Frame(np.zeros_like(mean), np.append(scale, np.sqrt(total)))
 
