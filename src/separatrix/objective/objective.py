@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import loops
-from ..data import ArraySource, Block, CompiledPart, Source
+from ..data import ArraySource, Block, Source, Sum
 from ..losses import Loss, MarginLoss
 from ..numeric.lazy import cached_property
 from ..numeric.rows import shape_of, slice_rows
@@ -59,8 +59,12 @@ class Objective:
 
     @property
     def in_memory(self) -> ArraySource:
-        """The source, for those who keep a number beside every row; they have checked it."""
-        assert isinstance(self.source, ArraySource)
+        """The source, for those who keep a number beside every row."""
+        if not isinstance(self.source, ArraySource):
+            raise TypeError(
+                f"the rows must be in memory, got {type(self.source).__name__}: a solver that "
+                "keeps a number beside every row needs them there; use LBFGS() or GradientDescent()"
+            )
         return self.source
 
     def penalised(self, l2: float) -> Objective:
@@ -69,8 +73,7 @@ class Objective:
 
     def roughly(self) -> Objective | None:
         """The same with rough sums, if that saves time."""
-        X = getattr(self.source, "X", None)
-        floats = isinstance(X, np.ndarray) and X.dtype == np.float32
+        floats = self.source.storage == "dense" and self.source.dtype == np.float32
         if self.rough or not floats or loops.compiled(self.loss) is None:
             return None
         self.moments  # noqa: B018 (to be remembered by both)
@@ -99,10 +102,7 @@ class Objective:
 
     def value_and_gradient(self, W: Array) -> Evaluation:
         """J, its gradient and the weighted mistakes at W, in one read of the data."""
-        part: Callable[[Block], tuple[Any, ...]] = partial(_gradient, loss=self.loss, W=W)
-        if loops.compiled(self.loss) is not None:
-            part = _Gradient(self.loss, W, self.rough)
-        loss_sum, mistakes, gradient = self.source.total(part)
+        loss_sum, mistakes, gradient = self.source.total(_Gradient(self.loss, W, self.rough))
         return self._evaluation(loss_sum, gradient, W, mistakes)
 
     def at_zeros(self) -> Evaluation:
@@ -294,7 +294,7 @@ def _gradient(
 
 
 @dataclass(frozen=True)
-class _Gradient(CompiledPart):
+class _Gradient(Sum[tuple[float, float, Array]]):
     """The same of block after block, for a compiled loss."""
 
     loss: Loss
@@ -302,10 +302,10 @@ class _Gradient(CompiledPart):
     rough: bool
 
     @property
-    def size(self) -> int:
-        return 2 + self.W.size
+    def size(self) -> int | None:
+        return None if loops.compiled(self.loss) is None else 2 + self.W.size
 
-    def __call__(self, block: Block) -> tuple[float, float, Array]:
+    def of(self, block: Block) -> tuple[float, float, Array]:
         return _gradient(block, self.loss, self.W, self.rough)
 
     def add_blocks(self, rows: Block, blocks: loops.BlockSum) -> None:
@@ -313,8 +313,8 @@ class _Gradient(CompiledPart):
             rows.X, rows.y, self.loss, self.W, blocks, weight=rows.weight, rough=self.rough
         )
 
-    def told(self, sum: Array) -> tuple[float, float, Array]:
-        return float(sum[0]), float(sum[1]), sum[2:].reshape(self.W.shape)
+    def unpack(self, total: Array) -> tuple[float, float, Array]:
+        return float(total[0]), float(total[1]), total[2:].reshape(self.W.shape)
 
 
 def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, float, Array, Array]:

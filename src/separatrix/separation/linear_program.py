@@ -147,7 +147,7 @@ class Combination(NamedTuple):
     value: float
 
 
-def smallest(Z: Matrix, start: Array | None = None) -> Combination:
+def min_norm_combination(Z: Matrix, start: Array | None = None) -> Combination:
     """Weights >= 0 for which ``|start + sum of weights * rows|``, in the 1-norm, is smallest.
 
     Without a start the weights sum to 1. The direction w, ``|w_j| <= 1``, solves the dual

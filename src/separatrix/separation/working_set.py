@@ -83,7 +83,7 @@ class WorkingSet:
     def sum_error(self, total: Array) -> Array:
         """What rounding can have done to the sum of all rows, in these coordinates."""
         count = float(self.rows.count)
-        most = np.tile(self.rows.largest, (self.rows.kind.stacked, 1)) * count
+        most = np.tile(self.rows.largest, (self.rows.encoding.stacked, 1)) * count
         of_terms = dense(self.coordinates.of_sizes.of_rows(count * EPS * most.reshape(1, -1)))
         error: Array = of_terms[0] + self.coordinates.rounding(total[None])[0]
         return error

@@ -492,9 +492,6 @@ class Elsewhere(Source):
     def blocks(self, rng=None):
         raise NotImplementedError
 
-    def total(self, part):
-        raise NotImplementedError
-
 
 def test_what_cannot_work_is_refused_with_a_remedy():
     X, y = rows(0)
