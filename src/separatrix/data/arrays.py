@@ -76,7 +76,7 @@ class _InBlocks(InMemory):
 
         def part(block: Block) -> tuple[Array]:
             out = np.zeros((C.shape[1], self.n_features + 1))
-            loops.combine(block.X, C[block.at], out)
+            loops.transpose_product(block.X, C[block.at], out)
             return (out,)
 
         return self._each(part)[0]
@@ -265,10 +265,10 @@ class ArraySource(_InBlocks):
 
         def ascend(order: Ints) -> tuple[Array, float, list[Ints]]:
             own = w.copy()
-            kept, slope = loops.dual_pass(
-                self.X, self.y, loss, alpha, own, order, share=inv_weight_sum,
-                square=row_norm2, give=inv_2l2, bias_give=bias_inv_penalty, parts=n_blocks,
-                weight=self.weight, safe=shrink_margin,
+            kept, slope = loops.coordinate_epoch(
+                self.X, self.y, loss, alpha, own, order, inv_weight_sum=inv_weight_sum,
+                row_norm2=row_norm2, inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty,
+                parts=n_blocks, weight=self.weight, shrink_margin=shrink_margin,
             )  # fmt: skip
             own -= w
             return own, slope, [order[:kept]]

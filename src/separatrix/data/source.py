@@ -242,5 +242,5 @@ class InMemory(Source):
 
         Each starts from w, which stays as it is; ``alpha`` is written. Returns by how much their
         weights moved in all, the sum of slopes, and the rows of each order to visit again. The
-        numbers are those of :func:`separatrix.loops.dual_pass`.
+        numbers are those of :func:`separatrix.loops.coordinate_epoch`.
         """

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from ..data import Shuffle
 from ..data.arrays import random_order
-from ..loops.kernel import DualPass, DualState, kernel_pass
+from ..loops.kernel import KernelPerceptronPass, KernelPerceptronState, kernel_pass
 from ..numeric.tolerances import SAFE_DIVISOR
 from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import Constant, Schedule, step_sizes
@@ -184,7 +184,7 @@ class KernelPerceptronRun:
             self.unit = self.step * scale / near_power(scale)
         else:
             self.factors = scale * self.weight
-        self.state = DualState.zero(self.rule.columns, len(self.weight))
+        self.state = KernelPerceptronState.zero(self.rule.columns, len(self.weight))
         self.scores, self.coefficients = self.state.scores, self.state.coefficients
         self.blocks: GaussianPasses | None = None
         kernel, dense = self.rows.kernel, self.rows.reference.dense
@@ -210,7 +210,7 @@ class KernelPerceptronRun:
             order = order[random_order(len(order), Shuffle(self.seed, self.passes))]
         visits = self.ended.visits
         steps = step_sizes(self.schedule, visits + 1, len(order)) / self.step
-        run = DualPass(
+        run = KernelPerceptronPass(
             self.rule.y, self.weight, self.factors, order, steps, visits, self.state
         )  # fmt: skip
         if self.blocks is not None:
@@ -224,7 +224,7 @@ class KernelPerceptronRun:
         loss_sum, mistakes = run.totals.tolist()
         return self._step(visits + len(order), loss_sum, mistakes, log[:, 1].copy())
 
-    def _visit(self, run: DualPass) -> None:
+    def _visit(self, run: KernelPerceptronPass) -> None:
         """All rows, with the rows of the kernel matrix as they are needed."""
         most = len(run.order) if self.budget is None else 1
         while not run.ended:
@@ -235,7 +235,7 @@ class KernelPerceptronRun:
                 likely = partial(self._likely, run.order, run.position)
                 self.rows.row(int(run.order[run.position]), likely)
 
-    def _note(self, run: DualPass, log: Ints) -> None:
+    def _note(self, run: KernelPerceptronPass, log: Ints) -> None:
         for (position, row, rival), size in zip(log.tolist(), run.sizes(log), strict=True):
             changes = self.rule.changes(row, rival)
             self.log.append(Update(run.visits + position + 1, row, float(size), changes))

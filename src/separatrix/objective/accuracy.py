@@ -140,7 +140,7 @@ def _exact_tangents(
     else:
         a = alpha[block.start : block.start + len(block.y)]
     weight = np.ones(len(a)) if block.weight is None else block.weight
-    sums = _Pair(*loops.compensated_combine(block.X, -weight[:, None] * a * sign))
+    sums = _Pair(*loops.compensated_transpose_product(block.X, -weight[:, None] * a * sign))
     conjugates = binary.conjugate(a).sum(axis=1)
     losses = loss_of_pairs(loss, block.y, high, low)
     return _weighted(block, losses), _weighted(block, conjugates), sums

@@ -48,7 +48,7 @@ class Objective:
     penalty: L2
     source: Source
     intercept: bool = True
-    rough: bool = False
+    float32_sums: bool = False
     """Sums of dense float32 rows in float32: right to about six digits, and twice as fast."""
 
     @property
@@ -71,13 +71,13 @@ class Objective:
         """The same with another penalty; what is remembered of the data goes along."""
         return self._changed(penalty=L2(l2))
 
-    def roughly(self) -> Objective | None:
-        """The same with rough sums, if that saves time."""
+    def in_float32(self) -> Objective | None:
+        """The same with sums in float32, if that saves time."""
         floats = self.source.storage == "dense" and self.source.dtype == np.float32
-        if self.rough or not floats or loops.compiled(self.loss) is None:
+        if self.float32_sums or not floats or loops.compiled(self.loss) is None:
             return None
         self.moments  # noqa: B018 (to be remembered by both)
-        return self._changed(rough=True)
+        return self._changed(float32_sums=True)
 
     def _changed(self, **changes: Any) -> Objective:
         """With what is remembered of the data."""
@@ -102,7 +102,7 @@ class Objective:
 
     def value_and_gradient(self, W: Array) -> Evaluation:
         """J, its gradient and the weighted mistakes at W, in one read of the data."""
-        loss_sum, mistakes, gradient = self.source.total(_Gradient(self.loss, W, self.rough))
+        loss_sum, mistakes, gradient = self.source.total(_Gradient(self.loss, W, self.float32_sums))
         return self._evaluation(loss_sum, gradient, W, mistakes)
 
     def at_zeros(self) -> Evaluation:
@@ -284,11 +284,11 @@ def _value(block: Block, loss: Loss, W: Array) -> tuple[float, float]:
 
 
 def _gradient(
-    block: Block, loss: Loss, W: Array, rough: bool = False
+    block: Block, loss: Loss, W: Array, float32_sums: bool = False
 ) -> tuple[float, float, Array]:
     gradient = np.zeros(W.shape)  # not zeros_like: the loops need rows in a row
     sums = loops.batch_pass(
-        block.X, block.y, loss, W, weight=block.weight, gradient=gradient, rough=rough
+        block.X, block.y, loss, W, weight=block.weight, gradient=gradient, float32_sums=float32_sums
     )
     return *sums, gradient
 
@@ -299,18 +299,24 @@ class _Gradient(Sum[tuple[float, float, Array]]):
 
     loss: Loss
     W: Array
-    rough: bool
+    float32_sums: bool
 
     @property
     def size(self) -> int | None:
         return None if loops.compiled(self.loss) is None else 2 + self.W.size
 
     def of(self, block: Block) -> tuple[float, float, Array]:
-        return _gradient(block, self.loss, self.W, self.rough)
+        return _gradient(block, self.loss, self.W, self.float32_sums)
 
     def add_blocks(self, rows: Block, blocks: loops.BlockSum) -> None:
         loops.batch_blocks(
-            rows.X, rows.y, self.loss, self.W, blocks, weight=rows.weight, rough=self.rough
+            rows.X,
+            rows.y,
+            self.loss,
+            self.W,
+            blocks,
+            weight=rows.weight,
+            float32_sums=self.float32_sums,
         )
 
     def unpack(self, total: Array) -> tuple[float, float, Array]:
@@ -353,7 +359,7 @@ def _label_sum(block: Block, k: int) -> tuple[Array]:
     if block.weight is not None:
         coefficients *= block.weight[:, None]
     total = np.zeros((k, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, coefficients, total)
+    loops.transpose_product(block.X, coefficients, total)
     return (total,)
 
 

@@ -256,7 +256,7 @@ def _total(
         chosen = np.zeros(n * k, bool)
         chosen[selection.among(block, encoding)[0]] = True
     total = np.zeros((k, d + 1))
-    loops.combine(block.X, encoding.coefficients(block, chosen.reshape(n, k)), total)
+    loops.transpose_product(block.X, encoding.coefficients(block, chosen.reshape(n, k)), total)
     return total if encoding.intercept else total[:, :-1], int(chosen.sum())
 
 

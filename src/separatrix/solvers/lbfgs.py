@@ -154,7 +154,7 @@ class LBFGS(Solver):
         None if they save no time, or prove too rough to lower J.
         """
         large = objective.source.n_rows * objective.source.row_bytes >= LARGE
-        rough = objective.roughly() if large else None
+        rough = objective.in_float32() if large else None
         if rough is None:
             return
         values: list[float] = []
@@ -215,7 +215,7 @@ class LBFGS(Solver):
                 moved, changed = moved[:0], changed[:0]
                 g, p, slope = downhill(coordinates, at, moved, changed)
             age += 1
-            unsure = FLOAT32_ROUNDING if objective.rough else OBJECTIVE_ROUNDING
+            unsure = FLOAT32_ROUNDING if objective.float32_sums else OBJECTIVE_ROUNDING
             trials = MOST_TRIALS
             if exact is not None:
                 objective, trials = exact, int(remaining > NO_STEP * at.value)

@@ -222,7 +222,7 @@ def iterated(objective: Objective, start: Array | None) -> tuple[Array, bool]:
         out = np.zeros((1, d + 1))
         start = 0
         for b, r in zip(blocks, roots, strict=True):
-            loops.combine(b.X, (z[start : start + len(r)] * r)[:, None], out)
+            loops.transpose_product(b.X, (z[start : start + len(r)] * r)[:, None], out)
             start += len(r)
         product: Array = (out[0, :-1] - out[0, -1] * mean + np.sqrt(l2) * z[n:]) / scale
         return product

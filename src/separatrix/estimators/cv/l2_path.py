@@ -59,6 +59,8 @@ def _varies(objective: Objective) -> bool:
     """
     mean = objective.moments.mean if objective.intercept else np.zeros(objective.shape[1] - 1)
     unit = np.full(len(mean), 2.0**1000)
-    squares = [loops.farthest(b.X, b.weight, mean, unit) for b in objective.source.blocks()]
+    squares = [
+        loops.max_standardised_norm2(b.X, b.weight, mean, unit) for b in objective.source.blocks()
+    ]
     largest = CONSTANT * float(np.max(np.abs(mean)))
     return math.sqrt(max(squares)) > largest * 2.0**1000

@@ -199,7 +199,7 @@ def _candidates(model: FittedModel) -> list[tuple[int, int]]:
         variance = squares / n - (total / n) ** 2
     varies = np.flatnonzero(np.isfinite(variance) & (variance > 1e-12 * squares / n))
     products = np.zeros((2, d + 1))
-    loops.combine(rows, draws, products)
+    loops.transpose_product(rows, draws, products)
     hashes = products[:, varies] / np.sqrt(n * variance[varies])
     hashes *= np.where(hashes[0] < 0.0, -1.0, 1.0)
     order = np.lexsort((varies, hashes[0]))

@@ -147,7 +147,7 @@ def _fixed(block: Block, response: Response, scores: Array, far: Array) -> tuple
     pull, gain = response.coefficients(block.y, response.pure(block.y, scores[at]))
     c = np.where(far[at], block_weight(block), 0.0)
     sums = np.zeros((response.groups, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, c[:, None] * pull, sums)
+    loops.transpose_product(block.X, c[:, None] * pull, sums)
     return sums, c @ gain
 
 

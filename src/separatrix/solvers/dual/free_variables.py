@@ -119,7 +119,7 @@ def _score(block: Block, W: Array, out: Array) -> tuple[()]:
 
 def _combine(block: Block, coefficients: Array) -> tuple[Array]:
     out = np.zeros((1, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, coefficients[block.start : block.start + len(block.y)], out)
+    loops.transpose_product(block.X, coefficients[block.start : block.start + len(block.y)], out)
     return (out,)
 
 
@@ -129,5 +129,5 @@ def _pulls(block: Block, response: Response, alpha: Array) -> tuple[Array, Array
     if block.weight is not None:
         pull, gain = pull * block.weight[:, None], gain * block.weight[:, None]
     out = np.zeros((response.groups, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, pull, out)
+    loops.transpose_product(block.X, pull, out)
     return out, gain.sum(axis=0)

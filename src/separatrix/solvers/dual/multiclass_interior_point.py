@@ -218,7 +218,7 @@ class JointInterior:
         if self.spanned:
             W = np.zeros(self.objective.shape)
             picked = take_rows(self.source.X, self.present)
-            loops.combine(picked, np.ascontiguousarray(self.back @ self.U[:, :-1].T), W)
+            loops.transpose_product(picked, np.ascontiguousarray(self.back @ self.U[:, :-1].T), W)
             W[:, -1] = self.U[:, -1]
         else:
             W = self.objective.frame.direction(self.U)

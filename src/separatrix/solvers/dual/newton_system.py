@@ -105,7 +105,7 @@ class Bend:
         else:
             bias, q = 0.0, solve(system, right)
         direction = np.zeros_like(self.gradient)
-        loops.combine(picked, (root * q)[:, None], direction)
+        loops.transpose_product(picked, (root * q)[:, None], direction)
         direction[0] = -(g + direction[0]) / twice
         direction[0, -1] = bias
         return direction
@@ -169,5 +169,5 @@ def _product(block: Block, bend: Array, V: Array) -> tuple[Array]:
     out = np.zeros_like(V)
     here = bend[block.start : block.start + len(block.y)]
     change = np.einsum("iab,ib->ia", here, loops.scores(block.X, V))
-    loops.combine(block.X, change, out)
+    loops.transpose_product(block.X, change, out)
     return (out,)
