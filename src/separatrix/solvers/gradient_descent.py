@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data import Block
 from ..losses import JointPerceptron, PerceptronLoss
+from ..numeric import checks
 from ..numeric.rows import squared_norms, take_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
@@ -60,8 +61,7 @@ class GradientDescent(Solver):
     def check(self, objective: Objective) -> None:
         """Parameters in range; slow pairings are warned of."""
         size: Any = self.batch_size
-        whole_number = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-        if size is not None and not (whole_number and size >= 1):
+        if size is not None and not (checks.is_integer(size) and size >= 1):
             raise ValueError(
                 f"batch_size must be None (all rows), 1 or a larger whole number, got {size!r}"
             )

@@ -15,6 +15,7 @@ from ..data import Block
 from ..losses import Columns, Loss, Squared
 from ..numeric.rows import CsrRows, slice_rows, to_dense
 from ..numeric.threads import one_blas_thread
+from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from .base import Solver, State, Step, lowest
@@ -189,7 +190,7 @@ def factored(objective: Objective) -> Array:
 def ridge(A: Array, B: Array, l2: float) -> Array:
     """The w that minimises |A w - B|^2 + l2 |w|^2, the shortest one for l2 = 0."""
     U, s, Vt = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
-    cut = np.finfo(float).eps * max(A.shape) * (s[0] if len(s) else 0.0)
+    cut = EPS * max(A.shape) * (s[0] if len(s) else 0.0)
     keep = s > cut
     shrunk = np.zeros_like(s)
     shrunk[keep] = s[keep] / (s[keep] ** 2 + l2)

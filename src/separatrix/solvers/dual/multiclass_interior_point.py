@@ -25,6 +25,7 @@ from ... import loops
 from ...numeric.linear_systems import cholesky_solver
 from ...numeric.rows import row_products, shape_of, take_rows
 from ...numeric.threads import one_blas_thread
+from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
 from .free_variables import pulls_of
@@ -96,7 +97,7 @@ class JointInterior:
         products = row_products(take_rows(self.source.X, self.present))
         with one_blas_thread(len(products) ** 3):
             squares, vectors = scipy.linalg.eigh(products, check_finite=False)
-        keep = squares > np.finfo(float).eps * len(squares) * squares[-1]
+        keep = squares > EPS * len(squares) * squares[-1]
         bias = np.full((len(products), 1), float(self.objective.intercept))
         rows = np.column_stack([vectors[:, keep] * np.sqrt(squares[keep]), bias])
         bends = np.full(rows.shape[1], 2.0 * self.objective.penalty.l2)
