@@ -122,6 +122,7 @@ struct DualPass {
   const double* square;   // |x|^2 of every row
   double give;            // 1 / (2 * l2): what a pull of 1 moves the weights by
   double bias_give;       // and the bias; 0 without one
+  double parts;           // of the rows, that are climbed at the same time
   int64_t* order;         // rows to visit; those to visit again are left at its front
   int64_t count;
   double* alpha;          // (n)

@@ -4,6 +4,10 @@
 // one alpha by t moves its own margin by t*p*(|x|^2/(2*l2) + 1/(2*rho)), where the bias is held
 // near where it stood by rho*(b - b_0)^2: so that one alpha can move without another.
 //
+// Several parts of the rows may be climbed at the same time, each from the same w. Each then
+// sees its own moves `parts` times as large: so their mean never overshoots (Ma, Smith, Jaggi,
+// Jordan, Richtarik, Takac 2015).
+//
 // A row that sits at a bound, and whose margin says that it will stay, is left out of `kept`
 // (shrinking, as in LIBLINEAR: Hsieh, Chang, Lin, Keerthi, Sundararajan 2008).
 #pragma once
@@ -92,7 +96,7 @@ void climb(const Rows& rows, DualPass& pass) {
   for (int64_t t = 0; t < pass.count; ++t) {
     const int64_t i = at(t);
     if (t + kSoon < pass.count) prefetch_beside(rows, pass, at(t + kSoon));
-    const double p = (pass.weight ? pass.weight[i] : 1.0) * pass.share;
+    const double p = (pass.weight ? pass.weight[i] : 1.0) * pass.share * pass.parts;
     const double before = pass.alpha[i], y = pass.y[i];
     const double product = dot(rows, i, w, soon(t, pass.count, at));
     const double m = y * (product + w[d]);

@@ -52,7 +52,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
 // The rows to visit again are left at the front of `order`; how many, and the rest, are told.
 std::tuple<int64_t, double> dual_pass(
     nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double share,
-    Numbers square, double give, double bias_give, LongOutput order, Output alpha,
+    Numbers square, double give, double bias_give, double parts, LongOutput order, Output alpha,
     Output w, double safe) {
   DualPass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
@@ -62,7 +62,7 @@ std::tuple<int64_t, double> dual_pass(
     for (size_t t = 0; t < order.size(); ++t)
       expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
     pass = DualPass{loss, y.data(), pointer(weight), share, square.data(), give, bias_give,
-                    order.data(), int64_t(order.size()), alpha.data(), w.data(), safe,
+                    parts, order.data(), int64_t(order.size()), alpha.data(), w.data(), safe,
                     should_stop, 0, 0, false};
     nb::gil_scoped_release free;
     loops.dual(view, pass);
@@ -102,7 +102,7 @@ void bind_online(nb::module_& m) {
         "lag"_a.none().noconvert(), "log"_a.none().noconvert(), "memory"_a.none(),
         "ends"_a.none().noconvert(), "threads"_a);
   m.def("dual_pass", &dual_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "share"_a,
-        "square"_a, "give"_a, "bias_give"_a, "order"_a.noconvert(),
+        "square"_a, "give"_a, "bias_give"_a, "parts"_a, "order"_a.noconvert(),
         "alpha"_a.noconvert(), "w"_a.noconvert(), "safe"_a);
   m.def("draw_orders", &draw_orders, "orders"_a.noconvert(), "block_rows"_a,
         "blocks_per_group"_a, "seed"_a, "number"_a);

@@ -109,7 +109,7 @@ def watch(perceptron: Perceptron, objective: Objective, W: Array) -> Watch:
 
 
 def _check_settings(perceptron: Perceptron, objective: Objective) -> None:
-    if objective.penalty.strength:
+    if objective.penalty.l2:
         raise ValueError(f"monitor expects no penalty, got l2={perceptron.l2!r}; set l2=0")
     if not objective.intercept:
         raise ValueError("monitor speaks of weights with a bias; set fit_intercept=True")
@@ -139,7 +139,7 @@ def _ahead(batch: bool, objective: Objective, W: Array) -> float:
             "monitor bounds the online perceptron from zero weights; set start='zeros' and "
             "warm_start=False"
         )
-    if not np.array_equal(W, objective.label_sum()):
+    if not np.array_equal(W, objective.signed_row_sum()):
         raise ValueError(
             "monitor bounds the batch perceptron from start='sum' or 'zeros'; set one of them and "
             "warm_start=False"

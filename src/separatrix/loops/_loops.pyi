@@ -78,6 +78,7 @@ def dual_pass(
     square: Array,
     give: float,
     bias_give: float,
+    parts: float,
     order: Ints,
     alpha: Array,
     w: Array,

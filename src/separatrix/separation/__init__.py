@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..data import Source
-from ..data.validation import check_rows, labelled_source
+from ..data.validation import array_source, check_rows
 from ..numeric.types import Ints
 from .budget import CountedSource, OutOfReads
-from .result import PairWitness, Separability, Witness, named
+from .result import Separability
 from .scales import as_given, rescaled
 from .search import Decision, Search
 from .signed_rows import SignedRows
+from .witness import PairWitness, Witness, named
 
 __all__ = ["PairWitness", "Separability", "Witness", "decide", "separability"]
 
@@ -115,7 +116,7 @@ def _source(X: Any, y: Any) -> Source:
         return X
     if y is None:
         raise ValueError("y is missing: pass separability(X, y), or a Source, which has labels.")
-    return labelled_source(check_rows(X), y)
+    return array_source(check_rows(X), y)
 
 
 def _names(given: Any, X: Any, d: int) -> list[str]:
@@ -139,15 +140,15 @@ def _certificate(rows: SignedRows, decision: Decision, exact: bool) -> dict[str,
             values = fractions.each()
         return named(rows, rows.source.classes, weights.ids, values)
 
-    boundary, k = decision.boundary, rows.kind.stacked
+    boundary, k = decision.boundary, rows.encoding.stacked
     if boundary is not None and k > 1:
         boundary = np.stack(np.divmod(boundary, k), axis=1)
     direction, exact_direction = decision.direction, None
     if decision.exact_direction is not None:
         each = np.array(decision.exact_direction.each(), object).reshape(rows.shape)
-        exact_direction = tuple(Fraction(v) for v in rows.kind.full(each).ravel())
+        exact_direction = tuple(Fraction(v) for v in rows.encoding.full(each).ravel())
     return {
-        "direction": None if direction is None else rows.kind.full(direction),
+        "direction": None if direction is None else rows.encoding.full(direction),
         "exact_direction": exact_direction,
         "witness": of(decision.witness),
         "interior": of(decision.interior),

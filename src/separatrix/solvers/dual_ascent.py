@@ -69,7 +69,7 @@ class DualAscent(Solver):
                 f"DualAscent knows the dual of 'hinge', and for two classes of 'squared_hinge' "
                 f"and 'logistic', not of {named(loss)}{many}; use {remedy}"
             )
-        if not objective.penalty.strength > 0.0:
+        if not objective.penalty.l2 > 0.0:
             raise ValueError(
                 "DualAscent needs l2 > 0: without a penalty the dual has no quadratic to climb; "
                 "give a small one such as l2=1e-8, or use LinearProgram() for the hinge, else "
@@ -109,7 +109,7 @@ class DualAscent(Solver):
             bound = min(max(bound, at.bound), J)
             if told:
                 known = dict(zip(TOLD, (best, J, mistakes, bound), strict=True))
-                yield Step(best, new | known, J, mistakes, bound=bound, alpha=at.alpha)
+                yield Step(best, new | known, J, mistakes, lower_bound=bound, alpha=at.alpha)
                 untold = 0
 
 

@@ -45,9 +45,9 @@ class LinearProgram(Solver):
 
     def check(self, objective: Objective) -> None:
         """The hinge without a penalty, on rows in memory."""
-        loss, strength = objective.loss, objective.penalty.strength
-        if not is_hinge(loss) or strength > 0.0:
-            what = f"l2={strength:g}" if is_hinge(loss) else f"loss={loss.name!r}"
+        loss, l2 = objective.loss, objective.penalty.l2
+        if not is_hinge(loss) or l2 > 0.0:
+            what = f"l2={l2:g}" if is_hinge(loss) else f"loss={loss.name!r}"
             raise ValueError(
                 f"LinearProgram minimises loss='hinge' with l2=0 only, not {what}; use DualAscent()"
                 " for the hinge with a penalty, LBFGS() for losses without kinks"
@@ -75,7 +75,7 @@ class LinearProgram(Solver):
         while True:
             yield Step(
                 state["weights"], state, state["J"], state["mistakes"],
-                remaining=state["remaining"],
+                predicted_decrease=state["remaining"],
             )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def solvable(objective: Objective) -> bool:
     """Whether ``LinearProgram`` has nothing to refuse, and the program is not too large."""
     source, (k, d) = objective.source, objective.shape
     in_memory = isinstance(source, ArraySource) and source.n_rows * d * k <= MOST_VALUES
-    return in_memory and is_hinge(objective.loss) and objective.penalty.strength == 0.0
+    return in_memory and is_hinge(objective.loss) and objective.penalty.l2 == 0.0
 
 
 def _solved(objective: Objective) -> tuple[Array, float] | None:
@@ -96,18 +96,18 @@ def _solved(objective: Objective) -> tuple[Array, float] | None:
 
     In variables in which features are centred and of one scale: tolerances are absolute.
     """
-    source, frame, k = objective.in_memory, objective.frame, objective.shape[0]
+    source, standardization, k = objective.in_memory, objective.standardization, objective.shape[0]
     present = np.arange(len(source.y)) if source.present is None else source.present
     weight = np.ones(len(present)) if source.weight is None else source.weight[present]
-    rows, y = frame.rows(take_rows(source.X, present)), source.y[present]
+    rows, y = standardization.rows(take_rows(source.X, present)), source.y[present]
     rows = rows if objective.intercept else rows[:, :-1]
     c = weight * (len(present) / source.weight_sum)  # about 1, as are all other numbers then
     found = _of_two(rows, y, c) if k == 1 else _of_many(rows, y, k, c, _near(objective, present))
     if found is None:
         return None
-    u = np.zeros((k, len(frame.scale)))
+    u = np.zeros((k, len(standardization.scale)))
     u[:, : rows.shape[1]] = found[0]
-    W = frame.direction(u)
+    W = standardization.to_weights(u)
     if not objective.intercept:
         W[:, -1] = 0.0
     return _all_right(objective, W), found[1] / len(present)
@@ -169,10 +169,10 @@ def _above(scores: Array, y: Ints) -> Array:
 
 def _near(objective: Objective, present: Ints) -> Array:
     """Scores of the rows with hardly a penalty: from these, rivals are near or not."""
-    some = objective.penalised(HARDLY)
+    some = objective.with_penalty(HARDLY)
     W = np.zeros(objective.shape)
     for step in islice(DualAscent().steps(some, W, np.random.default_rng(0)), MOST_STEPS):
-        W, gap = step.weights, (step.objective or 0.0) - (step.bound or 0.0)
+        W, gap = step.weights, (step.objective or 0.0) - (step.lower_bound or 0.0)
         if gap <= ROUGHLY * (step.objective or 0.0):
             break
     return loops.scores(objective.in_memory.X, W)[present]

@@ -41,7 +41,7 @@ def provable(objective: Objective) -> bool:
     loss, known = objective.loss, objective.loss.has_conjugate
     if not loss.smooth:
         known = has_response(loss) and isinstance(objective.source, ArraySource)
-    return objective.penalty.strength > 0.0 and known
+    return objective.penalty.l2 > 0.0 and known
 
 
 @dataclass
@@ -95,9 +95,9 @@ class GapTracker:
         Free where the step tells a bound or the gradient; else a read of the data when due.
         """
         self.reads, self.steps = self.reads + step.reads, self.steps + 1
-        if kept is step.weights and step.objective is not None and step.bound is not None:
+        if kept is step.weights and step.objective is not None and step.lower_bound is not None:
             self._at(kept, step.objective)
-            self._raise(step.bound, self.error)
+            self._raise(step.lower_bound, self.error)
         elif kept is step.weights and step.objective is not None and step.gradient is not None:
             self.prove(kept, Evaluation(step.objective, step.gradient, 0.0))
         elif (due or step.solved) and self.steps >= self.due:
@@ -144,7 +144,7 @@ class GapTracker:
             # The bound loses in proportion to the gradient by the biases, but only to the square
             # of that by w: if nothing else is in the way, take the biases to their best place.
             rest = gradient_norm2_without_bias(objective, at.gradient)
-            rest /= 4.0 * objective.penalty.strength
+            rest /= 4.0 * objective.penalty.l2
             if self._near or not rest <= 0.5 * max(self.tol, LEAST) * self.value:
                 return
             if self.reads < POLISH_READS:

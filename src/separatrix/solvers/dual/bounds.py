@@ -38,6 +38,7 @@ from ...data import ArraySource, Block
 from ...losses import Columns, Loss, MarginLoss, Softmax
 from ...numeric.dot import dot
 from ...numeric.rows import shape_of, take_rows
+from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array, Ints
 from ...objective import Evaluation, Objective
 from ...objective.accuracy import SUMS, rounding
@@ -74,7 +75,7 @@ def nonsmooth_lower_bound(
     ``NEAR`` at most, a small dual is climbed from W, as far as the reads allow: one is made in any
     case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
     """
-    source, l2 = objective.in_memory, objective.penalty.strength
+    source, l2 = objective.in_memory, objective.penalty.l2
     response = response_of(objective)
     scores = np.empty((len(source.y), len(W)))
     loss_sum, sums, gains = source.total(
@@ -146,7 +147,7 @@ def _fixed(block: Block, response: Response, scores: Array, far: Array) -> tuple
     pull, gain = response.coefficients(block.y, response.pure(block.y, scores[at]))
     c = np.where(far[at], block_weight(block), 0.0)
     sums = np.zeros((response.groups, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, c[:, None] * pull, sums)
+    loops.transpose_product(block.X, c[:, None] * pull, sums)
     return sums, c @ gain
 
 
@@ -184,7 +185,7 @@ def feasible_lower_bound(
 
     ``allowance`` is how far the conjugate may be off.
     """
-    l2 = objective.penalty.strength
+    l2 = objective.penalty.l2
     G = gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
 
     def dual(share: float, level: float, towards: Array | float) -> float:
@@ -218,7 +219,7 @@ def _feasible_mixtures(objective: Objective, bias: Array) -> Iterator[tuple[floa
         loss = objective.loss.binary if isinstance(objective.loss, Columns) else objective.loss
         assert isinstance(loss, MarginLoss)
         least, mixture = _of_columns(loss, sums, bias)
-    if least < np.finfo(float).tiny:  # balanced as it is
+    if least < SMALLEST_NORMAL:  # balanced as it is
         yield UNMIXED
         return
     for share in least * 2.0 ** np.arange(MIXTURES):

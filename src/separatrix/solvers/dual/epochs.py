@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import loops
 from ...data import Block, Shuffle
 from ...data.arrays import random_order
 from ...numeric.rows import squared_norms
@@ -43,7 +42,7 @@ class CoordinatePasses:
         self.square = np.empty(len(source.y))
         source.total(partial(_squares, out=self.square))
         self.share = 1.0 / source.weight_sum
-        self.give = 0.5 / self.objective.penalty.strength
+        self.give = 0.5 / self.objective.penalty.l2
         self.bias_give = 0.0
         if self.objective.intercept:  # as stiff as a feature of the rows' own size
             weight = np.ones(len(source.y)) if source.weight is None else source.weight
@@ -61,10 +60,10 @@ class CoordinatePasses:
         shuffle = Shuffle(self.seed, self.passes)
         order = rows[random_order(len(rows), shuffle, source.row_bytes, MIXED)]
         self.passes += 1
-        kept, slope = loops.dual_pass(
-            source.X, source.y, self.response.loss, self.alpha, self.W[0], order, share=self.share,
-            square=self.square, give=self.give, bias_give=self.bias_give, weight=source.weight,
-            safe=self.safe,
+        kept, slope = source.coordinate_epoch(
+            self.response.loss, self.alpha, self.W[0], order, inv_weight_sum=self.share,
+            row_norm2=self.square, inv_2l2=self.give, bias_inv_penalty=self.bias_give,
+            shrink_margin=self.safe,
         )  # fmt: skip
         self.again[order[:kept]] = True
         again = self.again[rows]

@@ -27,7 +27,7 @@ from ...numeric.rows import row_products, shape_of, slice_rows
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array
 from ...objective import Objective
-from ...objective.standardization import gram_in_tiles
+from ...objective.standardization import gram_blocked
 from .free_variables import combined, pulls_of, scores
 from .losses import MarginResponse
 
@@ -66,7 +66,7 @@ class Interior:
         self.source = source = self.objective.in_memory
         n, d = shape_of(source.X)
         self.share = (np.ones(n) if source.weight is None else source.weight) / source.weight_sum
-        self.l2 = self.objective.penalty.strength
+        self.l2 = self.objective.penalty.l2
         if not len(self.alpha):
             self.W = np.zeros_like(self.W)
             self.alpha = np.full(n, 0.5 if self.response.kinked else 3.0)
@@ -154,21 +154,21 @@ class Interior:
 
     def _by_weights(self, bend: Array) -> Callable[[Array], Array]:
         """The system of the features, factored."""
-        source, frame = self.source, self.objective.frame
+        source, standardization = self.source, self.objective.standardization
         weight = self.share / bend
         parts = (
             (slice_rows(source.X, start, min(start + ROWS, len(bend))), weight[start:][:ROWS])
             for start in range(0, len(bend), ROWS)
         )
-        hessian = gram_in_tiles(parts, frame, np.float64, source.threads)
-        self.objective.add_penalty(hessian, frame)
-        self.objective.fix_biases(hessian)
+        hessian = gram_blocked(parts, standardization, np.float64, source.threads)
+        self.objective.add_penalty(hessian, standardization)
+        self.objective.regularise_biases(hessian)
         inverse = cholesky_solver(hessian, noise=0.0)
 
         def solve(gradient: Array) -> Array:
             if not self.objective.intercept:
                 gradient[:, -1] = 0.0
-            return frame.direction(inverse(-frame.gradient(gradient)[0])[None])
+            return standardization.to_weights(inverse(-standardization.gradient(gradient)[0])[None])
 
         return solve
 

@@ -97,7 +97,7 @@ class Ascent:
         gradient = self.response.gradient(pulls.sums) + penalty.gradient(W)
         if not self.objective.intercept:
             gradient[:, -1] = 0.0
-        bound = self.response.bound(pulls, penalty.strength, self.objective.intercept)
+        bound = self.response.bound(pulls, penalty.l2, self.objective.intercept)
         return Point(
             W, scores, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, travel / C,
             bound,
@@ -242,7 +242,7 @@ def _respond_piece(
     a = response.alpha(y, s, anchor[at], sharpness)
     pull, gain = response.coefficients(y, a)
     sums = np.zeros((response.groups, W.shape[1]))
-    loops.combine(block.X, c[:, None] * pull, sums)
+    loops.transpose_product(block.X, c[:, None] * pull, sums)
     smooth = response.value(y, s, a, anchor[at], sharpness)
     travel = np.sum((a - anchor[at]) ** 2, axis=1) / (2.0 * sharpness)
     return (
