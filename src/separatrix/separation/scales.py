@@ -7,15 +7,13 @@ a separator's weights are those of the scaled features times the same powers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
-from typing import Any
 
 import numpy as np
 
-from ..data import Block, Source
-from ..data.source import Shuffle
+from ..data import Block, Source, Sum
+from ..data.source import Shuffle, T, as_sum
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
 from ..numeric.types import Array, Ints
 from .certify import rounded
@@ -54,15 +52,20 @@ class ScaledSource(Source):
         if hasattr(self.source, "products"):
             self.source.products(rows)
 
-    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
+    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
         """The sum over the blocks of the source, scaled."""
-        return self.source.total(partial(_of_scaled, part=part, powers=self.powers))
+        return self.source.total(_OfScaled(as_sum(sum), self.powers))
 
 
-def _of_scaled(
-    block: Block, part: Callable[[Block], tuple[Any, ...]], powers: Ints
-) -> tuple[Any, ...]:
-    return part(block._replace(X=_divided(block.X, powers)))
+@dataclass(frozen=True)
+class _OfScaled(Sum[T]):
+    """A sum over rows whose features are divided by powers of two."""
+
+    sum: Sum[T]
+    powers: Ints
+
+    def of(self, block: Block) -> T:
+        return self.sum.of(block._replace(X=_divided(block.X, self.powers)))
 
 
 def _divided(X: Rows, powers: Ints) -> Rows:

@@ -119,10 +119,10 @@ class CoordinatePasses:
 
     def _climb_part(self, order: Ints, parts: int) -> tuple[Array, float, list[Ints]]:
         source, w = self.source, self.W[0].copy()
-        kept, slope = loops.dual_pass(
-            source.X, source.y, self.response.loss, self.alpha, w, order, share=self.share,
-            square=self.square, give=self.give, bias_give=self.bias_give, parts=parts,
-            weight=source.weight, safe=self.safe,
+        kept, slope = loops.coordinate_epoch(
+            source.X, source.y, self.response.loss, self.alpha, w, order, inv_weight_sum=self.share,
+            row_norm2=self.square, inv_2l2=self.give, bias_inv_penalty=self.bias_give, parts=parts,
+            weight=source.weight, shrink_margin=self.safe,
         )  # fmt: skip
         w -= self.W[0]
         return w, slope, [order[:kept]]
