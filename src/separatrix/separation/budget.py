@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Block, Source, Sum
-from ..data.source import Shuffle, T
+from ..data.source import T
 
 
 class OutOfReads(Exception):
@@ -37,10 +37,10 @@ class CountedSource(Source):
         """Precision of the rows."""
         return self.source.dtype
 
-    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Block]:
         """One read."""
         self._count()
-        return self.source.blocks(shuffle)
+        return self.source.blocks()
 
     def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
         """One read, even where it picks but a few rows."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..data import Block, Source, Sum
-from ..data.source import Shuffle, T, as_sum
+from ..data.source import T, as_sum
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
 from ..numeric.types import Array, Ints
 from .certify import rounded
@@ -42,9 +42,9 @@ class ScaledSource(Source):
         """Sum of the weights."""
         return self.source.weight_sum
 
-    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Block]:
         """The blocks of the source, scaled."""
-        for block in self.source.blocks(shuffle):
+        for block in self.source.blocks():
             yield block._replace(X=_divided(block.X, self.powers))
 
     def products(self, rows: float) -> None:
