@@ -17,8 +17,8 @@ from ...objective import Objective
 from ...penalties import L2
 from ...solvers import choose
 from ...training.interrupt import passed_on
-from ...training.loop import Stop
 from ...training.minimize import minimize
+from ...training.stopping import Stop
 
 if TYPE_CHECKING:
     from .fitted import Case
