@@ -57,13 +57,6 @@ class Chunks(Source):
                 order = rows[weight[rows] != 0.0]
             yield Block(self.X_[at], self.y_[at], weight, start, order)
 
-    def total(self, part):
-        sums = None
-        for X, y, weight, start, _ in self.blocks():
-            each = part(Block(X, y, weight, start))
-            sums = each if sums is None else tuple(a + b for a, b in zip(sums, each, strict=True))
-        return sums
-
 
 def rows(weighted, n=400, d=4):
     X, y = overlapping(n, d, seed=3)

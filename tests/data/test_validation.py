@@ -362,10 +362,6 @@ class Elsewhere(Source):
         yield Block(self.X[:half], self.y[:half], None, 0)
         yield Block(self.X[half:], self.y[half:], None, half)
 
-    def total(self, part):
-        parts = [part(block) for block in self.blocks()]
-        return tuple(sum(each[1:], each[0]) for each in zip(*parts, strict=True))
-
 
 @pytest.mark.parametrize("wrong", [3, -1, 2**62, -(2**63)])
 def test_numbers_of_classes_out_of_range_are_refused_once_by_the_source(wrong):

@@ -24,7 +24,7 @@ from separatrix import (
     Perceptron,
     diagnose,
 )
-from separatrix.inspection.diagnose.fitted import open_case
+from separatrix.inspection.diagnose.fitted import fitted_model
 
 
 def clouds(n=200, d=3, seed=0, far=4.0, k=2):
@@ -405,7 +405,7 @@ def test_large_data_is_sampled_and_says_so():
 
 def test_a_rare_feature_that_the_sample_misses_still_separates():
     X, y = overlapping(4000, 2)
-    unseen = np.setdiff1d(np.arange(4000), open_case(*sampled(X, y)).sample)
+    unseen = np.setdiff1d(np.arange(4000), fitted_model(*sampled(X, y)).sample)
     rare = np.zeros(4000)
     rare[unseen[y[unseen] > 0][:5]] = 1.0
     X = np.column_stack([X, rare])

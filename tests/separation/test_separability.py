@@ -261,10 +261,6 @@ class Halves(Source):
         for part in (slice(0, half), slice(half, None)):
             yield Block(self.X[part], self.y[part], self.weight[part], part.start)
 
-    def total(self, part):
-        first, second = (part(block) for block in self.blocks())
-        return tuple(a + b for a, b in zip(first, second, strict=True))
-
 
 def test_any_source_and_rows_of_weight_zero():
     X = np.vstack([CORNERS, [[1.0, 1.0]]])

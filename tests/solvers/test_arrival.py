@@ -214,4 +214,4 @@ def test_going_on_from_a_state_gives_the_same_bits(shape, stop):
     again = islice(DualAscent().steps(problem, start, rng, steps[stop - 1].state), 3)
     for step, expected in zip(again, steps[stop:], strict=True):
         np.testing.assert_array_equal(step.weights, expected.weights)
-        assert (step.objective, step.bound) == (expected.objective, expected.bound)
+        assert (step.objective, step.lower_bound) == (expected.objective, expected.lower_bound)

@@ -139,7 +139,7 @@ def test_without_an_end_it_keeps_the_start_and_claims_nothing(monkeypatch):
     objective = problem()
     steps = list(islice(LinearProgram().steps(objective, np.zeros((1, 4)), None), 2))
     assert not steps[1].weights.any()
-    assert steps[1].objective == steps[1].remaining == 1.0
+    assert steps[1].objective == steps[1].predicted_decrease == 1.0
 
 
 def test_a_start_below_is_not_left():

@@ -165,7 +165,7 @@ class Hopeful(Solver):
         for t in count():
             above = 1e-3 * 0.99**t
             weights = np.full(objective.shape, 1.0 + above)
-            yield Step(weights, {}, 1.0 + above, 0.0, remaining=above / 100.0)
+            yield Step(weights, {}, 1.0 + above, 0.0, predicted_decrease=above / 100.0)
 
 
 def test_a_solvers_own_estimate_is_not_believed_outright():

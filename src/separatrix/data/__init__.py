@@ -1,6 +1,6 @@
 """Where rows come from."""
 
 from .arrays import ArraySource, RowsOf
-from .source import Block, CompiledPart, Shuffle, Source
+from .source import Block, InMemory, Shuffle, Source, Sum
 
-__all__ = ["ArraySource", "Block", "CompiledPart", "RowsOf", "Shuffle", "Source"]
+__all__ = ["ArraySource", "Block", "InMemory", "RowsOf", "Shuffle", "Source", "Sum"]

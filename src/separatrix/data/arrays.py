@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from itertools import pairwise
@@ -10,11 +11,20 @@ from typing import Any
 import numpy as np
 
 from .. import loops
+from ..losses import MarginLoss
 from ..numeric.lazy import cached_property
-from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, take_rows
+from ..numeric.rows import (
+    CsrRows,
+    Rows,
+    row_products,
+    shape_of,
+    slice_rows,
+    squared_norms,
+    take_rows,
+)
 from ..numeric.threads import n_threads, ordered_sum, run_on_threads, submit
 from ..numeric.types import AnyArray, Array, Ints
-from .source import Block, CompiledPart, Shuffle, Source, check_numbers
+from .source import Block, InMemory, Shuffle, Source, Storage, Sum, T, as_sum, check_numbers
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
 MOST_BLOCKS, FEW_BLOCKS = 64, 8
@@ -40,7 +50,50 @@ def random_order(
     return loops.draw_orders(n, neighbours, group, *shuffle, room=room).reshape(-1)
 
 
-class ArraySource(Source):
+class _InBlocks(InMemory):
+    """Rows that are worked on block by block, on threads."""
+
+    @abstractmethod
+    def _each(self, of: Callable[[Block], T]) -> T:
+        """The sum over blocks, the same ones on any number of threads.
+
+        Blocks know where their rows stand: what there is of every row may be written.
+        """
+
+    def scores(self, W: Array, out: Array | None = None) -> Array:
+        """Of every row, block by block."""
+        found = np.empty((len(self.y), len(W))) if out is None else out
+
+        def part(block: Block) -> tuple[()]:
+            loops.scores(block.X, W, found[block.at])
+            return ()
+
+        self._each(part)
+        return found
+
+    def transpose_product(self, C: Array) -> Array:
+        """Summed over the same blocks as any other sum."""
+
+        def part(block: Block) -> tuple[Array]:
+            out = np.zeros((C.shape[1], self.n_features + 1))
+            loops.transpose_product(block.X, C[block.at], out)
+            return (out,)
+
+        return self._each(part)[0]
+
+    def row_norms(self, squared: bool = False) -> Array:
+        """|x| of every row, or its square."""
+        out = np.empty(len(self.y))
+
+        def part(block: Block) -> tuple[()]:
+            out[block.at] = squared_norms(block.X)
+            return ()
+
+        self._each(part)
+        return out if squared else np.sqrt(out)
+
+
+class ArraySource(_InBlocks):
     """Rows, labels and weights in arrays, never copied.
 
     ``X`` is C-contiguous float32 or float64, or :class:`separatrix.numeric.rows.CsrRows`.
@@ -116,6 +169,11 @@ class ArraySource(Source):
         return random_order(self.n_rows, shuffle, self.row_bytes, room=room)
 
     @property
+    def storage(self) -> Storage:
+        """How the rows are stored."""
+        return "csr" if isinstance(self.X, CsrRows) else "dense"
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
         values = self.X.data if isinstance(self.X, CsrRows) else self.X
@@ -153,20 +211,69 @@ class ArraySource(Source):
         """How many threads work on its blocks."""
         return 1 if len(self._parts) == 1 else n_threads(self.n_jobs)
 
-    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Sum of ``part(block)`` over blocks that depend on the shape of X alone."""
-        if isinstance(part, CompiledPart) and len(self._parts) > 1:
-            return part.told(self._by_blocks(part))
-        return ordered_sum(part, self._parts, self.threads)
+    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
+        """The sum over blocks that depend on the shape of X alone."""
+        sum = as_sum(sum)
+        if sum.size is not None and len(self._parts) > 1:
+            return sum.unpack(self._by_blocks(sum, sum.size))
+        return self._each(sum.of)
 
-    def _by_blocks(self, part: CompiledPart) -> Array:
+    def _each(self, of: Callable[[Block], T]) -> T:
+        return ordered_sum(of, self._parts, self.threads)
+
+    def _by_blocks(self, sum: Sum[Any], size: int) -> Array:
         """The same sum, with the same bits: threads go from block to block without Python."""
-        sum, all = np.empty(part.size), Block(self.X, self.y, self.weight, 0)
+        total, all = np.empty(size), Block(self.X, self.y, self.weight, 0)
         edges = np.array([*(block.start for block in self._parts), len(self.y)], np.int64)
-        blocks = loops.BlockSum(edges, sum)
+        blocks = loops.BlockSum(edges, total)
         threads = min(self.threads, len(self._parts))
-        run_on_threads(lambda: part.add_blocks(all, blocks), threads, blocks.give_up)
-        return sum
+        run_on_threads(lambda: sum.add_blocks(all, blocks), threads, blocks.give_up)
+        return total
+
+    def take(self, rows: Ints) -> ArraySource:
+        """Some rows; increasing runs of dense ones are not copied."""
+        weight = None if self.weight is None else self.weight[rows]
+        return ArraySource(take_rows(self.X, rows), self.y[rows], self.classes, weight, self.n_jobs)
+
+    def with_weight(self, weight: Array | None) -> ArraySource:
+        """The same rows and labels with other weights."""
+        return ArraySource(self.X, self.y, self.classes, weight, self.n_jobs)
+
+    def with_labels(self, y: AnyArray, classes: AnyArray) -> ArraySource:
+        """The same rows and weights with other labels."""
+        return ArraySource(self.X, y, classes, self.weight, self.n_jobs)
+
+    def gram(self, rows: Ints | None = None) -> Array:
+        """All products of two rows, or of those given."""
+        return row_products(self.X if rows is None else take_rows(self.X, rows))
+
+    def coordinate_epoch(
+        self,
+        loss: MarginLoss,
+        alpha: Array,
+        w: Array,
+        orders: list[Ints],
+        *,
+        inv_weight_sum: float,
+        row_norm2: Array,
+        inv_2l2: float,
+        bias_inv_penalty: float,
+        n_blocks: int,
+        shrink_margin: float = np.inf,
+    ) -> tuple[Array, float, list[Ints]]:
+        """One pass of dual coordinate ascent, each order on a thread of its own."""
+
+        def ascend(order: Ints) -> tuple[Array, float, list[Ints]]:
+            own = w.copy()
+            kept, slope = loops.coordinate_epoch(
+                self.X, self.y, loss, alpha, own, order, inv_weight_sum=inv_weight_sum,
+                row_norm2=row_norm2, inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty,
+                parts=n_blocks, weight=self.weight, shrink_margin=shrink_margin,
+            )  # fmt: skip
+            own -= w
+            return own, slope, [order[:kept]]
+
+        return ordered_sum(ascend, orders, self.threads)
 
     def sample(self, size: int) -> Source:
         """One row from each of so many stretches; few rows are copied, once and for all."""
@@ -178,7 +285,7 @@ class ArraySource(Source):
         return self._samples[size]
 
 
-class RowsOf(Source):
+class RowsOf(_InBlocks):
     """Some rows of arrays, by their numbers, a block at a time: runs of them are not copied."""
 
     def __init__(self, source: ArraySource, rows: Ints) -> None:
@@ -252,9 +359,44 @@ class RowsOf(Source):
         """Bytes of a row, on average."""
         return self.source.row_bytes
 
-    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Sum of ``part(block)`` over blocks that depend on the rows alone."""
-        return ordered_sum(lambda at: part(self.block(at)), self.pieces, self.threads)
+    @property
+    def storage(self) -> Storage:
+        """How the rows are stored."""
+        return self.source.storage
+
+    @cached_property
+    def y(self) -> AnyArray:
+        """Labels of these rows."""
+        return self.source.y[self.rows]
+
+    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
+        """The sum over blocks that depend on the rows alone."""
+        return self._each(as_sum(sum).of)
+
+    def _each(self, of: Callable[[Block], T]) -> T:
+        return ordered_sum(lambda at: of(self.block(at)), self.pieces, self.threads)
+
+    def take(self, rows: Ints) -> InMemory:
+        """Some of these rows."""
+        return self.source.take(self.rows[rows])
+
+    def with_weight(self, weight: Array | None) -> InMemory:
+        """The same rows, copied, with other weights."""
+        return self.materialised.with_weight(weight)
+
+    def with_labels(self, y: AnyArray, classes: AnyArray) -> InMemory:
+        """The same rows, copied, with other labels."""
+        return self.materialised.with_labels(y, classes)
+
+    def gram(self, rows: Ints | None = None) -> Array:
+        """All products of two rows, or of those given."""
+        return self.source.gram(self.rows if rows is None else self.rows[rows])
+
+    def coordinate_epoch(
+        self, loss: MarginLoss, alpha: Array, w: Array, orders: list[Ints], **numbers: Any
+    ) -> tuple[Array, float, list[Ints]]:
+        """Of the rows, copied: they are visited one by one."""
+        return self.materialised.coordinate_epoch(loss, alpha, w, orders, **numbers)
 
     def some(self, size: int) -> Ints:
         """Numbers of so many random rows, one from each stretch of them; the same each time."""
@@ -273,9 +415,10 @@ class RowsOf(Source):
             return self
         sample = RowsOf(self.source, self.some(size))
         few = size <= KEPT * n or len(self.source.stretches(size)) == 1
-        return sample.copied() if few else sample
+        return sample.materialised if few else sample
 
-    def copied(self) -> ArraySource:
+    @cached_property
+    def materialised(self) -> ArraySource:
         """The rows in arrays of their own."""
         block = self.block(slice(0, len(self.rows)))
         return ArraySource(block.X, block.y, self.classes, block.weight, self.source.n_jobs)
@@ -283,16 +426,7 @@ class RowsOf(Source):
 
 def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
     """Scores (n, k) of rows that have no labels."""
-    n = shape_of(X)[0]
-    out = np.empty((n, len(W)))
-
-    def part(block: Block) -> tuple[Any, ...]:
-        stop = block.start + shape_of(block.X)[0]
-        loops.scores(block.X, W, out[block.start : stop])
-        return ()
-
-    ArraySource(X, out, np.empty(0), n_jobs=n_jobs).total(part)
-    return out
+    return ArraySource(X, np.zeros(shape_of(X)[0]), np.empty(0), n_jobs=n_jobs).scores(W)
 
 
 def small_scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..loops import BlockSum
+from ..losses import MarginLoss
 from ..numeric.rows import Rows, take_rows
+from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
+
+T = TypeVar("T", bound=tuple[Any, ...])
+T_co = TypeVar("T_co", bound=tuple[Any, ...], covariant=True)
+Storage = Literal["dense", "csr"]
 
 
 class Shuffle(NamedTuple):
@@ -31,6 +38,16 @@ class Block(NamedTuple):
     order: Ints | None = None
     """Rows of the block to visit, in this order; None: all, as they stand."""
 
+    @property
+    def weights(self) -> Array:
+        """The weight of every row, 1 where none are given."""
+        return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    @property
+    def at(self) -> slice:
+        """Where its rows stand in arrays of all rows."""
+        return slice(self.start, self.start + len(self.y))
+
 
 def check_numbers(y: AnyArray, classes: int) -> None:
     """That labels of more than two classes are numbers of classes.
@@ -48,25 +65,46 @@ def check_numbers(y: AnyArray, classes: int) -> None:
         )
 
 
-class CompiledPart(ABC):
-    """A part of a sum that a compiled loop can make of block after block by itself."""
+class Sum(ABC, Generic[T_co]):
+    """What is asked of a source: some numbers and arrays, each a sum over all rows.
+
+    A frozen dataclass of what it needs to know, which can be pickled and sent to where the rows
+    are. It is pure: it writes into nothing but what it returns, and that is its own. Entries of
+    the tuples are numbers, arrays, or lists, which add up to the list of all.
+
+    A source may know a faster way for a sum by its type; for every other there is ``of``. One
+    with a ``size`` can be made by a compiled loop that goes from block to block by itself.
+    """
+
+    @abstractmethod
+    def of(self, block: Block) -> T_co:
+        """Of one block, none of whose rows has to be there."""
 
     @property
-    @abstractmethod
-    def size(self) -> int:
-        """How many numbers a block comes to."""
+    def size(self) -> int | None:
+        """How many numbers a block comes to, if a compiled loop can go from block to block."""
+        return None
 
-    @abstractmethod
-    def __call__(self, block: Block) -> tuple[Any, ...]:
-        """Of one block."""
-
-    @abstractmethod
     def add_blocks(self, rows: Block, blocks: BlockSum) -> None:
-        """Of those blocks of the rows that no other thread has taken."""
+        """Only with a size: of those blocks of the rows that no other thread has taken."""
+        raise NotImplementedError(f"{self!r} has no compiled loop of its own")
 
-    @abstractmethod
-    def told(self, sum: Array) -> tuple[Any, ...]:
-        """The sum of all blocks as ``__call__`` tells it."""
+    def unpack(self, total: Array) -> T_co:
+        """Only with a size: the sum of all blocks as ``of`` gives it."""
+        raise NotImplementedError(f"{self!r} has no compiled loop of its own")
+
+
+@dataclass(frozen=True)
+class _Function(Sum[T]):
+    function: Callable[[Block], T]
+
+    def of(self, block: Block) -> T:
+        return self.function(block)
+
+
+def as_sum(sum: Sum[T] | Callable[[Block], T]) -> Sum[T]:
+    """A bridge for functions of a block."""
+    return sum if isinstance(sum, Sum) else _Function(sum)
 
 
 class Source(ABC):
@@ -98,6 +136,11 @@ class Source(ABC):
         """Bytes of a row, on average."""
         return 8.0 * self.n_features
 
+    @property
+    def storage(self) -> Storage:
+        """How the rows of its blocks are stored."""
+        return "dense"
+
     def typical_row(self) -> Array | None:
         """Values near the means, (d,); None for zeros, near which sparse rows are."""
         return None
@@ -106,12 +149,14 @@ class Source(ABC):
     def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
         """For solvers that go row by row: as they stand, or in a random order."""
 
-    @abstractmethod
-    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """For batch solvers: the sum of ``part(block)`` over all blocks, entry by entry.
+    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
+        """The sum over all rows, entry by entry: for batch solvers.
 
-        Block boundaries and the order of summation do not depend on the number of threads.
+        Here alone rows are summed and threads run. Block boundaries and the order of summation
+        do not depend on the number of threads.
         """
+        sum = as_sum(sum)
+        return running_sum(sum.of(block) for block in self.blocks())
 
     @property
     def threads(self) -> int:
@@ -130,3 +175,72 @@ class Source(ABC):
     def sample(self, size: int) -> Source:
         """About so many random rows, the same ones each time; all of them will do too."""
         return self
+
+
+class InMemory(Source):
+    """Rows that are all there: numbers can be kept beside each, and any of them asked for."""
+
+    y: AnyArray
+    weight: Array | None
+
+    @property
+    def present(self) -> Ints | None:
+        """Rows whose weight is not zero; None if that is all of them."""
+        if self.weight is None or np.all(self.weight != 0.0):
+            return None
+        return np.flatnonzero(self.weight)
+
+    @property
+    def weights(self) -> Array:
+        """The weight of every row, 1 where none are given."""
+        return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    @abstractmethod
+    def scores(self, W: Array, out: Array | None = None) -> Array:
+        """(X, 1) W', of every row for weights (k, d + 1): (n, k)."""
+
+    @abstractmethod
+    def transpose_product(self, C: Array) -> Array:
+        """C' (X, 1) for coefficients (n, k): (k, d + 1)."""
+
+    @abstractmethod
+    def take(self, rows: Ints) -> InMemory:
+        """Some rows in the order given, with their labels and weights: copied."""
+
+    @abstractmethod
+    def with_weight(self, weight: Array | None) -> InMemory:
+        """The same rows and labels with other weights."""
+
+    @abstractmethod
+    def with_labels(self, y: AnyArray, classes: AnyArray) -> InMemory:
+        """The same rows and weights with other labels."""
+
+    @abstractmethod
+    def row_norms(self, squared: bool = False) -> Array:
+        """|x| of every row, or its square: (n,)."""
+
+    @abstractmethod
+    def gram(self, rows: Ints | None = None) -> Array:
+        """All products of two rows, X X', or of those given: (n, n)."""
+
+    @abstractmethod
+    def coordinate_epoch(
+        self,
+        loss: MarginLoss,
+        alpha: Array,
+        w: Array,
+        orders: list[Ints],
+        *,
+        inv_weight_sum: float,
+        row_norm2: Array,
+        inv_2l2: float,
+        bias_inv_penalty: float,
+        n_blocks: int,
+        shrink_margin: float = np.inf,
+    ) -> tuple[Array, float, list[Ints]]:
+        """One pass of dual coordinate ascent, several orders of rows at the same time.
+
+        Each starts from w, which stays as it is; ``alpha`` is written. Returns by how much their
+        weights moved in all, the sum of slopes, and the rows of each order to visit again. The
+        numbers are those of :func:`separatrix.loops.coordinate_epoch`.
+        """

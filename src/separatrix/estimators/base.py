@@ -212,14 +212,14 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         """How a stream goes on: solver and state, weights, and seed."""
         if not hasattr(self, "_resume"):
             seed = checks.seed(self.random_state)
-            fresh = Resume(asked, asked.for_stream(objective), None)
+            fresh = Resume(asked, asked.for_partial_fit(objective), None)
             return fresh, self._start(objective, seed), seed
         before, W, seed = self._resume, self._weights(), self.trace_.seed
         if before.asked != asked:
-            return Resume(asked, asked.for_stream(objective), None), W, seed
+            return Resume(asked, asked.for_partial_fit(objective), None), W, seed
         if before.streams:
             return before, W, seed
-        return Resume(asked, asked.for_stream(objective), before.state), W, seed
+        return Resume(asked, asked.for_partial_fit(objective), before.state), W, seed
 
     def _start(self, objective: Objective, seed: int) -> Array:
         """The weights to begin with."""

@@ -109,7 +109,7 @@ def watch(perceptron: Perceptron, objective: Objective, W: Array) -> Watch:
 
 
 def _check_settings(perceptron: Perceptron, objective: Objective) -> None:
-    if objective.penalty.strength:
+    if objective.penalty.l2:
         raise ValueError(f"monitor expects no penalty, got l2={perceptron.l2!r}; set l2=0")
     if not objective.intercept:
         raise ValueError("monitor speaks of weights with a bias; set fit_intercept=True")

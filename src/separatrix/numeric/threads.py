@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
 NEVER_SPLIT = 200_000  # multiplications; OpenBLAS uses one thread up to 262,144
+
+T = TypeVar("T", bound=tuple[Any, ...])
 
 _pool: ThreadPoolExecutor | None = None
 _size = 0
@@ -138,9 +140,17 @@ def _plus(a: Any, b: Any) -> Any:
     return a
 
 
-def ordered_sum(
-    part: Callable[[Any], tuple[Any, ...]], blocks: list[Any], threads: int
-) -> tuple[Any, ...]:
+def running_sum(parts: Iterable[T]) -> T:
+    """Sum of tuples entry by entry, as they come: of at least one."""
+    result = _OrderedSum()
+    for number, part in enumerate(parts):
+        result.add(number, part)
+    if not result.added:
+        raise ValueError("there is nothing to sum")
+    return cast(T, result.sum)
+
+
+def ordered_sum(part: Callable[[Any], T], blocks: list[Any], threads: int) -> T:
     """Sum of ``part(block)`` in the order of the blocks, with the same bits on any threads."""
     if len(blocks) == 1:
         return part(blocks[0])
@@ -165,7 +175,7 @@ def ordered_sum(
                 pass
 
     run_on_threads(work, min(threads, len(blocks)), cancel)
-    return result.sum
+    return cast(T, result.sum)
 
 
 def equal_parts(count: int, parts: int) -> list[slice]:

@@ -91,7 +91,7 @@ def hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Array
     scores, turn = loops.scores(block.X, W), loops.scores(block.X, V)
     change = _joint(loss).curvature_product(block.y, scores, turn)
     weight = np.ones(len(change)) if block.weight is None else block.weight
-    loops.combine(block.X, weight[:, None] * change, product)
+    loops.transpose_product(block.X, weight[:, None] * change, product)
     return (product,)
 
 

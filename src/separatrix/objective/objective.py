@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import loops
-from ..data import ArraySource, Block, CompiledPart, Source
+from ..data import ArraySource, Block, Source, Sum
 from ..losses import Loss, MarginLoss
 from ..numeric.lazy import cached_property
 from ..numeric.rows import shape_of, slice_rows
@@ -48,7 +48,7 @@ class Objective:
     penalty: L2
     source: Source
     intercept: bool = True
-    rough: bool = False
+    float32_sums: bool = False
     """Sums of dense float32 rows in float32: right to about six digits, and twice as fast."""
 
     @property
@@ -59,22 +59,25 @@ class Objective:
 
     @property
     def in_memory(self) -> ArraySource:
-        """The source, for those who keep a number beside every row; they have checked it."""
-        assert isinstance(self.source, ArraySource)
+        """The source, for those who keep a number beside every row."""
+        if not isinstance(self.source, ArraySource):
+            raise TypeError(
+                f"the rows must be in memory, got {type(self.source).__name__}: a solver that "
+                "keeps a number beside every row needs them there; use LBFGS() or GradientDescent()"
+            )
         return self.source
 
     def penalised(self, l2: float) -> Objective:
         """The same with another penalty; what is remembered of the data goes along."""
         return self._changed(penalty=L2(l2))
 
-    def roughly(self) -> Objective | None:
-        """The same with rough sums, if that saves time."""
-        X = getattr(self.source, "X", None)
-        floats = isinstance(X, np.ndarray) and X.dtype == np.float32
-        if self.rough or not floats or loops.compiled(self.loss) is None:
+    def in_float32(self) -> Objective | None:
+        """The same with sums in float32, if that saves time."""
+        floats = self.source.storage == "dense" and self.source.dtype == np.float32
+        if self.float32_sums or not floats or loops.compiled(self.loss) is None:
             return None
         self.moments  # noqa: B018 (to be remembered by both)
-        return self._changed(rough=True)
+        return self._changed(float32_sums=True)
 
     def _changed(self, **changes: Any) -> Objective:
         """With what is remembered of the data."""
@@ -99,10 +102,7 @@ class Objective:
 
     def value_and_gradient(self, W: Array) -> Evaluation:
         """J, its gradient and the weighted mistakes at W, in one read of the data."""
-        part: Callable[[Block], tuple[Any, ...]] = partial(_gradient, loss=self.loss, W=W)
-        if loops.compiled(self.loss) is not None:
-            part = _Gradient(self.loss, W, self.rough)
-        loss_sum, mistakes, gradient = self.source.total(part)
+        loss_sum, mistakes, gradient = self.source.total(_Gradient(self.loss, W, self.float32_sums))
         return self._evaluation(loss_sum, gradient, W, mistakes)
 
     def at_zeros(self) -> Evaluation:
@@ -264,14 +264,14 @@ class Objective:
             deviation = np.hypot(deviation, mean)
             mean = np.zeros_like(mean)
         with np.errstate(over="ignore"):  # a feature that large is left where it is
-            square = bend * deviation**2 + 2.0 * self.penalty.strength
+            square = bend * deviation**2 + 2.0 * self.penalty.l2
         # A constant feature without penalty: J does not depend on it, any scale will do.
         scale = np.sqrt(np.where(square > 0.0, square, 1.0))
         return Frame(mean, np.append(scale, np.sqrt(bend)))
 
     def whole_frame(self) -> Frame:
         """The same, refused where it would lose a feature that counts."""
-        if not self.penalty.strength:
+        if not self.penalty.l2:
             refuse_underflow(self.moments, self._sums[1])
         return self.frame
 
@@ -284,37 +284,43 @@ def _value(block: Block, loss: Loss, W: Array) -> tuple[float, float]:
 
 
 def _gradient(
-    block: Block, loss: Loss, W: Array, rough: bool = False
+    block: Block, loss: Loss, W: Array, float32_sums: bool = False
 ) -> tuple[float, float, Array]:
     gradient = np.zeros(W.shape)  # not zeros_like: the loops need rows in a row
     sums = loops.batch_pass(
-        block.X, block.y, loss, W, weight=block.weight, gradient=gradient, rough=rough
+        block.X, block.y, loss, W, weight=block.weight, gradient=gradient, float32_sums=float32_sums
     )
     return *sums, gradient
 
 
 @dataclass(frozen=True)
-class _Gradient(CompiledPart):
+class _Gradient(Sum[tuple[float, float, Array]]):
     """The same of block after block, for a compiled loss."""
 
     loss: Loss
     W: Array
-    rough: bool
+    float32_sums: bool
 
     @property
-    def size(self) -> int:
-        return 2 + self.W.size
+    def size(self) -> int | None:
+        return None if loops.compiled(self.loss) is None else 2 + self.W.size
 
-    def __call__(self, block: Block) -> tuple[float, float, Array]:
-        return _gradient(block, self.loss, self.W, self.rough)
+    def of(self, block: Block) -> tuple[float, float, Array]:
+        return _gradient(block, self.loss, self.W, self.float32_sums)
 
     def add_blocks(self, rows: Block, blocks: loops.BlockSum) -> None:
         loops.batch_blocks(
-            rows.X, rows.y, self.loss, self.W, blocks, weight=rows.weight, rough=self.rough
+            rows.X,
+            rows.y,
+            self.loss,
+            self.W,
+            blocks,
+            weight=rows.weight,
+            float32_sums=self.float32_sums,
         )
 
-    def told(self, sum: Array) -> tuple[float, float, Array]:
-        return float(sum[0]), float(sum[1]), sum[2:].reshape(self.W.shape)
+    def unpack(self, total: Array) -> tuple[float, float, Array]:
+        return float(total[0]), float(total[1]), total[2:].reshape(self.W.shape)
 
 
 def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, float, Array, Array]:
@@ -353,7 +359,7 @@ def _label_sum(block: Block, k: int) -> tuple[Array]:
     if block.weight is not None:
         coefficients *= block.weight[:, None]
     total = np.zeros((k, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, coefficients, total)
+    loops.transpose_product(block.X, coefficients, total)
     return (total,)
 
 

@@ -12,10 +12,11 @@ from ..data import Source
 from ..data.validation import check_rows, labelled_source
 from ..numeric.types import Ints
 from .budget import CountedSource, OutOfReads
-from .result import PairWitness, Separability, Witness, named
+from .result import Separability
 from .scales import as_given, rescaled
 from .search import Decision, Search
 from .signed_rows import SignedRows
+from .witness import PairWitness, Witness, named
 
 __all__ = ["PairWitness", "Separability", "Witness", "decide", "separability"]
 
@@ -139,15 +140,15 @@ def _certificate(rows: SignedRows, decision: Decision, exact: bool) -> dict[str,
             values = fractions.each()
         return named(rows, rows.source.classes, weights.ids, values)
 
-    boundary, k = decision.boundary, rows.kind.stacked
+    boundary, k = decision.boundary, rows.encoding.stacked
     if boundary is not None and k > 1:
         boundary = np.stack(np.divmod(boundary, k), axis=1)
     direction, exact_direction = decision.direction, None
     if decision.exact_direction is not None:
         each = np.array(decision.exact_direction.each(), object).reshape(rows.shape)
-        exact_direction = tuple(Fraction(v) for v in rows.kind.full(each).ravel())
+        exact_direction = tuple(Fraction(v) for v in rows.encoding.full(each).ravel())
     return {
-        "direction": None if direction is None else rows.kind.full(direction),
+        "direction": None if direction is None else rows.encoding.full(direction),
         "exact_direction": exact_direction,
         "witness": of(decision.witness),
         "interior": of(decision.interior),

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Block, Source
-from ..data.source import Shuffle
+from ..data import Block, Source, Sum
+from ..data.source import Shuffle, T
 
 
 class OutOfReads(Exception):
@@ -42,10 +42,10 @@ class CountedSource(Source):
         self._count()
         return self.source.blocks(shuffle)
 
-    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
+    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
         """One read, even where it picks but a few rows."""
         self._count()
-        return self.source.total(part)
+        return self.source.total(sum)
 
     def _count(self) -> None:
         if self.left < 1:

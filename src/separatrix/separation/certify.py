@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
 from . import rational
-from .exact_simplex import combination_or_direction
+from .exact_simplex import farkas
 from .rational import Fractions
-from .signed_rows import EPSILON, Matrix, SignedRows
+from .signed_rows import Matrix, SignedRows
 
 FAINTEST = 1e-290  # of an entry of a direction, the largest being 1
 CLOSE = 1e-9  # what cancels in floating point, relative to the size of what is summed
@@ -52,7 +53,7 @@ def certain(A: Array, b: Array, of_A: Array, of_b: Array | float = 0.0) -> Array
     x = inverse @ b
     x = x - inverse @ (A @ x - b)
     # Entries of A and b were themselves rounded; the bound is Rump's, by an approximate inverse.
-    unsure = 16.0 * n * EPSILON
+    unsure = 16.0 * n * EPS
     size = np.abs(inverse)
     spread = np.abs(inverse @ A - np.eye(n)).sum(axis=1).max()
     spread += (size @ (unsure * np.maximum(np.abs(A), 1.0) + of_A)).sum(axis=1).max()
@@ -79,13 +80,13 @@ def solved_on(ids: Ints, Z: Array, right: rational.Exact | None) -> Weights | No
     """
     if right is None:
         A = np.vstack(
-            [rational.whole(Z).numbers.T, np.ones((1, len(ids)), np.int64).astype(object)]
+            [rational.to_integers(Z).numbers.T, np.ones((1, len(ids)), np.int64).astype(object)]
         )
         b = np.zeros(len(A), object)
         b[-1] = 1
     else:
         A, b, _ = equations(Z, right)
-    x = combination_or_direction(A, b)[0] if rational.dependent(A) else rational.solve(A, b)
+    x = farkas(A, b)[0] if rational.dependent(A) else rational.solve(A, b)
     if x is None or np.any(x.numerators < 0):
         return None
     return positive(ids, x)
@@ -96,7 +97,7 @@ def equations(Z: Array, right: rational.Exact) -> tuple[rational.Exact, rational
 
     ``right`` is in whole numbers of 2**-1074.
     """
-    numbers, exponents = rational.whole(Z)
+    numbers, exponents = rational.to_integers(Z)
     lefts, rights = numbers.T, right.copy()
     powers = np.zeros(len(right), np.int64)
     for j, exponent in enumerate(exponents):
@@ -134,8 +135,8 @@ def signs(rows: SignedRows, w: Fractions, ids: Ints) -> Ints:
     """-1, 0 or 1: the signs of some margins, computed in whole numbers."""
     found = []
     for _, Z in rows.chunks(ids):
-        numbers, exponents = rational.whole(dense(Z))
-        margins = numbers.dot(rational.shifted(w.numerators, exponents))
+        numbers, exponents = rational.to_integers(dense(Z))
+        margins = numbers.dot(rational.scale_by_powers_of_two(w.numerators, exponents))
         found.append((margins > 0).astype(np.int64) - (margins < 0))
     return np.concatenate(found) if found else np.empty(0, np.int64)
 

@@ -12,7 +12,7 @@ from ..numeric.types import AnyArray, Array, Ints
 from . import rational
 from .certify import Weights, rounded, spanning
 from .scales import rescaled
-from .search import Found, Search
+from .search import Search, WeakSeparator
 from .signed_rows import SignedRows
 
 SMALL = 1e-9
@@ -61,7 +61,7 @@ def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
     rows, powers = rescaled(rows)
     each = rows.own(np.array(direction, object).reshape(k, d + 1))
     each = each * np.array([Fraction(2) ** int(p) for p in [*powers, 0]], object)[: rows.width]
-    given = rational.common(each.ravel())
+    given = rational.common_denominator(each.ravel())
     signs: Ints = np.sign(given.numerators).astype(np.int64)
     if k == 1 or rows.count * rows.dimension <= MOST_VALUES:
         basis, largest = spanning(rows, rows.all()), np.tile(rows.largest, k)
@@ -70,8 +70,8 @@ def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
         prices[:, d:] = rows.width
         terms = rounded(given, rows.shape).ravel() * largest
         taken = _few(columns, terms, prices.ravel())
-        numbers, exponents = rational.whole(basis)
-        right = numbers.dot(rational.shifted(given.numerators, exponents))
+        numbers, exponents = rational.to_integers(basis)
+        right = numbers.dot(rational.scale_by_powers_of_two(given.numerators, exponents))
         solved = rational.solve(numbers[:, taken], right)
         if solved is not None:
             signs = np.zeros_like(signs)
@@ -114,4 +114,4 @@ def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: f
     found = search.improve(objective, prove)
     if found is None:  # floating point cannot tell
         return not isinstance(search.exactly_improved(right), Weights)
-    return isinstance(found, Found)
+    return isinstance(found, WeakSeparator)

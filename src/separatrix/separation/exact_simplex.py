@@ -9,7 +9,7 @@ from .rational import Exact, Fractions
 HURRIED = 20  # pivots per equation by the steepest column; then Bland's rule, which never cycles
 
 
-def combination_or_direction(A: Exact, b: Exact) -> tuple[Fractions | None, Exact]:
+def farkas(A: Exact, b: Exact) -> tuple[Fractions | None, Exact]:
     """x >= 0 with ``A x = b``, or else u with ``u.A <= 0`` and ``u.b > 0`` (Farkas).
 
     Fraction-free: the table holds whole numbers over one denominator, the last pivot.

@@ -9,29 +9,29 @@ import numpy as np
 from ..data import Block
 from ..numeric.rows import as_scipy, shape_of, slice_rows
 from ..numeric.types import AnyArray, Array, Ints
-from .signed_blocks import CHUNK, Kind
+from .signed_blocks import CHUNK, SignedRowEncoding
 from .signed_rows import SignedRows
 
 
 def exact_total(rows: SignedRows, ids: Ints | None = None) -> AnyArray:
     """Sum of all signed rows, or of some, in whole numbers of ``2**-1074``: exact."""
     chosen = None if ids is None else np.sort(ids)
-    (total,) = rows.source.total(partial(_exact_total, kind=rows.kind, chosen=chosen))
+    (total,) = rows.source.total(partial(_exact_total, encoding=rows.encoding, chosen=chosen))
     result: AnyArray = total
     return result
 
 
-def _exact_total(block: Block, kind: Kind, chosen: Ints | None) -> tuple[AnyArray]:
-    k, (n, d) = kind.stacked, shape_of(block.X)
-    margins = kind.margins(block, np.zeros((k, d + kind.intercept)))
+def _exact_total(block: Block, encoding: SignedRowEncoding, chosen: Ints | None) -> tuple[AnyArray]:
+    k, (n, d) = encoding.stacked, shape_of(block.X)
+    margins = encoding.margins(block, np.zeros((k, d + encoding.intercept)))
     if chosen is None:
         taken = np.isfinite(margins).reshape(n, k)
     else:
         taken = np.zeros((n, k), bool)
         first, last = np.searchsorted(chosen, [block.start * k, (block.start + n) * k])
         taken.ravel()[chosen[first:last] - block.start * k] = True
-    coefficients = kind.coefficients(block, taken)
-    total = np.zeros((k, d + kind.intercept), object)
+    coefficients = encoding.coefficients(block, taken)
+    total = np.zeros((k, d + encoding.intercept), object)
     total += 0
     for start in range(0, n, CHUNK):
         part = slice_rows(block.X, start, start + CHUNK)
@@ -40,7 +40,7 @@ def _exact_total(block: Block, kind: Kind, chosen: Ints | None) -> tuple[AnyArra
         for c in range(k):
             sizes = coefficients[start : start + CHUNK, c]
             _add_exactly(total[c], column, x.data.astype(np.float64), sizes[entry])
-            if kind.intercept:
+            if encoding.intercept:
                 total[c, -1] += int(sizes.sum()) << 1074
     return (total.ravel(),)
 

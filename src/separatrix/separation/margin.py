@@ -34,6 +34,19 @@ class Margin(NamedTuple):
     share: Array  # of each of these rows in the nearest point
 
 
+def novikoff_bound(radius: float, margin: float, n_classes: int) -> float:
+    """The most mistakes of a perceptron from zero (Novikoff 1962); infinity if it overflows.
+
+    ``(radius / margin)**2``; twice that of many classes, for a mistake moves two of the weight
+    vectors.
+    """
+    if margin <= 0.0:  # too small for floating point
+        return np.inf
+    with np.errstate(over="ignore"):
+        ratio = np.float64(radius) / margin
+        return float(ratio**2 * (1 if n_classes == 2 else 2))
+
+
 def largest_margin(rows: SignedRows, direction: Array) -> Margin:
     """From any separating direction (k, d + 1).
 
@@ -51,7 +64,7 @@ def _largest_margin(rows: SignedRows, direction: Array) -> Margin:
     active: list[int] = []
     best = _of_direction(rows, direction)  # however hard the rest is, this one has margins > 0
     for _ in range(MOST_ROUNDS):
-        active = shortest(_short(Z), active)
+        active = goldfarb_idnani(_short(Z), active)
         w, share = _accurate(Z[active])
         found, low = _bounded(rows, ids[active], share, w, share @ Z[active], scale, step)
         best = _better(best, found)
@@ -96,7 +109,7 @@ def _better(best: Margin, found: Margin) -> Margin:
     )
 
 
-class Pinned:
+class ActiveSet:
     """Rows on which ``z.w = 1``, with the factors Q R of their columns, updated row by row."""
 
     def __init__(self, Z: Array, active: list[int]) -> None:
@@ -141,9 +154,9 @@ class Pinned:
         return solve_triangular(self.R[:s], parts[:s]), self.Q[:, s:] @ parts[s:]
 
 
-def shortest(Z: Array, active: list[int]) -> list[int]:
+def goldfarb_idnani(Z: Array, active: list[int]) -> list[int]:
     """Rows that pin the shortest w with ``Z w >= 1``, from rows that pin it for some of them."""
-    pinned = Pinned(Z, active)
+    pinned = ActiveSet(Z, active)
     w, multipliers = pinned.solution()
     for _ in range(20 * (len(Z) + 10)):
         margins = Z @ w
@@ -159,7 +172,7 @@ def shortest(Z: Array, active: list[int]) -> list[int]:
     return pinned.active
 
 
-def _admit(pinned: Pinned, added: int, w: Array, multipliers: Array) -> bool:
+def _admit(pinned: ActiveSet, added: int, w: Array, multipliers: Array) -> bool:
     """Move w until the added row has ``z.w = 1``, dropping rows whose multipliers reach 0."""
     z = pinned.Z[added]
     while True:

@@ -25,7 +25,7 @@ PUSHES = 64  # rows taken out between two updates of the table of the others
 FAINT = 1e-11
 
 
-class Wide:
+class SquaredHingeNewton:
     """The questions of a search that are put to a working set of wide rows."""
 
     def __init__(self, working: WorkingSet) -> None:
@@ -47,7 +47,7 @@ class Wide:
                 slopes = self._from_fewer(w, slopes)
                 break
             W = working.coordinates.weights(w)
-            low = working.rows.doubtful(W, 1.0, working.step)
+            low = working.rows.within_rounding_error(W, 1.0, working.step)
             if low.found == 0:
                 return W, None
             if not working.add(low.ids):
@@ -56,7 +56,7 @@ class Wide:
             return None, None
         self.slopes = slopes
         columns = stacked(working.scaled.T, np.ones((1, len(slopes))))
-        at, values = fewer(columns, slopes / slopes.sum())
+        at, values = caratheodory(columns, slopes / slopes.sum())
         weights = np.zeros(len(slopes))
         weights[at] = values
         return None, weights
@@ -89,7 +89,7 @@ class Wide:
         columns = scaled[at].T
         shift = lsmr(columns, -start, atol=1e-15, btol=1e-15, maxiter=4 * len(start) + 200)[0]
         enough = max(0.0, float(np.max(-shift / slopes[at])))
-        kept, values = fewer(columns, shift + 1.5 * enough * slopes[at])
+        kept, values = caratheodory(columns, shift + 1.5 * enough * slopes[at])
         weights = np.zeros(len(slopes))
         weights[at[kept]] = values
         size = np.abs(start) + weights @ abs(scaled)
@@ -161,7 +161,7 @@ def _line(margins: Array, along: Array) -> float:
     return float(slopes @ along) / curvature if curvature > 0.0 else low
 
 
-def fewer(A: Any, weights: Array) -> tuple[Ints, Array]:
+def caratheodory(A: Any, weights: Array) -> tuple[Ints, Array]:
     """Few columns of A, independent, with weights >= 0 of the same combination.
 
     Columns are pushed out of a set of independent ones and the others, a chunk at a time: the

@@ -22,7 +22,7 @@ TERMS = 1 << 12  # most products of numbers below 2^25 in one sum of int64
 Exact = AnyArray  # of Python's own integers, which do not overflow
 
 
-class Whole(NamedTuple):
+class Integers(NamedTuple):
     """Floats as ``numbers * 2**exponents``, one exponent for each column."""
 
     numbers: Exact
@@ -38,17 +38,17 @@ def lowest_bits(Z: Array) -> tuple[Ints, Ints]:
     return mantissa >> zeros, power
 
 
-def whole(Z: Array) -> Whole:
+def to_integers(Z: Array) -> Integers:
     """The columns of a finite matrix as whole numbers, exactly."""
     mantissa, power = lowest_bits(Z)
     least = power.min(axis=0, initial=np.iinfo(np.int64).max)
     least = np.where(least == np.iinfo(np.int64).max, 0, least)
     shift = np.where(mantissa == 0, 0, power - least)
     numbers = mantissa.astype(object) << shift.astype(object)
-    return Whole(numbers, least)
+    return Integers(numbers, least)
 
 
-def shifted(numbers: Exact, exponents: Ints) -> Exact:
+def scale_by_powers_of_two(numbers: Exact, exponents: Ints) -> Exact:
     """``numbers * 2**exponents`` up to a common power of two, along the last axis."""
     result: Exact = numbers << (exponents - exponents.min(initial=0)).astype(object)
     return result
@@ -77,7 +77,7 @@ def nearest(fraction: Fraction) -> float:
         return inf if fraction > 0 else -inf
 
 
-def common(fractions: Any) -> Fractions:
+def common_denominator(fractions: Any) -> Fractions:
     """Fractions, whole numbers or floats over their common denominator."""
     each = [Fraction(f) for f in fractions]
     denominator = lcm(*(f.denominator for f in each)) if each else 1
@@ -111,7 +111,7 @@ def _with_free(
 ) -> Fractions | None:
     n = A.shape[1]
     free = np.setdiff1d(np.arange(n), columns)
-    given = common([0] * len(free) if hint is None else [hint[j] for j in free])
+    given = common_denominator([0] * len(free) if hint is None else [hint[j] for j in free])
     right = b[rows] * given.denominator - A[rows][:, free].dot(given.numerators)
     if len(rows) == 0:
         inner: Fractions | None = Fractions(np.zeros(0, object), 1)
@@ -245,14 +245,14 @@ def _reconstruct(residues: Exact, modulus: int) -> Fractions | None:
 
 def independent(Z: Array) -> list[int]:
     """Rows of a matrix that span all of its rows, as far as one prime can tell."""
-    residues = (whole(Z).numbers.T % PRIMES[0]).astype(np.int64)
+    residues = (to_integers(Z).numbers.T % PRIMES[0]).astype(np.int64)
     return pivots(residues, PRIMES[0])[1]
 
 
 def axes_spanned(Z: Array) -> AnyArray:
     """Which coordinate vectors are combinations of the rows, as far as one prime can tell."""
     prime = PRIMES[0]
-    M = (whole(Z).numbers % prime).astype(np.int64)
+    M = (to_integers(Z).numbers % prime).astype(np.int64)
     spanned = np.zeros(M.shape[1], bool)
     place: list[int] = []
     for j in range(M.shape[1]):

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from math import hypot
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..numeric.lazy import cached_property
-from ..numeric.types import AnyArray, Array, Ints
+from ..numeric.types import Array
 from . import text
 from .coefficients import infinite_coefficients, runs_away
-from .margin import Margin, largest_margin
-from .signed_rows import SignedRows
-
-
-class Witness(NamedTuple):
-    """A few rows and their weights: an array of floats, or a tuple of fractions."""
-
-    rows: Ints
-    weights: Any
-
-
-class PairWitness(NamedTuple):
-    """Pairs of a row and the label of a rival of its class, and their weights."""
-
-    rows: Ints
-    weights: Any
-    rivals: AnyArray
+from .margin import Margin, largest_margin, novikoff_bound
+from .verify import verified
+from .witness import Certificate, PairWitness, Witness, named
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Separability:
+class Separability(Certificate):
     """What :func:`separability` returns: the verdict, and the certificate that proves it.
 
     z below is the signed row ``y * (x, 1)``, or, for more than two classes, Kesler's pair of a
@@ -41,36 +26,12 @@ class Separability:
     belongs to another verdict is None.
     """
 
-    verdict: str
-    """``"separable"``, ``"quasi-separable"`` or ``"overlapping"``."""
-    classes: AnyArray
-    feature_names: list[str]
-    n_rows: int
-    exact: bool
-    """Whether the verdict was settled in exact arithmetic."""
-    rounds: int
-    """Linear programs solved."""
-    direction: Array | None
-    """Weights (k, d + 1), bias last, with every margin > 0, or >= 0 if quasi-separable."""
-    exact_direction: tuple[Fraction, ...] | None
-    """The same as fractions, where floats would not do."""
-    witness: Witness | PairWitness | None
-    """Not separable: weights > 0 of sum 1 with which the z of a few rows cancel."""
-    interior: Witness | PairWitness | None
-    """Weights that, added to 1 for all rows (quasi-separable: all on the boundary), make z cancel:
-    no (w, b) has all these margins >= 0 and one of them > 0."""
-    boundary: Ints | AnyArray | None
-    """Quasi-separable: rows that every such (w, b) leaves at 0; pairs (row, class number)."""
-    pairs: dict[tuple[Any, Any], str] | None
-    """More than two classes: the verdict for every two of them, where it was asked for."""
-    signed: SignedRows = field(repr=False)
-
     @cached_property
     def _margin(self) -> Margin | None:
         if self.verdict != "separable" or self.direction is None:
             return None
         found = largest_margin(self.signed, self.signed.own(self.direction))
-        return found._replace(weights=self.signed.kind.full(found.weights))
+        return found._replace(weights=self.signed.encoding.full(found.weights))
 
     @property
     def coef(self) -> Array | None:
@@ -109,7 +70,7 @@ class Separability:
         """Separable: the rows that pin the margin, and their shares lambda in the nearest point."""
         if self._margin is None:
             return None
-        return self._named(self._margin.ids, self._margin.share)
+        return named(self.signed, self.classes, self._margin.ids, self._margin.share)
 
     @property
     def radius(self) -> float:
@@ -121,11 +82,7 @@ class Separability:
         """Separable: no perceptron from zero makes more mistakes; infinity if it overflows."""
         if self.margin is None:
             return None
-        if self.margin <= 0.0:  # too small for floating point
-            return np.inf
-        with np.errstate(over="ignore"):
-            ratio = np.float64(self.radius) / self.margin
-            return float(ratio**2 * (1 if len(self.classes) == 2 else 2))
+        return novikoff_bound(self.radius, self.margin, len(self.classes))
 
     @property
     def infinite_coefficients(self) -> dict[str, str] | None:
@@ -176,52 +133,49 @@ class Separability:
             return None
         return infinite_coefficients(self.signed, self.verdict, self.direction, self.boundary)
 
-    @property
-    def residual(self) -> float | None:
-        """Not separable: |sum lambda z| of the witness; no unit (w, b) has a larger margin."""
-        if self.witness is None:
-            return None
-        weights = np.array([float(w) for w in self.witness.weights])
-        combined = weights @ self.signed.gather(self._numbers(self.witness))
-        return hypot(*combined)  # without squares, which may overflow
-
-    def _named(self, ids: Ints, weights: Any) -> Witness | PairWitness:
-        return named(self.signed, self.classes, ids, weights)
-
-    def _numbers(self, pairs: Witness | PairWitness) -> Ints:
-        if isinstance(pairs, PairWitness):
-            rivals = np.searchsorted(self.classes, pairs.rivals)
-            return np.asarray(pairs.rows) * len(self.classes) + rivals
-        return np.asarray(pairs.rows)
-
     def verify(self, X: Any = None, y: Any = None, *, exact: bool = False) -> bool:
         """Whether the certificate holds, from the data alone: those it is about, or those given.
 
         In floating point a witness proves that no unit (w, b) has a margin above ``residual``.
         ``exact=True`` proves the verdict: weights are solved again as fractions on their rows.
         """
-        from .verify import verified
-
         return verified(self, X, y, exact)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain lists, numbers and strings, ready for JSON; computes the margin."""
-        return text.as_dict(self)
+        quasi = self.verdict == "quasi-separable"
+        pairs = None if self.pairs is None else self.pairs.items()
+        return {
+            "verdict": self.verdict,
+            "exact": self.exact,
+            "rounds": self.rounds,
+            "n_rows": self.n_rows,
+            "classes": self.classes.tolist(),
+            "feature_names": self.feature_names,
+            "coef": text.plain(self.coef),
+            "intercept": text.plain(self.intercept),
+            "margin": self.margin,
+            "radius": self.radius,
+            "mistake_bound": self.mistake_bound,
+            "support": text.plain(self.support),
+            "witness": text.plain(self.witness),
+            "residual": self.residual,
+            "interior": text.plain(self.interior),
+            "boundary": text.plain(self.boundary),
+            "infinite_coefficients": self.infinite_coefficients if quasi else None,
+            "infinite_intercept": self.infinite_intercept if quasi else None,
+            "runaway": self.runaway if quasi else None,
+            "pairs": pairs and [[text.plain(a), text.plain(b), v] for (a, b), v in pairs],
+        }
 
     def __str__(self) -> str:
-        return text.paragraph(self)
+        if self.verdict != "quasi-separable":
+            return text.paragraph(self, self._margin)
+        return text.paragraph(self, None, self.runaway, self.infinite_coefficients)
 
     def __repr__(self) -> str:
         d = len(self.feature_names)
         return f"<Separability: {self.verdict}, {self.n_rows} rows, {d} features>"
 
     def _repr_html_(self) -> str:
-        return text.html(self)
-
-
-def named(rows: SignedRows, classes: AnyArray, ids: Ints, weights: Any) -> Witness | PairWitness:
-    """Numbers of signed rows as rows, or as rows and rival labels."""
-    k = rows.kind.stacked
-    if k == 1:
-        return Witness(ids, weights)
-    return PairWitness(ids // k, weights, classes[ids % k])
+        return text.html(str(self), self.verdict)

@@ -7,19 +7,17 @@ a separator's weights are those of the scaled features times the same powers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
-from typing import Any
 
 import numpy as np
 
-from ..data import Block, Source
-from ..data.source import Shuffle
+from ..data import Block, Source, Sum
+from ..data.source import Shuffle, T, as_sum
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
 from ..numeric.types import Array, Ints
 from .certify import rounded
-from .rational import Fractions, common, lowest_bits
+from .rational import Fractions, common_denominator, lowest_bits
 from .signed_blocks import CHUNK
 from .signed_rows import SignedRows
 
@@ -54,15 +52,20 @@ class ScaledSource(Source):
         if hasattr(self.source, "products"):
             self.source.products(rows)
 
-    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
+    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
         """The sum over the blocks of the source, scaled."""
-        return self.source.total(partial(_of_scaled, part=part, powers=self.powers))
+        return self.source.total(_OfScaled(as_sum(sum), self.powers))
 
 
-def _of_scaled(
-    block: Block, part: Callable[[Block], tuple[Any, ...]], powers: Ints
-) -> tuple[Any, ...]:
-    return part(block._replace(X=_divided(block.X, powers)))
+@dataclass(frozen=True)
+class _OfScaled(Sum[T]):
+    """A sum over rows whose features are divided by powers of two."""
+
+    sum: Sum[T]
+    powers: Ints
+
+    def of(self, block: Block) -> T:
+        return self.sum.of(block._replace(X=_divided(block.X, self.powers)))
 
 
 def _divided(X: Rows, powers: Ints) -> Rows:
@@ -114,5 +117,5 @@ def as_given(
                 return moved, None
     each = exact.each() if exact is not None else [Fraction(float(v)) for v in W.ravel()]
     over = np.tile(powers, len(W)).tolist()
-    given = common(v / Fraction(2) ** p for v, p in zip(each, over, strict=True))
+    given = common_denominator(v / Fraction(2) ** p for v, p in zip(each, over, strict=True))
     return rounded(given, rows.shape), given

@@ -34,10 +34,10 @@ from .certify import (
     solved_on,
     spanning,
 )
-from .exact_simplex import combination_or_direction
+from .exact_simplex import farkas
 from .exact_sums import exact_total
-from .linear_program import Unsolved, smallest
-from .newton import Wide
+from .linear_program import Unsolved, min_norm_combination
+from .newton import SquaredHingeNewton
 from .rational import Exact, Fractions
 from .signed_rows import SignedRows
 from .working_set import ACTIVE, MOST_ROUNDS, TIE, WorkingSet
@@ -46,7 +46,7 @@ ON_BOUNDARY, WRONG = 1e3, -1e2  # margins of a weak separator in units of their 
 EXACT_ENTRIES = 2e7  # boundary rows times width up to which their margins are computed exactly
 
 
-class Found(NamedTuple):
+class WeakSeparator(NamedTuple):
     """Weights of a weak separator, and the sizes of the terms of which they are sums."""
 
     weights: Array
@@ -76,7 +76,7 @@ class Search:
 
     def __post_init__(self) -> None:
         self.working = WorkingSet(self.rows)
-        self.wide = Wide(self.working)
+        self.wide = SquaredHingeNewton(self.working)
 
     # ---- is there a separator? -----------------------------------------------------------
 
@@ -107,13 +107,13 @@ class Search:
         for _ in range(MOST_ROUNDS):
             working.rounds += 1
             try:
-                weights, direction, value = smallest(working.scaled)
+                weights, direction, value = min_norm_combination(working.scaled)
             except Unsolved:
                 break
             if value <= TIE and (witness := self._witness(weights)) is not None:
                 return witness
             W = working.coordinates.weights(direction)
-            low = self.rows.doubtful(W, 1.0, working.step)
+            low = self.rows.within_rounding_error(W, 1.0, working.step)
             if low.found == 0 or (low.found <= working.step and self._positive(W, low.ids)):
                 return self._separable(W)
             if value > TIE:
@@ -129,7 +129,7 @@ class Search:
 
     def _positive(self, W: Array, ids: Ints) -> bool:
         """Whether margins that rounding leaves open are positive."""
-        return bool(np.all(signs(self.rows, rational.common(W.ravel()), ids) > 0))
+        return bool(np.all(signs(self.rows, rational.common_denominator(W.ravel()), ids) > 0))
 
     def _witness(self, weights: Array) -> Weights | None:
         """Weights of rows whose combination vanishes, proven, or None."""
@@ -154,14 +154,14 @@ class Search:
         ids = self.working.ids[np.argsort(margins, kind="stable")[: max(100, 4 * D)]]
         while True:
             self.working.rounds += 1
-            numbers, exponents = rational.whole(dense(self.rows.gather(ids)))
+            numbers, exponents = rational.to_integers(dense(self.rows.gather(ids)))
             A = np.vstack([numbers.T, np.ones((1, len(ids)), np.int64).astype(object)])
             b = np.zeros(D + 1, object)
             b[-1] = 1
-            x, u = combination_or_direction(A, b)
+            x, u = farkas(A, b)
             if x is not None:
                 return positive(ids, x)
-            w = rational.Fractions(rational.shifted(-u[:-1], -exponents), 1)
+            w = rational.Fractions(rational.scale_by_powers_of_two(-u[:-1], -exponents), 1)
             W, low = self._unsafe(w)
             wrong = low[signs(self.rows, w, low) <= 0]
             if len(wrong) == 0:
@@ -171,7 +171,7 @@ class Search:
     def _unsafe(self, w: Fractions) -> tuple[Array, Ints]:
         """The nearest floats, and the rows whose sign they do not settle."""
         W = rounded(w, self.rows.shape)
-        return W, self.rows.doubtful(W, 2.0).ids if faithful(w, W) else self.rows.all()
+        return W, self.rows.within_rounding_error(W, 2.0).ids if faithful(w, W) else self.rows.all()
 
     # ---- and if not, one that is never wrong? ---------------------------------------------
 
@@ -199,13 +199,13 @@ class Search:
                 exact=found.fractions is not None and witness.fractions is not None,
                 rounds=self.working.rounds,
             )  # fmt: skip
-        boundary = np.sort(self.rows.doubtful(total, ON_BOUNDARY, None, sizes).ids)
+        boundary = np.sort(self.rows.within_rounding_error(total, ON_BOUNDARY, None, sizes).ids)
         decision = self._quasi(witness, total, boundary, found)
         return decision or self._exact_weak_separator(witness)
 
     def improve(
         self, objective: Array, prove: Callable[[Array, Array], Weights | None]
-    ) -> Found | Weights | None:
+    ) -> WeakSeparator | Weights | None:
         """W with every margin >= 0 and ``objective.W > 0``; or weights that prove there is none.
 
         None where floating point cannot tell.
@@ -215,7 +215,7 @@ class Search:
 
     def _improved(
         self, objective: Array, prove: Callable[[Array, Array], Weights | None]
-    ) -> Found | Weights | None:
+    ) -> WeakSeparator | Weights | None:
         working = self.working
         start = working.scaled_sum(objective)
         size = float(np.sqrt(start @ start)) or 1.0
@@ -225,7 +225,7 @@ class Search:
         for _ in range(MOST_ROUNDS):
             working.rounds += 1
             try:
-                weights, direction, value = smallest(working.scaled, start / size)
+                weights, direction, value = min_norm_combination(working.scaled, start / size)
             except Unsolved:
                 return None
             if value <= TIE:
@@ -235,9 +235,9 @@ class Search:
                 if value <= ACTIVE:
                     return None
             W, sizes = working.polished(direction), working.coordinates.sizes(direction)
-            low = self.rows.doubtful(W, WRONG, working.step, sizes)
+            low = self.rows.within_rounding_error(W, WRONG, working.step, sizes)
             if low.found == 0:
-                return Found(W, sizes)
+                return WeakSeparator(W, sizes)
             if not working.add(low.ids):
                 return None
         return None
@@ -259,7 +259,7 @@ class Search:
         at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
         boundary = None
         if among is not None:
-            boundary = self.rows.doubtful(among[0], ON_BOUNDARY, None, among[1]).ids
+            boundary = self.rows.within_rounding_error(among[0], ON_BOUNDARY, None, among[1]).ids
             at = at[np.isin(working.ids[at], boundary)]
         if len(at) > self.rows.rank_at_most:
             return None
@@ -279,7 +279,7 @@ class Search:
     ) -> Decision | None:
         """A weak separator whose boundary is exactly this, or None."""
         basis = spanning(self.rows, boundary)
-        numbers, exponents = rational.whole(basis)
+        numbers, exponents = rational.to_integers(basis)
         fraction, power = np.frexp(total.ravel())
         hint = np.ldexp(np.round(np.ldexp(fraction, 24)), power - 24)  # shorter, so faster
         for values in (hint, total.ravel()):
@@ -288,7 +288,7 @@ class Search:
             x = rational.solve(numbers, np.zeros(len(numbers), object), given)
             if x is None:
                 return None
-            w = rational.Fractions(rational.shifted(x.numerators, -exponents), 1)
+            w = rational.Fractions(rational.scale_by_powers_of_two(x.numerators, -exponents), 1)
             W, low = self._unsafe(w)
             few = len(boundary) * self.rows.width <= EXACT_ENTRIES
             if self.exact or few:
@@ -331,10 +331,10 @@ class Search:
         while True:
             self.working.rounds += 1
             A, b, powers = equations(dense(self.rows.gather(ids)), right)
-            x, u = combination_or_direction(A, b)
+            x, u = farkas(A, b)
             if x is not None:
                 return positive(ids, x)
-            w = rational.shifted(-u, powers)
+            w = rational.scale_by_powers_of_two(-u, powers)
             _, low = self._unsafe(rational.Fractions(w, 1))
             found = signs(self.rows, rational.Fractions(w, 1), low)
             if not np.any(found < 0):

@@ -15,7 +15,7 @@ CHUNK = 2048  # rows at a time, where something is held for each of their entrie
 
 
 @dataclass(frozen=True)
-class Kind:
+class SignedRowEncoding:
     """Which signed rows the rows of a block stand for."""
 
     n_classes: int
@@ -83,7 +83,7 @@ def _counted(block: Block) -> AnyArray:
 
 
 @dataclass(frozen=True)
-class Choice:
+class MarginSelection:
     """Rows by their margin: at most a bound, and at most so much of the size of its terms."""
 
     W: Array
@@ -92,24 +92,24 @@ class Choice:
     size: Array | None = None
     at_least: float = -np.inf
 
-    def among(self, block: Block, kind: Kind) -> tuple[Ints, Array]:
+    def among(self, block: Block, encoding: SignedRowEncoding) -> tuple[Ints, Array]:
         """Where in the margins of a block the chosen stand, and these margins."""
-        margins = kind.margins(block, self.W)
+        margins = encoding.margins(block, self.W)
         at = np.flatnonzero(~(margins > self.at_most) & (margins != np.inf))
         if self.of_terms is None or self.size is None or len(at) == 0:
             return at, margins[at]
         bounds = np.empty(len(at))
         for start in range(0, len(at), CHUNK):
             some = at[start : start + CHUNK]
-            rows, rivals = np.divmod(some, kind.stacked)
+            rows, rivals = np.divmod(some, encoding.stacked)
             picked = take_rows(block.X, rows)
             if isinstance(picked, CsrRows):
                 picked = picked._replace(data=np.abs(picked.data))
             else:
                 picked = np.abs(picked)
-            terms = loops.scores(picked, kind.full(self.size))
+            terms = loops.scores(picked, encoding.full(self.size))
             bound = terms[:, 0]
-            if kind.stacked > 1:
+            if encoding.stacked > 1:
                 here = np.arange(len(some))
                 bound = terms[here, block.y[rows]] + terms[here, rivals]
             bounds[start : start + CHUNK] = bound

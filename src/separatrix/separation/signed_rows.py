@@ -21,10 +21,10 @@ from .. import loops
 from ..data import Block, Source
 from ..numeric.lazy import cached_property
 from ..numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows, to_dense
+from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
-from .signed_blocks import CHUNK, Choice, Kind
+from .signed_blocks import CHUNK, MarginSelection, SignedRowEncoding
 
-EPSILON = float(np.finfo(float).eps)
 TINY, LARGE = 5e-324, 980  # the smallest float; powers of two that may be added up
 GATHERED = 1 << 22  # values of signed rows that are read at once
 DENSE_WIDTH = 1500  # signed rows of at most this dimension are gathered as dense arrays
@@ -32,7 +32,7 @@ DENSE_WIDTH = 1500  # signed rows of at most this dimension are gathered as dens
 Matrix = Any  # a float64 array or scipy.sparse.csr_array, one signed row per row
 
 
-class Low(NamedTuple):
+class LowMarginRows(NamedTuple):
     """Signed rows of small margin, smallest first, and how many there were."""
 
     ids: Ints
@@ -49,9 +49,9 @@ class SignedRows:
     intercept: bool = True
 
     @cached_property
-    def kind(self) -> Kind:
+    def encoding(self) -> SignedRowEncoding:
         """What a row stands for."""
-        return Kind(len(self.source.classes), self.pair, self.intercept)
+        return SignedRowEncoding(len(self.source.classes), self.pair, self.intercept)
 
     @property
     def width(self) -> int:
@@ -61,12 +61,12 @@ class SignedRows:
     @property
     def shape(self) -> tuple[int, int]:
         """Shape of the weights."""
-        return self.kind.stacked, self.width
+        return self.encoding.stacked, self.width
 
     @property
     def dimension(self) -> int:
         """Length of z."""
-        return self.kind.stacked * self.width
+        return self.encoding.stacked * self.width
 
     def own(self, W: Array) -> Array:
         """Weights (k, d + 1) as these rows see them: without an intercept the bias is left out."""
@@ -75,16 +75,16 @@ class SignedRows:
     @cached_property
     def count(self) -> int:
         """How many signed rows there are."""
-        return int(self.class_sizes.sum()) * max(1, self.kind.stacked - 1)
+        return int(self.class_sizes.sum()) * max(1, self.encoding.stacked - 1)
 
     @property
     def rank_at_most(self) -> int:
         """Kesler's pairs do not see what all classes share."""
-        return self.width * max(1, self.kind.stacked - 1)
+        return self.width * max(1, self.encoding.stacked - 1)
 
     @cached_property
     def _reach(self) -> tuple[Array, Array, float]:
-        pieces, norms, counts = self.source.total(partial(_sizes, kind=self.kind))
+        pieces, norms, counts = self.source.total(partial(_sizes, encoding=self.encoding))
         return np.max(pieces, axis=0), np.sum(counts, axis=0), float(max(norms))
 
     @property
@@ -102,36 +102,38 @@ class SignedRows:
         """The largest |(x, 1)|."""
         return self._reach[2]
 
-    def below(self, W: Array, bound: float, most: int | None = None) -> Low:
+    def below(self, W: Array, bound: float, most: int | None = None) -> LowMarginRows:
         """Signed rows whose margin is not above a bound: the ``most`` lowest of them, or all."""
-        return self._low(Choice(W, at_most=bound), most)
+        return self._low(MarginSelection(W, at_most=bound), most)
 
-    def doubtful(
-        self, W: Array, units: float, most: int | None = None, size: Array | None = None
-    ) -> Low:
+    def within_rounding_error(
+        self, W: Array, error_multiples: float, most: int | None = None, size: Array | None = None
+    ) -> LowMarginRows:
         """Signed rows whose margin is at most so many times its own largest rounding error.
 
         With one unit every other row is certainly positive, in whatever order its margin was
         summed. If the weights are rounded sums themselves, ``size`` is that of their terms.
         """
-        return self._low(self._choice(W, units, size), most)
+        return self._low(self._selection(W, error_multiples, size), most)
 
-    def _choice(self, W: Array, units: float, size: Array | None) -> Choice:
-        least = 1.1 * (self.width + 4) * EPSILON
+    def _selection(self, W: Array, error_multiples: float, size: Array | None) -> MarginSelection:
+        least = 1.1 * (self.width + 4) * EPS
         size = np.abs(W) if size is None else size
         power = int(np.max(np.frexp(size)[1] + np.frexp(self.largest)[1])) - LARGE
         if power > 0:  # terms that overflow
             W, size = np.ldexp(W, -power), np.ldexp(size, -power)
-        most = float(np.max(size @ self.largest)) * (1 if self.kind.stacked == 1 else 2)
-        lost = 4 * self.width * TINY if units > 0.0 else -np.inf
-        return Choice(W, max(0.0, lost, units * least * most), units * least, size, lost)
+        most = float(np.max(size @ self.largest)) * (1 if self.encoding.stacked == 1 else 2)
+        lost = 4 * self.width * TINY if error_multiples > 0.0 else -np.inf
+        return MarginSelection(
+            W, max(0.0, lost, error_multiples * least * most), error_multiples * least, size, lost
+        )
 
-    def _low(self, choice: Choice, most: int | None) -> Low:
-        part = partial(_low, kind=self.kind, choice=choice, most=most)
-        ids, margins, count = self.source.total(part)
-        ids, margins = np.concatenate(ids), np.concatenate(margins)
+    def _low(self, selection: MarginSelection, most: int | None) -> LowMarginRows:
+        part = partial(_low, encoding=self.encoding, selection=selection, most=most)
+        found, lowest, count = self.source.total(part)
+        ids, margins = np.concatenate(found), np.concatenate(lowest)
         order = np.argsort(margins, kind="stable")[:most]
-        return Low(ids[order], margins[order], count)
+        return LowMarginRows(ids[order], margins[order], count)
 
     def all(self) -> Ints:
         """The numbers of all signed rows."""
@@ -139,18 +141,18 @@ class SignedRows:
 
     def sample(self, most: int) -> Ints:
         """Signed rows from all over the data, as many of each class as there are."""
-        rivals = max(1, self.kind.stacked - 1)
+        rivals = max(1, self.encoding.stacked - 1)
         present = self.class_sizes > 0
         share = most / rivals / present.sum() / np.maximum(self.class_sizes, 1)
-        (ids,) = self.source.total(partial(_sample, kind=self.kind, share=share))
+        (ids,) = self.source.total(partial(_sample, encoding=self.encoding, share=share))
         return np.concatenate(ids)
 
     def gather(self, ids: Ints) -> Matrix:
         """The signed rows themselves, in the order of their numbers given."""
-        k = self.kind.stacked
+        k = self.encoding.stacked
         order = np.argsort(ids, kind="stable")
         rows = ids[order] // k
-        found, signs = self.source.total(partial(_gather, kind=self.kind, rows=rows))
+        found, signs = self.source.total(partial(_gather, encoding=self.encoding, rows=rows))
         wide = self.dimension > DENSE_WIDTH
         x = _stack(found, self.intercept, wide)
         sign = np.concatenate(signs)
@@ -172,21 +174,27 @@ class SignedRows:
                 yield ids[first : first + many][some], Z[some]
 
     def total(
-        self, W: Array | None = None, units: float = 0.0, size: Array | None = None
+        self, W: Array | None = None, error_multiples: float = 0.0, size: Array | None = None
     ) -> tuple[Array, int]:
         """Sum of all z, or of those that are doubtful, and their number."""
-        choice = None if W is None else self._choice(W, units, size)
-        total, count = self.source.total(partial(_total, kind=self.kind, choice=choice))
+        selection = None if W is None else self._selection(W, error_multiples, size)
+        total, count = self.source.total(
+            partial(_total, encoding=self.encoding, selection=selection)
+        )
         return total.ravel(), count
 
 
 # Parts of a sum, one block each: module-level functions, so that they can be sent to a worker.
 
 
-def _sizes(block: Block, kind: Kind) -> tuple[list[Array], list[float], list[Array]]:
-    present, d = kind.present(block), shape_of(block.X)[1]
-    counts = np.bincount(kind.numbers(block)[present], minlength=kind.n_classes).astype(np.float64)
-    largest = np.ones(d + kind.intercept)
+def _sizes(
+    block: Block, encoding: SignedRowEncoding
+) -> tuple[list[Array], list[float], list[Array]]:
+    present, d = encoding.present(block), shape_of(block.X)[1]
+    counts = np.bincount(encoding.numbers(block)[present], minlength=encoding.n_classes).astype(
+        np.float64
+    )
+    largest = np.ones(d + encoding.intercept)
     if isinstance(block.X, CsrRows):
         X = as_scipy(block.X)
         if not present.all():
@@ -202,50 +210,54 @@ def _sizes(block: Block, kind: Kind) -> tuple[list[Array], list[float], list[Arr
         for start in range(0, len(X), CHUNK):
             some = X[start : start + CHUNK] / scale
             squares = max(squares, np.einsum("ij,ij->i", some, some).max(keepdims=True))
-    one = scale**-2 if kind.intercept else 0.0
+    one = scale**-2 if encoding.intercept else 0.0
     norm = scale * np.sqrt(float(np.max(squares)) + one) if present.any() else 0.0
     return [largest], [float(norm)], [counts]
 
 
 def _low(
-    block: Block, kind: Kind, choice: Choice, most: int | None
+    block: Block, encoding: SignedRowEncoding, selection: MarginSelection, most: int | None
 ) -> tuple[list[Ints], list[Array], int]:
-    ids, margins = choice.among(block, kind)
+    ids, margins = selection.among(block, encoding)
     count = len(ids)
     if most is not None and count > most:
         lowest = np.argpartition(margins, most - 1)[:most]
         ids, margins = ids[lowest], margins[lowest]
-    return [ids + block.start * kind.stacked], [margins], count
+    return [ids + block.start * encoding.stacked], [margins], count
 
 
-def _sample(block: Block, kind: Kind, share: Array) -> tuple[list[Ints]]:
+def _sample(block: Block, encoding: SignedRowEncoding, share: Array) -> tuple[list[Ints]]:
     rng = np.random.default_rng(block.start)
-    y = kind.numbers(block)
-    rows = np.flatnonzero(kind.present(block) & (rng.random(len(y)) < share[y])) + block.start
-    k = kind.stacked
+    y = encoding.numbers(block)
+    rows = np.flatnonzero(encoding.present(block) & (rng.random(len(y)) < share[y])) + block.start
+    k = encoding.stacked
     if k == 1:
         return ([rows],)
     rivals = (y[rows - block.start][:, None] + np.arange(1, k)) % k
     return ([(rows[:, None] * k + rivals).ravel()],)
 
 
-def _gather(block: Block, kind: Kind, rows: Ints) -> tuple[list[Rows], list[Array]]:
+def _gather(
+    block: Block, encoding: SignedRowEncoding, rows: Ints
+) -> tuple[list[Rows], list[Array]]:
     first, last = np.searchsorted(rows, [block.start, block.start + len(block.y)])
     at = rows[first:last] - block.start
-    signs = kind.signs(block) if kind.stacked == 1 else block.y
+    signs = encoding.signs(block) if encoding.stacked == 1 else block.y
     return [take_rows(block.X, at)], [signs[at].astype(np.float64)]
 
 
-def _total(block: Block, kind: Kind, choice: Choice | None) -> tuple[Array, int]:
-    k, (n, d) = kind.stacked, shape_of(block.X)
-    if choice is None:
-        chosen = np.isfinite(kind.margins(block, np.zeros((k, d + kind.intercept))))
+def _total(
+    block: Block, encoding: SignedRowEncoding, selection: MarginSelection | None
+) -> tuple[Array, int]:
+    k, (n, d) = encoding.stacked, shape_of(block.X)
+    if selection is None:
+        chosen = np.isfinite(encoding.margins(block, np.zeros((k, d + encoding.intercept))))
     else:
         chosen = np.zeros(n * k, bool)
-        chosen[choice.among(block, kind)[0]] = True
+        chosen[selection.among(block, encoding)[0]] = True
     total = np.zeros((k, d + 1))
-    loops.combine(block.X, kind.coefficients(block, chosen.reshape(n, k)), total)
-    return total if kind.intercept else total[:, :-1], int(chosen.sum())
+    loops.transpose_product(block.X, encoding.coefficients(block, chosen.reshape(n, k)), total)
+    return total if encoding.intercept else total[:, :-1], int(chosen.sum())
 
 
 def _stack(found: list[Rows], intercept: bool, wide: bool) -> Matrix:

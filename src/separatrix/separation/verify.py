@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..data import Source
 from ..data.validation import check_rows, labelled_source
+from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from . import rational
 from .certify import CLOSE, faithful, rounded
 from .exact_sums import exact_total
 from .scales import rescaled
-from .signed_rows import EPSILON, SignedRows
-
-if TYPE_CHECKING:
-    from .result import PairWitness, Separability, Witness
+from .signed_rows import SignedRows
+from .witness import Certificate, PairWitness, Witness
 
 
-def verified(found: Separability, X: Any, y: Any, exactly: bool) -> bool:
+def verified(found: Certificate, X: Any, y: Any, exactly: bool) -> bool:
     """Whether the certificate proves the verdict on these data."""
     rows = found.signed if X is None and y is None else _other(found, X, y)
     if rows is None:
@@ -41,7 +40,7 @@ def verified(found: Separability, X: Any, y: Any, exactly: bool) -> bool:
     )
 
 
-def _other(found: Separability, X: Any, y: Any) -> SignedRows | None:
+def _other(found: Certificate, X: Any, y: Any) -> SignedRows | None:
     if isinstance(X, Source) and y is None:
         source = X
     elif y is None:
@@ -57,13 +56,13 @@ def _other(found: Separability, X: Any, y: Any) -> SignedRows | None:
     return SignedRows(source, intercept=found.signed.intercept)
 
 
-def _flat(found: Separability, boundary: AnyArray) -> Ints:
+def _flat(found: Certificate, boundary: AnyArray) -> Ints:
     """Rows, or pairs of a row and a class number, as the numbers of signed rows."""
     flat = np.asarray(boundary, np.int64)
     return np.sort(flat[:, 0] * len(found.classes) + flat[:, 1] if flat.ndim == 2 else flat)
 
 
-def _direction(found: Separability, rows: SignedRows) -> list[Fraction] | None:
+def _direction(found: Certificate, rows: SignedRows) -> list[Fraction] | None:
     """The direction as these rows see it, exactly; None if it is none, or two that disagree."""
     W, fractions = found.direction, found.exact_direction
     if W is None or W.shape != (rows.shape[0], rows.source.n_features + 1):
@@ -81,7 +80,7 @@ def _direction(found: Separability, rows: SignedRows) -> list[Fraction] | None:
     return list(rows.own(each).ravel())
 
 
-def _separates(found: Separability, rows: SignedRows, exactly: bool, boundary: Ints | None) -> bool:
+def _separates(found: Certificate, rows: SignedRows, exactly: bool, boundary: Ints | None) -> bool:
     """Whether every margin is > 0, but exactly those of the boundary 0."""
     given = _direction(found, rows)
     if given is None or (boundary is not None and not len(boundary) < rows.count):
@@ -89,22 +88,22 @@ def _separates(found: Separability, rows: SignedRows, exactly: bool, boundary: I
     rows, powers = rescaled(rows)
     times = np.tile(np.append(powers, 0)[: rows.width], rows.shape[0]).tolist()
     fractions = tuple(f * Fraction(2) ** p for f, p in zip(given, times, strict=True))
-    w = rational.common(fractions)
+    w = rational.common_denominator(fractions)
     W = rounded(w, rows.shape)
     # Rows that floating point cannot place; the others are positive beyond any rounding.
-    doubtful = rows.doubtful(W, 4.0).ids if faithful(w, W) else rows.all()
+    unsure = rows.within_rounding_error(W, 4.0).ids if faithful(w, W) else rows.all()
     if boundary is not None:
-        doubtful = np.union1d(doubtful, boundary)
-    on = np.zeros(len(doubtful), bool) if boundary is None else np.isin(doubtful, boundary)
-    for start in range(0, len(doubtful), 1024):
+        unsure = np.union1d(unsure, boundary)
+    on = np.zeros(len(unsure), bool) if boundary is None else np.isin(unsure, boundary)
+    for start in range(0, len(unsure), 1024):
         some = slice(start, start + 1024)
-        Z = _dense(rows.gather(doubtful[some]))
+        Z = _dense(rows.gather(unsure[some]))
         if exactly or boundary is None:
             if not _places(Z, fractions, on[some]):
                 return False
         else:
             margins = Z @ W.ravel()
-            error = 4.0 * (Z.shape[1] + 4) * EPSILON * (np.abs(Z) @ np.abs(W.ravel()))
+            error = 4.0 * (Z.shape[1] + 4) * EPS * (np.abs(Z) @ np.abs(W.ravel()))
             if np.any(np.abs(margins[on[some]]) > 1e3 * error[on[some]]):
                 return False
             if np.any(margins[~on[some]] < -error[~on[some]]):
@@ -114,8 +113,8 @@ def _separates(found: Separability, rows: SignedRows, exactly: bool, boundary: I
 
 def _places(Z: Array, w: tuple[Fraction, ...], on: AnyArray) -> bool:
     """Whether margins are exactly 0 on the boundary and exactly positive off it."""
-    numerators, _ = rational.common(w)
-    numbers, exponents = rational.whole(Z)
+    numerators, _ = rational.common_denominator(w)
+    numbers, exponents = rational.to_integers(Z)
     lowest = int(exponents.min(initial=0))
     weights = [int(v) << (int(e) - lowest) for v, e in zip(numerators, exponents, strict=True)]
     for row, zero in zip(numbers.tolist(), on.tolist(), strict=True):
@@ -126,14 +125,14 @@ def _places(Z: Array, w: tuple[Fraction, ...], on: AnyArray) -> bool:
 
 
 def _cancels(
-    found: Separability, rows: SignedRows, given: Witness | PairWitness, added: Ints | None,
+    found: Certificate, rows: SignedRows, given: Witness | PairWitness, added: Ints | None,
     exactly: bool,
 ) -> bool:  # fmt: skip
     """Whether weighted rows, with all of some others added once, sum to 0.
 
     Nothing is added to a witness, whose weights sum to 1.
     """
-    ids = found._numbers(given)
+    ids = found.numbers_of(given)
     weights = given.weights
     most = rows.rank_at_most + (1 if added is None else 0)
     if len(ids) != len(weights) or len(np.unique(ids)) != len(ids) or len(ids) > most:
@@ -167,7 +166,7 @@ def _cancels_exactly(rows: SignedRows, Z: Array, weights: Any, added: Ints | Non
     if added is not None:
         right = -exact_total(rows, added)
     if all(isinstance(w, Fraction) for w in weights):
-        numerators, denominator = rational.common(weights)
+        numerators, denominator = rational.common_denominator(weights)
         if added is None and sum(numerators) != denominator:
             return False
         return np.array_equal(numerators.dot(lattice), right * denominator) if len(Z) else (
@@ -185,7 +184,7 @@ def _cancels_exactly(rows: SignedRows, Z: Array, weights: Any, added: Ints | Non
 
 def _lattice(Z: Array) -> AnyArray:
     """Floats in whole numbers of 2**-1074, of which every float is a multiple."""
-    numbers, exponents = rational.whole(Z)
+    numbers, exponents = rational.to_integers(Z)
     result: AnyArray = numbers << (exponents + 1074).astype(object)
     return result
 

@@ -46,7 +46,7 @@ def _few_passes(objective: Objective) -> bool:
         return False
     some = take_rows(X, np.linspace(0, len(X.indptr) - 2, LOOKED_AT).astype(np.int64))
     square = float(squared_norms(some).mean())
-    bend = curvature * square / (2.0 * objective.penalty.strength * n)
+    bend = curvature * square / (2.0 * objective.penalty.l2 * n)
     if not objective.intercept:
         return bend >= BENDS[0] and (bend <= BENDS[1] or d >= WIDE * n)
     if d < WIDE * n or bend * d < BENDS_WITH_BIAS * n:
@@ -73,7 +73,7 @@ def _at_kinks(objective: Objective) -> bool:
     if n > SEPARABLE * d or not few_rows(objective):
         return False
     square = float(np.sum(objective.moments.deviation**2))
-    bend = SquaredHinge.max_curvature * square / (2.0 * objective.penalty.strength * n)
+    bend = SquaredHinge.max_curvature * square / (2.0 * objective.penalty.l2 * n)
     weak = (min(n, d) / UNKNOWNS) ** 2.5
     if n > d:
         weak *= (n / d) ** 3 * _alike(objective) ** min(2.0, 2.0 * (n / d - 1.0))
@@ -103,7 +103,7 @@ def _closed(objective: Objective) -> bool:
     and of several minima the shortest is wanted.
     """
     n, d = objective.source.n_rows, objective.source.n_features
-    if objective.penalty.strength > 0.0 and n * d > SMALL:
+    if objective.penalty.l2 > 0.0 and n * d > SMALL:
         return d <= FEW_WEIGHTS
     return min(n, d) <= LeastSquares().direct_size
 

@@ -29,9 +29,9 @@ class Step(NamedTuple):
     """Updated rows in order, online solvers."""
     updates: int = 1
     """How many rows (online, batch perceptron) or iterations moved the weights."""
-    remaining: float | None = None
+    predicted_decrease: float | None = None
     """The solver's estimate of how much lower J can get, where it has one."""
-    bound: float | None = None
+    lower_bound: float | None = None
     """A proven lower bound on the minimum of J, if the solver carries one."""
     alpha: Callable[[], Array] | None = None
     """The dual variables behind it, (n, columns), until the next step."""
@@ -39,7 +39,7 @@ class Step(NamedTuple):
     """Of J at the weights, where known without another read; then ``objective`` is J there."""
     solved: bool = False
     """Whether the weights come from a closed form, which has no more to give."""
-    pace: float = 1.0
+    step_scale: float = 1.0
     """The step as a share of the one the run began with, if the solver itself cut it: weights
     that move little because steps are short have not settled."""
     ends_pass: bool = True
@@ -89,7 +89,7 @@ class Solver(ABC):
         """Refuse early what cannot work, and name the remedy; nothing to refuse by default."""
         return
 
-    def repeats(self) -> bool:
+    def is_deterministic_map(self) -> bool:
         """Whether each pass is the same function of the weights: order and step fixed."""
         return False
 
@@ -108,7 +108,7 @@ class Solver(ABC):
         """Whether rows are visited one after another, so that ``partial_fit`` makes sense."""
         return False
 
-    def for_stream(self, objective: Objective) -> Solver:
+    def for_partial_fit(self, objective: Objective) -> Solver:
         """The solver for rows that come in chunks, of which ``objective`` has the first."""
         return self
 

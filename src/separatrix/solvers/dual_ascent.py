@@ -16,11 +16,11 @@ from ..objective import Objective
 from .base import Solver, State, Step, lowest
 from .dual.coordinate_ascent import Coordinates
 from .dual.interior_point import STATE, Interior
-from .dual.losses import MarginResponse, Response, SimplexResponse, has_response
+from .dual.losses import MarginResponse, Response, SimplexResponse, has_response, response_of
 from .dual.multiclass_interior_point import STATE as JOINT_STATE
 from .dual.multiclass_interior_point import JointInterior, affordable
 from .dual.newton_system import DIRECT
-from .dual.proximal_point import Ascent, response_of
+from .dual.proximal_point import Ascent
 
 PATIENCE = 10  # rounds of single alphas in which the gap halves, or else they are left
 FEW_ROWS = 15  # per feature: so few are climbed between their bounds
@@ -69,7 +69,7 @@ class DualAscent(Solver):
                 f"DualAscent knows the dual of 'hinge', and for two classes of 'squared_hinge' "
                 f"and 'logistic', not of {named(loss)}{many}; use {remedy}"
             )
-        if not objective.penalty.strength > 0.0:
+        if not objective.penalty.l2 > 0.0:
             raise ValueError(
                 "DualAscent needs l2 > 0: without a penalty the dual has no quadratic to climb; "
                 "give a small one such as l2=1e-8, or use LinearProgram() for the hinge, else "
@@ -109,7 +109,7 @@ class DualAscent(Solver):
             bound = min(max(bound, at.bound), J)
             if told:
                 known = dict(zip(TOLD, (best, J, mistakes, bound), strict=True))
-                yield Step(best, new | known, J, mistakes, bound=bound, alpha=at.alpha)
+                yield Step(best, new | known, J, mistakes, lower_bound=bound, alpha=at.alpha)
                 untold = 0
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data import Block
 from ..losses import JointPerceptron, PerceptronLoss
+from ..numeric import checks
 from ..numeric.rows import squared_norms, take_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
@@ -60,8 +61,7 @@ class GradientDescent(Solver):
     def check(self, objective: Objective) -> None:
         """Parameters in range; slow pairings are warned of."""
         size: Any = self.batch_size
-        whole_number = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-        if size is not None and not (whole_number and size >= 1):
+        if size is not None and not (checks.is_integer(size) and size >= 1):
             raise ValueError(
                 f"batch_size must be None (all rows), 1 or a larger whole number, got {size!r}"
             )
@@ -72,11 +72,11 @@ class GradientDescent(Solver):
                     f"got {self.learning_rate!r}"
                 )
         else:
-            as_schedule(self.learning_rate, objective.penalty.strength)
+            as_schedule(self.learning_rate, objective.penalty.l2)
         if self.by_row:
             warn_slow(objective)
 
-    def repeats(self) -> bool:
+    def is_deterministic_map(self) -> bool:
         """Constant step and, row by row, fixed order."""
         fixed = not isinstance(self.learning_rate, str) and constant_step(self.learning_rate)
         return fixed and (self.batch_size is None or not self.shuffle)
@@ -127,7 +127,7 @@ class GradientDescent(Solver):
         step = safe_step(objective, self.batch_size, self.shuffle)
         return step if self.by_row else InverseScaling(step)
 
-    def for_stream(self, objective: Objective) -> Solver:
+    def for_partial_fit(self, objective: Objective) -> Solver:
         """With a step that falls with the rows seen: chunks cannot be compared as passes can."""
         if self.learning_rate != "auto" or not self.by_row:
             return self
@@ -135,7 +135,7 @@ class GradientDescent(Solver):
         return replace(self, learning_rate=rate)
 
     def _batch(self, objective: Objective, W: Array, state: State | None) -> Iterator[Step]:
-        schedule = as_schedule(self._rate(objective), objective.penalty.strength)
+        schedule = as_schedule(self._rate(objective), objective.penalty.l2)
         state = {"weights": W, "t": 0, "sum": np.zeros(W.shape)} if state is None else state
         W, t, total = state["weights"], state["t"], state["sum"]
         while True:
@@ -174,7 +174,7 @@ def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True)
         bound = row / batch + (1.0 - 1.0 / batch) * largest
         if not shuffle and objective.source.n_features <= EIGEN_FEATURES:
             bound = max(bound, LARGER * largest_batch(objective, batch) / NO_FURTHER)
-    bound = bend * bound + 2.0 * objective.penalty.strength
+    bound = bend * bound + 2.0 * objective.penalty.l2
     return 1.0 / bound if bound > 0.0 else 1.0
 
 
@@ -223,7 +223,7 @@ def shortened_descent(
     Across a kink J may rise from step to step, but not above where it began. (The perceptron's
     begins at its trivial minimum: it may.)
     """
-    schedule = as_schedule(rate, objective.penalty.strength)
+    schedule = as_schedule(rate, objective.penalty.l2)
     if state is None:
         at = objective.value_and_gradient(W)
         perceptron = type(objective.loss) in (PerceptronLoss, JointPerceptron)
@@ -252,7 +252,7 @@ def shortened_descent(
             "sum": total,
         }  # fmt: skip
         mean = total / t if average else None
-        yield Step(W, state, at.value, at.mistakes, pace=short * step / first, average=mean)
+        yield Step(W, state, at.value, at.mistakes, step_scale=short * step / first, average=mean)
 
 
 def searched_descent(
@@ -300,6 +300,6 @@ def searched_descent(
         }  # fmt: skip
         mean = total / t if average else None
         yield Step(
-            W, state, at.value, at.mistakes, remaining=remaining, gradient=at.gradient,
+            W, state, at.value, at.mistakes, predicted_decrease=remaining, gradient=at.gradient,
             average=mean,
         )  # fmt: skip

@@ -9,7 +9,9 @@ from itertools import islice
 import numpy as np
 
 from ..loops import Interrupted
+from ..numeric import checks
 from ..numeric.dot import dot
+from ..numeric.tolerances import OBJECTIVE_ROUNDING, SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.standardization import Frame
@@ -17,7 +19,7 @@ from .base import Solver, State, Step
 from .preconditioning import Factored
 
 DECREASE, FLATTEN = 1e-4, 0.9  # the two Wolfe conditions
-ROUNDING, ROUGHNESS = 2e-15, 1e-7  # of J: smaller differences mean nothing, and of rough sums
+FLOAT32_ROUNDING = 1e-7  # of J, from sums in float32: smaller differences mean nothing
 MOST_TRIALS = 40
 REFRESH = 15  # steps after which a second derivative is out of date
 # Rows of a sample: at least so many, and as many as cost no more than an evaluation of all. Each
@@ -65,8 +67,7 @@ class LBFGS(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only losses without kinks."""
-        memory: object = self.memory
-        if isinstance(memory, bool) or not isinstance(memory, (int, np.integer)) or memory < 1:
+        if not checks.is_integer(self.memory) or self.memory < 1:
             raise ValueError(f"memory must be a whole number of 1 or more, got {self.memory!r}")
         if not objective.loss.smooth:
             raise ValueError(
@@ -125,7 +126,7 @@ class LBFGS(Solver):
         there = W
         for step in islice(self._walk(sample, W, None), MOST_STEPS_ON_SAMPLE):
             there, expected = step.weights, noise * (step.objective or 0.0)
-            if step.remaining is not None and step.remaining <= expected:
+            if step.predicted_decrease is not None and step.predicted_decrease <= expected:
                 break
         at = objective.value_and_gradient(there)
         if at.value <= sample.at_zeros().value:  # as that of all rows
@@ -153,7 +154,7 @@ class LBFGS(Solver):
         None if they save no time, or prove too rough to lower J.
         """
         large = objective.source.n_rows * objective.source.row_bytes >= LARGE
-        rough = objective.roughly() if large else None
+        rough = objective.in_float32() if large else None
         if rough is None:
             return
         values: list[float] = []
@@ -163,7 +164,7 @@ class LBFGS(Solver):
             for reached in islice(walk, MOST_ROUGH_STEPS):
                 J, lowest = reached.objective or 0.0, min(values, default=np.inf)
                 values.append(J)
-                remaining = reached.remaining or 0.0
+                remaining = reached.predicted_decrease or 0.0
                 near = remaining <= ONE_STEP * J or remaining**2 <= AFTER_ONE * J * before
                 if near or lowest <= J:
                     break
@@ -173,7 +174,7 @@ class LBFGS(Solver):
             if len(values) > 1:
                 yield Step(reached.weights, reached.state)
             raise
-        if (step.objective or 0.0) <= values[0] + ROUGHNESS * abs(values[0]):
+        if (step.objective or 0.0) <= values[0] + FLOAT32_ROUNDING * abs(values[0]):
             yield step
             yield from walk
 
@@ -204,7 +205,7 @@ class LBFGS(Solver):
             g, p, slope = downhill(coordinates, at, moved, changed)
             remaining = -0.5 * slope
             exact = yield Step(
-                W, state, at.value, at.mistakes, remaining=remaining, gradient=at.gradient
+                W, state, at.value, at.mistakes, predicted_decrease=remaining, gradient=at.gradient
             )
             least = max(REFRESH, each * price / 4) if len(anchor) else price / 8
             if age >= least and slow(trail, each * price if len(anchor) else price):
@@ -214,7 +215,8 @@ class LBFGS(Solver):
                 moved, changed = moved[:0], changed[:0]
                 g, p, slope = downhill(coordinates, at, moved, changed)
             age += 1
-            unsure, trials = ROUGHNESS if objective.rough else ROUNDING, MOST_TRIALS
+            unsure = FLOAT32_ROUNDING if objective.float32_sums else OBJECTIVE_ROUNDING
+            trials = MOST_TRIALS
             if exact is not None:
                 objective, trials = exact, int(remaining > NO_STEP * at.value)
             direction = coordinates.direction(p)
@@ -224,8 +226,8 @@ class LBFGS(Solver):
                 continue
             s, y = length * p, coordinates.gradient(then.gradient) - g
             sizes = dot(s, s), dot(y, y)
-            least = max(1e-14 * np.sqrt(sizes[0]) * np.sqrt(sizes[1]), np.finfo(float).tiny)
-            if dot(s, y) > least and sizes[1] > np.finfo(float).tiny:
+            least = max(1e-14 * np.sqrt(sizes[0]) * np.sqrt(sizes[1]), SMALLEST_NORMAL)
+            if dot(s, y) > least and sizes[1] > SMALLEST_NORMAL:
                 moved = np.concatenate([moved, s[None]])[-self.memory :]
                 changed = np.concatenate([changed, y[None]])[-self.memory :]
             elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient
@@ -271,7 +273,7 @@ def line_search(
     at: Evaluation,
     direction: Array,
     slope: float,
-    unsure: float = ROUNDING,
+    unsure: float = OBJECTIVE_ROUNDING,
     trials: int = MOST_TRIALS,
 ) -> tuple[float, Array, Evaluation]:
     """A length along the direction that meets the strong Wolfe conditions.

@@ -15,6 +15,7 @@ from ..data import Block
 from ..losses import Columns, Loss, Squared
 from ..numeric.rows import CsrRows, slice_rows, to_dense
 from ..numeric.threads import one_blas_thread
+from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from .base import Solver, State, Step, lowest
@@ -178,14 +179,14 @@ def factored(objective: Objective) -> Array:
                 triangle = scipy.linalg.qr(
                     triangle, mode="r", overwrite_a=True, check_finite=False
                 )[0][: d + k]
-    w = ridge(triangle[:, :d], triangle[:, d:], objective.penalty.strength)
+    w = ridge(triangle[:, :d], triangle[:, d:], objective.penalty.l2)
     return _with_bias(w, mean, target)
 
 
 def ridge(A: Array, B: Array, l2: float) -> Array:
     """The w that minimises |A w - B|^2 + l2 |w|^2, the shortest one for l2 = 0."""
     U, s, Vt = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
-    cut = np.finfo(float).eps * max(A.shape) * (s[0] if len(s) else 0.0)
+    cut = EPS * max(A.shape) * (s[0] if len(s) else 0.0)
     keep = s > cut
     shrunk = np.zeros_like(s)
     shrunk[keep] = s[keep] / (s[keep] ** 2 + l2)
@@ -201,7 +202,7 @@ def iterated(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     """
     mean, target = _centre(objective)
     source, k = objective.source, objective.shape[0]
-    d, l2 = source.n_features, objective.penalty.strength
+    d, l2 = source.n_features, objective.penalty.l2
     scale = objective.frame.scale[:-1] if l2 else np.ones(d)
     blocks = list(whole_blocks(objective))
     roots = [
@@ -221,7 +222,7 @@ def iterated(objective: Objective, start: Array | None) -> tuple[Array, bool]:
         out = np.zeros((1, d + 1))
         start = 0
         for b, r in zip(blocks, roots, strict=True):
-            loops.combine(b.X, (z[start : start + len(r)] * r)[:, None], out)
+            loops.transpose_product(b.X, (z[start : start + len(r)] * r)[:, None], out)
             start += len(r)
         product: Array = (out[0, :-1] - out[0, -1] * mean + np.sqrt(l2) * z[n:]) / scale
         return product

@@ -45,9 +45,9 @@ class LinearProgram(Solver):
 
     def check(self, objective: Objective) -> None:
         """The hinge without a penalty, on rows in memory."""
-        loss, strength = objective.loss, objective.penalty.strength
-        if not is_hinge(loss) or strength > 0.0:
-            what = f"l2={strength:g}" if is_hinge(loss) else f"loss={loss.name!r}"
+        loss, l2 = objective.loss, objective.penalty.l2
+        if not is_hinge(loss) or l2 > 0.0:
+            what = f"l2={l2:g}" if is_hinge(loss) else f"loss={loss.name!r}"
             raise ValueError(
                 f"LinearProgram minimises loss='hinge' with l2=0 only, not {what}; use DualAscent()"
                 " for the hinge with a penalty, LBFGS() for losses without kinks"
@@ -75,7 +75,7 @@ class LinearProgram(Solver):
         while True:
             yield Step(
                 state["weights"], state, state["J"], state["mistakes"],
-                remaining=state["remaining"],
+                predicted_decrease=state["remaining"],
             )  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def solvable(objective: Objective) -> bool:
     """Whether ``LinearProgram`` has nothing to refuse, and the program is not too large."""
     source, (k, d) = objective.source, objective.shape
     in_memory = isinstance(source, ArraySource) and source.n_rows * d * k <= MOST_VALUES
-    return in_memory and is_hinge(objective.loss) and objective.penalty.strength == 0.0
+    return in_memory and is_hinge(objective.loss) and objective.penalty.l2 == 0.0
 
 
 def _solved(objective: Objective) -> tuple[Array, float] | None:
@@ -172,7 +172,7 @@ def _near(objective: Objective, present: Ints) -> Array:
     some = objective.penalised(HARDLY)
     W = np.zeros(objective.shape)
     for step in islice(DualAscent().steps(some, W, np.random.default_rng(0)), MOST_STEPS):
-        W, gap = step.weights, (step.objective or 0.0) - (step.bound or 0.0)
+        W, gap = step.weights, (step.objective or 0.0) - (step.lower_bound or 0.0)
         if gap <= ROUGHLY * (step.objective or 0.0):
             break
     return loops.scores(objective.in_memory.X, W)[present]

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..numeric.linear_systems import conjugate_gradients, solve
+from ..numeric.tolerances import OBJECTIVE_ROUNDING
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.standardization import Frame
 from .base import Solver, State, Step
 
 DECREASE = 1e-4
-ROUNDING = 2e-15  # of J: smaller differences mean nothing
 MOST_HALVINGS = 50
 
 
@@ -65,7 +65,7 @@ class Newton(Solver):
             remaining = -0.5 * slope if there is not W else 0.0  # it cannot move: rounding
             W = there
             yield Step(
-                W, {"weights": W}, then.value, then.mistakes, remaining=remaining,
+                W, {"weights": W}, then.value, then.mistakes, predicted_decrease=remaining,
                 gradient=then.gradient,
             )  # fmt: skip
 
@@ -85,7 +85,7 @@ def descend(
         if then.value <= at.value + DECREASE * length * slope:
             return there, then
         if -slope < 1e-13 * abs(at.value):
-            if slope < 0.0 and then.value <= at.value + ROUNDING * abs(at.value):
+            if slope < 0.0 and then.value <= at.value + OBJECTIVE_ROUNDING * abs(at.value):
                 return there, then
             break
         length *= 0.5

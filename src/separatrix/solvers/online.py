@@ -55,7 +55,7 @@ class OnlineRun:
     adapts: bool = False
     pace: float = 1.0
     least: float = np.inf
-    known: tuple[Rows, loops.RowMemory | None] | None = None
+    known: tuple[Rows, loops.ScreeningState | None] | None = None
     """Rows, and what is remembered of them from pass to pass."""
 
     @classmethod
@@ -78,7 +78,7 @@ class OnlineRun:
         With ``rescales`` the step, and by how much weights differ from 1 in the mean, only
         rescale a run from W: they are left to its ``unit``, but for a power of two.
         """
-        schedule = as_schedule(learning_rate, objective.penalty.strength)
+        schedule = as_schedule(learning_rate, objective.penalty.l2)
         common = common_weight(objective.source)
         scale = weight_scale(objective.source, state, common)
         if state is None:
@@ -96,7 +96,7 @@ class OnlineRun:
                 state["sum"] = np.zeros(W.shape)
         numbers = {name: state[name] for name in NUMBERS}
         factor = 1.0
-        if isinstance(schedule, Constant) and not objective.penalty.strength:
+        if isinstance(schedule, Constant) and not objective.penalty.l2:
             if numbers["unit"] != 1.0:
                 schedule, scale = Constant(schedule.step * scale / numbers["unit"]), 1.0
         else:  # the step no longer only rescales: a run that began so goes on as it is
@@ -144,11 +144,11 @@ class OnlineRun:
             weight=None if self.common else block.weight,
             weight_scale=self.weight_scale,
             order=order,
-            l2=self.objective.penalty.strength,
+            l2=self.objective.penalty.l2,
             batch=self.batch,
             intercept=self.objective.intercept,
             log=log,
-            memory=self._memory(block.X),
+            screening=self._memory(block.X),
             ends=ends,
         )
         made = ends[: result.position // source.n_rows]
@@ -225,12 +225,12 @@ class OnlineRun:
                 weight=None if self.common else block.weight,
                 weight_scale=self.weight_scale,
                 order=None if order is None else order[position:],
-                l2=self.objective.penalty.strength,
+                l2=self.objective.penalty.l2,
                 batch=self.batch,
                 intercept=self.objective.intercept,
                 max_updates=max_updates,
                 log=log,
-                memory=memory,
+                screening=memory,
                 threads=threads,
             )
             position += result.position
@@ -243,12 +243,12 @@ class OnlineRun:
         whole = log + block.start if block.start else log
         return whole.astype(np.int32 if last <= 2**31 else np.int64)
 
-    def _memory(self, rows: Rows) -> loops.RowMemory | None:
+    def _memory(self, rows: Rows) -> loops.ScreeningState | None:
         """Only the perceptron leaves rows alone whose margin is large enough."""
         if type(self.objective.loss) not in (PerceptronLoss, JointPerceptron):
             return None
         if self.known is None or self.known[0] is not rows:
-            self.known = rows, loops.row_memory(rows, len(self.weights.v))
+            self.known = rows, loops.screening_state(rows, len(self.weights.v))
         return self.known[1]
 
     def _plain(self) -> Array:
@@ -283,7 +283,7 @@ class OnlineRun:
             state["sum"] = total
             average = self.unit * total / self.batches
         return Step(
-            W, state, value, mistakes, rows, updates, pace=self.pace, average=average
+            W, state, value, mistakes, rows, updates, step_scale=self.pace, average=average
         )  # fmt: skip
 
 
@@ -306,9 +306,9 @@ class Rosenblatt(Solver):
                 f"Rosenblatt is the perceptron rule and knows no loss {objective.loss.name!r}; "
                 "use GradientDescent(batch_size=1) to go row by row with it"
             )
-        as_schedule(self.learning_rate, objective.penalty.strength)
+        as_schedule(self.learning_rate, objective.penalty.l2)
 
-    def repeats(self) -> bool:
+    def is_deterministic_map(self) -> bool:
         """Fixed order and constant step."""
         return not self.shuffle and constant_step(self.learning_rate)
 

@@ -32,14 +32,14 @@ class BatchPerceptron(Solver):
                 f"BatchPerceptron is the perceptron rule and knows no loss "
                 f"{objective.loss.name!r}; use GradientDescent() or LBFGS() with it"
             )
-        if objective.penalty.strength:
+        if objective.penalty.l2:
             raise ValueError(
                 "the batch perceptron takes no penalty: set l2=0, or go row by row "
                 "(Perceptron(update='online'), Rosenblatt()), where each row shrinks the weights"
             )
         as_schedule(self.learning_rate)
 
-    def repeats(self) -> bool:
+    def is_deterministic_map(self) -> bool:
         """If the step is constant."""
         return constant_step(self.learning_rate)
 
@@ -73,6 +73,6 @@ def _mistaken(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array, 
     scores = loops.scores(block.X, W)
     weight = loss.mistakes(block.y, scores) * (1.0 if block.weight is None else block.weight)
     sums = np.zeros(W.shape)
-    loops.combine(block.X, -weight[:, None] * loss.gradient(block.y, scores), sums)
+    loops.transpose_product(block.X, -weight[:, None] * loss.gradient(block.y, scores), sums)
     rows = block.start + np.flatnonzero(weight)
     return float(weight @ loss.value(block.y, scores)), float(weight.sum()), sums, [rows]

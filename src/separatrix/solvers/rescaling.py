@@ -25,7 +25,7 @@ def unit_step(objective: Objective, learning_rate: LearningRate, W: Array) -> fl
     arithmetic. With a step such as 0.1 rounding would lead such a run astray: so it is done
     with step 1.
     """
-    schedule = as_schedule(learning_rate, objective.penalty.strength)
+    schedule = as_schedule(learning_rate, objective.penalty.l2)
     if isinstance(schedule, Constant) and only_rescales(objective, schedule, W):
         return schedule.step
     return 1.0
@@ -33,8 +33,8 @@ def unit_step(objective: Objective, learning_rate: LearningRate, W: Array) -> fl
 
 def only_rescales(objective: Objective, learning_rate: LearningRate, W: Array) -> bool:
     """Whether a perceptron's steps, multiplied by a number, give as many times the weights."""
-    schedule = as_schedule(learning_rate, objective.penalty.strength)
-    return isinstance(schedule, Constant) and not objective.penalty.strength and not W.any()
+    schedule = as_schedule(learning_rate, objective.penalty.l2)
+    return isinstance(schedule, Constant) and not objective.penalty.l2 and not W.any()
 
 
 def common_weight(source: Source) -> float | None:

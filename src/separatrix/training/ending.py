@@ -76,7 +76,7 @@ def ending(
         # The last proof is more exact than those on the way.
         unproven = "no progress" if stop == "optimal" else stop
         return Ending(W, "optimal" if gap.proven else unproven, value)
-    if objective.penalty.strength > 0.0 or objective.loss.attained:
+    if objective.penalty.l2 > 0.0 or objective.loss.attained:
         return Ending(W, stop, value)
     found = runaway(objective, W, mistakes, run.moved, run.norms, run.reads)
     if found is not None:
@@ -105,7 +105,7 @@ def canonical(objective: Objective, W: Array) -> Array:
         return W
     W = W.copy()
     W[:, -1] -= W[:, -1].sum() / len(W)
-    if isinstance(objective.loss, Softmax) and objective.penalty.strength == 0.0:
+    if isinstance(objective.loss, Softmax) and objective.penalty.l2 == 0.0:
         W[:, :-1] -= W[:, :-1].mean(axis=0)
     return W
 

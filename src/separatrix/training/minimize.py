@@ -82,7 +82,7 @@ def minimize(
         raise ValueError(f"keep={keep!r} needs a solver with average=True, got {solver!r}")
     start = np.zeros(objective.shape) if start is None else start
     steps = solver.steps(objective, start, np.random.default_rng(seed), state)
-    stop = replace(stop, cycle=stop.cycle and solver.repeats())
+    stop = replace(stop, cycle=stop.cycle and solver.is_deterministic_map())
     pocket = Pocket(objective) if keep in ("best", "auto") else None
 
     def observe(step: Step, why: str | None) -> None:

@@ -126,13 +126,13 @@ class StoppingRules:
         if tol is None or J is None or before is None or before.objective is None:
             return False
         size = max(abs(J), TINY)
-        if step.bound is not None:  # then J may well stand still on the way
-            return J - step.bound <= max(tol, ROUNDING) * size
+        if step.lower_bound is not None:  # then J may well stand still on the way
+            return J - step.lower_bound <= max(tol, ROUNDING) * size
         if not abs(J - before.objective) <= max(tol, ROUNDING) * size:
             return False
-        if step.remaining is not None:
-            return step.remaining <= max(OPTIMISM * tol, ROUNDING) * size
-        least = step.pace * np.sqrt(tol) * max(self.space.norm(step), TINY)
+        if step.predicted_decrease is not None:
+            return step.predicted_decrease <= max(OPTIMISM * tol, ROUNDING) * size
+        least = step.step_scale * np.sqrt(tol) * max(self.space.norm(step), TINY)
         return bool(self.space.distance(step, before) <= least)
 
     def _cycle(self, step: Step) -> bool:

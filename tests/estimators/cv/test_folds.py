@@ -92,7 +92,7 @@ def worst_excess(objective, rows_left_out, l2s, tol):
             exact = LBFGS().steps(own, fit.folds[i], np.random.default_rng(0))
             for _ in range(60):
                 best = next(exact)
-                if best.remaining < 1e-13 * best.objective:
+                if best.predicted_decrease < 1e-13 * best.objective:
                     break
             excess = own.value(fit.folds[i])[0] - best.objective
             worst = max(worst, excess / best.objective)

@@ -26,9 +26,9 @@ from separatrix import (
 from separatrix.losses import Hinge, Logistic, SquaredHinge
 from separatrix.numeric.rows import CsrRows, row_products, squared_norms, to_dense
 from separatrix.solvers.dual import newton_system
+from separatrix.solvers.dual.bounds import nonsmooth_lower_bound
 from separatrix.solvers.dual.coordinate_ascent import Coordinates
-from separatrix.solvers.dual.losses import MarginResponse, project
-from separatrix.solvers.dual.proximal_point import bound_at, response_of
+from separatrix.solvers.dual.losses import MarginResponse, project, response_of
 from separatrix.training.gap import provable
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
@@ -64,11 +64,12 @@ def climb(objective, tol=1e-9, most=200, solver=None, start=None):
     run = (solver or DualAscent()).steps(objective, start, np.random.default_rng(0))
     before = 0.0
     for step in islice(run, most):
-        assert before <= step.bound <= step.objective
-        before = step.bound
-        if step.objective - step.bound <= tol * step.objective:
+        assert before <= step.lower_bound <= step.objective
+        before = step.lower_bound
+        if step.objective - step.lower_bound <= tol * step.objective:
             return step
-    raise AssertionError(f"gap {(step.objective - step.bound) / step.objective} after {most} steps")
+    gap = (step.objective - step.lower_bound) / step.objective
+    raise AssertionError(f"gap {gap} after {most} steps")
 
 
 def exact(objective):
@@ -81,12 +82,12 @@ def exact(objective):
 
     def value(z):
         w = z[:W].reshape(k, d + 1)
-        return c @ z[W:] / c.sum() + objective.penalty.strength * np.sum(w[:, :-1] ** 2)
+        return c @ z[W:] / c.sum() + objective.penalty.l2 * np.sum(w[:, :-1] ** 2)
 
     def slope(z):
         w = z[:W].reshape(k, d + 1).copy()
         w[:, -1] = 0.0
-        return np.concatenate([2 * objective.penalty.strength * w.ravel(), c / c.sum()])
+        return np.concatenate([2 * objective.penalty.l2 * w.ravel(), c / c.sum()])
 
     Z = np.column_stack([X, np.full(n, float(objective.intercept))])
     if k == 1:
@@ -120,8 +121,10 @@ def test_the_minimum_is_that_of_a_general_program(seed, k, intercept):
     step = climb(objective)
     least = exact(objective)
     assert step.objective == pytest.approx(least, rel=1e-6)
-    assert step.bound <= least * (1 + 1e-6)
-    assert bound_at(objective, step.weights).bound == pytest.approx(step.objective, rel=1e-8)
+    assert step.lower_bound <= least * (1 + 1e-6)
+    assert nonsmooth_lower_bound(objective, step.weights).bound == pytest.approx(
+        step.objective, rel=1e-8
+    )
 
 
 @pytest.mark.parametrize("l2", [1e-6, 1e-3, 1e-1])
@@ -175,20 +178,20 @@ def test_bounds_hold_wherever_the_weights_are(loss):
             W = size * rng.standard_normal(objective.shape)
             if not objective.intercept:
                 W[:, -1] = 0.0
-            assert 0.0 <= bound_at(objective, W).bound <= least * (1 + 1e-12)
+            assert 0.0 <= nonsmooth_lower_bound(objective, W).bound <= least * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_a_bound_at_the_minimum_needs_only_rows_near_a_kink(k, monkeypatch):
+def test_a_nonsmooth_lower_bound_the_minimum_needs_only_rows_near_a_kink(k, monkeypatch):
     X, y = rows(0, 3000, 4, k)
     objective = problem(X * SCALES[:4], y, l2=1e-4)
     step = climb(objective, 1e-11)
-    monkeypatch.setattr("separatrix.solvers.dual.proximal_point.NEAR", 300)
-    bounds = [bound_at(objective, step.weights).bound for _ in range(2)]
+    monkeypatch.setattr("separatrix.solvers.dual.bounds.NEAR", 300)
+    bounds = [nonsmooth_lower_bound(objective, step.weights).bound for _ in range(2)]
     assert bounds[0] == bounds[1]
     assert step.objective * (1 - 1e-9) <= bounds[0] <= step.objective * (1 + 1e-13)
-    assert 0.0 <= bound_at(objective, 0.0 * step.weights).bound <= step.objective
-    slack = bound_at(objective, 1.001 * step.weights).bound
+    assert 0.0 <= nonsmooth_lower_bound(objective, 0.0 * step.weights).bound <= step.objective
+    slack = nonsmooth_lower_bound(objective, 1.001 * step.weights).bound
     assert step.objective * (1 - 1e-2) <= slack <= step.objective * (1 + 1e-13)
 
 
@@ -198,7 +201,7 @@ def test_no_bound_is_told_where_none_is_known():
         assert not provable(problem(X, y, loss, l2))
     objective = problem(X, y)
     assert provable(objective)
-    assert bound_at(objective, np.full(objective.shape, np.inf)).bound == 0.0
+    assert nonsmooth_lower_bound(objective, np.full(objective.shape, np.inf)).bound == 0.0
 
 
 def test_it_agrees_with_scikit_learn():
@@ -253,7 +256,10 @@ def test_threads_do_not_change_the_bits(monkeypatch):
     for n_jobs in (1, 3):
         objective = problem(X, y, n_jobs=n_jobs)
         runs.append(
-            [climb(objective).weights, bound_at(objective, np.zeros(objective.shape)).bound]
+            [
+                climb(objective).weights,
+                nonsmooth_lower_bound(objective, np.zeros(objective.shape)).bound,
+            ]
         )
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
     assert runs[0][1] == runs[1][1]
@@ -289,7 +295,7 @@ def test_single_alphas_reach_the_same_minimum(
     monkeypatch.setattr(newton_system, "DIRECT", 1500)
     other = climb(objective, 1e-10)
     assert step.objective == pytest.approx(other.objective, rel=1e-8)
-    assert step.bound <= other.objective
+    assert step.lower_bound <= other.objective
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -319,7 +325,7 @@ def test_going_on_from_a_state_gives_the_same_bits(large, k, stop, request):
     rest = islice(DualAscent().steps(objective, start, np.random.default_rng(2), state), 16 - stop)
     for expected, step in zip(whole[stop:], rest, strict=True):
         np.testing.assert_array_equal(step.weights, expected.weights)
-        assert (step.objective, step.bound) == (expected.objective, expected.bound)
+        assert (step.objective, step.lower_bound) == (expected.objective, expected.lower_bound)
     for name, value in kept.items():
         np.testing.assert_array_equal(state[name], value)
 
@@ -364,56 +370,57 @@ def test_the_compiled_pass_equals_its_twin(level, kind, weighted, loss):
     rng = np.random.default_rng(0)
     held = stored(X, kind)
     given = {
-        "share": 1 / 80, "square": squared_norms(held), "give": 20.0, "bias_give": 15.0,
-        "weight": rng.uniform(0, 2, 80) if weighted else None, "safe": 0.5,
+        "inv_weight_sum": 1 / 80, "row_norm2": squared_norms(held), "inv_2l2": 20.0,
+        "bias_inv_penalty": 15.0,
+        "weight": rng.uniform(0, 2, 80) if weighted else None, "shrink_margin": 0.5,
         "parts": 2 if weighted else 1,
     }  # fmt: skip
     now, ends = loops.level(), []
     loops.use_level(level)
     try:
-        for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+        for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
             alpha, w = np.zeros(80), np.zeros(8)
             order = np.random.default_rng(3).permutation(80)
             met = []
             for _ in range(4):
                 met.append(one_pass(held, y, get_loss(loss), alpha, w, order, **given))
-                order = order[: met[-1].kept]
+                order = order[: met[-1].n_active]
             ends.append((alpha, w, order, met))
     finally:
         loops.use_level(now)
     for compiled, twin in zip(ends[0][:3], ends[1][:3], strict=True):
         np.testing.assert_allclose(compiled, twin, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(ends[0][3], ends[1][3], rtol=1e-9, atol=1e-11)
-    assert (met[-1].kept < 80) == (loss != "logistic")
+    assert (met[-1].n_active < 80) == (loss != "logistic")
 
 
 @pytest.mark.parametrize("bend", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
 def test_a_logistic_alpha_answers_the_margin_it_leads_to(bend):
     rng = np.random.default_rng(0)
-    for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+    for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
         for m in (-800.0, -3.0, 0.0, 0.7, 40.0, 800.0):
             alpha, w = np.round(rng.uniform(size=1)), np.array([m, 0.0])
             X, y = np.ones((1, 1)), np.ones(1)
             for _ in range(8):  # each begins where the last one ended
-                one_pass(X, y, Logistic(), alpha, w, np.arange(1), share=1.0,
-                         square=np.array([1.0]), give=bend)  # fmt: skip
+                one_pass(X, y, Logistic(), alpha, w, np.arange(1), inv_weight_sum=1.0,
+                         row_norm2=np.array([1.0]), inv_2l2=bend)  # fmt: skip
             assert alpha[0] == pytest.approx(-Logistic().slope(w[0]), rel=1e-6, abs=1e-9)
 
 
 def test_a_row_without_features_goes_to_its_bound():
-    for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+    for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
         alpha, w = np.zeros(2), np.zeros(2)
         one_pass(np.zeros((2, 1)), np.array([1.0, -1.0]), Hinge(), alpha, w, np.arange(2),
-                 share=0.5, square=np.zeros(2), give=1.0)  # fmt: skip
+                 inv_weight_sum=0.5, row_norm2=np.zeros(2), inv_2l2=1.0)  # fmt: skip
         np.testing.assert_array_equal(alpha, 1.0)
 
 
 def test_a_stop_asked_for_ends_the_pass(small_systems):
     X, y = rows(0, 2000, 5)
-    given = {"share": 1 / 2000, "square": squared_norms(X), "give": 10.0}
+    given = {"inv_weight_sum": 1 / 2000, "row_norm2": squared_norms(X), "inv_2l2": 10.0}
     loops.request_stop()
     try:
-        for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+        for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
             with pytest.raises(loops.Interrupted):
                 one_pass(X, y, Hinge(), np.zeros(2000), np.zeros(6), np.arange(2000), **given)
         with pytest.raises(loops.Interrupted):
@@ -425,8 +432,8 @@ def test_a_stop_asked_for_ends_the_pass(small_systems):
 def test_rows_that_do_not_exist_are_refused():
     X, y = rows(0, 10, 2)
     with pytest.raises(ValueError, match="no such row"):
-        loops.dual_pass(X, y, Hinge(), np.zeros(10), np.zeros(3), np.array([10]), share=0.1,
-                        square=np.ones(10), give=1.0)  # fmt: skip
+        loops.coordinate_epoch(X, y, Hinge(), np.zeros(10), np.zeros(3), np.array([10]),
+                               inv_weight_sum=0.1, row_norm2=np.ones(10), inv_2l2=1.0)  # fmt: skip
 
 
 # ---- pieces ---------------------------------------------------------------------------------
@@ -484,9 +491,6 @@ class Elsewhere(Source):
     n_rows, weight_sum, n_features, classes = 2, 2.0, 1, np.arange(2)
 
     def blocks(self, rng=None):
-        raise NotImplementedError
-
-    def total(self, part):
         raise NotImplementedError
 
 
@@ -573,7 +577,7 @@ def test_parts_are_climbed_alike_on_any_threads(intercept, small_systems, monkey
         ]
         for end in ends[1:]:
             np.testing.assert_array_equal(end.weights, ends[0].weights)
-            assert end.bound == ends[0].bound
+            assert end.lower_bound == ends[0].lower_bound
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])

@@ -14,7 +14,8 @@ from separatrix.losses import Hinge, SquaredHinge
 from separatrix.numeric.rows import CsrRows
 from separatrix.solvers import choose
 from separatrix.solvers.dual.interior_point import Interior
-from separatrix.solvers.dual.proximal_point import Ascent, response_of
+from separatrix.solvers.dual.losses import response_of
+from separatrix.solvers.dual.proximal_point import Ascent
 
 LOSSES = [Hinge(), SquaredHinge()]
 
@@ -198,7 +199,7 @@ def test_going_on_from_a_state_gives_the_same_bits(loss, stop):
     rest = islice(DualAscent().steps(objective, start, rng, whole[stop - 1].state), 8 - stop)
     for expected, step in zip(whole[stop:], rest, strict=True):
         np.testing.assert_array_equal(step.weights, expected.weights)
-        assert (step.objective, step.bound) == (expected.objective, expected.bound)
+        assert (step.objective, step.lower_bound) == (expected.objective, expected.lower_bound)
 
 
 @pytest.mark.parametrize("shape", [(400, 70), (60, 70)])

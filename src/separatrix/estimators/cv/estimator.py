@@ -257,7 +257,7 @@ verbose
             if result.stop == "no progress" and start.any():
                 again = fit()  # where the last penalty led may be a bad place to begin
                 result = again if again.stop in ARRIVED else result
-        self._unfinished.note(objective.penalty.strength, result.stop)
+        self._unfinished.note(objective.penalty.l2, result.stop)
         return result.weights
 
     def _along(

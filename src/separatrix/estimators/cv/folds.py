@@ -263,4 +263,4 @@ class Folds:
 
 
 def _farthest(block: Block, mean: Array, factor: Array) -> tuple[list[float]]:
-    return ([loops.farthest(block.X, block.weight, mean, factor)],)
+    return ([loops.max_standardised_norm2(block.X, block.weight, mean, factor)],)

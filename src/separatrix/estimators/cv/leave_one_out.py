@@ -21,6 +21,7 @@ from ...losses import Logistic, MarginLoss
 from ...numeric.linear_systems import cholesky_solver
 from ...numeric.rows import shape_of, slice_rows, to_dense
 from ...numeric.threads import one_blas_thread
+from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...solvers.least_squares import ROWS, targets
@@ -65,7 +66,7 @@ def squared_scores(objective: Objective, l2s: Array) -> Array:
     R = Y - Y.mean(axis=0) if objective.intercept else Y
     # A penalty that is lost in the rounding of X'X needs the rows themselves.
     around = objective.moments.deviation if objective.intercept else np.hypot(*objective.moments)
-    lost = np.min(l2s) <= np.finfo(float).eps * d * float(np.sum(around**2))
+    lost = np.min(l2s) <= EPS * d * float(np.sum(around**2))
     with one_blas_thread(float(n) * d * min(n, d)):
         if n * d <= WHOLE or lost:
             left = _by_singular_values(source, mean, R, l2s, objective.intercept)
@@ -89,7 +90,7 @@ def _by_singular_values(
     """
     n = len(R)
     U, s, _ = scipy.linalg.svd(_centred(source, mean, slice(0, n)), full_matrices=False)
-    kept = s > np.finfo(float).eps * max(n, len(mean)) * s[0] if len(s) else np.zeros(0, bool)
+    kept = s > EPS * max(n, len(mean)) * s[0] if len(s) else np.zeros(0, bool)
     U, squares = U[:, kept], s[kept] ** 2
     within = U.T @ R
     outside = R - U @ within

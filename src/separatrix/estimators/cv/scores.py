@@ -156,7 +156,7 @@ def _score_sums(block: Block, scoring: Any, loss: Loss, weights: Array) -> Array
     m, k, d = weights.shape
     sums = np.zeros(m)
     if scoring is None:
-        loops.right(block.X, block.y, block.weight, weights, sums)
+        loops.weighted_correct(block.X, block.y, block.weight, weights, sums)
         return sums
     for start in range(0, len(block.y), ROWS):
         at = slice(start, min(start + ROWS, len(block.y)))

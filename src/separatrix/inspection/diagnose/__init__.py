@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from . import features, models, runs
-from .fitted import Case, open_case
+from .fitted import FittedModel, fitted_model
 from .report import Diagnosis, Finding
 
 __all__ = ["Diagnosis", "Finding", "diagnose"]
 
-CAUSES: tuple[Callable[[Case], Finding | None], ...] = (
+CAUSES: tuple[Callable[[FittedModel], Finding | None], ...] = (
     features.float32_exhausted,
     runs.step_too_long,
     runs.separable_without_penalty,
@@ -60,7 +60,7 @@ def diagnose(estimator: Any, X: Any, y: Any) -> Diagnosis:
     >>> diagnosis.findings[0].remedy
     'clf.set_params(l2=0.0001).fit(X, y)'
     """
-    case = open_case(estimator, X, y)
-    found = [finding for cause in CAUSES if (finding := cause(case)) is not None]
+    model = fitted_model(estimator, X, y)
+    found = [finding for cause in CAUSES if (finding := cause(model)) is not None]
     found.sort(key=lambda finding: -finding.harm)  # stable: equal ones stay in the order above
-    return Diagnosis(tuple(found), case.facts())
+    return Diagnosis(tuple(found), model.facts())

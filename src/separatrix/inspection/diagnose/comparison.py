@@ -21,7 +21,7 @@ from ...training.minimize import minimize
 from ...training.stopping import Stop
 
 if TYPE_CHECKING:
-    from .fitted import Case
+    from .fitted import FittedModel
 
 SEED = 0
 LARGEST = 1e300  # penalty that is tried
@@ -60,21 +60,21 @@ class Gain:
 class HeldOut:
     """Losses of sampled rows by fits to the other folds of the sample."""
 
-    def __init__(self, case: Case) -> None:
-        self.case = case
-        self.objective = replace(case.objective, source=case.sample_source)
-        self.y = case.sample_source.y
-        self.weight = case.sample_source.weight
+    def __init__(self, model: FittedModel) -> None:
+        self.model = model
+        self.objective = replace(model.objective, source=model.sample_source)
+        self.y = model.sample_source.y
+        self.weight = model.sample_source.weight
         self._losses: dict[float, Array] = {}
 
     @cached_property
     def possible(self) -> bool:
         """Whether every class has rows for all folds, and the loss a minimum worth having."""
-        counts = np.unique(self.case.labels[self.case.sample], return_counts=True)[1]
-        enough = len(counts) == len(self.case.clf.classes_) and counts.min() >= 2 * FOLDS
-        loss = self.case.loss
+        counts = np.unique(self.model.labels[self.model.sample], return_counts=True)[1]
+        enough = len(counts) == len(self.model.clf.classes_) and counts.min() >= 2 * FOLDS
+        loss = self.model.loss
         perceptron = isinstance(loss, (PerceptronLoss, JointPerceptron))  # least at zero
-        return bool(enough) and self.case.minimises and loss.convex and not perceptron
+        return bool(enough) and self.model.minimises and loss.convex and not perceptron
 
     @property
     def _stop(self) -> Stop:
@@ -91,22 +91,22 @@ class HeldOut:
 
     def grid(self) -> Array:
         """A few penalties, from where they outweigh the data down over seven decades."""
-        bend = self.case.loss.max_curvature or 1.0
+        bend = self.model.loss.max_curvature or 1.0
         with np.errstate(over="ignore"):
-            largest = min(bend * float(np.sum(self.case.moments.deviation**2)), LARGEST) or 1.0
+            largest = min(bend * float(np.sum(self.model.moments.deviation**2)), LARGEST) or 1.0
         return largest * np.logspace(0.0, -7.0, 6)
 
     def losses(self, l2s: Array) -> list[Array]:
         """Loss of each sampled row at each penalty; from large to small, each from the last."""
         fresh = sorted({float(l2) for l2 in l2s} - self._losses.keys(), reverse=True)
-        rows = self.case.sample_source.X
+        rows = self.model.sample_source.X
         for l2, losses in zip(fresh, self._along(rows, fresh), strict=True):
             self._losses[l2] = losses
         return [self._losses[float(l2)] for l2 in l2s]
 
     def standardised(self) -> Array:
         """Loss of each sampled row at the same penalty, with features of deviation 1."""
-        return self._along(self._scaled(self.case.sample_source.X), [self.case.l2])[0]
+        return self._along(self._scaled(self.model.sample_source.X), [self.model.l2])[0]
 
     def worth(self, loss: float) -> bool:
         """Whether so much loss is worth saving."""
@@ -145,7 +145,7 @@ class HeldOut:
         return losses
 
     def _scaled(self, rows: Rows) -> Rows:
-        mean, deviation = self.case.moments
+        mean, deviation = self.model.moments
         scale = np.where(deviation > 0.0, deviation, 1.0)
         if isinstance(rows, CsrRows):
             return rows._replace(data=rows.data / scale[rows.indices])
@@ -158,10 +158,10 @@ def _fitted(objective: Objective, stop: Stop, start: Array | None = None) -> Arr
         return minimize(objective, choose(objective), stop=stop, start=start).weights
 
 
-def logistic_mistakes(case: Case) -> float:
+def logistic_mistakes(model: FittedModel) -> float:
     """Share of sampled rows that a quick logistic fit to them gets wrong."""
-    source = case.sample_source
+    source = model.sample_source
     loss: Loss = Logistic() if len(source.classes) == 2 else Logistic().multiclass()
-    objective = replace(case.objective, loss=loss, source=source, penalty=L2(1e-4))
+    objective = replace(model.objective, loss=loss, source=source, penalty=L2(1e-4))
     W = _fitted(objective, QUICK)
     return float(loss.mistakes(source.y, scores(source.X, W)).mean())

@@ -9,14 +9,14 @@ import numpy as np
 
 from ... import loops
 from ...numeric.rows import CsrRows, slice_rows, to_dense
+from ...numeric.tolerances import LARGEST_FLOAT
 from ...numeric.types import Array, Ints
 from .comparison import SEED
-from .fitted import Case, matrix
+from .fitted import FittedModel, matrix
 from .report import Finding, plural
 
 LEVELS = 16.0  # steps of float32 in one deviation, below which it is exhausted
 WILD = 1e3
-LARGEST = float(np.finfo(np.float64).max)
 UNFINISHED = 0.95  # worse than the early stop that it causes
 ROUGHLY = 1e-5  # how near the hashes of duplicates are
 EQUAL, EQUAL32 = 1e-8, 1e-4  # and the columns themselves, in deviations
@@ -25,17 +25,17 @@ FEWEST_PAIRS, VALUES_COMPARED = 10, 50_000_000  # what a check of duplicates may
 FEWEST_ROWS = 5  # with fewer, columns are multiples of each other by accident
 
 
-def _named(case: Case, at: Ints) -> str:
+def _named(model: FittedModel, at: Ints) -> str:
     """Some features by name."""
-    names = ", ".join(case.name(int(j)) for j in at[:NAMED])
+    names = ", ".join(model.name(int(j)) for j in at[:NAMED])
     return names if len(at) <= NAMED else f"{names} and {len(at) - NAMED} more"
 
 
-def float32_exhausted(case: Case) -> Finding | None:
+def float32_exhausted(model: FittedModel) -> Finding | None:
     """Values so far from 0 that float32 cannot tell them apart."""
-    if _dtype(case) != np.float32 or _precomputed(case):
+    if _dtype(model) != np.float32 or _precomputed(model):
         return None
-    mean, deviation = case.moments
+    mean, deviation = model.moments
     spacing = np.finfo(np.float32).eps * np.abs(mean)
     levels = np.divide(deviation, spacing, out=np.full(len(mean), np.inf), where=spacing > 0.0)
     found = np.flatnonzero((levels < LEVELS) & (deviation > 0.0))
@@ -43,153 +43,153 @@ def float32_exhausted(case: Case) -> Finding | None:
         return None
     worst = int(found[levels[found].argmin()])
     text = (
-        f"float32 is exhausted: {case.name(worst)} lies around {mean[worst]:.3g}, where numbers "
+        f"float32 is exhausted: {model.name(worst)} lies around {mean[worst]:.3g}, where numbers "
         f"are {spacing[worst]:.2g} apart, and varies by only {deviation[worst]:.2g}; what was "
         "rounded away comes back only by reading the data as float64."
     )
     evidence = {
-        "features": [case.name(int(j)) for j in found], "mean": float(mean[worst]),
+        "features": [model.name(int(j)) for j in found], "mean": float(mean[worst]),
         "deviation": float(deviation[worst]), "spacing": float(spacing[worst]),
         "steps_in_a_deviation": float(levels[worst]),
     }  # fmt: skip
     remedy = "X = np.asarray(X, dtype=np.float64); X = X - X.mean(axis=0); clf.fit(X, y)"
-    if case.sparse:
+    if model.sparse:
         remedy = "X = X.astype(np.float64); clf.fit(X, y)"
     return Finding("float32 exhausted", text, evidence, remedy)
 
 
-def _dtype(case: Case) -> Any:
-    X = case.source.X
+def _dtype(model: FittedModel) -> Any:
+    X = model.source.X
     return X.data.dtype if isinstance(X, CsrRows) else X.dtype
 
 
-def _precomputed(case: Case) -> bool:
-    return case.kernel and case.clf.kernel == "precomputed"
+def _precomputed(model: FittedModel) -> bool:
+    return model.kernel and model.clf.kernel == "precomputed"
 
 
-def different_scales(case: Case) -> Finding | None:
+def different_scales(model: FittedModel) -> Finding | None:
     """Some features are far larger than others, or far from 0, and it costs something."""
-    if _precomputed(case):
+    if _precomputed(model):
         return None
-    mean, deviation = case.moments
+    mean, deviation = model.moments
     varies = np.flatnonzero(deviation > 0.0)
     if not len(varies):
         return None
-    size = np.hypot(mean, deviation) if not case.sparse else deviation
+    size = np.hypot(mean, deviation) if not model.sparse else deviation
     large = int(varies[size[varies].argmax()])
     small = int(varies[deviation[varies].argmin()])
     with np.errstate(over="ignore"):
-        ratio = min(float(size[large] / deviation[small]), LARGEST)
+        ratio = min(float(size[large] / deviation[small]), LARGEST_FLOAT)
     if ratio <= WILD:
         return None
     evidence: dict[str, Any] = {
-        "ratio": ratio, "largest_feature": case.name(large), "largest_size": float(size[large]),
-        "smallest_feature": case.name(small), "smallest_deviation": float(deviation[small]),
-        "stop": case.clf.stop_,
+        "ratio": ratio, "largest_feature": model.name(large), "largest_size": float(size[large]),
+        "smallest_feature": model.name(small), "smallest_deviation": float(deviation[small]),
+        "stop": model.clf.stop_,
     }  # fmt: skip
-    harm = _harm_of_scales(case, evidence)
+    harm = _harm_of_scales(model, evidence)
     if harm is None:
         return None
     text = (
-        f"The features are on wildly different scales: {case.name(large)} is about "
-        f"{size[large]:.2g} and {case.name(small)} varies by {deviation[small]:.2g}, a ratio of "
-        f"{'at least ' * (ratio == LARGEST)}{ratio:.2g}; {evidence['effect']}."
+        f"The features are on wildly different scales: {model.name(large)} is about "
+        f"{size[large]:.2g} and {model.name(small)} varies by {deviation[small]:.2g}, a ratio of "
+        f"{'at least ' * (ratio == LARGEST_FLOAT)}{ratio:.2g}; {evidence['effect']}."
     )
-    return Finding("different scales", text, evidence, case.scaling(), harm)
+    return Finding("different scales", text, evidence, model.scaling(), harm)
 
 
-def _harm_of_scales(case: Case, evidence: dict[str, Any]) -> float | None:
+def _harm_of_scales(model: FittedModel, evidence: dict[str, Any]) -> float | None:
     """What it costs: a run that did not end, or loss on rows left out; None for nothing."""
-    if case.clf.stop_ in ("max_iter", "no progress", "max_norm") and not case.streams:
+    if model.clf.stop_ in ("max_iter", "no progress", "max_norm") and not model.streams:
         evidence["effect"] = (
             f"steps that suit one are too long or too short for the other, and the run stopped "
-            f"with {case.clf.stop_!r}"
+            f"with {model.clf.stop_!r}"
         )
         return UNFINISHED
-    if case.l2 == 0.0 or not case.held_out.possible:
+    if model.l2 == 0.0 or not model.held_out.possible:
         return None
-    (own,) = case.held_out.losses(np.array([case.l2]))
-    gain = case.held_out.gain(own, case.held_out.standardised())
+    (own,) = model.held_out.losses(np.array([model.l2]))
+    gain = model.held_out.gain(own, model.held_out.standardised())
     if not gain.clear:
         return None
     evidence |= {
         "held_out_loss": gain.own, "held_out_loss_standardised": gain.other,
-        "standard_error": gain.error, "rows_in_sample": len(case.sample),
+        "standard_error": gain.error, "rows_in_sample": len(model.sample),
         "effect": f"the penalty weighs on the small ones, and on rows left out the mean loss is "
         f"{gain.own:.3g} instead of {gain.other:.3g} with features of one scale",
     }  # fmt: skip
     return gain.share
 
 
-def constant(case: Case) -> Finding | None:
+def constant(model: FittedModel) -> Finding | None:
     """Features that never change."""
-    if case.kernel:
+    if model.kernel:
         return None
-    mean, deviation = case.moments
+    mean, deviation = model.moments
     at = np.flatnonzero(deviation == 0.0)
-    if not case.objective.intercept:
+    if not model.objective.intercept:
         at = at[mean[at] == 0.0]  # another constant takes the place of the bias
-    X = case.source.X
+    X = model.source.X
     if not isinstance(X, CsrRows):
         at = np.array([j for j in at if np.all(X[:, j] == X[0, j])], dtype=np.int64)
     if not len(at):
         return None
     text = (
         f"{plural(len(at), 'feature')} never {'change' if len(at) > 1 else 'changes'} "
-        f"({_named(case, at)}): nothing can be learned from a constant, and the bias is there "
+        f"({_named(model, at)}): nothing can be learned from a constant, and the bias is there "
         "already."
     )
-    evidence = {"features": [case.name(int(j)) for j in at], "columns": at.tolist(),
+    evidence = {"features": [model.name(int(j)) for j in at], "columns": at.tolist(),
                 "deviation": 0.0}  # fmt: skip
-    return Finding("constant features", text, evidence, _dropping(case, at), 0.0)
+    return Finding("constant features", text, evidence, _dropping(model, at), 0.0)
 
 
-def _dropping(case: Case, at: Ints) -> str:
+def _dropping(model: FittedModel, at: Ints) -> str:
     """The line that fits again without some features."""
-    X = "clf[:-1].transform(X)" if case.piped else "X"
-    if case.sparse:
-        kept = f"np.setdiff1d(np.arange({case.source.n_features}), {at.tolist()})"
+    X = "clf[:-1].transform(X)" if model.piped else "X"
+    if model.sparse:
+        kept = f"np.setdiff1d(np.arange({model.source.n_features}), {at.tolist()})"
         cut = f"{X}[:, {kept}]"
     else:
         cut = f"np.delete(np.asarray({X}), {at.tolist()}, axis=1)"
-    fit = "clf = clf[-1].fit(X, y)" if case.piped else "clf.fit(X, y)"
+    fit = "clf = clf[-1].fit(X, y)" if model.piped else "clf.fit(X, y)"
     return f"X = {cut}; {fit}"
 
 
-def duplicates(case: Case) -> Finding | None:
+def duplicates(model: FittedModel) -> Finding | None:
     """Features that are others again, up to scale and shift."""
-    if case.kernel or case.n < FEWEST_ROWS or case.source.n_features < 2:
+    if model.kernel or model.n < FEWEST_ROWS or model.source.n_features < 2:
         return None
-    allowed = EQUAL32 if _dtype(case) == np.float32 else EQUAL
-    most = max(FEWEST_PAIRS, VALUES_COMPARED // case.n)
-    columns = _columns(case)
-    compared = [(a, b, _difference(columns(a), columns(b))) for a, b in _candidates(case)[:most]]
+    allowed = EQUAL32 if _dtype(model) == np.float32 else EQUAL
+    most = max(FEWEST_PAIRS, VALUES_COMPARED // model.n)
+    columns = _columns(model)
+    compared = [(a, b, _difference(columns(a), columns(b))) for a, b in _candidates(model)[:most]]
     pairs = [(a, b) for a, b, difference in compared if difference <= allowed]
     if not pairs:
         return None
     at = np.unique([b for _, b in pairs])
-    first = "; ".join(f"{case.name(b)} is {case.name(a)} again" for a, b in pairs[:NAMED])
+    first = "; ".join(f"{model.name(b)} is {model.name(a)} again" for a, b in pairs[:NAMED])
     more = f", and {len(pairs) - NAMED} more" if len(pairs) > NAMED else ""
     shared = (
         "without a penalty their weights are not determined"
-        if case.l2 == 0.0
+        if model.l2 == 0.0
         else "they share one weight between them, and the penalty counts it less"
     )
     text = f"Some features say the same up to scale and shift ({first}{more}): {shared}."
     evidence = {
-        "pairs": [[case.name(a), case.name(b)] for a, b in pairs], "columns": at.tolist(),
+        "pairs": [[model.name(a), model.name(b)] for a, b in pairs], "columns": at.tolist(),
         "largest_difference": max(d for *_, d in compared if d <= allowed),
     }  # fmt: skip
-    return Finding("duplicate features", text, evidence, _dropping(case, at), 0.0)
+    return Finding("duplicate features", text, evidence, _dropping(model, at), 0.0)
 
 
-def _candidates(case: Case) -> list[tuple[int, int]]:
+def _candidates(model: FittedModel) -> list[tuple[int, int]]:
     """Pairs of features of which two random combinations of rows agree: one read of a sample.
 
     The first of each pair is the first of all that agree.
     """
-    rows, n = case.sample_source.X, len(case.sample)
-    d = case.source.n_features
+    rows, n = model.sample_source.X, len(model.sample)
+    d = model.source.n_features
     draws = np.random.default_rng(SEED).standard_normal((n, 2))
     draws -= draws.mean(axis=0)  # shifts of a feature do not show
     total, squares = np.zeros(d), np.zeros(d)
@@ -199,7 +199,7 @@ def _candidates(case: Case) -> list[tuple[int, int]]:
         variance = squares / n - (total / n) ** 2
     varies = np.flatnonzero(np.isfinite(variance) & (variance > 1e-12 * squares / n))
     products = np.zeros((2, d + 1))
-    loops.combine(rows, draws, products)
+    loops.transpose_product(rows, draws, products)
     hashes = products[:, varies] / np.sqrt(n * variance[varies])
     hashes *= np.where(hashes[0] < 0.0, -1.0, 1.0)
     order = np.lexsort((varies, hashes[0]))
@@ -216,9 +216,9 @@ def _difference(one: Array, other: Array) -> float:
     return float(np.abs(one - np.sign(one @ other) * other).max())
 
 
-def _columns(case: Case) -> Callable[[int], Array]:
+def _columns(model: FittedModel) -> Callable[[int], Array]:
     """A function that gives a column of all rows in float64."""
-    X = case.source.X
+    X = model.source.X
     if not isinstance(X, CsrRows):
         return lambda j: X[:, j].astype(np.float64)
     by_column = matrix(X).tocsc()

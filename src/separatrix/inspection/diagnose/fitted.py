@@ -31,10 +31,10 @@ OF_EACH_CLASS = 10  # rows of a class that a sample has at least, if there are s
 
 
 @dataclass(frozen=True)
-class Case:
+class FittedModel:
     """A fitted classifier, the rows that it saw, and what follows from both."""
 
-    model: Any
+    estimator: Any
     """As given: the classifier or a pipeline that ends in it."""
     clf: Any
     X: Any
@@ -48,7 +48,7 @@ class Case:
     @property
     def piped(self) -> bool:
         """Whether other steps come before the classifier."""
-        return self.model is not self.clf
+        return hasattr(self.estimator, "steps")
 
     @property
     def minimises(self) -> bool:
@@ -68,7 +68,7 @@ class Case:
     @property
     def l2(self) -> float:
         """Strength of the penalty."""
-        return self.objective.penalty.strength
+        return self.objective.penalty.l2
 
     @property
     def solver(self) -> Solver | None:
@@ -88,14 +88,14 @@ class Case:
 
     def setting(self, **parameters: Any) -> str:
         """The line that sets parameters of the classifier and fits again."""
-        prefix = f"{self.model.steps[-1][0]}__" if self.piped else ""
+        prefix = f"{self.estimator.steps[-1][0]}__" if self.piped else ""
         text = ", ".join(f"{prefix}{name}={value!r}" for name, value in parameters.items())
         return f"clf.set_params({text}).fit(X, y)"
 
     def replacing(self, classifier: str) -> str:
         """The line that puts another classifier in the place of this one."""
         if self.piped:
-            return f"clf.set_params({self.model.steps[-1][0]}={classifier}).fit(X, y)"
+            return f"clf.set_params({self.estimator.steps[-1][0]}={classifier}).fit(X, y)"
         return f"clf = {classifier}.fit(X, y)"
 
     def scaling(self) -> str:
@@ -223,12 +223,12 @@ class Case:
         """As ``separability`` puts it; None if it cannot be told."""
         if self.separable or self.kernel:
             return "separable" if self.separable else None
-        if self.sampled and self._of_sample.verdict == "overlapping" and self._sample_spans:
+        if self.sampled and self._of_sample.verdict == "overlapping" and self._sample_has_full_rank:
             return "overlapping"
         return self._of_all.verdict
 
     @property
-    def disproof(self) -> tuple[str, int]:
+    def non_separability_evidence(self) -> tuple[str, int]:
         """What the rows that were looked at are, and how many they were, if not separable."""
         if self._of_sample.verdict != "separable":
             return self._of_sample.verdict, len(self.sample)
@@ -248,7 +248,7 @@ class Case:
         return separability(matrix(rows), labels, fit_intercept=self.objective.intercept)
 
     @property
-    def _sample_spans(self) -> bool:
+    def _sample_has_full_rank(self) -> bool:
         """Whether no weights but 0 are 0 on the whole sample, and so could separate the rest."""
         rows = self.sample_source.X
         n, d = shape_of(rows)
@@ -308,8 +308,8 @@ def matrix(rows: Rows) -> Any:
     )
 
 
-def open_case(estimator: Any, X: Any, y: Any) -> Case:
-    """The case of a fitted estimator, after a check of all three."""
+def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
+    """The model of a fitted estimator, after a check of all three."""
     clf = estimator
     if hasattr(estimator, "steps"):  # a pipeline
         clf = estimator.steps[-1][1]
@@ -343,4 +343,4 @@ def open_case(estimator: Any, X: Any, y: Any) -> Case:
     loss = loss if len(clf.classes_) == 2 else loss.multiclass()
     l2 = float(getattr(clf, "l2_", getattr(clf, "l2", 0.0)))
     objective = Objective(loss, L2(l2), source, clf.fit_intercept)
-    return Case(estimator, clf, X, labels, source, objective)
+    return FittedModel(estimator, clf, X, labels, source, objective)

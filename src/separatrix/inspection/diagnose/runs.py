@@ -12,7 +12,7 @@ from ...numeric.types import Array
 from ...schedules import Constant
 from ...solvers import GradientDescent, Rosenblatt
 from .comparison import logistic_mistakes
-from .fitted import Case
+from .fitted import FittedModel
 from .report import Finding, plural
 
 EIGEN_FEATURES = 1000  # beyond, the curvature is bounded by the mean of |x|^2
@@ -36,17 +36,17 @@ def constant_step(solver: object) -> float | None:
     return None if isinstance(rate, str) or callable(rate) else float(rate)
 
 
-def step_too_long(case: Case) -> Finding | None:
+def step_too_long(model: FittedModel) -> Finding | None:
     """Gradient descent with a constant step above 2/L, and it shows."""
-    solver, bend = case.solver, case.loss.max_curvature
+    solver, bend = model.solver, model.loss.max_curvature
     step = constant_step(solver)
     if step is None or bend is None:
         return None
     assert isinstance(solver, GradientDescent)
-    limit = 2.0 / _curvature(case, bend, solver.batch_size)
-    values: Array = case.clf.history_["objective"]
+    limit = 2.0 / _curvature(model, bend, solver.batch_size)
+    values: Array = model.clf.history_["objective"]
     rises = int(np.sum(values[1:] > values[:-1]))
-    shown = case.clf.stop_ == "cycle" or rises > RISES * len(values) or values[-1] > values[0]
+    shown = model.clf.stop_ == "cycle" or rises > RISES * len(values) or values[-1] > values[0]
     if step <= limit or not shown:
         return None
     text = (
@@ -57,89 +57,90 @@ def step_too_long(case: Case) -> Finding | None:
     evidence = {
         "step": step, "limit": limit, "curvature": 2.0 / limit, "rises": rises,
         "passes": len(values), "first_objective": float(values[0]),
-        "last_objective": float(values[-1]), "stop": case.clf.stop_,
+        "last_objective": float(values[-1]), "stop": model.clf.stop_,
     }  # fmt: skip
-    remedy = case.setting(solver__learning_rate="auto")
+    remedy = model.setting(solver__learning_rate="auto")
     return Finding("step above 2/L", text, evidence, remedy)
 
 
-def _curvature(case: Case, bend: float, batch: int | None) -> float:
+def _curvature(model: FittedModel, bend: float, batch: int | None) -> float:
     """Bound on the curvature of the mean loss of a batch."""
-    objective = case.objective
+    objective = model.objective
     trace = objective.moments.mean_square + objective.intercept
     largest = trace
-    if batch != 1 and case.source.n_features <= EIGEN_FEATURES:
+    if batch != 1 and model.source.n_features <= EIGEN_FEATURES:
         largest = min(trace, objective.largest_eigenvalue())
     share = 0.0 if batch is None else 1.0 / batch
-    return bend * (share * trace + (1.0 - share) * largest) + 2.0 * case.l2
+    return bend * (share * trace + (1.0 - share) * largest) + 2.0 * model.l2
 
 
-def separable_without_penalty(case: Case) -> Finding | None:
+def separable_without_penalty(model: FittedModel) -> Finding | None:
     """A loss whose infimum is at infinity, and nothing that keeps the weights from it."""
-    if not case.minimises or case.l2 > 0.0:
+    if not model.minimises or model.l2 > 0.0:
         return None
-    loss = case.loss
-    tanh = _is_tanh(case)
+    loss = model.loss
+    tanh = _is_tanh(model)
     if not (isinstance(loss, (Logistic, Softmax)) or tanh):
         return None
-    verdict = case.verdict
+    verdict = model.verdict
     if verdict not in (("separable",) if tanh else ("separable", "quasi-separable")):
         return None
-    norm = float(np.linalg.norm(case.clf.coef_))
+    norm = float(np.linalg.norm(model.clf.coef_))
     text = (
         f"The data is {verdict} and there is no penalty: the {loss.name} loss then has no "
         f"minimum, the weights only grow (|w| = {norm:.3g} after "
-        f"{plural(case.clf.n_iter_, 'pass')}), and where they stop is an accident of the stop rule."
+        f"{plural(model.clf.n_iter_, 'pass')}), and where they stop is an accident of the stop "
+        "rule."
     )
     evidence = {
-        "verdict": verdict, "l2": 0.0, "norm_of_w": norm, "stop": case.clf.stop_,
-        "objective": float(case.clf.objective_), "mistakes": int(case.mistakes.sum()),
+        "verdict": verdict, "l2": 0.0, "norm_of_w": norm, "stop": model.clf.stop_,
+        "objective": float(model.clf.objective_), "mistakes": int(model.mistakes.sum()),
     }  # fmt: skip
-    return Finding("separable without penalty", text, evidence, case.setting(l2=1e-4))
+    return Finding("separable without penalty", text, evidence, model.setting(l2=1e-4))
 
 
-def cycling(case: Case) -> Finding | None:
+def cycling(model: FittedModel) -> Finding | None:
     """The same weights again: proven to go on for ever."""
-    clf = case.clf
+    clf = model.clf
     if clf.stop_ != "cycle":
         return None
-    impossible = not case.minimises and case.separable is False
-    if case.minimises:
-        remedy = case.setting(solver="auto")
+    impossible = not model.minimises and model.separable is False
+    if model.minimises:
+        remedy = model.setting(solver="auto")
     elif impossible:
-        remedy = case.replacing(_linear_classifier(case))
+        remedy = model.replacing(_linear_classifier(model))
     else:
-        remedy = case.setting(shuffle=True)
+        remedy = model.setting(shuffle=True)
     why = ", and the data is not separable" if impossible else ""
     text = (
         f"The run goes in circles: after {plural(clf.n_iter_, 'pass')} it was back at "
-        f"{'scores' if case.kernel else 'weights'} it had before{why}; with this order and step "
+        f"{'scores' if model.kernel else 'weights'} it had before{why}; with this order and step "
         "it would go on so for ever."
     )
     evidence = {"stop": "cycle", "passes": int(clf.n_iter_), "separable": not impossible,
-                "mistakes": int(case.mistakes.sum())}  # fmt: skip
+                "mistakes": int(model.mistakes.sum())}  # fmt: skip
     return Finding("cycling", text, evidence, remedy)
 
 
-def _linear_classifier(case: Case) -> str:
-    weights = case.clf.class_weight
+def _linear_classifier(model: FittedModel) -> str:
+    weights = model.clf.class_weight
     return f"separatrix.LinearClassifier({'' if weights is None else f'class_weight={weights!r}'})"
 
 
-def sorted_rows(case: Case) -> Finding | None:
+def sorted_rows(model: FittedModel) -> Finding | None:
     """Rows grouped by class, visited as they stand."""
-    solver = case.solver
-    if case.kernel:
-        fixed, remedy = not case.clf.shuffle, case.setting(shuffle=True)
-    elif isinstance(solver, Rosenblatt) and not case.minimises:
-        fixed, remedy = not solver.shuffle, case.setting(shuffle=True)
+    solver = model.solver
+    if model.kernel:
+        fixed, remedy = not model.clf.shuffle, model.setting(shuffle=True)
+    elif isinstance(solver, Rosenblatt) and not model.minimises:
+        fixed, remedy = not solver.shuffle, model.setting(shuffle=True)
     elif isinstance(solver, GradientDescent) and solver.by_row:
-        fixed, remedy = not solver.shuffle, case.setting(solver__shuffle=True)
+        fixed, remedy = not solver.shuffle, model.setting(solver__shuffle=True)
     else:
         return None
-    changes = int(np.sum(case.labels[1:] != case.labels[:-1]))
-    expected = case.n * (1.0 - float(np.sum(case.shares**2)))
-    if not fixed or case.n < 20 or changes > SORTED * expected or not _suspect(case):
+    changes = int(np.sum(model.labels[1:] != model.labels[:-1]))
+    expected = model.n * (1.0 - float(np.sum(model.shares**2)))
+    if not fixed or model.n < 20 or changes > SORTED * expected or not _suspect(model):
         return None
     text = (
         f"The rows are sorted by class and visited as they stand: from row to row there are "
@@ -147,103 +148,103 @@ def sorted_rows(case: Case) -> Finding | None:
         "each pass ends biased to the classes that come last."
     )
     evidence = {"changes": changes, "changes_in_random_order": expected, "shuffle": False,
-                "stop": case.clf.stop_, "accuracy": case.accuracy}  # fmt: skip
+                "stop": model.clf.stop_, "accuracy": model.accuracy}  # fmt: skip
     return Finding("rows sorted by class", text, evidence, remedy)
 
 
-def _suspect(case: Case) -> bool:
+def _suspect(model: FittedModel) -> bool:
     """Whether the run may have ended somewhere else than it should."""
-    if not case.clf.converged_:
+    if not model.clf.converged_:
         return True
-    return case.clf.stop_ == "tol" and (case.unfinished is None or case.unfinished > LEFT)
+    return model.clf.stop_ == "tol" and (model.unfinished is None or model.unfinished > LEFT)
 
 
-def _is_tanh(case: Case) -> bool:
-    binary = case.loss.binary if isinstance(case.loss, Columns) else case.loss
+def _is_tanh(model: FittedModel) -> bool:
+    binary = model.loss.binary if isinstance(model.loss, Columns) else model.loss
     return isinstance(binary, TanhSquared)
 
 
-def tanh_stuck(case: Case) -> Finding | None:
+def tanh_stuck(model: FittedModel) -> Finding | None:
     """Very wrong rows that no longer pull."""
-    if not _is_tanh(case):
+    if not _is_tanh(model):
         return None
-    loss, y, scores = TanhSquared(), case.source.y, case.scores
+    loss, y, scores = TanhSquared(), model.source.y, model.scores
     margins = (signs(y, scores) if scores.shape[1] > 1 else y[:, None]) * scores
     steepest = float(np.abs(loss.slope(np.linspace(-2.0, 2.0, 401))).max())
     flat = np.any((margins < 0.0) & (np.abs(loss.slope(margins)) < FLAT * steepest), axis=1)
-    stuck = flat & case.mistakes
-    wrong = float(case.mistakes.mean())
-    if stuck.mean() < STUCK or stuck.sum() < 0.3 * case.mistakes.sum():
+    stuck = flat & model.mistakes
+    wrong = float(model.mistakes.mean())
+    if stuck.mean() < STUCK or stuck.sum() < 0.3 * model.mistakes.sum():
         return None
-    convex = logistic_mistakes(case)
+    convex = logistic_mistakes(model)
     if convex > 0.5 * wrong:
         return None
     text = (
-        f"The tanh loss is stuck: {plural(int(stuck.sum()), 'row')} of {case.n} are so wrong "
+        f"The tanh loss is stuck: {plural(int(stuck.sum()), 'row')} of {model.n} are so wrong "
         f"that their slope is below {FLAT:.0%} of the steepest and moves nothing; {wrong:.1%} of "
         f"the rows are wrong, where a quick logistic fit has {convex:.1%}."
     )
     evidence = {
         "rows_stuck": int(stuck.sum()), "share_stuck": float(stuck.mean()),
-        "mistakes": int(case.mistakes.sum()), "share_wrong": wrong,
-        "share_wrong_of_logistic": convex, "rows_in_sample": len(case.sample),
+        "mistakes": int(model.mistakes.sum()), "share_wrong": wrong,
+        "share_wrong_of_logistic": convex, "rows_in_sample": len(model.sample),
     }  # fmt: skip
-    fresh = {"start": "zeros"} if hasattr(case.clf, "l2") else {}
-    return Finding("tanh loss stuck", text, evidence, case.setting(loss="logistic", **fresh))
+    fresh = {"start": "zeros"} if hasattr(model.clf, "l2") else {}
+    return Finding("tanh loss stuck", text, evidence, model.setting(loss="logistic", **fresh))
 
 
-def _is_perceptron(case: Case) -> bool:
+def _is_perceptron(model: FittedModel) -> bool:
     """A whole run of a perceptron without penalty: it ends only when it separates."""
-    rule = isinstance(case.loss, (PerceptronLoss, JointPerceptron))
-    return rule and case.l2 == 0.0 and not case.streams
+    rule = isinstance(model.loss, (PerceptronLoss, JointPerceptron))
+    return rule and model.l2 == 0.0 and not model.streams
 
 
-def not_separable(case: Case) -> Finding | None:
+def not_separable(model: FittedModel) -> Finding | None:
     """A perceptron on data that it cannot separate."""
-    clf = case.clf
-    if not _is_perceptron(case) or clf.stop_ in ("no mistakes", "cycle"):
+    clf = model.clf
+    if not _is_perceptron(model) or clf.stop_ in ("no mistakes", "cycle"):
         return None
-    if case.separable is not False:
+    if model.separable is not False:
         return None
-    wrong = int(case.mistakes.sum())
-    verdict, looked = case.disproof
-    who = "The data is" if looked == case.n else f"A sample of {looked} rows is already"
+    wrong = int(model.mistakes.sum())
+    verdict, looked = model.non_separability_evidence
+    who = "The data is" if looked == model.n else f"A sample of {looked} rows is already"
     text = (
         f"{who} {verdict}: no weights get every row strictly right, so the perceptron never comes "
         f"to rest; it stopped with {clf.stop_!r} after {plural(clf.n_iter_, 'pass')}, and {wrong} "
-        f"of {case.n} rows are wrong."
+        f"of {model.n} rows are wrong."
     )
     evidence = {
         "verdict": verdict, "rows_looked_at": looked, "stop": clf.stop_,
-        "passes": int(clf.n_iter_), "mistakes": wrong, "accuracy": case.accuracy,
+        "passes": int(clf.n_iter_), "mistakes": wrong, "accuracy": model.accuracy,
     }  # fmt: skip
-    return Finding("not separable", text, evidence, case.replacing(_linear_classifier(case)))
+    return Finding("not separable", text, evidence, model.replacing(_linear_classifier(model)))
 
 
-def stopped_early(case: Case) -> Finding | None:
+def stopped_early(model: FittedModel) -> Finding | None:
     """The run was ended before it was done."""
-    stop = case.clf.stop_
+    stop = model.clf.stop_
     asked = {
-        "callback": ("a callback asked for it", case.setting(callbacks=())),
+        "callback": ("a callback asked for it", model.setting(callbacks=())),
         "interrupted": ("it was interrupted", "clf.fit(X, y)"),
-        "max_norm": (f"|(w, b)| exceeded max_norm={getattr(case.clf, 'max_norm', None)!r}",
-                     case.setting(max_norm=None)),
+        "max_norm": (f"|(w, b)| exceeded max_norm={getattr(model.clf, 'max_norm', None)!r}",
+                     model.setting(max_norm=None)),
     }  # fmt: skip
     if stop in asked:
         why, remedy = asked[stop]
-        text = f"The run ended after {plural(case.clf.n_iter_, 'pass')} because {why}."
-        evidence = {"stop": stop, "passes": int(case.clf.n_iter_)}
+        text = f"The run ended after {plural(model.clf.n_iter_, 'pass')} because {why}."
+        evidence = {"stop": stop, "passes": int(model.clf.n_iter_)}
         return Finding("stopped early", text, evidence, remedy, UNFINISHED)
-    if stop not in ("max_iter", "no progress") or case.streams:
+    if stop not in ("max_iter", "no progress") or model.streams:
         return None
-    if _is_perceptron(case):
-        return _perceptron_stopped(case)
-    return _unfinished(case) if case.minimises else None
+    if _is_perceptron(model):
+        return _perceptron_stopped(model)
+    return _unfinished(model) if model.minimises else None
 
 
-def _unfinished(case: Case) -> Finding | None:
+def _unfinished(model: FittedModel) -> Finding | None:
     """The objective was still falling, or the solver could not bring it down."""
-    clf, left = case.clf, case.unfinished
+    clf, left = model.clf, model.unfinished
     recent = clf.history_["objective"][-10:].tolist()
     fell = (recent[0] - recent[-1]) / max(abs(recent[-1]), 1e-300)
     fell = fell if np.isfinite(fell) else 0.0
@@ -252,56 +253,57 @@ def _unfinished(case: Case) -> Finding | None:
     way = f"still falling, by {fell:.2g} of itself" if fell > 0.0 else "going up and down"
     end = f"stopped at max_iter={clf.max_iter}"
     if clf.stop_ == "no progress":
-        end = f"got no further with {type(case.solver).__name__}"
+        end = f"got no further with {type(model.solver).__name__}"
     text = (
         f"The run {end}, with the objective {clf.objective_:.4g} {way} in the last "
         f"{plural(len(recent), 'pass')}"
     )
     if left is not None:
-        at = "at most" if case.gap is not None else "at least"
+        at = "at most" if model.gap is not None else "at least"
         text += f"; {at} {left:.2g} of it can still be saved"
     evidence = {
         "stop": clf.stop_, "passes": int(clf.n_iter_), "objective": float(clf.objective_),
-        "fell_lately": fell, "gap": case.gap, "share_left": left,
+        "fell_lately": fell, "gap": model.gap, "share_left": left,
     }  # fmt: skip
     harm = min(UNFINISHED, left if left is not None else max(abs(fell), TINY))
-    return Finding("stopped early", f"{text}.", evidence, _to_the_end(case), harm)
+    return Finding("stopped early", f"{text}.", evidence, _to_the_end(model), harm)
 
 
-def _to_the_end(case: Case) -> str:
+def _to_the_end(model: FittedModel) -> str:
     """The line that lets the objective come down."""
-    clf = case.clf
+    clf = model.clf
     # Plain descent is slow on smooth losses, where others are there in a few steps.
-    if isinstance(clf.solver, GradientDescent) and case.loss.smooth:
-        return case.setting(solver="auto", max_iter=max(1000, int(clf.max_iter)))
+    if isinstance(clf.solver, GradientDescent) and model.loss.smooth:
+        return model.setting(solver="auto", max_iter=max(1000, int(clf.max_iter)))
     if clf.stop_ == "max_iter":
-        return case.setting(max_iter=10 * int(clf.max_iter))
+        return model.setting(max_iter=10 * int(clf.max_iter))
     if isinstance(clf.solver, str):
-        return case.scaling()
-    return case.setting(solver="auto")
+        return model.scaling()
+    return model.setting(solver="auto")
 
 
-def _perceptron_stopped(case: Case) -> Finding | None:
+def _perceptron_stopped(model: FittedModel) -> Finding | None:
     """It may come to rest, but was not given the passes."""
-    clf = case.clf
-    if not case.mistakes.any() or case.separable is False:
+    clf = model.clf
+    if not model.mistakes.any() or model.separable is False:
         return None
-    bound = case.mistake_bound
-    online = isinstance(case.solver, Rosenblatt)
+    bound = model.mistake_bound
+    online = isinstance(model.solver, Rosenblatt)
     # A pass before the last has a mistake at least, so there are no more passes than mistakes.
     sure = bound is not None and online and bound < SURE
     most = int(np.ceil(bound or 0.0)) + 1 if sure else 10 * int(clf.max_iter)
     rule = f"max_iter={clf.max_iter}" if clf.stop_ == "max_iter" else f"patience={clf.patience}"
-    can = "is separable" if case.separable else "may be separable"
+    can = "is separable" if model.separable else "may be separable"
     promise = f"; it makes at most {bound:.4g} mistakes in all" if bound is not None else ""
     text = (
         f"The perceptron was stopped by {rule} after {plural(clf.n_iter_, 'pass')} with "
-        f"{plural(int(case.mistakes.sum()), 'row')} of {case.n} wrong, and the data {can}{promise}."
+        f"{plural(int(model.mistakes.sum()), 'row')} of {model.n} wrong, and the data "
+        f"{can}{promise}."
     )
     evidence = {
-        "stop": clf.stop_, "passes": int(clf.n_iter_), "mistakes": int(case.mistakes.sum()),
-        "separable": case.separable, "mistake_bound": bound, "accuracy": case.accuracy,
+        "stop": clf.stop_, "passes": int(clf.n_iter_), "mistakes": int(model.mistakes.sum()),
+        "separable": model.separable, "mistake_bound": bound, "accuracy": model.accuracy,
     }  # fmt: skip
-    patient = {} if case.minimises else {"patience": None}
-    remedy = case.setting(max_iter=max(most, int(clf.max_iter)), **patient)
+    patient = {} if model.minimises else {"patience": None}
+    remedy = model.setting(max_iter=max(most, int(clf.max_iter)), **patient)
     return Finding("stopped early", text, evidence, remedy, 0.5)

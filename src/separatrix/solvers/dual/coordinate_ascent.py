@@ -209,7 +209,7 @@ class Coordinates(CoordinatePasses):
         """J and the bound at the alphas, and which rows to visit next."""
         source, objective = self.source, self.objective
         pulls = self._follow(settle=True)
-        self.bound = self.response.bound(pulls, objective.penalty.strength, objective.intercept)
+        self.bound = self.response.bound(pulls, objective.penalty.l2, objective.intercept)
         weight = source.weight
         reached = scores(source, self.weights)
         if weight is not None:

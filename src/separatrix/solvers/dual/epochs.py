@@ -59,7 +59,7 @@ class CoordinatePasses:
         self.square = np.empty(len(source.y))
         source.total(partial(_squares, out=self.square))
         self.share = 1.0 / source.weight_sum
-        self.give = 0.5 / self.objective.penalty.strength
+        self.give = 0.5 / self.objective.penalty.l2
         self.bias_give = 0.0
         if self.objective.intercept:  # as stiff as a feature of the rows' own size
             weight = np.ones(len(source.y)) if source.weight is None else source.weight
@@ -119,10 +119,10 @@ class CoordinatePasses:
 
     def _climb_part(self, order: Ints, parts: int) -> tuple[Array, float, list[Ints]]:
         source, w = self.source, self.W[0].copy()
-        kept, slope = loops.dual_pass(
-            source.X, source.y, self.response.loss, self.alpha, w, order, share=self.share,
-            square=self.square, give=self.give, bias_give=self.bias_give, parts=parts,
-            weight=source.weight, safe=self.safe,
+        kept, slope = loops.coordinate_epoch(
+            source.X, source.y, self.response.loss, self.alpha, w, order, inv_weight_sum=self.share,
+            row_norm2=self.square, inv_2l2=self.give, bias_inv_penalty=self.bias_give, parts=parts,
+            weight=source.weight, shrink_margin=self.safe,
         )  # fmt: skip
         w -= self.W[0]
         return w, slope, [order[:kept]]

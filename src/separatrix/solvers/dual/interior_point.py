@@ -66,7 +66,7 @@ class Interior:
         self.source = source = self.objective.in_memory
         n, d = shape_of(source.X)
         self.share = (np.ones(n) if source.weight is None else source.weight) / source.weight_sum
-        self.l2 = self.objective.penalty.strength
+        self.l2 = self.objective.penalty.l2
         if not len(self.alpha):
             self.W = np.zeros_like(self.W)
             self.alpha = np.full(n, 0.5 if self.response.kinked else 3.0)

@@ -22,7 +22,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...losses import CrammerSinger, Hinge, Logistic, Loss, MarginLoss, SquaredHinge
+from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import AnyArray, Array
+from ...objective import Objective
 
 MOST_BIAS_STEPS = 50
 
@@ -311,7 +313,7 @@ class SimplexResponse(Response):
         if intercept:
             count, rest = self.own[:, -1], pulls.sums[:, -1]
             short = np.maximum(-rest, 0.0)
-            theta = float(np.max(short / np.maximum(count + short, np.finfo(float).tiny)))
+            theta = float(np.max(short / np.maximum(count + short, SMALLEST_NORMAL)))
             if theta > 0.0:
                 # theta q + (1 - theta) shares; sums to 1 up to rounding, as count and rest do.
                 mixed = np.maximum(theta * count + (1.0 - theta) * rest, 0.0)
@@ -337,3 +339,12 @@ def project(points: Array) -> Array:
 def has_response(loss: Loss) -> bool:
     """Whether the dual of this loss is known here; by exact type, as a subclass may differ."""
     return type(loss) in (Hinge, SquaredHinge, Logistic, CrammerSinger)
+
+
+def response_of(objective: Objective) -> Response:
+    """The dual of the objective's loss, row by row."""
+    loss = objective.loss
+    if isinstance(loss, MarginLoss):
+        return MarginResponse(loss)
+    own = objective.class_sums / objective.source.weight_sum
+    return SimplexResponse(objective.shape[0], own)

@@ -25,6 +25,7 @@ from ... import loops
 from ...numeric.linear_systems import cholesky_solver
 from ...numeric.rows import row_products, shape_of, take_rows
 from ...numeric.threads import one_blas_thread
+from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
 from .free_variables import pulls_of
@@ -93,10 +94,10 @@ class JointInterior:
         products = row_products(take_rows(self.source.X, self.present))
         with one_blas_thread(len(products) ** 3):
             squares, vectors = scipy.linalg.eigh(products, check_finite=False)
-        keep = squares > np.finfo(float).eps * len(squares) * squares[-1]
+        keep = squares > EPS * len(squares) * squares[-1]
         bias = np.full((len(products), 1), float(self.objective.intercept))
         rows = np.column_stack([vectors[:, keep] * np.sqrt(squares[keep]), bias])
-        bends = np.full(rows.shape[1], 2.0 * self.objective.penalty.strength)
+        bends = np.full(rows.shape[1], 2.0 * self.objective.penalty.l2)
         bends[-1] = 0.0
         self.back = vectors[:, keep] / np.sqrt(squares[keep])
         return rows, bends
@@ -207,7 +208,7 @@ class JointInterior:
         source, objective = self.source, self.objective
         shares = self.shares
         pulls = pulls_of(source, self.response, shares)
-        l2 = objective.penalty.strength
+        l2 = objective.penalty.l2
         self.bound = self.response.bound(pulls, l2, objective.intercept)
         self.W = self._weights()
         self.objective_value, self.mistakes = objective.value(self.W)
@@ -217,7 +218,7 @@ class JointInterior:
         if self.spanned:
             W = np.zeros(self.objective.shape)
             picked = take_rows(self.source.X, self.present)
-            loops.combine(picked, np.ascontiguousarray(self.back @ self.U[:, :-1].T), W)
+            loops.transpose_product(picked, np.ascontiguousarray(self.back @ self.U[:, :-1].T), W)
             W[:, -1] = self.U[:, -1]
         else:
             W = self.objective.frame.direction(self.U)

@@ -94,7 +94,7 @@ class Bend:
         """
         root = np.sqrt(self._bend(rows)[:, 0, 0])
         picked = take_rows(self.source.X, rows)
-        g, twice = self.gradient[0], 2.0 * self.objective.penalty.strength
+        g, twice = self.gradient[0], 2.0 * self.objective.penalty.l2
         right = -root * loops.scores(picked, np.append(g[:-1], 0.0)[None])[:, 0] / twice
         system = root[:, None] * row_products(picked) * (root / twice)
         np.einsum("ii->i", system)[:] += 1.0
@@ -105,7 +105,7 @@ class Bend:
         else:
             bias, q = 0.0, solve(system, right)
         direction = np.zeros_like(self.gradient)
-        loops.combine(picked, (root * q)[:, None], direction)
+        loops.transpose_product(picked, (root * q)[:, None], direction)
         direction[0] = -(g + direction[0]) / twice
         direction[0, -1] = bias
         return direction
@@ -117,7 +117,7 @@ class Bend:
                              self.source.classes, n_jobs=self.source.n_jobs)  # fmt: skip
         total = max(float(np.einsum("icc->", bend)) / len(self.gradient), 1e-300)
         mean, deviation = self.objective.moments
-        twice = 2.0 * self.objective.penalty.strength
+        twice = 2.0 * self.objective.penalty.l2
         scale = np.sqrt(total * (deviation**2 + mean**2) + twice)
         frame = Frame(np.zeros_like(mean), np.append(scale, np.sqrt(total)))
 
@@ -169,5 +169,5 @@ def _product(block: Block, bend: Array, V: Array) -> tuple[Array]:
     out = np.zeros_like(V)
     here = bend[block.start : block.start + len(block.y)]
     change = np.einsum("iab,ib->ia", here, loops.scores(block.X, V))
-    loops.combine(block.X, change, out)
+    loops.transpose_product(block.X, change, out)
     return (out,)

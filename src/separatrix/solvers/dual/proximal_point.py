@@ -13,7 +13,6 @@ Here some dozens of steps close the gap to 1e-9 of J whatever the scales, and th
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,38 +20,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import loops
-from ...data import ArraySource, Block
-from ...losses import Loss, MarginLoss
-from ...numeric.rows import shape_of, slice_rows, take_rows
+from ...data import Block
+from ...losses import Loss
+from ...numeric.rows import slice_rows
 from ...numeric.threads import ordered_sum
-from ...numeric.types import Array, Ints
+from ...numeric.types import Array
 from ...objective import Objective
-from .losses import MarginResponse, Pulls, Response, SimplexResponse
+from .losses import Pulls, Response
 from .newton_system import Bend
 
 WIDE = 0.5  # first sharpness: rows up to a margin of 1 on either side of the kink bend
 GROWTH = 4.0
-SHARPEST = 1e4  # to begin with, in a bound at given weights
 MANY = 3  # free rows per feature, above which the kinks may be sharper
 SETTLED = 0.1  # share of the anchor's move to which the weights of a step are solved
 MOST_TRIALS = 60
 SOME_ROWS = 1 << 13  # at a time, where something is computed for each
 NOTHING = np.empty((0, 0))
 ROUNDING = 1e-15
-NEAR = 4096  # most rows near a kink in a bound at given weights
-ENOUGH = 1e-11  # of J: nearer than that a bound need not be
-MOST_STEPS = 60
-STEP_READS = 2.0  # of the rows near a kink
-
-
-class Proof(NamedTuple):
-    """J at some weights, a lower bound on its minimum, and how often the data was read for it."""
-
-    value: float
-    bound: float
-    reads: int
-    alpha: Array
-    """That prove the bound, (n, columns)."""
 
 
 class Point(NamedTuple):
@@ -69,15 +53,6 @@ class Point(NamedTuple):
     travel: float
     """What the distance of alpha from the anchor costs."""
     bound: float
-
-
-def response_of(objective: Objective) -> Response:
-    """The dual of the objective's loss, row by row."""
-    loss = objective.loss
-    if isinstance(loss, MarginLoss):
-        return MarginResponse(loss)
-    own = objective.class_sums / objective.source.weight_sum
-    return SimplexResponse(objective.shape[0], own)
 
 
 @dataclass
@@ -122,7 +97,7 @@ class Ascent:
         gradient = self.response.gradient(pulls.sums) + penalty.gradient(W)
         if not self.objective.intercept:
             gradient[:, -1] = 0.0
-        bound = self.response.bound(pulls, penalty.strength, self.objective.intercept)
+        bound = self.response.bound(pulls, penalty.l2, self.objective.intercept)
         return Point(
             W, scores, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, travel / C,
             bound,
@@ -218,99 +193,16 @@ class Ascent:
         return direction, float(np.vdot(direction, self.at.gradient))
 
 
-def bound_at(
-    objective: Objective, W: Array, most_reads: float = np.inf, enough: float = ENOUGH
-) -> Proof:
-    """J at W, a lower bound on its minimum that is good where W is, and the reads they took.
-
-    Rows away from a kink keep the alpha that their score gives them; for those nearest to one,
-    ``NEAR`` at most, a small dual is climbed from W, as far as the reads allow: one is made in any
-    case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
-    """
-    source, l2 = objective.in_memory, objective.penalty.strength
-    response = response_of(objective)
-    scores = np.empty((len(source.y), len(W)))
-    loss_sum, sums, gains = source.total(
-        partial(_tangents, loss=objective.loss, response=response, W=W, scores=scores)
-    )
-    C, value = source.weight_sum, objective.mean(loss_sum, W)
-    bound = response.bound(Pulls(sums / C, gains / C), l2, objective.intercept)
-    bound = bound if np.isfinite(bound) and np.isfinite(value) else 0.0
-    alpha, reads = response.pure(source.y, scores), 1.0
-    if response.kinked and reads + 2.0 <= most_reads and np.all(np.isfinite(scores)):
-        present = np.arange(len(source.y)) if source.present is None else source.present
-        distance = response.distance(source.y[present], scores[present])
-        near = present
-        if len(present) > NEAR:
-            near = np.sort(present[np.argpartition(distance, NEAR)[:NEAR]])
-        ascent = _near_ascent(objective, response, W, scores, near)
-        share, reads = len(near) / len(present), 2.0
-        for _ in range(MOST_STEPS):
-            reads += STEP_READS * share
-            if ascent.at.bound > bound:
-                bound, alpha[near] = ascent.at.bound, ascent.alpha()
-            if ascent.at.objective - bound <= enough * value:
-                break
-            if reads + STEP_READS * share > most_reads:
-                break
-            ascent.step()
-    return Proof(value, max(bound, 0.0), math.ceil(reads), alpha)
-
-
-def _near_ascent(
-    objective: Objective, response: Response, W: Array, scores: Array, near: Ints
-) -> Ascent:
-    """From W, with the rows that are not near a kink fixed."""
-    source = objective.in_memory
-    C = source.weight_sum
-    far = np.ones(len(source.y), dtype=bool)
-    far[near] = False
-    sums, gains = source.total(partial(_fixed, response=response, scores=scores, far=far))
-    weight = None if source.weight is None else source.weight[near]
-    y = source.y[near]
-    rows = ArraySource(take_rows(source.X, near), y, source.classes, weight, source.n_jobs)
-    # As many rows bend at first as there are weights, or some more.
-    distance = np.sort(response.distance(y, scores[near]))
-    width = float(distance[min(MANY * W.size, len(near)) - 1])
-    sharpness = min(max(WIDE, 0.5 / max(width, ROUNDING)), SHARPEST)
-    middle = np.full((len(near), response.columns), 1.0 / (1 + response.columns))
-    anchor = response.alpha(y, scores[near], middle, sharpness)
-    part = Objective(objective.loss, objective.penalty, rows, objective.intercept)
-    return Ascent(
-        part, response, W, anchor, sharpness, fixed=Pulls(sums / C, gains / C), weight_sum=C
-    )
-
-
 # Parts of a sum, one block each.
 
 
-def _tangents(
-    block: Block, loss: Loss, response: Response, W: Array, scores: Array
-) -> tuple[float, Array, Array]:
-    """Sum of the losses, and the pulls of tangents at the scores, which are written."""
-    at = slice(block.start, block.start + len(block.y))
-    s = _scores(block, W, scores[at])
-    everywhere = np.ones(len(scores), dtype=bool)
-    return float(_weight(block) @ loss.value(block.y, s)), *_fixed(
-        block, response, scores, everywhere
-    )
-
-
-def _fixed(block: Block, response: Response, scores: Array, far: Array) -> tuple[Array, Array]:
-    """The pulls of tangents at known scores, of some rows."""
-    at = slice(block.start, block.start + len(block.y))
-    pull, gain = response.coefficients(block.y, response.pure(block.y, scores[at]))
-    c = np.where(far[at], _weight(block), 0.0)
-    sums = np.zeros((response.groups, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, c[:, None] * pull, sums)
-    return sums, c @ gain
-
-
-def _weight(block: Block) -> Array:
+def block_weight(block: Block) -> Array:
+    """Of every row, 1 where none is given."""
     return np.ones(len(block.y)) if block.weight is None else block.weight
 
 
-def _scores(block: Block, W: Array, out: Array) -> Array:
+def block_scores(block: Block, W: Array, out: Array) -> Array:
+    """Of every row, written to ``out``; 0 of those without weight."""
     loops.scores(block.X, W, out)
     if block.weight is not None:
         out[block.weight == 0.0] = 0.0  # as if absent, even where its score overflows
@@ -318,7 +210,7 @@ def _scores(block: Block, W: Array, out: Array) -> Array:
 
 
 def _write_scores(block: Block, W: Array, scores: Array) -> tuple[()]:
-    _scores(block, W, scores[block.start : block.start + len(block.y)])
+    block_scores(block, W, scores[block.start : block.start + len(block.y)])
     return ()
 
 
@@ -345,12 +237,12 @@ def _respond_piece(
 ) -> tuple[float, float, float, float, Array, Array]:
     """Sums of losses, mistakes, smooth losses and travel, and the pulls; writes what is per row."""
     at = slice(block.start, block.start + len(block.y))
-    y, c = block.y, _weight(block)
-    s = scores[at] if known else _scores(block, W, scores[at])
+    y, c = block.y, block_weight(block)
+    s = scores[at] if known else block_scores(block, W, scores[at])
     a = response.alpha(y, s, anchor[at], sharpness)
     pull, gain = response.coefficients(y, a)
     sums = np.zeros((response.groups, W.shape[1]))
-    loops.combine(block.X, c[:, None] * pull, sums)
+    loops.transpose_product(block.X, c[:, None] * pull, sums)
     smooth = response.value(y, s, a, anchor[at], sharpness)
     travel = np.sum((a - anchor[at]) ** 2, axis=1) / (2.0 * sharpness)
     return (

@@ -1,0 +1,26 @@
+"""What every penalty offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from ..numeric.types import Array
+
+
+class Penalty(ABC):
+    """What large weights (k, d + 1) cost, bias last. The bias is never penalised."""
+
+    l2: float
+    """Factor of |w|^2: what curvature, decay of weights and the dual are made of."""
+
+    @abstractmethod
+    def value(self, W: Array) -> float:
+        """Penalty at W."""
+
+    @abstractmethod
+    def gradient(self, W: Array) -> Array:
+        """Derivative at W, zero for the biases."""
+
+    @abstractmethod
+    def diagonal(self, shape: tuple[int, int]) -> Array:
+        """Diagonal of the second derivative, in the shape of the weights."""

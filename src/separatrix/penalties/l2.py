@@ -1,0 +1,40 @@
+"""The squared length of the weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..numeric.dot import dot
+from ..numeric.types import Array
+from .base import Penalty
+
+
+@dataclass(frozen=True)
+class L2(Penalty):
+    """``l2 * |w|^2`` for weights (k, d + 1), bias last.
+
+    >>> import numpy as np
+    >>> L2(0.5).value(np.array([[1.0, 2.0, 100.0]]))
+    2.5
+    """
+
+    l2: float = 0.0
+
+    def value(self, W: Array) -> float:
+        """Penalty at W."""
+        w = W[:, :-1]
+        return self.l2 * dot(w, w) if self.l2 else 0.0
+
+    def gradient(self, W: Array) -> Array:
+        """Derivative at W, zero for the biases."""
+        gradient = 2.0 * self.l2 * W
+        gradient[:, -1] = 0.0
+        return gradient
+
+    def diagonal(self, shape: tuple[int, int]) -> Array:
+        """Diagonal of the second derivative, in the shape of the weights."""
+        diagonal = np.full(shape, 2.0 * self.l2)
+        diagonal[:, -1] = 0.0
+        return diagonal

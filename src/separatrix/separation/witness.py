@@ -1,0 +1,90 @@
+"""Certificates: what proves a verdict, in terms of the rows of the data.
+
+By the lemma of Farkas (1902) exactly one of two things exists: a direction with the margins that
+a verdict claims, or weights with which rows cancel, so that no direction has them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import hypot
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..numeric.types import AnyArray, Array, Ints
+from .signed_rows import SignedRows
+
+
+class Witness(NamedTuple):
+    """A few rows and their weights: an array of floats, or a tuple of fractions."""
+
+    rows: Ints
+    weights: Any
+
+
+class PairWitness(NamedTuple):
+    """Pairs of a row and the label of a rival of its class, and their weights."""
+
+    rows: Ints
+    weights: Any
+    rivals: AnyArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """A verdict, and what anyone can check it by.
+
+    z below is the signed row ``y * (x, 1)``, or, for more than two classes, Kesler's pair of a
+    row and a rival class. Without an intercept it is that of x, and every bias b is 0. What
+    belongs to another verdict is None.
+    """
+
+    verdict: str
+    """``"separable"``, ``"quasi-separable"`` or ``"overlapping"``."""
+    classes: AnyArray
+    feature_names: list[str]
+    n_rows: int
+    exact: bool
+    """Whether the verdict was settled in exact arithmetic."""
+    rounds: int
+    """Linear programs solved."""
+    direction: Array | None
+    """Weights (k, d + 1), bias last, with every margin > 0, or >= 0 if quasi-separable."""
+    exact_direction: tuple[Fraction, ...] | None
+    """The same as fractions, where floats would not do."""
+    witness: Witness | PairWitness | None
+    """Not separable: weights > 0 of sum 1 with which the z of a few rows cancel."""
+    interior: Witness | PairWitness | None
+    """Weights that, added to 1 for all rows (quasi-separable: all on the boundary), make z cancel:
+    no (w, b) has all these margins >= 0 and one of them > 0."""
+    boundary: Ints | AnyArray | None
+    """Quasi-separable: rows that every such (w, b) leaves at 0; pairs (row, class number)."""
+    pairs: dict[tuple[Any, Any], str] | None
+    """More than two classes: the verdict for every two of them, where it was asked for."""
+    signed: SignedRows = field(repr=False)
+
+    @property
+    def residual(self) -> float | None:
+        """Not separable: |sum lambda z| of the witness; no unit (w, b) has a larger margin."""
+        if self.witness is None:
+            return None
+        weights = np.array([float(w) for w in self.witness.weights])
+        combined = weights @ self.signed.gather(self.numbers_of(self.witness))
+        return hypot(*combined)  # without squares, which may overflow
+
+    def numbers_of(self, pairs: Witness | PairWitness) -> Ints:
+        """The numbers of the signed rows that a witness names."""
+        if isinstance(pairs, PairWitness):
+            rivals = np.searchsorted(self.classes, pairs.rivals)
+            return np.asarray(pairs.rows) * len(self.classes) + rivals
+        return np.asarray(pairs.rows)
+
+
+def named(rows: SignedRows, classes: AnyArray, ids: Ints, weights: Any) -> Witness | PairWitness:
+    """Numbers of signed rows as rows, or as rows and rival labels."""
+    k = rows.encoding.stacked
+    if k == 1:
+        return Witness(ids, weights)
+    return PairWitness(ids // k, weights, classes[ids % k])
