@@ -141,7 +141,7 @@ class Source(ABC):
         """How the rows of its blocks are stored."""
         return "dense"
 
-    def typical_row(self) -> Array | None:
+    def approximate_mean(self) -> Array | None:
         """Values near the means, (d,); None for zeros, near which sparse rows are."""
         return None
 
@@ -163,7 +163,7 @@ class Source(ABC):
         """How many threads may work on its rows."""
         return 1
 
-    def some_at_a_time(self, size: int) -> Iterator[Block]:
+    def batches(self, size: int) -> Iterator[Block]:
         """All rows, so many at a time, for work that threads share otherwise than by blocks."""
         for X, y, weight, _, order in self.blocks():
             rows = np.arange(len(y)) if order is None else order

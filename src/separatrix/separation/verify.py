@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Source
-from ..data.validation import check_rows, labelled_source
+from ..data.validation import array_source, check_rows
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from . import rational
@@ -48,7 +48,7 @@ def _other(found: Certificate, X: Any, y: Any) -> SignedRows | None:
     else:
         if not np.all(np.isin(np.asarray(y), found.classes)):
             return None  # another classification
-        source = labelled_source(check_rows(X), y, classes=found.classes)
+        source = array_source(check_rows(X), y, classes=found.classes)
     if not np.array_equal(source.classes, found.classes):
         return None
     if source.n_features != len(found.feature_names):

@@ -14,7 +14,7 @@ from ..numeric.dot import dot
 from ..numeric.tolerances import OBJECTIVE_ROUNDING, SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..objective.standardization import Frame
+from ..objective.standardization import Standardization
 from .base import Solver, State, Step
 from .preconditioning import Factored
 
@@ -97,16 +97,19 @@ class LBFGS(Solver):
 
     def _coordinates(
         self, objective: Objective, anchor: Array, apart: bool = False
-    ) -> Frame | Factored:
+    ) -> Standardization | Factored:
         """Those of the second derivative at the anchor, if there is one."""
-        frame = objective.whole_frame()
+        standardization = objective.checked_standardization()
         if not len(anchor):
-            return frame
+            return standardization
         sample = self._sample(objective)
         assert sample is not None
         which = range(len(anchor)) if apart else (None,)
         dtype = sample.source.dtype
-        return Factored.of(frame, *(sample.class_hessian(anchor, frame, dtype, c) for c in which))
+        return Factored.of(
+            standardization,
+            *(sample.class_hessian(anchor, standardization, dtype, c) for c in which),
+        )
 
     def _near(self, objective: Objective, W: Array) -> tuple[Array, Evaluation]:
         """In place of zeros the minimum of the sample, itself from a smaller one; and J there.
@@ -219,7 +222,7 @@ class LBFGS(Solver):
             trials = MOST_TRIALS
             if exact is not None:
                 objective, trials = exact, int(remaining > NO_STEP * at.value)
-            direction = coordinates.direction(p)
+            direction = coordinates.to_weights(p)
             length, there, then = line_search(objective, W, at, direction, slope, unsure, trials)
             if exact is not None and length == 0.0:  # stay, but know J exactly
                 at = objective.value_and_gradient(W)
@@ -237,7 +240,7 @@ class LBFGS(Solver):
 
 
 def downhill(
-    coordinates: Frame | Factored, at: Evaluation, moved: Array, changed: Array
+    coordinates: Standardization | Factored, at: Evaluation, moved: Array, changed: Array
 ) -> tuple[Array, Array, float]:
     """The gradient, the direction that the recent steps suggest, and the slope along it."""
     g = coordinates.gradient(at.gradient)

@@ -153,11 +153,11 @@ def smooth_scores(
     n, W = source.n_rows, np.zeros(objective.shape)
     ended: dict[int, Array] = {}
     for l2 in l2s.tolist():
-        all_rows = objective.penalised(l2 * (n - 1) / n)
+        all_rows = objective.with_penalty(l2 * (n - 1) / n)
         W = together(all_rows, W)
         scores, arrived = removed(all_rows, W)
         for row in np.flatnonzero(~arrived).tolist():
-            rest = without(objective, row).penalised(l2)
+            rest = without(objective, row).with_penalty(l2)
             ended[row] = alone(rest, ended.get(row, W))
             scores[row] = _score_of(source, row, ended[row])
         found.append(scores)
@@ -199,22 +199,28 @@ def removed(objective: Objective, W: Array) -> tuple[Array, AnyArray]:
 
 
 class _Removal:
-    """A fit to all rows, and what it takes to remove one: sums over rows, in a frame's variables.
+    """A fit to all rows, and what it takes to remove one: sums over rows in standardised variables.
 
     H is the second derivative of all rows and the penalty. Without row i it is H less a product
     ``bend * z z'``, so that its inverse is known from that of H (Sherman and Morrison).
     """
 
     def __init__(self, objective: Objective, W: Array) -> None:
-        self.objective, self.source, self.frame = objective, objective.in_memory, objective.frame
+        self.objective, self.source, self.standardization = (
+            objective,
+            objective.in_memory,
+            objective.standardization,
+        )
         self.n, d = shape_of(self.source.X)
         y, self.loss = self.source.y, cast(MarginLoss, objective.loss)
         self.scores = loops.scores(self.source.X, W)[:, 0]
         self.slope = self.loss.slope(y * self.scores) * y
         self.bend = self.loss.curvature(y * self.scores)
-        self.u = self.frame.variables(W)[0]
-        self.stiffness = self.n * objective.penalty.diagonal((1, d + 1))[0] / self.frame.scale**2
-        hessian = self.n * objective.class_hessian(W, self.frame)
+        self.u = self.standardization.from_weights(W)[0]
+        self.stiffness = (
+            self.n * objective.penalty.diagonal((1, d + 1))[0] / self.standardization.scale**2
+        )
+        hessian = self.n * objective.class_hessian(W, self.standardization)
         inverse = cholesky_solver(hessian)
         self.inverse = np.column_stack([inverse(column) for column in np.eye(d + 1)])
         gradient = self.stiffness * self.u
@@ -232,10 +238,10 @@ class _Removal:
         self.steady = self.left > LEAST_LEFT
 
     def _rows(self) -> Iterator[tuple[slice, Array]]:
-        """A few rows at a time in the frame's variables."""
+        """A few rows at a time in standardised variables."""
         for start in range(0, self.n, ROWS):
             at = slice(start, min(start + ROWS, self.n))
-            z = self.frame.rows(slice_rows(self.source.X, at.start, at.stop))
+            z = self.standardization.rows(slice_rows(self.source.X, at.start, at.stop))
             z[:, -1] *= self.objective.intercept
             yield at, z
 

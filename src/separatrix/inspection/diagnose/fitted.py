@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ...data import ArraySource
-from ...data.validation import check_labels, check_rows, labelled_source
+from ...data.validation import array_source, check_labels, check_rows
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ...losses import Loss, PerceptronLoss, get_loss
 from ...numeric.lazy import cached_property
@@ -282,7 +282,7 @@ class FittedModel:
         if bend is None or not self.loss.smooth:
             return None
         at = self.objective.value_and_gradient(self.clf._weights())
-        g = self.objective.frame.gradient(at.gradient)
+        g = self.objective.standardization.gradient(at.gradient)
         # In these variables every feature has curvature 1 at most, so all together d + 1.
         return float(np.vdot(g, g)) / (2.0 * self.objective.shape[1] * float(self.clf.objective_))
 
@@ -335,7 +335,7 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
             f"y has the labels {unknown!r}, which the fit did not know; it knew "
             f"{clf.classes_.tolist()!r}: pass the data of the fit"
         )
-    source = labelled_source(
+    source = array_source(
         rows, labels, classes=clf.classes_, class_weight=clf.class_weight,
         n_jobs=getattr(clf, "n_jobs", None),
     )  # fmt: skip

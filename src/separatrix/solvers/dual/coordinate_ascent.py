@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...data import ArraySource, RowsOf
+from ...data import ArraySource, Subset
 from ...numeric.rows import take_rows
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array, Ints
@@ -163,7 +163,7 @@ class Coordinates(CoordinatePasses):
         if len(back):
             p = self.share if source.weight is None else self.share * source.weight[rows[back]]
             pull = p * source.y[rows[back]] * (there - wanted)[back]
-            change[:-1] += self.give * combined(RowsOf(source, rows[back]), pull)[0, :-1]
+            change[:-1] += self.give * combined(Subset(source, rows[back]), pull)[0, :-1]
         if self._gains(rows, there - alpha) <= self._product(change, w + 0.5 * change):
             return alpha
         self.alpha[rows] = there

@@ -83,10 +83,13 @@ class JointInterior:
 
     def _framed(self) -> tuple[Array, Array]:
         """The rows in variables of one scale, and what the penalty bends each of those by."""
-        frame = self.objective.frame
-        rows = frame.rows(take_rows(self.source.X, self.present))
+        standardization = self.objective.standardization
+        rows = standardization.rows(take_rows(self.source.X, self.present))
         rows[:, -1] *= self.objective.intercept
-        bends: Array = self.objective.penalty.diagonal((1, len(frame.scale)))[0] / frame.scale**2
+        bends: Array = (
+            self.objective.penalty.diagonal((1, len(standardization.scale)))[0]
+            / standardization.scale**2
+        )
         return rows, bends
 
     def _turned(self) -> tuple[Array, Array]:
@@ -221,7 +224,7 @@ class JointInterior:
             loops.transpose_product(picked, np.ascontiguousarray(self.back @ self.U[:, :-1].T), W)
             W[:, -1] = self.U[:, -1]
         else:
-            W = self.objective.frame.direction(self.U)
+            W = self.objective.standardization.to_weights(self.U)
         W[:, -1] *= self.objective.intercept
         return W
 
