@@ -68,7 +68,7 @@ def test_going_on_from_before_and_after_the_factor_gives_the_same_bits():
     problem = objective_of(*correlated(500, 300, 1e5))
     start, solver = np.zeros(problem.shape), LBFGS()
     whole = list(islice(solver.steps(problem, start, np.random.default_rng(0)), 30))
-    anchored = [len(step.state["anchor"]) for step in whole]
+    anchored = [len(step.state["hessian_at"]) for step in whole]
     (change,) = (i for i, (a, b) in enumerate(pairwise(anchored)) if a != b)
     for at in (change - 2, change, change + 3):
         rest = solver.steps(problem, start, np.random.default_rng(0), whole[at].state)
