@@ -19,12 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..loops import Interrupted
+from ..numeric import checks
 from ..numeric.dot import dot
+from ..numeric.tolerances import OBJECTIVE_ROUNDING, SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..objective.standardization import Frame
+from ..objective.standardization import Standardization
 from .base import Solver, State, Step
-from .line_search import MOST_TRIALS, OBJECTIVE_ROUNDING, strong_wolfe
+from .line_search import MOST_TRIALS, strong_wolfe
 from .preconditioning import (
     CholeskyPreconditioner,
     hessian_cost,
@@ -33,7 +35,7 @@ from .preconditioning import (
 )
 from .thresholds import AT_ONCE, FLOAT32_BYTES, MOST_PER_CLASS, SMALL_SAMPLE
 
-FLOAT32_ROUNDING = 1e-7  # of J in float32 sums
+FLOAT32_ROUNDING = 1e-7  # of J, from sums in float32: smaller differences mean nothing
 REFRESH = 15  # steps after which a second derivative is out of date
 # Far from the minimum sums are in float32: until so little of J remains that one step by exact sums
 # will do, or none; or so little would at the pace of the step before.
@@ -67,8 +69,7 @@ class LBFGS(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only losses without kinks."""
-        memory: object = self.memory
-        if isinstance(memory, bool) or not isinstance(memory, (int, np.integer)) or memory < 1:
+        if not checks.is_integer(self.memory) or self.memory < 1:
             raise ValueError(f"memory must be a whole number of 1 or more, got {self.memory!r}")
         if not objective.loss.smooth:
             raise ValueError(
@@ -178,7 +179,7 @@ class LBFGSRun:
     cost: float
     """Of a Hessian, in evaluations."""
     iterate: Iterate
-    variables: Frame | CholeskyPreconditioner = field(init=False)
+    variables: Standardization | CholeskyPreconditioner = field(init=False)
     gradient: Array = field(init=False)
     direction: Array = field(init=False)
     slope: float = field(init=False)
@@ -234,7 +235,7 @@ class LBFGSRun:
 
     def _search(self, rounding: float, trials: int) -> tuple[float, Array, Evaluation]:
         W, at = self.iterate.weights, self.iterate.at
-        direction = self.variables.direction(self.direction)
+        direction = self.variables.to_weights(self.direction)
         return strong_wolfe(self.objective, W, at, direction, self.slope, rounding, trials)
 
     def _renew_hessian(self) -> None:
@@ -254,9 +255,9 @@ class LBFGSRun:
         self._go_to(self.iterate)
 
     def _take_variables(self) -> None:
-        frame, now = self.objective.whole_frame(), self.iterate
-        self.variables = frame  # first let go of a factor as large as the new one
-        self.variables = preconditioner(frame, self.sample, now.hessian_at, now.per_class)
+        standardization, now = self.objective.checked_standardization(), self.iterate
+        self.variables = standardization  # first let go of a factor as large as the new one
+        self.variables = preconditioner(standardization, self.sample, now.hessian_at, now.per_class)
 
     def _go_to(self, iterate: Iterate) -> None:
         """And look where to go from there: the gradient, a direction, the slope along it."""
@@ -270,9 +271,9 @@ class LBFGSRun:
         now = self.iterate
         s, y = length * self.direction, self.variables.gradient(then.gradient) - self.gradient
         s_history, y_history = now.s_history, now.y_history
-        sizes, tiny = (dot(s, s), dot(y, y)), float(np.finfo(float).tiny)
-        least = max(1e-14 * np.sqrt(sizes[0]) * np.sqrt(sizes[1]), tiny)
-        if dot(s, y) > least and sizes[1] > tiny:
+        sizes = dot(s, s), dot(y, y)
+        least = max(1e-14 * np.sqrt(sizes[0]) * np.sqrt(sizes[1]), SMALLEST_NORMAL)
+        if dot(s, y) > least and sizes[1] > SMALLEST_NORMAL:
             s_history = np.concatenate([s_history, s[None]])[-self.memory :]
             y_history = np.concatenate([y_history, y[None]])[-self.memory :]
         elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient

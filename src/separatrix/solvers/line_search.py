@@ -15,11 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..numeric.dot import dot
+from ..numeric.tolerances import OBJECTIVE_ROUNDING
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # c1 and c2 of the two Wolfe conditions
-OBJECTIVE_ROUNDING = 2e-15  # of J: smaller differences mean nothing
 MOST_TRIALS, MOST_HALVINGS = 40, 50
 HIDDEN = 1e-13  # of J: a fall that its rounding may hide
 

@@ -19,7 +19,7 @@ import numpy as np
 from ..numeric.linear_systems import conjugate_gradients, solve
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.standardization import Frame
+from ..objective.standardization import Standardization
 from .base import Solver, State, Step
 from .line_search import backtrack
 
@@ -55,15 +55,15 @@ class Newton(Solver):
         W = W if state is None else state["weights"]
         if state is None and W.any() and not np.isfinite(objective.value(W)[0]):
             W = np.zeros_like(W)  # from so far away there is no way back
-        frame = objective.whole_frame()
+        standardization = objective.checked_standardization()
         while True:
             if W.size * len(W) <= self.direct_weights:
-                at, hessian = objective.hessian(W, frame)
-                u = solve(hessian, -frame.gradient(at.gradient).ravel())
-                direction = frame.direction(u.reshape(W.shape))
+                at, hessian = objective.hessian(W, standardization)
+                u = solve(hessian, -standardization.gradient(at.gradient).ravel())
+                direction = standardization.to_weights(u.reshape(W.shape))
             else:
                 at = objective.value_and_gradient(W)
-                direction = truncated_newton_direction(objective, W, at.gradient, frame)
+                direction = truncated_newton_direction(objective, W, at.gradient, standardization)
             slope = float(np.vdot(at.gradient, direction))
             if not slope < 0.0:  # flat up to rounding
                 direction, slope = np.zeros_like(W), 0.0
@@ -76,7 +76,7 @@ class Newton(Solver):
 
 
 def truncated_newton_direction(
-    objective: Objective, W: Array, gradient: Array, frame: Frame
+    objective: Objective, W: Array, gradient: Array, standardization: Standardization
 ) -> Array:
     """An approximate Newton direction, in variables in which curvature is about 1.
 
@@ -84,8 +84,8 @@ def truncated_newton_direction(
     """
 
     def product(u: Array) -> Array:
-        return frame.gradient(objective.hessian_product(W, frame.direction(u)))
+        return standardization.gradient(objective.hessian_product(W, standardization.to_weights(u)))
 
-    right = -frame.gradient(gradient)
+    right = -standardization.gradient(gradient)
     share = min(0.25, float(np.linalg.norm(right)))
-    return frame.direction(conjugate_gradients(product, right, share))
+    return standardization.to_weights(conjugate_gradients(product, right, share))

@@ -18,7 +18,7 @@ import scipy.linalg
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
-from ..objective.standardization import Frame
+from ..objective.standardization import Standardization
 from .thresholds import (
     DEAR,
     FEWEST_PER_FEATURE,
@@ -37,26 +37,26 @@ CLASSES_PER_READ = 3  # whose scores cost as much as reading the rows
 
 @dataclass(frozen=True)
 class CholeskyPreconditioner:
-    """Variables ``R u`` in place of a frame's u, with R'R the second derivative somewhere.
+    """Variables ``R u`` in place of standardised u, with R'R the second derivative somewhere.
 
     More than two classes share one R, from the mean of theirs, or have one each.
     """
 
-    frame: Frame
+    standardization: Standardization
     R: tuple[AnyArray, ...]
 
     @classmethod
-    def of(cls, frame: Frame, *hessians: AnyArray) -> CholeskyPreconditioner:
-        """From positive semidefinite matrices in the frame, made definite where they are not."""
-        return cls(frame, tuple(map(_factor, hessians)))
+    def of(cls, standardization: Standardization, *hessians: AnyArray) -> CholeskyPreconditioner:
+        """From positive semidefinite matrices in standardised variables, made definite."""
+        return cls(standardization, tuple(map(_factor, hessians)))
 
     def gradient(self, gradient: Array) -> Array:
         """A derivative by the weights as one by the variables."""
-        return self._solve(self.frame.gradient(gradient), trans=1)
+        return self._solve(self.standardization.gradient(gradient), trans=1)
 
-    def direction(self, direction: Array) -> Array:
+    def to_weights(self, direction: Array) -> Array:
         """A direction in the variables as one of the weights."""
-        return self.frame.direction(self._solve(direction))
+        return self.standardization.to_weights(self._solve(direction))
 
     def _solve(self, right: Array, trans: int = 0) -> Array:
         # One class after another: BLAS wakes its threads for several right sides at once, which
@@ -108,12 +108,12 @@ def hessian_cost(objective: Objective, sample: Objective | None) -> float:
 
 
 def preconditioner(
-    frame: Frame, sample: Objective | None, hessian_at: Array, per_class: bool
-) -> Frame | CholeskyPreconditioner:
-    """The variables of the sample's Hessian; the frame's where there is none to take."""
+    standardization: Standardization, sample: Objective | None, hessian_at: Array, per_class: bool
+) -> Standardization | CholeskyPreconditioner:
+    """The variables of the sample's Hessian; the standardization's where there is none to take."""
     if sample is None or not len(hessian_at):
-        return frame
+        return standardization
     which = range(len(hessian_at)) if per_class else (None,)
     dtype = sample.source.dtype
-    hessians = (sample.class_hessian(hessian_at, frame, dtype, c) for c in which)
-    return CholeskyPreconditioner.of(frame, *hessians)
+    hessians = (sample.class_hessian(hessian_at, standardization, dtype, c) for c in which)
+    return CholeskyPreconditioner.of(standardization, *hessians)
