@@ -208,13 +208,13 @@ class Perceptron(LinearModel):
             )
 
     def _plan(self) -> Plan:
-        l2 = checks.number("l2", self.l2) or 0.0
+        l2 = checks.number("l2", self.l2)
         checks.choice("update", self.update, ("online", "batch"))
         checks.flag("shuffle", self.shuffle)
         as_schedule(self.learning_rate, l2)
         keep = checks.choice("keep", self.keep, ("auto", "last", "best", "average"))
         stop = Stop(
-            max_iter=checks.whole("max_iter", self.max_iter) or 1,
+            max_iter=checks.whole("max_iter", self.max_iter),
             no_mistakes=l2 == 0.0,
             tol=checks.number("tol", self.tol, optional=True),
             max_norm=checks.number("max_norm", self.max_norm, optional=True),
@@ -362,4 +362,4 @@ class LinearClassifier(LossModel):
         return self
 
     def _plan(self) -> Plan:
-        return self._loss_plan(checks.number("l2", self.l2) or 0.0)
+        return self._loss_plan(checks.number("l2", self.l2))

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..numeric import checks
+from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule, step_sizes
@@ -182,9 +184,9 @@ def gradient_descent(
     >>> run(1.0), run(0.4).stop, run(1.1).stop
     (Descent(x=-1.0, stop='oscillating'), 'converged', 'diverging')
     """
-    if isinstance(tol, bool) or not isinstance(tol, (int, float)) or not tol >= 0.0:
+    if not checks.is_number(tol) or not tol >= 0.0:
         raise ValueError(f"tol must be a number and not negative, got {tol!r}")
-    if isinstance(max_iter, bool) or not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
+    if not checks.is_integer(max_iter) or max_iter < 1:
         raise ValueError(f"max_iter must be a whole number of 1 or more, got {max_iter!r}")
     try:
         x = np.array(start, dtype=float)
@@ -274,7 +276,7 @@ class _Circle:
         self.distance += 1
         apart = np.abs(x - self.landmark)
         self.extent = np.maximum(self.extent, apart)
-        if np.any(self.extent > STILL * np.finfo(float).eps * np.abs(x)):
+        if np.any(self.extent > STILL * EPS * np.abs(x)):
             near = SAME * self.extent.max() if self.distance >= PATIENT else 0.0
             if np.all(apart <= near):
                 return True
