@@ -1,7 +1,8 @@
-"""Every class and test that the documents name exists."""
+"""Every class, file, name and test that the documents name exists."""
 
 from __future__ import annotations
 
+import ast
 import doctest
 import re
 from pathlib import Path
@@ -93,3 +94,73 @@ def test_every_word_of_a_fit_is_on_the_page_with_a_test_that_exists():
     assert set(CONVERGED) == set(
         re.findall(r"^\| `([a-z ]+)` \|[^|]*\|[^|]*\| yes \|", WORDS, re.M)
     )
+
+
+# ---- the pages for those who read the code
+
+ROOT = HERE.parent
+PACKAGE = ROOT / "src" / "separatrix"
+PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_a_page_names_exists(page):
+    text = (ROOT / page).read_text()
+    below = (ROOT, PACKAGE, ROOT / "docs")
+    named = set(re.findall(r"`([\w./-]+/[\w./-]*|[\w/]+\.(?:py|hpp|cpp|md|toml))`", text))
+    for name in named:
+        if name.split(".")[-1].startswith("test_"):  # a test in a file
+            continue
+        assert any((place / name).exists() for place in below), name
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert ((ROOT / page).parent / link).exists(), link
+
+
+def table(page, heading):
+    """The rows of the first table below a heading, cell by cell."""
+    section = (ROOT / page).read_text().split(f"\n## {heading}\n")[1]
+    lines = re.search(r"((?:^\|.*\n)+)", section, re.M).group(1).splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def defined(path, name):
+    """Whether a name stands for something in a file, part by part."""
+    text = path.read_text()
+    if path.suffix != ".py":
+        return re.search(rf"\b{name}\b", text) is not None
+    node = ast.parse(text)
+    for part in name.split("."):
+        node = next(filter(None, (named_so(each, part) for each in ast.walk(node))), None)
+        if node is None:
+            return False
+    return True
+
+
+def named_so(node, name):
+    keys = ("name", "id", "arg", "attr")
+    return node if any(getattr(node, key, None) == name for key in keys) else None
+
+
+@pytest.mark.parametrize("row", table("docs/design.md", "Where is ..."), ids=lambda row: row[0])
+def test_where_things_are(row):
+    _, file, name = row
+    path = ROOT / file.strip("`") if file.startswith("`cpp/") else PACKAGE / file.strip("`")
+    assert path.exists()
+    assert not name or defined(path, name.strip("`"))
+
+
+@pytest.mark.parametrize("row", table("docs/maths.md", "Symbols"), ids=lambda row: row[0])
+def test_symbols_have_their_names_in_the_code(row):
+    *_, names, file = row
+    found = re.findall("`([^`]+)`", names)
+    assert found
+    for name in found:
+        assert defined(PACKAGE / file.strip("`"), name), name
+
+
+def test_the_formulas_hold():
+    names = {}
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "maths.md").read_text(), re.S)
+    assert len(blocks) >= 3
+    for code in blocks:
+        exec(code, names)
