@@ -18,8 +18,8 @@ from ...objective.standardization import Moments
 from ...penalties import L2
 from ...solvers import choose
 from ...training.interrupt import passed_on
-from ...training.loop import Stop
 from ...training.minimize import minimize
+from ...training.stopping import Stop
 
 SEED = 0
 LARGEST_L2 = 1e300  # that is tried
