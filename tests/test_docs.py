@@ -114,7 +114,7 @@ def test_every_file_that_a_page_names_exists(page):
         if name.split(".")[-1].startswith("test_"):  # a test in a file
             continue
         known = any((place / name).exists() for place in below)
-        assert known or "/" not in name and any(PACKAGE.rglob(name)), name
+        assert known or ("/" not in name and any(PACKAGE.rglob(name))), name
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert ((ROOT / page).parent / link).exists(), link
 
