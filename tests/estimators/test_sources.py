@@ -193,10 +193,15 @@ def test_other_features_are_refused():
 
 
 def test_scores_that_overflow_are_refused():
-    rows = np.array([[1e200, 1e200], [-1e200, 1e200], [1.0, -1.0], [-1.0, 1.0]])
-    source = array_source(rows, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="overflow"):
-        Perceptron(learning_rate=1e200, start="random").fit(source)
+    clf = Perceptron(3).fit(X[:, :2], LABELS[2])
+    clf.coef_ = np.array([[1e200, -1e200]])
+    beyond_doubt = array_source(np.array([[1e200, 1.0], [1.0, 1e200]]), ["yes", "no"])
+    assert clf.score(beyond_doubt) == 1.0
+    unknown = array_source(np.array([[1.0, 1.0], [1e200, 1e200]]), ["yes", "no"])
+    with pytest.raises(ValueError, match="the scores overflow floating point, first that of row 1"):
+        clf.score(unknown)
+    with pytest.raises(ValueError, match="the scores overflowed floating point in pass 1"):
+        Perceptron(shuffle=False).fit(array_source(np.array([[1e160], [2e160]]), [0, 1]))
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])

@@ -263,8 +263,8 @@ def test_bounds_hold_to_the_last_bit(solver):
         objective = Objective(get_loss("squared"), L2(l2), source)
         result = minimize(objective, solver, stop=Stop(tol=1e-12))
         minimum = exact_least(X, y, c, l2)
-        assert Fraction(result.proof.bound) <= minimum
-        assert result.proof.bound >= float(minimum) * (1 - 1e-6)
+        assert Fraction(result.proof.lower_bound) <= minimum
+        assert result.proof.lower_bound >= float(minimum) * (1 - 1e-6)
 
 
 def test_a_bias_that_is_slightly_off_does_not_spoil_a_proof():
@@ -276,7 +276,7 @@ def test_a_bias_that_is_slightly_off_does_not_spoil_a_proof():
         objective = Objective(get_loss("logistic"), L2(l2), source)
         W = minimize(objective, Newton(), stop=Stop(tol=1e-13)).weights.copy()
         W[:, -1] += 1e-6
-        prover = GapTracker(objective, 1e-9, reads=10)
-        prover.prove(W)
-        assert prover.proven
-        assert prover.bound <= least("logistic", X, y, c, l2, True) * (1 + 1e-13)
+        gap = GapTracker(objective, 1e-9, reads=10)
+        gap.evaluate(W)
+        assert gap.proven
+        assert gap.lower_bound <= least("logistic", X, y, c, l2, True) * (1 + 1e-13)

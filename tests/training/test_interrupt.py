@@ -96,13 +96,13 @@ def test_an_interrupt_in_the_pass_without_mistakes_keeps_its_weights(clf):
 
 
 def test_an_interrupt_in_the_closing_proof_is_told(monkeypatch):
-    proves = gap.GapTracker.prove
+    proves = gap.GapTracker.evaluate
 
     def pressed(self, weights):
         press()
         return proves(self, weights)
 
-    monkeypatch.setattr(gap.GapTracker, "prove", pressed)
+    monkeypatch.setattr(gap.GapTracker, "evaluate", pressed)
     clf = LinearClassifier(solver=GradientDescent(1), callbacks=[lambda step, info: True])
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, Y)

@@ -252,28 +252,20 @@ class ArraySource(_InBlocks):
         loss: MarginLoss,
         alpha: Array,
         w: Array,
-        orders: list[Ints],
+        order: Ints,
         *,
         inv_weight_sum: float,
         row_norm2: Array,
         inv_2l2: float,
         bias_inv_penalty: float,
-        n_blocks: int,
         shrink_margin: float = np.inf,
-    ) -> tuple[Array, float, list[Ints]]:
-        """One pass of dual coordinate ascent, each order on a thread of its own."""
-
-        def ascend(order: Ints) -> tuple[Array, float, list[Ints]]:
-            own = w.copy()
-            kept, slope = loops.coordinate_epoch(
-                self.X, self.y, loss, alpha, own, order, inv_weight_sum=inv_weight_sum,
-                row_norm2=row_norm2, inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty,
-                parts=n_blocks, weight=self.weight, shrink_margin=shrink_margin,
-            )  # fmt: skip
-            own -= w
-            return own, slope, [order[:kept]]
-
-        return ordered_sum(ascend, orders, self.threads)
+    ) -> loops.EpochResult:
+        """One pass of dual coordinate ascent."""
+        return loops.coordinate_epoch(
+            self.X, self.y, loss, alpha, w, order, inv_weight_sum=inv_weight_sum,
+            row_norm2=row_norm2, inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty,
+            weight=self.weight, shrink_margin=shrink_margin,
+        )  # fmt: skip
 
     def sample(self, size: int) -> Source:
         """One row from each of so many stretches; few rows are copied, once and for all."""
@@ -393,10 +385,10 @@ class Subset(_InBlocks):
         return self.source.gram(self.rows if rows is None else self.rows[rows])
 
     def coordinate_epoch(
-        self, loss: MarginLoss, alpha: Array, w: Array, orders: list[Ints], **numbers: Any
-    ) -> tuple[Array, float, list[Ints]]:
+        self, loss: MarginLoss, alpha: Array, w: Array, order: Ints, **numbers: Any
+    ) -> loops.EpochResult:
         """Of the rows, copied: they are visited one by one."""
-        return self.materialised.coordinate_epoch(loss, alpha, w, orders, **numbers)
+        return self.materialised.coordinate_epoch(loss, alpha, w, order, **numbers)
 
     def random_rows(self, size: int) -> Ints:
         """Numbers of so many random rows, one from each stretch of them; the same each time."""

@@ -20,9 +20,10 @@ from ..penalties import L2
 from ..solvers import Solver, State
 from ..training.ending import CONVERGED
 from ..training.interrupt import gentle_interrupt
-from ..training.loop import Callback, Stop
+from ..training.loop import Callback
 from ..training.minimize import Result, minimize
 from ..training.progress import progress_line
+from ..training.stopping import Stop
 from ..training.trace import Trace
 from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted

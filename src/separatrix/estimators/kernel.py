@@ -25,8 +25,9 @@ from ..numeric import checks
 from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import LearningRate, as_schedule
-from ..training.loop import Callback, Loop, Stop, StoppingRules
+from ..training.loop import Callback, Loop
 from ..training.progress import progress_line
+from ..training.stopping import Stop, StoppingRules
 from .feature_space import FeatureSpace
 from .kernel_expansion import KernelExpansion, as_matrix
 from .sources import accuracy, check_features, labels_of, refuse_labels_beside

@@ -15,9 +15,9 @@ from ..numeric import checks
 from ..numeric.types import Array
 from ..objective import Objective
 from ..solvers import GradientDescent, Solver, choose
-from ..training.loop import Stop
 from ..training.minimize import Result
 from ..training.no_minimum import Runaway
+from ..training.stopping import Stop
 from .base import FitSettings, LinearModel
 
 MOST_NAMED = 5  # coefficients in a warning

@@ -16,8 +16,9 @@ from ..objective import Objective
 from ..schedules import LearningRate, as_schedule
 from ..separation import Separability
 from ..solvers import BatchPerceptron, Rosenblatt, Solver
-from ..training.loop import Callback, Stop
+from ..training.loop import Callback
 from ..training.minimize import Result
+from ..training.stopping import Stop
 from .base import FitSettings, LinearModel
 from .mistake_bound import mistake_bound_callback
 from .sources import FiniteScores

@@ -20,8 +20,9 @@ from ...objective import Objective
 from ...solvers import LBFGS, LeastSquares, Newton, Solver
 from ...solvers.least_squares import is_squared
 from ...training.interrupt import passed_on
-from ...training.loop import OPTIMISM, Callback, Stop
+from ...training.loop import Callback
 from ...training.minimize import minimize
+from ...training.stopping import OPTIMISM, Stop
 from ..base import FitSettings
 from ..minimizer import LossModel
 from ..sources import labels_of

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import loops
+from ...losses import Loss
 from ...numeric import checks
 from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array
@@ -24,7 +25,7 @@ def l2_path(l2s: Any, objective: Objective) -> Array:
         count = int(l2s)
         if count < 1:
             raise ValueError(f"l2s must be {wanted}, got {l2s!r}")
-        return _outweighing(objective) * np.logspace(0.0, -DECADES, count)
+        return _largest_l2(objective) * np.logspace(0.0, -DECADES, count)
     try:
         values = np.asarray(l2s, dtype=float)
     except (TypeError, ValueError):
@@ -34,13 +35,20 @@ def l2_path(l2s: Any, objective: Objective) -> Array:
     return np.unique(values)[::-1].copy()
 
 
-def _outweighing(objective: Objective) -> float:
-    """The l2 at which the penalty bends J as much as all features together."""
-    bend = objective.loss.max_curvature or 1.0
+def outweighing_l2(loss: Loss, spread: Array) -> float:
+    """The l2 at which the penalty has the curvature of the mean loss along all features together.
+
+    ``spread`` is their root mean square around what the bias can take, 0 or their means.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        return (loss.max_curvature or 1.0) * float(np.sum(spread**2))
+
+
+def _largest_l2(objective: Objective) -> float:
+    """Where the grid begins."""
     mean, deviation = objective.moments
     around = deviation if objective.intercept else np.hypot(deviation, mean)
-    with np.errstate(over="ignore", under="ignore"):
-        largest = bend * float(np.sum(around**2))
+    largest = outweighing_l2(objective.loss, around)
     if largest == 0.0 and not _varies(objective):
         return 1.0
     if not SMALLEST_NORMAL <= largest * 10.0**-DECADES <= largest < np.inf:

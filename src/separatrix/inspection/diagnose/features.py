@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ... import loops
-from ...numeric.rows import CsrRows, slice_rows, to_dense
+from ...numeric.rows import CsrRows, as_scipy, slice_rows, to_dense
 from ...numeric.tolerances import LARGEST_FLOAT
 from ...numeric.types import Array, Ints
 from .comparison import SEED
-from .fitted import FittedModel, matrix
+from .fitted import FittedModel
 from .report import Finding, plural
 
 LEVELS = 16.0  # steps of float32 in one deviation, below which it is exhausted
@@ -221,5 +221,5 @@ def _columns(model: FittedModel) -> Callable[[int], Array]:
     X = model.source.X
     if not isinstance(X, CsrRows):
         return lambda j: X[:, j].astype(np.float64)
-    by_column = matrix(X).tocsc()
+    by_column = as_scipy(X).tocsc()
     return lambda j: by_column[:, [j]].toarray()[:, 0].astype(np.float64)
