@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import loops
 from ..data import Block, Sum
-from ..losses.multiclass import ahead as true_and_rival
+from ..losses.rivals import best_rival
 from ..numeric.rows import squared_norms
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
@@ -162,7 +162,7 @@ class MarginsAndNorms(Sum[tuple[list[float], list[float], int]]):
         if len(self.V) == 1:
             margins = block.y * scores[:, 0]
         else:
-            own, _, best = true_and_rival(block.y, scores)
+            own, _, best = best_rival(block.y, scores)
             margins = own - best
         weighed = int(np.count_nonzero(block.weights != 1.0))
         return [float(margins.min())], [float(squared_norms(block.X).max() + 1.0)], weighed
