@@ -65,15 +65,15 @@ class LeastSquares(Solver):
         while True:
             if state is None or not (state["solved"] or state["lost"]):
                 n, d = objective.source.n_rows, objective.source.n_features
-                found = by_products(objective) if direct and d < n else None
+                found = normal_equations(objective) if direct and d < n else None
                 if found is not None:
                     W, at, solved = *found, True
                 elif direct:
                     with one_blas_thread(min(n, ROWS + 2 * d) * d * d):
-                        W, solved = factored(objective), True
+                        W, solved = qr_svd(objective), True
                     at = objective.value_and_gradient(W)
                 else:
-                    W, solved = iterated(objective, None if state is None else state["weights"])
+                    W, solved = by_lsmr(objective, None if state is None else state["weights"])
                     at = objective.value_and_gradient(W)
                 least = lowest(objective, start)
                 lost = not at.value <= (1.0 + BEHIND) * least.objective + NOTHING
@@ -130,7 +130,7 @@ def _with_bias(w: Array, mean: Array, target: Array) -> Array:
     return np.ascontiguousarray(np.column_stack([w.T, target - mean @ w]))
 
 
-def by_products(objective: Objective) -> tuple[Array, Evaluation] | None:
+def normal_equations(objective: Objective) -> tuple[Array, Evaluation] | None:
     """Minimise by the normal equations, and J there; None where they leave an error.
 
     Their error is the square of that of an orthogonal factorisation, and each Newton step with
@@ -163,7 +163,7 @@ def by_products(objective: Objective) -> tuple[Array, Evaluation] | None:
     return None
 
 
-def factored(objective: Objective) -> Array:
+def qr_svd(objective: Objective) -> Array:
     """Minimise over a triangle R with R'R = X'CX, built up block by block."""
     mean, target = _centre(objective)
     d, k = objective.source.n_features, objective.shape[0]
@@ -198,7 +198,7 @@ def ridge(A: Array, B: Array, l2: float) -> Array:
     return w
 
 
-def iterated(objective: Objective, start: Array | None) -> tuple[Array, bool]:
+def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     """LSMR (Fong and Saunders, 2011) on the centred rows, which are never formed.
 
     With a penalty the minimum is unique, and features are scaled to converge sooner; without,
