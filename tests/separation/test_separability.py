@@ -256,7 +256,7 @@ class Halves(Source):
     n_rows = property(lambda self: int(np.count_nonzero(self.weight)))
     weight_sum = property(lambda self: float(self.weight.sum()))
 
-    def blocks(self, rng=None):
+    def blocks(self):
         half = len(self.y) // 2
         for part in (slice(0, half), slice(half, None)):
             yield Block(self.X[part], self.y[part], self.weight[part], part.start)

@@ -12,8 +12,7 @@ from .source import Source, Storage
 class WrappedSource(Source):
     """What it does not say otherwise is that of the source it wraps; ``blocks`` is its own.
 
-    A sum is then one over its own blocks. Values near the means are not told: None holds of any
-    rows.
+    Sums, visits and samples are then made of its own blocks.
     """
 
     def __init__(self, source: Source) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..data import Block, Source, Sum
-from ..data.source import Shuffle, T
+from ..data.source import T
 from ..data.wrapped import WrappedSource
 
 
@@ -39,10 +39,10 @@ class CountedSource(WrappedSource):
         super().__init__(source)
         self.budget = budget
 
-    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Block]:
         """One read."""
         self.budget.read()
-        return self.source.blocks(shuffle)
+        return self.source.blocks()
 
     def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
         """One read, even where it picks but a few rows."""

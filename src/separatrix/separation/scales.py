@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Block, Source, Sum
-from ..data.source import Shuffle, T, as_sum
+from ..data.source import T, as_sum
 from ..data.wrapped import WrappedSource
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
 from ..numeric.types import Array, Ints
@@ -39,9 +39,9 @@ class ScaledSource(WrappedSource):
         """Double precision, whatever that of the source."""
         return np.dtype(np.float64)
 
-    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Block]:
         """The blocks of the source, scaled."""
-        for block in self.source.blocks(shuffle):
+        for block in self.source.blocks():
             yield block._replace(X=_divided(block.X, self.powers))
 
     def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:

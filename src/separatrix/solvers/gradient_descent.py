@@ -199,7 +199,7 @@ def largest_batch(objective: Objective, batch: int) -> float:
     """The same of batches in the order given, found on some of them from all over the rows."""
     source, largest = objective.source, 0.0
     d = source.n_features + 1
-    for X, y, weight, _, order in source.blocks():
+    for (X, y, weight, _), order in source.visits():
         rows = np.arange(len(y)) if order is None else order
         count = -(-len(rows) // batch)
         some = np.linspace(0, count - 1, min(count, max(2, SAMPLE_ROWS // batch)))

@@ -106,22 +106,13 @@ def targets(block: Block, k: int) -> Array:
     return np.where(block.y[:, None] == np.arange(k), 1.0, -1.0)
 
 
-def whole_blocks(objective: Objective) -> Iterator[Block]:
-    """The rows, those to visit marked by their weight: the order of a sum does not matter."""
-    for X, y, weight, start, order in objective.source.blocks():
-        if order is not None:
-            times = np.bincount(order, minlength=len(y)).astype(np.float64)
-            weight = times if weight is None else times * weight
-        yield Block(X, y, weight, start)
-
-
 def _centre(objective: Objective) -> tuple[Array, Array]:
     """Weighted means of x (d,) and of the targets (k,); zeros without an intercept."""
     source, k = objective.source, objective.shape[0]
     if not objective.intercept:
         return np.zeros(source.n_features), np.zeros(k)
     total = np.zeros(k)
-    for block in whole_blocks(objective):
+    for block in objective.source.blocks():
         y = targets(block, k)
         total += y.sum(axis=0) if block.weight is None else block.weight @ y
     return objective.moments.mean, total / source.weight_sum
@@ -170,7 +161,7 @@ def qr_svd(objective: Objective) -> Array:
     mean, target = _centre(objective)
     d, k = objective.source.n_features, objective.shape[0]
     triangle = np.empty((0, d + k))
-    for block in whole_blocks(objective):
+    for block in objective.source.blocks():
         n = len(block.y)
         weight = np.ones(n) if block.weight is None else block.weight
         y = targets(block, k)
@@ -210,7 +201,7 @@ def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     source, k = objective.source, objective.shape[0]
     d, l2 = source.n_features, objective.penalty.l2
     scale = objective.standardization.scale[:-1] if l2 else np.ones(d)
-    blocks = list(whole_blocks(objective))
+    blocks = list(objective.source.blocks())
     roots = [
         np.sqrt((np.ones(len(b.y)) if b.weight is None else b.weight) / source.weight_sum)
         for b in blocks

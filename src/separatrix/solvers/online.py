@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from .. import loops
-from ..data import ArraySource, Block, Shuffle
-from ..data.source import check_numbers
-from ..numeric.rows import Rows
+from ..data import ArraySource, Block, Shuffle, Visit
+from ..data.source import RowState
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
@@ -63,8 +64,10 @@ class OnlineRun:
     adapts: bool = False
     step_scale: float = 1.0
     least: float = np.inf
-    screening: tuple[Rows, loops.ScreeningState | None] | None = None
-    """Rows, and what is remembered of them from pass to pass."""
+    screening: RowState[loops.ScreeningState | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.screening = self.objective.source.row_state(self._begin_screening)
 
     @classmethod
     def start(
@@ -140,28 +143,13 @@ class OnlineRun:
         """Several passes in one call; each is then told as if it had been made alone."""
         source, V = self.objective.source, self.weights.v
         shuffle = Shuffle(self.seed, self.passes, count) if self.shuffle else None
-        (block,) = source.blocks(shuffle)
-        order = block.order
+        ((block, order),) = source.visits(shuffle)
         if shuffle is None:
             order = np.tile(np.arange(source.n_rows) if order is None else order, count)
         log = np.empty(count * source.n_rows, dtype=np.int64)
         ends = np.empty((count, 3 + V.size * (1 if self.weights.sum is None else 2)))
-        result = loops.online_pass(
-            block.X,
-            block.y,
-            self.objective.loss,
-            self.weights,
-            steps=step_sizes(self.schedule, 1, 1),
-            weight=None if self.common else block.weight,
-            weight_scale=self.weight_scale,
-            order=order,
-            l2=self.objective.penalty.l2,
-            batch=self.batch,
-            intercept=self.objective.intercept,
-            log=log,
-            screening=self._memory(block.X),
-            ends=ends,
-        )
+        steps = step_sizes(self.schedule, 1, 1)
+        result = self._advance(block, True, steps=steps, order=order, log=log, ends=ends)
         made = ends[: result.position // source.n_rows]
         each = made[:, 3:].reshape(len(made), -1, *V.shape)
         smooth = self.objective.loss.smooth
@@ -185,10 +173,8 @@ class OnlineRun:
         updates = 0
         rows: list[Ints] = []
         stepwise = max_updates < loops.EVERY_UPDATE
-        for block in self.objective.source.blocks(shuffle):
-            if not isinstance(self.objective.source, ArraySource):  # which has checked its own
-                check_numbers(block.y, len(self.objective.source.classes))
-            for piece, changed in self._visit(block, max_updates):
+        for visit in self.objective.source.visits(shuffle):
+            for piece, changed in self._visit(visit, max_updates):
                 loss_sum += piece.loss_sum
                 mistakes += piece.mistakes
                 updates += piece.updates
@@ -206,19 +192,18 @@ class OnlineRun:
         yield self._step(self.weights.weights, total, loss_sum, mistakes, updates, whole)
 
     def _visit(
-        self, block: Block, max_updates: int
+        self, visit: Visit, max_updates: int
     ) -> Iterator[tuple[loops.PassResult, Ints | None]]:
-        order = block.order
+        block, order = visit
         count = len(block.y) if order is None else len(order)
         # Where every row moves the weights, the log would only repeat the order.
         log = None
         if not self.objective.loss.smooth or max_updates < loops.EVERY_UPDATE:
             max_updates = min(max_updates, LOG_ROWS)  # a long pass goes in pieces: a short log
             log = np.empty(min(count, max_updates + self.batch), dtype=np.int64)
-        # One update at a time, neither a memory nor another thread would pay.
-        memory, threads = None, 1
-        if max_updates > 1:
-            memory, threads = self._memory(block.X), self.objective.source.threads
+        # One update at a time, neither screening nor another thread would pay.
+        screens = max_updates > 1
+        threads = self.objective.source.threads if screens else 1
         steps = step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
         if self.adapts:
             steps = self.step_scale * steps
@@ -227,21 +212,13 @@ class OnlineRun:
             taken = 0 if len(steps) == 1 else -(-position // self.batch)
             if position and order is None:
                 order = np.arange(count)
-            result = loops.online_pass(
-                block.X,
-                block.y,
-                self.objective.loss,
-                self.weights,
+            result = self._advance(
+                block,
+                screens,
                 steps=steps[taken:],
-                weight=None if self.common else block.weight,
-                weight_scale=self.weight_scale,
                 order=None if order is None else order[position:],
-                l2=self.objective.penalty.l2,
-                batch=self.batch,
-                intercept=self.objective.intercept,
                 max_updates=max_updates,
                 log=log,
-                screening=memory,
                 threads=threads,
             )
             position += result.position
@@ -254,13 +231,30 @@ class OnlineRun:
         whole = log + block.start if block.start else log
         return whole.astype(np.int32 if last <= 2**31 else np.int64)
 
-    def _memory(self, rows: Rows) -> loops.ScreeningState | None:
+    def _advance(self, block: Block, screens: bool, **given: Any) -> loops.PassResult:
+        """One call of the loop; what screening notes of the rows stays with their source."""
+        run = partial(
+            loops.online_pass,
+            block.X,
+            block.y,
+            self.objective.loss,
+            self.weights,
+            weight=None if self.common else block.weight,
+            weight_scale=self.weight_scale,
+            l2=self.objective.penalty.l2,
+            batch=self.batch,
+            intercept=self.objective.intercept,
+            **given,
+        )
+        if not screens:
+            return run()
+        return self.screening.advance(block, lambda state: run(screening=state))
+
+    def _begin_screening(self, block: Block) -> loops.ScreeningState | None:
         """Only the perceptron leaves rows alone whose margin is large enough."""
         if not is_perceptron(self.objective.loss):
             return None
-        if self.screening is None or self.screening[0] is not rows:
-            self.screening = rows, loops.screening_state(rows, len(self.weights.v))
-        return self.screening[1]
+        return loops.screening_state(block.X, len(self.weights.v))
 
     def _plain(self) -> Array:
         W = self.weights.weights

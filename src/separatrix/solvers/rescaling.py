@@ -52,9 +52,9 @@ def common_weight(source: Source) -> float | None:
         return None
     least, most = np.inf, 0.0
     for block in source.blocks():
-        weight = np.ones(1) if block.weight is None else block.weight
-        some = weight if block.weight is None or block.order is None else weight[block.order]
-        least, most = min(least, float(some.min())), max(most, float(some.max()))
+        some = block.weights[block.weights != 0.0]
+        least = min(least, float(some.min(initial=np.inf)))
+        most = max(most, float(some.max(initial=0.0)))
     return most if least == most else None
 
 
