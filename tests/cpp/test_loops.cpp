@@ -285,13 +285,13 @@ void test_rough(const Problem& p, const double* weight) {
 
 void test_products(const Problem& p, int64_t k, const double* weight) {
   const Numbers w = uniforms(k * (p.d + 1)), a = uniforms(p.n * k, 1, true);
-  test("scores, combine, hessian_product, moments", p, kClose, [&](auto& loops, auto& rows) {
+  test("scores, transpose_product, hessian_product, moments", p, kClose, [&](auto& loops, auto& rows) {
     Numbers scores(p.n * k), sums(k * (p.d + 1), kFiller), product(p.d + 1, kFiller);
     Numbers sum(k * p.d, kFiller), squares(p.d, kFiller);
     std::vector<int64_t> group(p.n);
     for (int64_t i = 0; i < p.n; ++i) group[i] = i * i % k;
     loops.scores(rows, w.data(), k, scores.data(), never);
-    loops.combine(rows, a.data(), k, sums.data(), never);
+    loops.transpose_product(rows, a.data(), k, sums.data(), never);
     loops.hessian_product(rows, p.weight.data(), p.w.data(), product.data(), never);
     loops.moments(rows, weight, group.data(), k, nullptr, sum.data(), squares.data(), never);
     return join(scores, sums, product, sum, squares);
@@ -303,11 +303,11 @@ void test_many(const Problem& p, int64_t m, int64_t k, const double* weight) {
   const Numbers w = uniforms(m * k * (p.d + 1)), mean = uniforms(p.d), factor = uniforms(p.d + 1);
   std::vector<int64_t> label(p.n);
   for (int64_t& number : label) number = below(k);
-  test("right, farthest, gram", p, kClose, [&](auto& loops, auto& rows) {
+  test("right, max_standardised_norm2, gram", p, kClose, [&](auto& loops, auto& rows) {
     Numbers right(m, kFiller), square(1), products((p.d + 1) * (p.d + 1), kFiller);
-    loops.right(rows, k == 1 ? p.y.data() : nullptr, k == 1 ? nullptr : label.data(), weight,
+    loops.weighted_correct(rows, k == 1 ? p.y.data() : nullptr, k == 1 ? nullptr : label.data(), weight,
                 w.data(), m, k, right.data(), never);
-    loops.farthest(rows, weight, mean.data(), factor.data(), square[0], never);
+    loops.max_standardised_norm2(rows, weight, mean.data(), factor.data(), square[0], never);
     loops.gram(rows, p.weight.data(), mean.data(), factor.data(), products.data(), never);
     return join(right, square, products);
   });
@@ -331,7 +331,7 @@ void test_online(const Problem& p, int loss, int batch, double decay, int code, 
     // Half of the weights' size is in the scale from the start; or none, where there is no decay
     // and the perceptron has a loop of its own.
     double scale = decay == 0 ? 1 : 0.5, area = 0;
-    Beside beside;
+    HelperThread beside;
     for (int64_t j = 0; j < p.d; ++j) v[j] /= scale;
     OnlinePass pass{loss, p.y.data(), {}, 1, flag(1) ? p.weight.data() : nullptr,
                     flag(1) ? 0.5 : 1.0, flag(0) ? order.data() : nullptr, count, steps.data(),
@@ -404,7 +404,7 @@ void test_followed(const LoopsFor<Rows>& loops, const Rows& rows, double step, b
   const Numbers start = uniforms(rows.d + 1), weight = uniforms(rows.n, 1, true);
   Numbers y(rows.n);
   for (double& sign : y) sign = below(2) ? 1 : -1;
-  const auto after = [&](int64_t at_once, Beside* beside) {
+  const auto after = [&](int64_t at_once, HelperThread* beside) {
     Numbers v = start, sum(rows.d + 1), lag(rows.d + 1), told(4);
     std::vector<int64_t> logs;
     double scale = 1, area = 0;
@@ -421,9 +421,9 @@ void test_followed(const LoopsFor<Rows>& loops, const Rows& rows, double step, b
     }
     return join(told, v, sum, lag, logs);
   };
-  Beside beside;
+  HelperThread beside;
   const Numbers expected = after(1, nullptr);
-  for (Beside* other : {static_cast<Beside*>(nullptr), &beside}) {
+  for (HelperThread* other : {static_cast<HelperThread*>(nullptr), &beside}) {
     const Numbers found = after(rows.n, other);
     const bool same = expected.size() == found.size() &&
                       std::equal(expected.begin(), expected.end(), found.begin(), kSameBits);

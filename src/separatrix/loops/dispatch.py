@@ -20,24 +20,32 @@ from ..losses import (
 )
 from ._compiled import _loops
 
-# In the order of LossId and JointId in cpp/abi/views.hpp. By exact type: a subclass may compute
-# otherwise.
+# By exact type: a subclass may compute otherwise.
 COMPILED: dict[type[Loss], int] = {
-    loss: number
-    for number, loss in enumerate(
-        (PerceptronLoss, Logistic, Squared, TanhSquared, Hinge, SquaredHinge)
+    loss: _loops.loss_ids[name]
+    for name, loss in (
+        ("perceptron", PerceptronLoss),
+        ("logistic", Logistic),
+        ("squared", Squared),
+        ("tanh_squared", TanhSquared),
+        ("hinge", Hinge),
+        ("squared_hinge", SquaredHinge),
     )
 }
 
-JOINT: tuple[type[Joint], ...] = (Softmax, JointPerceptron, CrammerSinger)
-COMPILED |= {loss: number for number, loss in enumerate(JOINT)}
+JOINT: dict[type[Joint], int] = {
+    Softmax: _loops.joint_ids["softmax"],
+    JointPerceptron: _loops.joint_ids["perceptron"],
+    CrammerSinger: _loops.joint_ids["crammer_singer"],
+}
+COMPILED |= JOINT
 
 
 def compiled(loss: Loss) -> int | None:
     """The number of a loss in the compiled loops, or None."""
     if isinstance(loss, Columns):
         inner = COMPILED.get(type(loss.binary))
-        return None if inner is None else len(JOINT) + inner
+        return None if inner is None else _loops.joint_ids["columns"] + inner
     return COMPILED.get(type(loss))
 
 
