@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from separatrix import L2, LBFGS, ArraySource, LeastSquares, LinearClassifier, Objective, get_loss
 from separatrix.data.validation import check_rows
-from separatrix.objective.standardization import Frame, gram, gram_in_tiles
+from separatrix.objective.standardization import Standardization, gram, gram_blocked
 from separatrix.solvers import choose, least_squares
 from separatrix.solvers.lbfgs import slow
 
@@ -105,11 +105,11 @@ def test_fewer_rows_than_features_and_nearly_equal_ones():
 def test_products_in_tiles_are_the_products(d):
     rng = np.random.default_rng(0)
     X, weight = rng.standard_normal((300, d)) + 5.0, rng.integers(0, 3, 300).astype(float)
-    frame = Frame(X.mean(axis=0), rng.random(d + 1) + 0.5)
-    expected = gram(X, weight, frame)
+    standardization = Standardization(X.mean(axis=0), rng.random(d + 1) + 0.5)
+    expected = gram(X, weight, standardization)
     parts = [(X[at], weight[at]) for at in (slice(0, 90), slice(90, 300))]
     for dtype, near in ((np.float64, 1e-13), (np.float32, 1e-5)):
-        one, two = (gram_in_tiles(parts, frame, dtype, threads) for threads in (1, 2))
+        one, two = (gram_blocked(parts, standardization, dtype, threads) for threads in (1, 2))
         assert one.dtype == dtype
         np.testing.assert_array_equal(one, two)
         np.testing.assert_array_equal(one, one.T)

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from ..data import Shuffle
 from ..data.arrays import random_order
 from ..loops.kernel import KernelPerceptronPass, KernelPerceptronState, kernel_pass
+from ..numeric.tolerances import SAFE_DIVISOR
 from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import Constant, Schedule, step_sizes
 from ..solvers import Step
@@ -27,7 +28,6 @@ from ..solvers.rescaling import near_power
 from . import Gaussian, Kernel, KernelCache, Matrix
 from .gaussian import GaussianPasses
 
-TINY = 1e-300  # keeps a quotient finite where K(x, x) = 0
 LOOKAHEAD = 64  # rows looked at per kernel row that a block has room for
 
 
@@ -263,9 +263,9 @@ class KernelPerceptronRun:
         kernel = self.rows.row(leaving, _nothing_likely)
         heirs = np.array(list(self.supports))
         squares = np.array(list(self.supports.values()))
-        cosines = np.abs(kernel[heirs]) / np.sqrt(np.maximum(squares, TINY))
+        cosines = np.abs(kernel[heirs]) / np.sqrt(np.maximum(squares, SAFE_DIVISOR))
         heir = int(heirs[cosines.argmax()])
-        share = float(kernel[heir] / max(self.supports[heir], TINY))
+        share = float(kernel[heir] / max(self.supports[heir], SAFE_DIVISOR))
         part = self.coefficients[:, leaving].copy()
         columns = np.flatnonzero(part).tolist()
         for column in columns:

@@ -36,7 +36,6 @@ def coordinate_epoch(
     row_norm2: Array,
     inv_2l2: float,
     bias_inv_penalty: float = 0.0,
-    parts: int = 1,
     weight: Array | None = None,
     shrink_margin: float = np.inf,
 ) -> EpochResult:
@@ -45,9 +44,7 @@ def coordinate_epoch(
     For the hinge, the squared hinge and the logistic loss. ``w`` (d + 1,) follows: by ``inv_2l2``
     times change times row, its bias by ``bias_inv_penalty`` times change; ``row_norm2`` has |x|^2
     of every row and ``inv_weight_sum`` is 1 over the sum of the weights. Rows that sit at a bound
-    with a margin beyond 1 by more than ``shrink_margin`` are left out of the active ones. Where so
-    many ``parts`` of the rows are climbed at the same time, each from a w of its own, that w moves
-    ``parts`` times as far as the alphas say.
+    with a margin beyond 1 by more than ``shrink_margin`` are left out of the active ones.
     """
     return EpochResult(
         *_loops.coordinate_epoch(
@@ -69,7 +66,6 @@ def coordinate_epoch_twin(
     row_norm2: Array,
     inv_2l2: float,
     bias_inv_penalty: float = 0.0,
-    parts: int = 1,
     weight: Array | None = None,
     shrink_margin: float = np.inf,
 ) -> EpochResult:
@@ -79,7 +75,7 @@ def coordinate_epoch_twin(
     for i in order.copy():
         if stop_requested():
             raise Interrupted("the loop was asked to stop before its end")
-        p = parts * (inv_weight_sum if weight is None else inv_weight_sum * weight[i])
+        p = inv_weight_sum if weight is None else inv_weight_sum * weight[i]
         at, x = row_nonzeros(rows, i)
         m = y[i] * (w[:-1][at] @ x + w[-1])
         curvature = p * (row_norm2[i] * inv_2l2 + bias_inv_penalty)

@@ -9,15 +9,17 @@ from itertools import islice
 import numpy as np
 
 from ..loops import Interrupted
+from ..numeric import checks
 from ..numeric.dot import dot
+from ..numeric.tolerances import OBJECTIVE_ROUNDING, SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..objective.standardization import Frame
+from ..objective.standardization import Standardization
 from .base import Solver, State, Step
 from .preconditioning import Factored
 
 DECREASE, FLATTEN = 1e-4, 0.9  # the two Wolfe conditions
-ROUNDING, ROUGHNESS = 2e-15, 1e-7  # of J: smaller differences mean nothing, and of rough sums
+FLOAT32_ROUNDING = 1e-7  # of J, from sums in float32: smaller differences mean nothing
 MOST_TRIALS = 40
 REFRESH = 15  # steps after which a second derivative is out of date
 # Rows of a sample: at least so many, and as many as cost no more than an evaluation of all. Each
@@ -65,8 +67,7 @@ class LBFGS(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only losses without kinks."""
-        memory: object = self.memory
-        if isinstance(memory, bool) or not isinstance(memory, (int, np.integer)) or memory < 1:
+        if not checks.is_integer(self.memory) or self.memory < 1:
             raise ValueError(f"memory must be a whole number of 1 or more, got {self.memory!r}")
         if not objective.loss.smooth:
             raise ValueError(
@@ -96,16 +97,19 @@ class LBFGS(Solver):
 
     def _coordinates(
         self, objective: Objective, anchor: Array, apart: bool = False
-    ) -> Frame | Factored:
+    ) -> Standardization | Factored:
         """Those of the second derivative at the anchor, if there is one."""
-        frame = objective.whole_frame()
+        standardization = objective.checked_standardization()
         if not len(anchor):
-            return frame
+            return standardization
         sample = self._sample(objective)
         assert sample is not None
         which = range(len(anchor)) if apart else (None,)
         dtype = sample.source.dtype
-        return Factored.of(frame, *(sample.class_hessian(anchor, frame, dtype, c) for c in which))
+        return Factored.of(
+            standardization,
+            *(sample.class_hessian(anchor, standardization, dtype, c) for c in which),
+        )
 
     def _near(self, objective: Objective, W: Array) -> tuple[Array, Evaluation]:
         """In place of zeros the minimum of the sample, itself from a smaller one; and J there.
@@ -173,7 +177,7 @@ class LBFGS(Solver):
             if len(values) > 1:
                 yield Step(reached.weights, reached.state)
             raise
-        if (step.objective or 0.0) <= values[0] + ROUGHNESS * abs(values[0]):
+        if (step.objective or 0.0) <= values[0] + FLOAT32_ROUNDING * abs(values[0]):
             yield step
             yield from walk
 
@@ -214,18 +218,19 @@ class LBFGS(Solver):
                 moved, changed = moved[:0], changed[:0]
                 g, p, slope = downhill(coordinates, at, moved, changed)
             age += 1
-            unsure, trials = ROUGHNESS if objective.float32_sums else ROUNDING, MOST_TRIALS
+            unsure = FLOAT32_ROUNDING if objective.float32_sums else OBJECTIVE_ROUNDING
+            trials = MOST_TRIALS
             if exact is not None:
                 objective, trials = exact, int(remaining > NO_STEP * at.value)
-            direction = coordinates.direction(p)
+            direction = coordinates.to_weights(p)
             length, there, then = line_search(objective, W, at, direction, slope, unsure, trials)
             if exact is not None and length == 0.0:  # stay, but know J exactly
                 at = objective.value_and_gradient(W)
                 continue
             s, y = length * p, coordinates.gradient(then.gradient) - g
             sizes = dot(s, s), dot(y, y)
-            least = max(1e-14 * np.sqrt(sizes[0]) * np.sqrt(sizes[1]), np.finfo(float).tiny)
-            if dot(s, y) > least and sizes[1] > np.finfo(float).tiny:
+            least = max(1e-14 * np.sqrt(sizes[0]) * np.sqrt(sizes[1]), SMALLEST_NORMAL)
+            if dot(s, y) > least and sizes[1] > SMALLEST_NORMAL:
                 moved = np.concatenate([moved, s[None]])[-self.memory :]
                 changed = np.concatenate([changed, y[None]])[-self.memory :]
             elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient
@@ -235,7 +240,7 @@ class LBFGS(Solver):
 
 
 def downhill(
-    coordinates: Frame | Factored, at: Evaluation, moved: Array, changed: Array
+    coordinates: Standardization | Factored, at: Evaluation, moved: Array, changed: Array
 ) -> tuple[Array, Array, float]:
     """The gradient, the direction that the recent steps suggest, and the slope along it."""
     g = coordinates.gradient(at.gradient)
@@ -271,7 +276,7 @@ def line_search(
     at: Evaluation,
     direction: Array,
     slope: float,
-    unsure: float = ROUNDING,
+    unsure: float = OBJECTIVE_ROUNDING,
     trials: int = MOST_TRIALS,
 ) -> tuple[float, Array, Evaluation]:
     """A length along the direction that meets the strong Wolfe conditions.

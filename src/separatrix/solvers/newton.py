@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..numeric.linear_systems import conjugate_gradients, solve
+from ..numeric.tolerances import OBJECTIVE_ROUNDING
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..objective.standardization import Frame
+from ..objective.standardization import Standardization
 from .base import Solver, State, Step
 
 DECREASE = 1e-4
-ROUNDING = 2e-15  # of J: smaller differences mean nothing
 MOST_HALVINGS = 50
 
 
@@ -49,15 +49,15 @@ class Newton(Solver):
         W = W if state is None else state["weights"]
         if state is None and W.any() and not np.isfinite(objective.value(W)[0]):
             W = np.zeros_like(W)  # from so far away there is no way back
-        frame = objective.whole_frame()
+        standardization = objective.checked_standardization()
         while True:
             if W.size * len(W) <= self.direct_weights:
-                at, hessian = objective.hessian(W, frame)
-                u = solve(hessian, -frame.gradient(at.gradient).ravel())
-                direction = frame.direction(u.reshape(W.shape))
+                at, hessian = objective.hessian(W, standardization)
+                u = solve(hessian, -standardization.gradient(at.gradient).ravel())
+                direction = standardization.to_weights(u.reshape(W.shape))
             else:
                 at = objective.value_and_gradient(W)
-                direction = by_products(objective, W, at.gradient, frame)
+                direction = by_products(objective, W, at.gradient, standardization)
             slope = float(np.vdot(at.gradient, direction))
             if not slope < 0.0:  # flat up to rounding
                 direction, slope = np.zeros_like(W), 0.0
@@ -85,22 +85,24 @@ def descend(
         if then.value <= at.value + DECREASE * length * slope:
             return there, then
         if -slope < 1e-13 * abs(at.value):
-            if slope < 0.0 and then.value <= at.value + ROUNDING * abs(at.value):
+            if slope < 0.0 and then.value <= at.value + OBJECTIVE_ROUNDING * abs(at.value):
                 return there, then
             break
         length *= 0.5
     return W, at
 
 
-def by_products(objective: Objective, W: Array, gradient: Array, frame: Frame) -> Array:
+def by_products(
+    objective: Objective, W: Array, gradient: Array, standardization: Standardization
+) -> Array:
     """An approximate Newton direction, in variables in which curvature is about 1.
 
     Solved more exactly as the gradient vanishes, so that convergence is faster than linear.
     """
 
     def product(u: Array) -> Array:
-        return frame.gradient(objective.hessian_product(W, frame.direction(u)))
+        return standardization.gradient(objective.hessian_product(W, standardization.to_weights(u)))
 
-    right = -frame.gradient(gradient)
+    right = -standardization.gradient(gradient)
     share = min(0.25, float(np.linalg.norm(right)))
-    return frame.direction(conjugate_gradients(product, right, share))
+    return standardization.to_weights(conjugate_gradients(product, right, share))

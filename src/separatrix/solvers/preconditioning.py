@@ -9,33 +9,33 @@ import scipy.linalg
 
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import AnyArray, Array
-from ..objective.standardization import Frame
+from ..objective.standardization import Standardization
 
 MOST_LIFTS = 8
 
 
 @dataclass(frozen=True)
 class Factored:
-    """Variables ``R u`` in place of a frame's u, with R'R the second derivative somewhere.
+    """Variables ``R u`` in place of standardised u, with R'R the second derivative somewhere.
 
     More than two classes share one R, from the mean of theirs, or have one each.
     """
 
-    frame: Frame
+    standardization: Standardization
     R: tuple[AnyArray, ...]
 
     @classmethod
-    def of(cls, frame: Frame, *hessians: AnyArray) -> Factored:
-        """From positive semidefinite matrices in the frame, made definite where they are not."""
-        return cls(frame, tuple(map(_factor, hessians)))
+    def of(cls, standardization: Standardization, *hessians: AnyArray) -> Factored:
+        """From positive semidefinite matrices in standardised variables, made definite."""
+        return cls(standardization, tuple(map(_factor, hessians)))
 
     def gradient(self, gradient: Array) -> Array:
         """A derivative by the weights as one by the variables."""
-        return self._solve(self.frame.gradient(gradient), trans=1)
+        return self._solve(self.standardization.gradient(gradient), trans=1)
 
-    def direction(self, direction: Array) -> Array:
+    def to_weights(self, direction: Array) -> Array:
         """A direction in the variables as one of the weights."""
-        return self.frame.direction(self._solve(direction))
+        return self.standardization.to_weights(self._solve(direction))
 
     def _solve(self, right: Array, trans: int = 0) -> Array:
         # One class after another: BLAS wakes its threads for several right sides at once, which

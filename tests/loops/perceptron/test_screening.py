@@ -257,7 +257,7 @@ def test_classes_found_by_counting_are_those_found_by_sorting():
         rng.integers(3, 9, 80).astype(np.uint8), rng.integers(0, 3, 70).astype(np.int32),
         rng.integers(-3, 3, 90), np.where(rng.random(20) < 0.5, -1, 1), 2**40 + np.arange(9) % 2,
     ):  # fmt: skip
-        found = validation.small_whole_numbers(y)
+        found = validation.small_integer_classes(y)
         np.testing.assert_array_equal(found, np.unique(y))
         assert found.dtype == y.dtype
     for y in (
@@ -266,7 +266,7 @@ def test_classes_found_by_counting_are_those_found_by_sorting():
         np.array([0.0, 1.0]),
         np.array(["a", "b"]),
     ):
-        assert validation.small_whole_numbers(y) is None
+        assert validation.small_integer_classes(y) is None
 
 
 def near_the_plane(rng, n, d, dtype):

@@ -373,7 +373,6 @@ def test_the_compiled_pass_equals_its_twin(level, kind, weighted, loss):
         "inv_weight_sum": 1 / 80, "row_norm2": squared_norms(held), "inv_2l2": 20.0,
         "bias_inv_penalty": 15.0,
         "weight": rng.uniform(0, 2, 80) if weighted else None, "shrink_margin": 0.5,
-        "parts": 2 if weighted else 1,
     }  # fmt: skip
     now, ends = loops.level(), []
     loops.use_level(level)
@@ -566,7 +565,7 @@ def test_auto_takes_it_for_long_sparse_rows_where_single_alphas_are_ahead():
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_parts_are_climbed_alike_on_any_threads(intercept, small_systems, monkeypatch):
+def test_single_alphas_are_climbed_alike_on_any_threads(intercept, small_systems, monkeypatch):
     monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 1 << 12)
     X, y = rows(3, 300, 8)
     X[np.abs(X) < 0.6] = 0.0
@@ -614,44 +613,6 @@ def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_s
     assert np.mean(after > before) > 0.5
     assert at.gaps[-1] < 1e-5 * at.lowest
     assert climb(objective, 1e-12).objective == pytest.approx(at.lowest, rel=1e-5)
-
-
-def test_parts_that_overshoot_are_given_up(small_systems):
-    """Rows that are nearly one: each part takes the whole step, which only one should."""
-    rng = np.random.default_rng(1)
-    X = np.ones((60, 80)) + 0.1 * rng.standard_normal((60, 80))
-    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
-    objective = problem(y[:, None] * X, y, "hinge", 1e-4, None, False)
-    at = Coordinates(objective, response_of(objective), np.zeros(60), seed=7)
-    while at.gaps.size == 0 or (at.gaps[-1] > 1e-9 * at.lowest and at.rounds < 60):
-        at.round()
-    assert at.caution > 1
-    assert at.gaps[-1] <= 1e-9 * at.lowest
-
-
-@pytest.mark.parametrize("weighted", [True, False])
-def test_pieces_of_a_pass_only_climb(weighted, small_systems, monkeypatch):
-    """Also of rows that are nearly one, where each part takes the whole step."""
-    monkeypatch.setattr("separatrix.solvers.dual.epochs.COPIED", 1e-9)
-    rng = np.random.default_rng(1)
-    X = np.ones((60, 80)) + 0.1 * rng.standard_normal((60, 80))
-    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
-    weight = rng.integers(0, 4, 60).astype(float) if weighted else None
-    objective = problem(y[:, None] * X, y, "hinge", 1e-2, weight, False)
-    c = (np.ones(60) if weight is None else weight) / objective.source.weight_sum
-    at = Coordinates(objective, response_of(objective), np.zeros(60), seed=7)
-    height, rows = 0.0, at.visited
-    for _ in range(12):
-        at.alone = 0
-        again = at._early_pass(rows)
-        pull = (c * at.alpha) @ X
-        np.testing.assert_allclose(at.W[0, :-1], pull / (2 * 1e-2), atol=1e-9)
-        assert np.all((at.alpha >= 0.0) & (at.alpha <= 1.0))
-        before, height = height, c @ at.alpha - pull @ pull / (4 * 1e-2)
-        assert height >= before - 1e-14
-        rows = rows[again]
-    assert at.caution > 1
-    assert climb(objective, 1e-9).objective == pytest.approx(height, rel=0.1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
