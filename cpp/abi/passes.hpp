@@ -45,7 +45,7 @@ struct OnlinePass {
   const int64_t* label;   // number of the class, or null
   int64_t k;              // rows of v
   const double* weight;   // of rows, or null for 1 each
-  double weight_scale;    // (number of rows) / (sum of weights): a row's step is step * weight * this
+  double weight_scale;    // (number of rows) / (sum of weights): times step and weight
   const int64_t* order;   // rows to visit, or null for 0, 1, 2, ...
   int64_t count;          // how many
   const double* steps;    // one per batch, or a single one

@@ -5,7 +5,7 @@
 
 namespace separatrix {
 
-// In the order of this enum, and of `losses.COMPILED` in Python.
+// Python reads the numbers from the module: loops/dispatch.py.
 enum class LossId : int { perceptron, logistic, squared, tanh_squared, hinge, squared_hinge };
 
 // A loss over all classes: one of these, or `columns` plus a LossId: one -1/+1 column per class.
@@ -20,21 +20,24 @@ struct LoopsFor {
   // out (n, k) = rows . weights' for weights (k, d + 1)
   bool (*scores)(const Rows&, const double* weights, int64_t k, double* out, ShouldStop);
   // out (k, d + 1) += coefficients' . (rows, 1) for coefficients (n, k)
-  bool (*transpose_product)(const Rows&, const double* coefficients, int64_t k, double* out, ShouldStop);
+  bool (*transpose_product)(const Rows&, const double* coefficients, int64_t k, double* out,
+                            ShouldStop);
   // out (d + 1) += (rows, 1)' diag(curvature) (rows, 1) v
   bool (*hessian_product)(const Rows&, const double* curvature, const double* v, double* out,
                           ShouldStop);
   // sum (groups, d) += sum of weight * (x - shift) over the rows of each group, squares (d) += sum
-  // of weight * (x - shift)^2 over all; the shift is for dense rows only, or null; one group if null
+  // of weight * (x - shift)^2 over all; the shift is for dense rows only, or null; one group if
+  // null
   bool (*moments)(const Rows&, const double* weight, const int64_t* group, int64_t groups,
                   const double* shift, double* sum, double* squares, ShouldStop);
   // correct (m) += weight of the rows whose class each of m weights (k, d + 1) finds; on a tie of
   // two classes that is the larger, of more the first
-  bool (*weighted_correct)(const Rows&, const double* y, const int64_t* label, const double* weight,
-                const double* weights, int64_t m, int64_t k, double* correct, ShouldStop);
+  bool (*weighted_correct)(const Rows&, const double* y, const int64_t* label,
+                           const double* weight, const double* weights, int64_t m, int64_t k,
+                           double* correct, ShouldStop);
   // square = the largest sum of ((x - mean) * factor)^2 over a row whose weight is not 0, if larger
-  bool (*max_standardised_norm2)(const Rows&, const double* weight, const double* mean, const double* factor,
-                   double& square, ShouldStop);
+  bool (*max_standardised_norm2)(const Rows&, const double* weight, const double* mean,
+                                 const double* factor, double& square, ShouldStop);
   // out (d + 1, d + 1) += sum of weight * z'z for z = (x - mean, 1) * factor
   bool (*gram)(const Rows&, const double* weight, const double* mean, const double* factor,
                double* out, ShouldStop);
@@ -43,8 +46,8 @@ struct LoopsFor {
   bool (*compensated_scores)(const Rows&, const double* weights, int64_t k, double* high,
                              double* low, ShouldStop);
   // high + low (k, d + 1) += coefficients' . (rows, 1), likewise
-  bool (*compensated_transpose_product)(const Rows&, const double* coefficients, int64_t k, double* high,
-                              double* low, ShouldStop);
+  bool (*compensated_transpose_product)(const Rows&, const double* coefficients, int64_t k,
+                                        double* high, double* low, ShouldStop);
 };
 
 struct Table {

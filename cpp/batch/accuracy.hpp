@@ -5,8 +5,9 @@
 namespace separatrix::SEPARATRIX_LEVEL {
 
 template <class Rows>
-bool weighted_correct(const Rows& rows, const double* y, const int64_t* label, const double* weight,
-           const double* weights, int64_t m, int64_t k, double* correct, ShouldStop stop) {
+bool weighted_correct(const Rows& rows, const double* y, const int64_t* label,
+                      const double* weight, const double* weights, int64_t m, int64_t k,
+                      double* correct, ShouldStop stop) {
   return each_score(rows, weights, m * k, stop, [&](int64_t i, const double* scores) {
     const double c = weight ? weight[i] : 1.0;
     if (y) {  // without a branch on the sign of a score

@@ -133,8 +133,8 @@ inline double squared_distance(const CsrRows<Value, Index>& rows, int64_t i, con
 }
 
 template <class Rows>
-bool max_standardised_norm2(const Rows& rows, const double* weight, const double* mean, const double* factor,
-              double& square, ShouldStop stop) {
+bool max_standardised_norm2(const Rows& rows, const double* weight, const double* mean,
+                            const double* factor, double& square, ShouldStop stop) {
   double* const zeros = new double[size_t(rows.d)]();
   const bool done = each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; ++i) {

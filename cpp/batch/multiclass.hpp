@@ -19,7 +19,7 @@ inline void batch_joint(const Rows& rows, BatchPass& pass) {
   Real* const slopes = scores + kClassTileRows * width;
   double* const score = new double[size_t(2 * k)];
   double* const slope = score + k;
-  pass.stopped = !each_tile(rows, kClassTileRows, pass.should_stop, [&](int64_t first, int64_t count) {
+  const auto add_tile = [&](int64_t first, int64_t count) {
     const auto tile = wide.tile(first, count);
     many.tile(tile, after(rows, first + count), scores);
     double loss_sum = 0, mistakes = 0;
@@ -38,7 +38,8 @@ inline void batch_joint(const Rows& rows, BatchPass& pass) {
     pass.loss_sum += loss_sum;
     pass.mistakes += mistakes;
     if (pass.gradient) sums.add(tile, slopes);
-  });
+  };
+  pass.stopped = !each_tile(rows, kClassTileRows, pass.should_stop, add_tile);
   delete[] scores;
   delete[] score;
 }

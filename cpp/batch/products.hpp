@@ -36,7 +36,7 @@ bool scores(const Rows& rows, const double* weights, int64_t k, double* out, Sho
 
 template <class Rows>
 bool transpose_product(const Rows& rows, const double* coefficients, int64_t k, double* out,
-             ShouldStop stop) {
+                       ShouldStop stop) {
   double column[kTile];
   return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
     for (int64_t c = 0; c < k; ++c) {
@@ -62,8 +62,8 @@ bool hessian_product(const Rows& rows, const double* curvature, const double* v,
     dot_tile(rows, first, count, v, score, next);
     double sum = 0;
     for (int64_t i = 0; i < count; ++i) {
-      const double curved = curvature[first + i];
-      score[i] = curved != 0 ? curved * (score[i] + v[rows.d]) : 0;
+      const double h = curvature[first + i];
+      score[i] = h != 0 ? h * (score[i] + v[rows.d]) : 0;
       sum += score[i];
     }
     add_tile(rows, first, count, score, out, next);

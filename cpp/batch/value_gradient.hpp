@@ -8,10 +8,10 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-// Of a tile's rows: what they are judged by, and what they add. Whole vectors are read and written:
+// Of a tile's rows: their margins, and what they add. Whole vectors are read and written:
 // rows past the last have weight 0.
 struct Tile {
-  double margin[kTile], weight[kTile], signed_weight[kTile];  // signed_weight: weight times label
+  double margin[kTile], weight[kTile], signed_weight[kTile];  // weight times label
   double exponential[kTile], slope[kTile], curvature[kTile];
   double loss, mistakes, slopes;
 
@@ -119,7 +119,8 @@ void batch_pass(const Rows& rows, BatchPass& pass) {
   with_loss(pass.loss, [&](auto loss) {
     using Loss = decltype(loss);
     if constexpr (kHasFloat32Sums<Rows>)
-      if (pass.float32_sums) return batch<Loss>(rows, pass, Float32Sums(rows, pass.w, pass.gradient));
+      if (pass.float32_sums)
+        return batch<Loss>(rows, pass, Float32Sums(rows, pass.w, pass.gradient));
     batch<Loss>(rows, pass, DoubleSums<Rows>{rows, pass.w, pass.gradient});
   });
 }

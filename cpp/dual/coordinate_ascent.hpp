@@ -1,15 +1,15 @@
-// Dual coordinate ascent: one alpha at a time, each to its best value.
+// One epoch of dual coordinate ascent (Hsieh, Chang, Lin, Keerthi and Sundararajan 2008).
 //
-// With p a row's share of all weight, w = sum of p*alpha*y*x / (2*l2) at any time. A change of
-// one alpha by t moves its own margin by t*p*(|x|^2/(2*l2) + 1/(2*rho)), where the bias is held
-// near where it stood by rho*(b - b_0)^2: so that one alpha can move without another.
-//
-// Several parts of the rows may be climbed at the same time, each from the same w. Each then
-// sees its own moves `parts` times as large: so their mean never overshoots (Ma, Smith, Jaggi,
-// Jordan, Richtarik, Takac 2015).
-//
-// A row that sits at a bound, and whose margin says that it will stay, is left out of `kept`
-// (shrinking, as in LIBLINEAR: Hsieh, Chang, Lin, Keerthi, Sundararajan 2008).
+// Problem: with p_i the share of row i in all weight, maximise over alpha
+//     D = - sum of p_i phi*(-alpha_i) - l2 |w|^2,   w = sum of p_i alpha_i y_i x_i / (2 l2)
+// Input: alpha and the weights that follow from it, an order of rows.
+// Output: both after one visit of each row, and the rows that are still active.
+// Algorithm: one alpha at a time, to its best value. A change of it by t moves its own margin by
+//     t p (|x|^2 / (2 l2) + 1 / (2 rho)),
+// where the bias is held near where it stood by rho (b - b_0)^2, so that one alpha can move without
+// another. A row that sits at a bound, and whose margin says that it will stay, is no longer active
+// (shrinking, as in LIBLINEAR). The logistic loss takes Newton's steps inside a bracket (Yu, Huang
+// and Lin 2011).
 #pragma once
 #include "abi/table.hpp"
 #include "losses/margin.hpp"
@@ -18,7 +18,7 @@
 namespace separatrix::SEPARATRIX_LEVEL {
 
 // What a loss asks of its alphas: the best one where the margin m moves by `curvature` times the
-// change of alpha, the slope of the dual that it can follow, and whether it will stay.
+// change of alpha; the projected gradient of the dual; and whether it will stay at its bound.
 template <class Loss>
 struct CoordinateUpdate;
 
@@ -48,7 +48,9 @@ struct CoordinateUpdate<SquaredHinge> {
     const double lack = 1 - m - 0.5 * alpha;
     return alpha <= 0 && lack < 0 ? 0 : lack < 0 ? -lack : lack;
   }
-  static bool can_shrink(double alpha, double m, double shrink_margin) { return alpha <= 0 && m > 1 + shrink_margin; }
+  static bool can_shrink(double alpha, double m, double shrink_margin) {
+    return alpha <= 0 && m > 1 + shrink_margin;
+  }
 };
 
 template <>
@@ -56,7 +58,8 @@ struct CoordinateUpdate<Logistic> {
   // The margin m + t to which the new alpha brings the row is where alpha = -phi'(m + t): a root
   // of t - curvature*(-phi'(m + t) - alpha), which rises by 1 at least. No logarithm is needed.
   static double argmax(double alpha, double m, double curvature) {
-    double low = -2 * curvature, high = 2 * curvature, t = 0;  // |t| <= curvature, as alpha is in [0, 1]
+    // |t| <= curvature, as alpha is in [0, 1].
+    double low = -2 * curvature, high = 2 * curvature, t = 0;
     Point<double> at = point_at<Logistic>(m);
     if (!(curvature > 0)) return -at.slope;
     for (int i = 0; i < kNewtonMaxIter; ++i) {
@@ -75,7 +78,7 @@ struct CoordinateUpdate<Logistic> {
   static bool can_shrink(double, double, double) { return false; }  // no alpha gets to a bound
 };
 
-// What is kept beside the rows lies as far apart as they do.
+// What is kept of each row lies as far apart as they do.
 template <class Rows>
 inline void prefetch_row_state(const Rows& rows, const CoordinateEpoch& pass, int64_t i) {
   prefetch_place(rows, i);

@@ -23,7 +23,8 @@ struct Violation {
   double amount;
   int64_t rival;
 };
-inline Violation violation_of(const KernelPass& pass, const double* scores, int64_t stride, int64_t i) {
+inline Violation violation_of(const KernelPass& pass, const double* scores, int64_t stride,
+                              int64_t i) {
   if (pass.y) return {-pass.y[i] * scores[0], -1};
   const int64_t rival = best_rival(scores, stride, pass.k, pass.label[i]);
   return {scores[rival * stride] - scores[pass.label[i] * stride], rival};

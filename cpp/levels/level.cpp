@@ -21,10 +21,20 @@ namespace separatrix::SEPARATRIX_LEVEL {
 
 template <class Rows>
 constexpr LoopsFor<Rows> loops() {
-  return {online_pass<Rows>, batch_pass<Rows>, online_joint_pass<Rows>, batch_joint_pass<Rows>,
-          scores<Rows>,      transpose_product<Rows>,    hessian_product<Rows>,   moments<Rows>,
-          weighted_correct<Rows>,       max_standardised_norm2<Rows>,   gram<Rows>,              coordinate_epoch<Rows>,
-          compensated_scores<Rows>, compensated_transpose_product<Rows>};
+  return {online_pass<Rows>,
+          batch_pass<Rows>,
+          online_joint_pass<Rows>,
+          batch_joint_pass<Rows>,
+          scores<Rows>,
+          transpose_product<Rows>,
+          hessian_product<Rows>,
+          moments<Rows>,
+          weighted_correct<Rows>,
+          max_standardised_norm2<Rows>,
+          gram<Rows>,
+          coordinate_epoch<Rows>,
+          compensated_scores<Rows>,
+          compensated_transpose_product<Rows>};
 }
 
 extern const Table table;

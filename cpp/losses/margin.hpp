@@ -62,8 +62,8 @@ struct TanhSquared {
   static Point<T> at(T m, T e) {
     const T share = 1.0 / (1.0 + e);
     const T miss = 2.0 * select(m > 0.0, e * share, share);  // 1 - tanh m
-    const T derivative = 4.0 * e * share * share;                  // 1 - tanh^2 m
-    return {miss * miss, -2.0 * miss * derivative, 2.0 * derivative * (derivative + 2.0 * miss * (1.0 - miss))};
+    const T slope = 4.0 * e * share * share;                 // of tanh: 1 - tanh^2 m
+    return {miss * miss, -2.0 * miss * slope, 2.0 * slope * (slope + 2.0 * miss * (1.0 - miss))};
   }
 };
 

@@ -1,10 +1,10 @@
-// BinaryFilter of a few rows at once, only as exact as a decision needs: see perceptron/filter.hpp.
+// A floating-point filter for the margins of a few rows at once: see perceptron/filter.hpp.
 #pragma once
 #include "perceptron/filter.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-// BinaryFilter of rows one by one, as the plain loop has them.
+// Margins of rows one by one, as the plain loop has them.
 template <class Rows>
 class BinaryFilter {
  public:

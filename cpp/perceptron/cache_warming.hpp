@@ -1,5 +1,5 @@
-// Rows in random order that another thread reads shortly before the loop does: then they come from
-// a nearer cache.
+// Cache warming: rows in random order that another thread reads shortly before the loop does: then
+// they come from a nearer cache.
 #pragma once
 #include "abi/passes.hpp"
 #include "rows/prefetch.hpp"
@@ -7,8 +7,8 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr int64_t kWarmedVisits = 64;         // visits in a piece
-constexpr double kWarmedBytes = 512 << 10;  // read ahead, about; no more than a cache of its own has
+constexpr int64_t kWarmedVisits = 64;        // visits in a piece
+constexpr double kWarmedBytes = 512 << 10;  // read ahead; no more than a cache of its own has
 
 template <class Value>
 inline void load_lines(const Value* from, int64_t count) {
@@ -49,7 +49,8 @@ class CacheWarmer {
   void advance_to(int64_t t) {
     if (!on_) return;
     __atomic_store_n(&here_, t, __ATOMIC_RELAXED);
-    for (; posted_ < t + lead_ && posted_ < pass_.count; posted_ += kWarmedVisits) pass_.helper->post();
+    for (; posted_ < t + lead_ && posted_ < pass_.count; posted_ += kWarmedVisits)
+      pass_.helper->post();
   }
   void end() {
     if (!on_) return;

@@ -1,4 +1,6 @@
-// BoundedProducts of rows with weights, only as exact as a decision needs.
+// Floating-point filters: products of rows with weights, only as exact as a decision needs
+// (Shewchuk 1997, "Adaptive precision floating-point arithmetic and fast robust geometric
+// predicates"; docs/compiled.md derives the bounds).
 //
 // The plain loop sums products in double and in one fixed order. To know that a row is right it
 // is enough to sum them in the precision of the row, in any order, and to stay clear of zero by
@@ -157,7 +159,7 @@ class ErrorBound {
   double per_square_ = 0, at_least_ = 0;
 };
 
-// BoundedProducts of rows with weights that stay, no more than the truth in the direction of the sign y;
+// Products of rows with weights that stay, no more than the truth in the direction of the sign y;
 // and |x|^2.
 template <class Rows>
 class BoundedProducts {

@@ -6,8 +6,7 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-// The perceptron of many classes, for the loop in perceptron/pass.hpp: its margin is the score of the
-// true class over the best of the others.
+// The margin is the score of the true class over the best of the others.
 template <class Rows>
 class MulticlassPerceptron {
  public:

@@ -1,4 +1,4 @@
-// Scores of a row by many classes, only as exact as a decision needs: see perceptron/filter.hpp.
+// A floating-point filter for many classes: see perceptron/filter.hpp.
 //
 // A row is right beyond doubt if its margin in float is more than both sums can be wrong; weights
 // in float take half the room, and half the products of doubles.
@@ -8,8 +8,8 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr int64_t kPadded = 16;    // floats: rows of weights in float are as long as whole vectors
-constexpr int kSwitchAfter = 32;         // rows by which the right ones are ahead of the others, or behind
+constexpr int64_t kPadded = 16;  // floats: rows of weights in float are as long as whole vectors
+constexpr int kSwitchAfter = 32;   // by so many rows the right ones are ahead, or behind
 
 // Rows of which nothing is known but by the plain sums.
 template <class Rows>

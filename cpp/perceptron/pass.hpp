@@ -1,8 +1,9 @@
 // One pass of the online perceptron: no penalty, an update after every mistaken row.
 //
-// It gives the bits of the loops in online/sgd.hpp and losses/multiclass.hpp, sooner: only mistaken rows change
-// anything, so a row that is known to be right need not be read, nor summed more exactly than to
-// know it; and a few rows are read at the same weights, those after a mistake again.
+// It gives the bits of the loops in online/, sooner: only mistaken rows change anything, so a row
+// that is known to be right need not be read (screening.hpp), nor summed more exactly than to know
+// it (filter.hpp); and a few rows are read at the same weights, those after a mistake again.
+// (Rosenblatt 1958.)
 #pragma once
 #include "perceptron/cache_warming.hpp"
 #include "perceptron/screening.hpp"
@@ -12,10 +13,9 @@
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr int64_t kStatisticsInterval = 64;    // visits between two entries into the books
-constexpr int64_t kFrequent = 16;      // one in so many rows mistaken is often
-constexpr int kMostUncertain = 2;            // rows between two entries that wait for the exact weights: many
-
+constexpr int64_t kStatisticsInterval = 64;  // visits
+constexpr int64_t kFrequent = 16;            // one in so many rows mistaken is often
+constexpr int kMostUncertain = 2;            // rows of an interval that wait for the exact weights
 
 template <class Rows, class Problem>
 class PerceptronPass {
@@ -81,8 +81,9 @@ class PerceptronPass {
   int64_t read(int64_t count) {
     const int64_t* const row = queue_.rows();
     const auto* const label = queue_.labels();
-    return pass_.order || screening_.on() ? problem_.template certified_prefix<true>(row, label, count)
-                                         : problem_.template certified_prefix<false>(row, label, count);
+    return pass_.order || screening_.on()
+               ? problem_.template certified_prefix<true>(row, label, count)
+               : problem_.template certified_prefix<false>(row, label, count);
   }
 
   // Where mistakes are frequent, the weights follow later. False if the next rows are to be read
@@ -134,12 +135,13 @@ class PerceptronPass {
     if (screening_.on()) queue_.restart(t + 1);
   }
 
-  // What happened before visit t goes into the books.
+  // What happened before visit t is counted.
   void update_statistics(int64_t t) {
     const bool was_screening = screening_.on();
     if constexpr (Problem::Speculation::kEnabled)
       if (screening_.samples_after(t - counted_)) speculation_.drain();
-    frequent_mistakes_ = kFrequent * (moves_ - counted_moves_) >= t - counted_ && uncertain_ < kMostUncertain;
+    frequent_mistakes_ =
+        kFrequent * (moves_ - counted_moves_) >= t - counted_ && uncertain_ < kMostUncertain;
     uncertain_ = 0;
     counted_moves_ = moves_;
     screening_.on_visits(t - counted_, t - counted_ - read_);
@@ -160,8 +162,8 @@ class PerceptronPass {
   VisitQueue<typename Problem::Label> queue_;
   typename Problem::Speculation speculation_;
   CacheWarmer<Rows> warmer_;
-  bool frequent_mistakes_ = false;                  // mistakes were frequent of late
-  int uncertain_ = 0;                     // rows that had to wait for the exact weights
+  bool frequent_mistakes_ = false;         // of late
+  int uncertain_ = 0;                      // rows that had to wait for the exact weights
   int64_t moves_ = 0, counted_moves_ = 0;  // rows that change the weights, sooner or later
   int64_t counted_ = 0, read_ = 0, watched_ = 0;
 };

@@ -1,29 +1,31 @@
-// Rows that need not be read.
+// Safe screening: rows that need not be read, as a bound proves them right (the idea of El Ghaoui,
+// Viallon and Rabbani 2012 and of Ndiaye, Fercoq, Gramfort and Salmon 2017, here for mistakes of
+// the perceptron and not for features of the lasso; docs/compiled.md derives the bounds).
 //
-// Margins from a reference W0, weights W have apart by some angle. A row that clears the plane of W0
+// Seen from a reference W0, weights W have turned by some angle. A row that clears the plane of W0
 // by more, by the angle asin(m / (|W0| |(x, 1)|)), is right at W. For k classes, W are all weights
 // in one vector and the row's norm is sqrt(2) |(x, 1)|: the gap of two scores is its product with
 // (e_d - e_r) x (x, 1).
 //
 // Weights that settle wander about some middle, and are nearer to it than to each other: so the
-// reference is the mean of the weights in a round of n visits, and a survey notes of every row by
+// reference is the mean of the weights in a round of n visits, and a rebuild keeps of every row by
 // how much it clears it. It lasts until the mean of a later round would leave so many more rows
-// unread that another survey pays. All bounds are rounded to the safe side, with room for the error
-// of the score that the plain loop would compute: no update is missed, and the weights have the
-// bits of the plain loop.
+// unread that another rebuild pays. All bounds are rounded to the safe side, with room for the
+// error of the score that the plain loop would compute: no update is missed, and the weights have
+// the bits of the plain loop.
 #pragma once
 #include "abi/passes.hpp"
 #include "rows/products.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr double kSmallestNorm = 1e-20, kLargestNorm = 1e+20;  // lengths whose squares are harmless
-constexpr double kNoAngle = 8;                           // an angle that nothing clears
+constexpr double kSmallestNorm = 1e-20, kLargestNorm = 1e+20;  // whose squares are harmless
+constexpr double kNoAngle = 8;          // an angle that nothing clears
 constexpr double kRoundDown = 1 - 1e-6;
-constexpr int64_t kMostSamples = 32;       // looks at the weights in a round, at most
-constexpr double kSamplingCost = 0.02;     // what a look may cost, in reads of the rows since the last
-constexpr double kValuesPerCheck = 4;  // what a note costs, in values read
-constexpr int64_t kMostRowsSampled = 4, kVisitsPerRowSampled = 128;  // rows of a look: one in so many visits
+constexpr double kValuesPerCheck = 4;   // what it costs to look up a row's angle, in values read
+constexpr int64_t kMostSamples = 32;    // of the weights in a round
+constexpr double kSamplingCost = 0.02;  // of a sample, at most: in reads of the rows since the last
+constexpr int64_t kMostRowsSampled = 4, kVisitsPerRowSampled = 128;  // of one sample
 
 // Relative to |w| |x|, twice a bound on the error of a product of d values.
 inline double rounding(int64_t d, double unit) { return 2 * unit * (double(d) + 16); }
@@ -48,10 +50,11 @@ class SafeScreening {
   void prefetch_angle_margin(int64_t i) const { __builtin_prefetch(state_->angle_margin + i); }
 
   // Lists the visits first to last of an order, or of the rows as they lie, whose rows are not
-  // known to be right at the weights of now, and returns how many; before_visit(t) is called before each
-  // visit of an order.
+  // known to be right at the weights of now, and returns how many; before_visit(t) is called before
+  // each visit of an order.
   template <class BeforeVisit>
-  int64_t active_visits(const int64_t* order, int64_t first, int64_t last, int64_t* visit, BeforeVisit&& before_visit) {
+  int64_t active_visits(const int64_t* order, int64_t first, int64_t last, int64_t* visit,
+                        BeforeVisit&& before_visit) {
     const float* const angle_margin = state_->angle_margin;
     const auto limit = float(angle_ * (1 + 1e-6));
     int64_t count = 0, t = first;
@@ -71,7 +74,7 @@ class SafeScreening {
     return count;
   }
 
-  // Notes of all rows are made anew if that is due. Only before a pass: rows that were already
+  // The angles of all rows are made anew if that is due. Only before a pass: rows that were already
   // left out would have to be looked at again, and after the last pass nobody needs it.
   bool rebuild(ShouldStop should_stop) {
     if (!state_ || !state_->rebuild_due) return true;
@@ -104,8 +107,10 @@ class SafeScreening {
     angle_ += turn * (1 + turn * turn);  // above the arc sine
   }
 
-  // Whether the weights are looked at when so many more rows have gone by.
-  bool samples_after(int64_t count) const { return state_ && state_->since_sample + count >= sample_interval_; }
+  // Whether the weights are sampled when so many more rows have gone by.
+  bool samples_after(int64_t count) const {
+    return state_ && state_->since_sample + count >= sample_interval_;
+  }
 
   // So many rows went by, of them so many unread.
   void on_visits(int64_t count, int64_t skipped) {
@@ -140,7 +145,8 @@ class SafeScreening {
   float angle_margin(int64_t i, const Margins& margins, double norm_of_reference) const {
     double square;
     const double margin = margins.margin(i, square);
-    const double sine = margin / (Problem::kNormFactor * __builtin_sqrt(1 + square) * norm_of_reference);
+    const double norm_of_row = Problem::kNormFactor * __builtin_sqrt(1 + square);
+    const double sine = margin / (norm_of_row * norm_of_reference);
     return float((sine - rounding_) * kRoundDown - rounding_);
   }
 
@@ -211,12 +217,12 @@ class SafeScreening {
   Problem& problem_;
   ScreeningState* state_;
   const double* w_;
-  double break_even_;            // the share of rows that must be left out for the notes to pay
+  double break_even_;        // the share of rows that must be left out for screening to pay
   double rounding_ = 0;
-  double norm_below_ = 0;     // at most |W|
+  double norm_below_ = 0;    // at most |W|
   double angle_ = kNoAngle;  // at least the angle from the reference to the weights
-  int64_t updates_ = 0, measure_after_ = 1;  // updates since the last measurement, and most of them
-  int64_t sample_interval_ = 1;     // visits between two looks
+  int64_t updates_ = 0, measure_after_ = 1;  // since the last measurement, and most of them
+  int64_t sample_interval_ = 1;              // visits
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -1,4 +1,4 @@
-// Mistaken rows that are found before the weights are exact.
+// Speculation: mistaken rows that are found before the weights are exact.
 //
 // Where many rows are mistaken, the exact sum and addition of each hold up the next. Here a copy of
 // the weights in float, as the rows are, runs ahead and takes in a mistaken row at once. The
@@ -50,8 +50,9 @@ class SpeculativePass<DenseRows<float>> {
   // Whether the last row was neither surely right nor surely mistaken.
   bool uncertain() const { return uncertain_; }
 
-  // Reads the rows of visits t, t + 1, ..., at most kSpeculated, after which there are kFarAhead more, until
-  // one is uncertain; returns how many before it. `moves` counts the rows that change the weights.
+  // Reads the rows of visits t, t + 1, ..., at most kSpeculated, after which there are kFarAhead
+  // more, until one is uncertain; returns how many before it. `moves` counts the rows that change
+  // the weights.
   int64_t speculate(int64_t t, int64_t& moves) {
     if (pass_.helper) pass_.helper->drain(kInFlight - 1);
     Mistakes& found = mistakes_[posted_ % kInFlight];
@@ -103,18 +104,21 @@ class SpeculativePass<DenseRows<float>> {
     // it with every addition would hold up the next decision.
     const double most = 2 * needed_ + norm_above_ / 16, then = norm_above_ + most;
     error_bound_.set_norms(then, drift_ + error_bound_.of_additions(kSpeculated, then, most));
-    const ErrorBound<float> error_bound = error_bound_;  // of its own: what is stored below might change memory
+    // Of its own: what is stored below might change memory.
+    const ErrorBound<float> error_bound = error_bound_;
     double bias = bias_, added = 0, last = 0;
     int64_t count = 0, visit = t;
     uncertain_ = false;
     for (; visit < t + kSpeculated && added <= most; ++visit) {
       const int64_t i = at(visit);
-      const float *const x[] = {row(rows_, i)}, *const near[] = {row(rows_, at(visit + kNearAhead))},
-                         *const far[] = {row(rows_, at(visit + kFarAhead))};
+      const float *const x[] = {row(rows_, i)};
+      const float *const near[] = {row(rows_, at(visit + kNearAhead))};
+      const float *const far[] = {row(rows_, at(visit + kFarAhead))};
       float product[1], square[1];
       dot_and_norm2<1, kOrder, float>(x, copy_, rows_.d, near, far, product, square);
       const double y = label[visit - t];
-      const double margin = y * (double(product[0]) + bias), wrong_by = error_bound.of_margin(square[0]);
+      const double margin = y * (double(product[0]) + bias);
+      const double wrong_by = error_bound.of_margin(square[0]);
       if (margin > wrong_by) continue;
       const double weight = weight_of(pass_, i), change = change_of(pass_, visit, weight, y);
       if (weight == 0 && margin < -wrong_by) continue;

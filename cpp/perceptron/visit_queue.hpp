@@ -14,9 +14,9 @@ class VisitQueue {
   VisitQueue(const int64_t* order, int64_t count) : order_(order), count_(count) {}
 
   // Looks at visits until there are kFarAhead more than the few to be read, or none is left;
-  // active_visits(first, last, to) lists those of visits first to last whose rows are not known to be
-  // right, and returns how many; label(i) is a row's label. At first it is asked for kFirstScan visits
-  // at a time, in the end for `most`.
+  // active_visits(first, last, to) lists those of visits first to last whose rows are not known to
+  // be right, and returns how many; label(i) is a row's label. At first it is asked for kFirstScan
+  // visits at a time, in the end for `most`.
   template <class ActiveVisits, class LabelOf>
   void extend(int64_t most, ActiveVisits&& active_visits, LabelOf&& label) {
     for (int64_t p = begin_; p < end_; ++p) {

@@ -17,9 +17,8 @@ std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
     const Labels labels(y);
     expect(int64_t(y.size()) == view.n && int64_t(w.size()) == k * (view.d + 1), "y or w: size");
     labels.expect_below(k, view.n);
-    pass = BatchPass{loss,     labels.signs,      labels.numbers,     k,           pointer(weight),
-                     w.data(), pointer(gradient), pointer(curvature), float32_sums,       should_stop,
-                     0,        0,                 false};
+    pass = BatchPass{loss, labels.signs, labels.numbers, k, pointer(weight), w.data(),
+                     pointer(gradient), pointer(curvature), float32_sums, should_stop, 0, 0, false};
     nb::gil_scoped_release free;
     (labels.numbers ? loops.batch_joint : loops.batch)(view, pass);
   });
@@ -47,7 +46,8 @@ void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> 
     const auto size = int64_t(w.size()), k = size / (view.d + 1);
     const Labels labels(y);
     expect(int64_t(y.size()) == view.n && size == k * (view.d + 1), "y or w: size");
-    expect(blocks.rows() == view.n && blocks.size() == 2 + size, "blocks: of other rows or weights");
+    expect(blocks.rows() == view.n && blocks.size() == 2 + size,
+           "blocks: of other rows or weights");
     const auto loop = labels.numbers ? loops.batch_joint : loops.batch;
     nb::gil_scoped_release free;
     whole = blocks.work([&](int64_t first, int64_t count, double* numbers) {
@@ -94,8 +94,8 @@ void compensated_transpose_product(nb::handle rows, Numbers coefficients, Output
     expect(high.size() == low.size() && int64_t(coefficients.size()) == view.n * k,
            "coefficients, high or low: wrong size");
     nb::gil_scoped_release free;
-    whole = loops.compensated_transpose_product(view, coefficients.data(), k, high.data(), low.data(),
-                                      should_stop);
+    whole = loops.compensated_transpose_product(view, coefficients.data(), k, high.data(),
+                                                low.data(), should_stop);
   });
   raise_if(!whole);
 }
@@ -146,20 +146,22 @@ void weighted_correct(nb::handle rows, AnyArray y, std::optional<Numbers> weight
            "y or weights: size");
     labels.expect_below(k, view.n);
     nb::gil_scoped_release free;
-    whole = loops.weighted_correct(view, labels.signs, labels.numbers, pointer(weight), weights.data(), m, k,
-                        correct.data(), should_stop);
+    whole = loops.weighted_correct(view, labels.signs, labels.numbers, pointer(weight),
+                                   weights.data(), m, k, correct.data(), should_stop);
   });
   raise_if(!whole);
 }
 
-double max_standardised_norm2(nb::handle rows, std::optional<Numbers> weight, Numbers mean, Numbers factor) {
+double max_standardised_norm2(nb::handle rows, std::optional<Numbers> weight, Numbers mean,
+                              Numbers factor) {
   bool whole = true;
   double square = 0;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     expect(int64_t(mean.size()) == view.d && int64_t(factor.size()) == view.d,
            "mean or factor: wrong size");
     nb::gil_scoped_release free;
-    whole = loops.max_standardised_norm2(view, pointer(weight), mean.data(), factor.data(), square, should_stop);
+    whole = loops.max_standardised_norm2(view, pointer(weight), mean.data(), factor.data(), square,
+                                         should_stop);
   });
   raise_if(!whole);
   return square;
@@ -210,8 +212,8 @@ void bind_batch(nb::module_& m) {
   nb::class_<OwnedSum>(m, "BlockSum")
       .def(nb::init<Longs, Output>(), "edges"_a, "sum"_a.noconvert())
       .def("give_up", &OwnedSum::give_up);
-  m.def("batch_blocks", &batch_blocks, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a, "float32_sums"_a,
-        "blocks"_a);
+  m.def("batch_blocks", &batch_blocks, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
+        "float32_sums"_a, "blocks"_a);
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());
   m.def("compensated_scores", &compensated_scores, "rows"_a, "weights"_a, "high"_a.noconvert(),
         "low"_a.noconvert());
@@ -221,8 +223,10 @@ void bind_batch(nb::module_& m) {
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());
   m.def("moments", &moments, "rows"_a, "weight"_a.none(), "group"_a.none(), "shift"_a.none(),
         "sum"_a.noconvert(), "squares"_a.noconvert());
-  m.def("weighted_correct", &weighted_correct, "rows"_a, "y"_a, "weight"_a.none(), "weights"_a, "correct"_a.noconvert());
-  m.def("max_standardised_norm2", &max_standardised_norm2, "rows"_a, "weight"_a.none(), "mean"_a, "factor"_a);
+  m.def("weighted_correct", &weighted_correct, "rows"_a, "y"_a, "weight"_a.none(),
+        "weights"_a, "correct"_a.noconvert());
+  m.def("max_standardised_norm2", &max_standardised_norm2, "rows"_a,
+        "weight"_a.none(), "mean"_a, "factor"_a);
   m.def("gram", &gram, "rows"_a, "weight"_a, "mean"_a, "factor"_a, "out"_a.noconvert());
   m.def("all_finite", &all_finite, "values"_a);
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);

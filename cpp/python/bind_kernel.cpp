@@ -110,8 +110,8 @@ std::tuple<int64_t, int64_t> kernel_pass(nb::tuple arrays, Numbers kept, Longs s
                                          LongOutput last_used, int64_t visits, int64_t position,
                                          int64_t end, int64_t max_updates) {
   KernelPass pass = kernel_view(arrays, visits, position, end, max_updates);
-  expect(kept.ndim() == 2 && int64_t(kept.shape(1)) == pass.n && last_used.size() == kept.shape(0) &&
-             int64_t(slot.size()) == pass.n,
+  expect(kept.ndim() == 2 && int64_t(kept.shape(1)) == pass.n &&
+             last_used.size() == kept.shape(0) && int64_t(slot.size()) == pass.n,
          "kept, slot or last_used: size");
   pass.capacity = int64_t(kept.shape(0));
   pass.kept = kept.data();

@@ -33,8 +33,8 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
                       pointer(order),
                       count, steps.data(), steps.size() == 1, l2, batch, intercept, max_updates,
                       v.data(), scalars.data(), pointer(sum), pointer(lag), scalars.data() + 1,
-                      pointer(log), screening ? &screening->view : nullptr, nullptr, should_stop, 0, 0,
-                      0, 0, false};
+                      pointer(log), screening ? &screening->view : nullptr, nullptr, should_stop,
+                      0, 0, 0, 0, false};
     const int64_t passes = ends ? int64_t(ends->shape(0)) : 0;
     expect(!ends || (order && steps.size() == 1 && count % passes == 0 &&
                      ends->size() == passes * (3 + v.size() * (sum ? 2 : 1))),
@@ -50,7 +50,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
   return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
 }
 
-// The rows to visit again are left at the front of `order`; how many, and the rest, are told.
+// The active rows are left at the front of `order`.
 std::tuple<int64_t, double> coordinate_epoch(
     nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double inv_weight_sum,
     Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput order, Output alpha,
@@ -93,7 +93,8 @@ void bind_online(nb::module_& m) {
       .def(nb::init<int64_t, int64_t>(), "n"_a, "size"_a)
       .def_prop_ro("nbytes", &OwnedScreeningState::bytes)
       .def_prop_ro("active", [](const OwnedScreeningState& state) { return state.view.active; })
-      .def_prop_ro("screened", [](const OwnedScreeningState& state) { return state.view.screened_total; })
+      .def_prop_ro("screened",
+                   [](const OwnedScreeningState& state) { return state.view.screened_total; })
       .def_prop_rw("always", [](const OwnedScreeningState& state) { return state.view.always; },
                    [](OwnedScreeningState& state, bool always) { state.view.always = always; });
   // What a loop writes to is never converted: the numbers would go into a copy.
@@ -102,8 +103,8 @@ void bind_online(nb::module_& m) {
         "max_updates"_a, "v"_a.noconvert(), "scalars"_a.noconvert(), "sum"_a.none().noconvert(),
         "lag"_a.none().noconvert(), "log"_a.none().noconvert(), "screening"_a.none(),
         "ends"_a.none().noconvert(), "threads"_a);
-  m.def("coordinate_epoch", &coordinate_epoch, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "inv_weight_sum"_a,
-        "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
+  m.def("coordinate_epoch", &coordinate_epoch, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
+        "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
         "alpha"_a.noconvert(), "w"_a.noconvert(), "shrink_margin"_a);
   m.attr("smallest_scale") = kSmallestScale;
   m.attr("smallest_scale_of_sum") = kSmallestScaleOfSum;

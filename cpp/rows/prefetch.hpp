@@ -5,7 +5,7 @@
 namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr int64_t kPrefetched = 16;   // lines of a row asked for early; hardware follows on
-constexpr int64_t kFarAhead = 8, kNearAhead = 2;  // rows between a prefetch and its use: far, near cache
+constexpr int64_t kFarAhead = 8, kNearAhead = 2;  // rows from prefetch to use: far, near cache
 constexpr int64_t kLabelsAhead = 64;  // and between asking for a label and its use
 
 // kNearness as in __builtin_prefetch: 3 for the nearest cache, 2 for the one behind it. The far
@@ -52,7 +52,9 @@ inline PrefetchTargets prefetch_targets(int64_t t, int64_t count, At&& at) {
 }
 
 // The same from a place in a list of rows that has kFarAhead more.
-inline PrefetchTargets prefetch_targets(const int64_t* row) { return {row[kNearAhead], row[kFarAhead]}; }
+inline PrefetchTargets prefetch_targets(const int64_t* row) {
+  return {row[kNearAhead], row[kFarAhead]};
+}
 
 template <class Rows>
 inline void prefetch_rows(const Rows& rows, const PrefetchTargets& targets) {
@@ -85,7 +87,8 @@ class SparsePrefetcher {
 
 // x . w, while other rows are asked for.
 template <class Value>
-inline double dot(const DenseRows<Value>& rows, int64_t i, const double* w, const PrefetchTargets& targets) {
+inline double dot(const DenseRows<Value>& rows, int64_t i, const double* w,
+                  const PrefetchTargets& targets) {
   prefetch_rows(rows, targets);
   return dot(rows, i, w);
 }

@@ -20,7 +20,8 @@ inline SEPARATRIX_INLINE VectorBundle<Vector, kCount> map_lanes(F&& f) {
 
 #define SEPARATRIX_LANEWISE(op)                                                                  \
   template <class V, int n>                                                                  \
-  inline SEPARATRIX_INLINE VectorBundle<V, n> operator op(VectorBundle<V, n> a, VectorBundle<V, n> b) {     \
+  inline SEPARATRIX_INLINE VectorBundle<V, n> operator op(VectorBundle<V, n> a,              \
+                                                          VectorBundle<V, n> b) {            \
     return map_lanes<V, n>([&](auto q) SEPARATRIX_INLINE { return a.at[q] op b.at[q]; });         \
   }
 SEPARATRIX_LANEWISE(+)
@@ -55,19 +56,22 @@ inline SEPARATRIX_INLINE VectorBundle<Mask, n> operator<(VectorBundle<Doubles, n
   return map_lanes<Mask, n>([&](auto q) SEPARATRIX_INLINE { return a.at[q] < b; });
 }
 template <int n>
-inline SEPARATRIX_INLINE VectorBundle<Mask, n> operator==(VectorBundle<Doubles, n> a, VectorBundle<Doubles, n> b) {
+inline SEPARATRIX_INLINE VectorBundle<Mask, n> operator==(VectorBundle<Doubles, n> a,
+                                                          VectorBundle<Doubles, n> b) {
   return map_lanes<Mask, n>([&](auto q) SEPARATRIX_INLINE { return a.at[q] == b.at[q]; });
 }
 template <int n>
-inline SEPARATRIX_INLINE VectorBundle<Doubles, n> select(VectorBundle<Mask, n> mask, VectorBundle<Doubles, n> yes,
-                                                    VectorBundle<Doubles, n> no) {
+inline SEPARATRIX_INLINE VectorBundle<Doubles, n> select(VectorBundle<Mask, n> mask,
+                                                         VectorBundle<Doubles, n> yes,
+                                                         VectorBundle<Doubles, n> no) {
   return map_lanes<Doubles, n>([&](auto q) SEPARATRIX_INLINE {
     return mask.at[q] ? yes.at[q] : no.at[q];
   });
 }
 template <int n>
-inline SEPARATRIX_INLINE VectorBundle<Doubles, n> fma(VectorBundle<Doubles, n> a, VectorBundle<Doubles, n> b,
-                                                 VectorBundle<Doubles, n> c) {
+inline SEPARATRIX_INLINE VectorBundle<Doubles, n> fma(VectorBundle<Doubles, n> a,
+                                                      VectorBundle<Doubles, n> b,
+                                                      VectorBundle<Doubles, n> c) {
   return map_lanes<Doubles, n>([&](auto q) SEPARATRIX_INLINE {
     return fma(a.at[q], b.at[q], c.at[q]);
   });

@@ -8,7 +8,6 @@ from ..losses import (
     Columns,
     CrammerSinger,
     Hinge,
-    Joint,
     JointPerceptron,
     Logistic,
     Loss,
@@ -22,23 +21,16 @@ from ._compiled import _loops
 
 # By exact type: a subclass may compute otherwise.
 COMPILED: dict[type[Loss], int] = {
-    loss: _loops.loss_ids[name]
-    for name, loss in (
-        ("perceptron", PerceptronLoss),
-        ("logistic", Logistic),
-        ("squared", Squared),
-        ("tanh_squared", TanhSquared),
-        ("hinge", Hinge),
-        ("squared_hinge", SquaredHinge),
-    )
-}
-
-JOINT: dict[type[Joint], int] = {
+    PerceptronLoss: _loops.loss_ids["perceptron"],
+    Logistic: _loops.loss_ids["logistic"],
+    Squared: _loops.loss_ids["squared"],
+    TanhSquared: _loops.loss_ids["tanh_squared"],
+    Hinge: _loops.loss_ids["hinge"],
+    SquaredHinge: _loops.loss_ids["squared_hinge"],
     Softmax: _loops.joint_ids["softmax"],
     JointPerceptron: _loops.joint_ids["perceptron"],
     CrammerSinger: _loops.joint_ids["crammer_singer"],
 }
-COMPILED |= JOINT
 
 
 def compiled(loss: Loss) -> int | None:
