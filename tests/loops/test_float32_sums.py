@@ -41,7 +41,7 @@ def objective_of(X, y, l2=1e-3, weight=None, intercept=True, n_jobs=None):
 @pytest.fixture
 def large(monkeypatch):
     """Small tables are treated as large ones are."""
-    monkeypatch.setattr(lbfgs, "LARGE", 0.0)
+    monkeypatch.setattr(lbfgs, "FLOAT32_BYTES", 0.0)
 
 
 def evaluations(monkeypatch):
@@ -213,7 +213,7 @@ def test_rows_and_losses_that_gain_nothing_are_summed_exactly(large, monkeypatch
     ):  # fmt: skip
         descended(loss, l2=1e-3).fit(rows, y)
     assert not any(seen)
-    monkeypatch.setattr(lbfgs, "LARGE", 1e7)
+    monkeypatch.setattr(lbfgs, "FLOAT32_BYTES", 1e7)
     descended(l2=1e-3).fit(X, y)
     assert not any(seen)
 
@@ -249,7 +249,7 @@ def test_a_dear_factor_waits_for_more_than_a_few_slow_steps(monkeypatch):
         raise AssertionError("factored")
 
     monkeypatch.setattr(Objective, "class_hessian", refuse)
-    monkeypatch.setattr(lbfgs, "slow", lambda trail, price: True)
+    monkeypatch.setattr(lbfgs, "is_slow", lambda recent_decrements, cost: True)
     rng = np.random.default_rng(0)
     X = sp.random_array((2000, 1500), density=0.01, rng=rng, format="csr", dtype=np.float64)
     y = np.where(X @ rng.standard_normal(1500) > 0.0, 1, -1)

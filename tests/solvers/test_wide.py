@@ -12,7 +12,7 @@ from separatrix import L2, LBFGS, ArraySource, LeastSquares, LinearClassifier, O
 from separatrix.data.validation import check_rows
 from separatrix.objective.standardization import Standardization, gram, gram_blocked
 from separatrix.solvers import choose, least_squares
-from separatrix.solvers.lbfgs import slow
+from separatrix.solvers.lbfgs import is_slow
 
 
 def correlated(n, d, condition, seed=0):
@@ -68,7 +68,7 @@ def test_going_on_from_before_and_after_the_factor_gives_the_same_bits():
     problem = objective_of(*correlated(500, 300, 1e5))
     start, solver = np.zeros(problem.shape), LBFGS()
     whole = list(islice(solver.steps(problem, start, np.random.default_rng(0)), 30))
-    anchored = [len(step.state["anchor"]) for step in whole]
+    anchored = [len(step.state["hessian_at"]) for step in whole]
     (change,) = (i for i, (a, b) in enumerate(pairwise(anchored)) if a != b)
     for at in (change - 2, change, change + 3):
         rest = solver.steps(problem, start, np.random.default_rng(0), whole[at].state)
@@ -78,12 +78,12 @@ def test_going_on_from_before_and_after_the_factor_gives_the_same_bits():
 
 def test_slow_is_a_matter_of_what_a_factor_costs():
     trail = 10.0 ** -np.arange(7)  # a decimal place a step
-    assert not slow(trail, 100.0)
-    assert slow(trail, 5.0)
-    assert slow(np.ones(7), 1e6)
-    assert not slow(np.ones(7), np.inf)  # there is none to be had
-    assert not slow(np.ones(3), 5.0)  # too early to tell
-    assert not slow(np.zeros(7), 5.0)  # arrived
+    assert not is_slow(trail, 100.0)
+    assert is_slow(trail, 5.0)
+    assert is_slow(np.ones(7), 1e6)
+    assert not is_slow(np.ones(7), np.inf)  # there is none to be had
+    assert not is_slow(np.ones(3), 5.0)  # too early to tell
+    assert not is_slow(np.zeros(7), 5.0)  # arrived
 
 
 def test_fewer_rows_than_features_and_nearly_equal_ones():
@@ -156,8 +156,8 @@ def test_products_and_rows_give_the_same_least_squares(classes, l2):
     for weight in (None, rng.integers(0, 3, 500).astype(float)):
         for intercept in (True, False):
             problem = objective_of(X, y, "squared", l2, weight, intercept)
-            W, at = least_squares.by_products(problem)
-            rows = least_squares.factored(problem)
+            W, at = least_squares.normal_equations(problem)
+            rows = least_squares.qr_svd(problem)
             scale = X.std(axis=0) if intercept else np.hypot(X.std(axis=0), X.mean(axis=0))
             np.testing.assert_allclose(
                 W[:, :-1] * scale,
@@ -177,7 +177,7 @@ def test_where_products_leave_an_error_rows_are_factored():
     same[:, 4], constant[:, 4] = X[:, 3], 2.0
     for rows in (X, same, constant):
         problem = objective_of(rows, y, "squared", 0.0)
-        assert least_squares.by_products(problem) is None
+        assert least_squares.normal_equations(problem) is None
         clf = LinearClassifier("squared", l2=0.0).fit(rows, y)
         centred = rows - rows.mean(axis=0)
         fitted = np.linalg.lstsq(centred, y - y.mean(), rcond=1e-15)[0]

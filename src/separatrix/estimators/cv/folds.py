@@ -23,7 +23,7 @@ from ...objective import Objective
 from ...objective.hessians import hessian_of
 from ...objective.standardization import Standardization
 from ...penalties import L2
-from ...solvers.lbfgs import SAMPLE_PER_FEATURE, SAMPLE_ROWS
+from ...solvers.thresholds import SAMPLE_PER_FEATURE, SAMPLE_ROWS
 
 MOST_UNKNOWNS = 1500  # features, times the square of the classes if there are more than two
 BLOCK_VALUES = 1 << 17  # the second derivatives of all folds may take as much as a block of rows
