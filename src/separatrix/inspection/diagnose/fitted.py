@@ -79,7 +79,7 @@ class FittedModel:
     @property
     def streams(self) -> bool:
         """Whether rows came by ``partial_fit``, whose every call is a pass of its own."""
-        return bool(getattr(getattr(self.clf, "_resume", None), "streams", False))
+        return bool(getattr(getattr(self.clf, "_stream", None), "streams", False))
 
     @property
     def gap(self) -> float | None:
