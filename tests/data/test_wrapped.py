@@ -16,8 +16,8 @@ from separatrix.separation.sums import SelectedSum
 class Doubled(WrappedSource):
     """Features times two."""
 
-    def blocks(self, shuffle=None):
-        for block in self.source.blocks(shuffle):
+    def blocks(self):
+        for block in self.source.blocks():
             yield block._replace(X=2.0 * block.X)
 
 
