@@ -14,13 +14,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data.validation import check_labels, check_scores, numbers, sound_rows, weighed_classes
 from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, Reference, get_kernel
-from ..kernels.perceptron import (
-    KernelPerceptronRun,
-    ManyClasses,
-    TwoClasses,
-    Votes,
-    goes_by_blocks,
-)
+from ..kernels.gaussian import goes_by_blocks
+from ..kernels.perceptron import KernelPerceptronRun
+from ..kernels.update_rules import ManyClasses, TwoClasses
+from ..kernels.votes import Votes
 from ..numeric import checks
 from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array, Ints
