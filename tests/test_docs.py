@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 from inspection.test_diagnose import FIRST
+from test_rooms import script
 
 import separatrix
 from separatrix.inspection.diagnose import CAUSES
@@ -111,7 +113,8 @@ def test_every_file_that_a_page_names_exists(page):
     for name in named:
         if name.split(".")[-1].startswith("test_"):  # a test in a file
             continue
-        assert any((place / name).exists() for place in below), name
+        known = any((place / name).exists() for place in below)
+        assert known or ("/" not in name and any(PACKAGE.rglob(name))), name
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert ((ROOT / page).parent / link).exists(), link
 
@@ -164,3 +167,55 @@ def test_the_formulas_hold():
     assert len(blocks) >= 3
     for code in blocks:
         exec(code, names)
+
+
+def test_the_page_on_tuning_has_every_threshold_and_its_value():
+    tuning = script("tuning")
+    page = tuning.PAGE.read_text()
+    assert page.split(tuning.BELOW)[1] == tuning.tables(), "run: python docs/tuning.py"
+    for path in PACKAGE.rglob("thresholds.py"):
+        room = importlib.import_module(
+            ".".join(("separatrix", *path.relative_to(PACKAGE).with_suffix("").parts))
+        )
+        names = [name for name in vars(room) if name.isupper()]
+        assert names
+        for name in names:
+            (row,) = re.findall(rf"^\| .*`{name}`.*$", page, re.M)
+            told, values = (re.findall("`([^`]+)`", cell) for cell in row.split(" | ")[:2])
+            assert eval(values[told.index(name)]) == getattr(room, name)
+    each = [threshold for found in tuning.rooms().values() for threshold in found]
+    assert all(threshold.chooses for threshold in each)
+
+
+@pytest.mark.parametrize(
+    ("text", "chooses", "measured"),
+    [
+        ('SIZE = 3\n"""What.\n\nMeasured: here, 2."""\n', "What.", "here, 2"),
+        ("# ---- part\n\n# What;\n# measured: here.\nSIZE: int = 3\n", "What", "here"),
+        ("SIZE = 3  # what\n", "what", ""),
+    ],
+)
+def test_thresholds_are_read_in_every_form(tmp_path, text, chooses, measured):
+    (tmp_path / "thresholds.py").write_text(text)
+    (found,) = script("tuning").thresholds(tmp_path / "thresholds.py")
+    assert found == (["SIZE"], ["3"], chooses, measured)
+
+
+@pytest.mark.parametrize("name", ["Perceptron", "L-BFGS"])
+def test_the_walk_of_a_fit_is_that_of_the_stack(name):
+    shown = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "design.md").read_text(), re.S)
+    walk = "".join(f"{frame}\n" for frame in script("rooms").walks()[name])
+    assert walk in shown
+
+
+def test_headers_include_only_from_floors_below():
+    floors = {
+        folder: int(row[0])
+        for row in table("docs/design.md", "Rooms and floors")
+        for folder in re.findall(r"`cpp/(\w+)/`", row[1])
+    }
+    assert set(floors) == {path.name for path in (ROOT / "cpp").iterdir()}
+    for path in (ROOT / "cpp").rglob("*.?pp"):
+        own = path.parent.name
+        for folder in re.findall(r'^#include "(\w+)/', path.read_text(), re.M):
+            assert folder == own or floors[folder] < floors[own], path

@@ -23,7 +23,7 @@ from functools import partial
 import numpy as np
 
 from ..data import Shuffle
-from ..data.arrays import random_order
+from ..data.blocks import random_order
 from ..loops.kernel import KernelPerceptronPass, KernelPerceptronState, kernel_pass
 from ..numeric.types import Array, Ints
 from ..schedules import Constant, Schedule, step_sizes
