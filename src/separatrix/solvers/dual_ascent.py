@@ -59,6 +59,8 @@ class DualAscent(Solver):
     are left for Newton's steps, with systems solved by products, when they crawl.
     """
 
+    name = "DualAscent"
+
     def check(self, objective: Objective) -> None:
         """A penalty, a loss whose dual is known, and rows in memory."""
         loss = objective.loss

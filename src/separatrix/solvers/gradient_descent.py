@@ -52,6 +52,8 @@ class GradientDescent(Solver):
         Keep the mean of the weights after every update.
     """
 
+    name = "GradientDescent"
+
     batch_size: int | None = None
     shuffle: bool = True
     learning_rate: LearningRate | str = "auto"

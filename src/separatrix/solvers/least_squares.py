@@ -42,6 +42,8 @@ class LeastSquares(Solver):
     centred rows, which stay as they are; every step then goes on until it says it has arrived.
     """
 
+    name = "LeastSquares"
+
     direct_size: int = 3000
 
     def check(self, objective: Objective) -> None:

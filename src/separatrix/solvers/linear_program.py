@@ -43,6 +43,8 @@ class LinearProgram(Solver):
     remaining.
     """
 
+    name = "LinearProgram"
+
     def check(self, objective: Objective) -> None:
         """The hinge without a penalty, on rows in memory."""
         loss, l2 = objective.loss, objective.penalty.l2
