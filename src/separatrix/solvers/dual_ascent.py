@@ -1,4 +1,4 @@
-"""Ascent of the dual: for losses with a kink, with a proof of how near the minimum it is."""
+"""ProximalPointRun of the dual: for losses with a kink, with a proof of how near the minimum it is."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from ..losses.base import REGISTRY
 from ..numeric.types import Array
 from ..objective import Objective
 from .base import Solver, State, Step, lowest
-from .dual.coordinate_ascent import Coordinates
-from .dual.interior_point import STATE, Interior
-from .dual.losses import MarginResponse, Response, SimplexResponse, has_response, response_of
+from .dual.coordinate_ascent import CoordinateAscentRun
+from .dual.interior_point import STATE, InteriorPointRun
+from .dual.losses import BinaryDualLoss, DualLoss, CrammerSingerDualLoss, has_dual, dual_loss_of
 from .dual.multiclass_interior_point import STATE as JOINT_STATE
-from .dual.multiclass_interior_point import JointInterior, affordable
+from .dual.multiclass_interior_point import CrammerSingerRun, affordable
 from .dual.newton_system import DIRECT
-from .dual.proximal_point import Ascent
+from .dual.proximal_point import ProximalPointRun
 
 PATIENCE = 10  # rounds of single alphas in which the gap halves, or else they are left
 FEW_ROWS = 15  # per feature: so few are climbed between their bounds
 MANY_FEATURES = 100  # with fewer, either way is quick
 FEW_ROWS_PER_WEIGHT = 3  # of more than two classes
 TOLD = ("weights", "objective", "mistakes", "bound")
-NEWTON = ("W", "anchor", "sharpness", "travel")
+NEWTON = ("W", "center", "penalty_parameter", "proximal_term")
 FUTILITY = ("lowest", "highest", "futile", "polishes")
-MOST_UNTOLD = 30  # Newton's steps for one anchor that bring nothing to tell
+MOST_UNTOLD = 30  # Newton's steps for one center that bring nothing to tell
 FUTILE = 9  # such steps in a row, after which the middle of the simplices is tried
-COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "quick",
+COORDINATES = ("alpha", "bias_center", "seed", "rounds", "passes", "quick",
                "products", "safe", "moved", "moved_weights", "visited", "lowest", "highest",
                "gaps")  # fmt: skip
 
@@ -62,7 +62,7 @@ class DualAscent(Solver):
     def check(self, objective: Objective) -> None:
         """A penalty, a loss whose dual is known, and rows in memory."""
         loss = objective.loss
-        if not has_response(loss):
+        if not has_dual(loss):
             remedy = "LBFGS() or Newton()" if loss.smooth else "GradientDescent(batch_size=1)"
             many = f" for {objective.shape[0]} classes" if objective.shape[0] > 1 else ""
             raise ValueError(
@@ -92,7 +92,7 @@ class DualAscent(Solver):
         """One step after another; the weights told are those of the lowest J so far.
 
         The start is the first of them, or zeros where J is lower. Of Newton's steps towards a new
-        anchor those are told that bring a lower J or a higher bound, and the last.
+        center those are told that bring a lower J or a higher bound, and the last.
         """
         if state is not None:
             best, J, mistakes, bound = (state[name] for name in TOLD)
@@ -145,9 +145,9 @@ def _climb(
     objective: Objective, W: Array, rng: np.random.Generator, state: State | None
 ) -> Iterator[tuple[Reached, State]]:
     """One alpha at a time where systems would be too large, else all, in the end by Newton."""
-    response = response_of(objective)
+    dual_loss = dual_loss_of(objective)
     n, d = objective.source.n_rows, objective.source.n_features
-    two = response if isinstance(response, MarginResponse) else None
+    two = dual_loss if isinstance(dual_loss, BinaryDualLoss) else None
     if two and min(n, d) > DIRECT and (state is None or "gaps" in state):
         run = _coordinates(objective, two, W, rng, state)
         while state is None or not crawls(state["gaps"]):
@@ -156,17 +156,17 @@ def _climb(
     if two and two.bounded and few_rows(objective) and (state is None or "slack" in state):
         for at, state in _interior(objective, two, W, state):  # noqa: B020
             yield at, state
-    if isinstance(response, SimplexResponse) and affordable(objective):
+    if isinstance(dual_loss, CrammerSingerDualLoss) and affordable(objective):
         if not few_rows_for_classes(objective) and (state is None or "slack" not in state):
-            for at, state in _newton(objective, response, W, state):  # noqa: B020
+            for at, state in _newton(objective, dual_loss, W, state):  # noqa: B020
                 yield at, state
                 if state["futile"] >= FUTILE and not state["polishes"]:
                     state = None
                     break
         if state is None or "slack" in state:
-            for at, state in _joint_interior(objective, response, state):  # noqa: B020
+            for at, state in _joint_interior(objective, dual_loss, state):  # noqa: B020
                 yield at, state
-    yield from _newton(objective, response, W, state)
+    yield from _newton(objective, dual_loss, W, state)
 
 
 def few_rows(objective: Objective) -> bool:
@@ -187,30 +187,30 @@ def crawls(gaps: Array) -> bool:
 
 
 def _newton(
-    objective: Objective, response: Response, W: Array, state: State | None
+    objective: Objective, dual_loss: DualLoss, W: Array, state: State | None
 ) -> Iterator[tuple[Reached, State]]:
     """For ever; futile steps in a row are counted. After another way they only polish."""
     rows = len(objective.in_memory.y)
-    known: State = {"W": W, "anchor": np.zeros((rows, response.columns))}
+    known: State = {"W": W, "center": np.zeros((rows, dual_loss.columns))}
     lowest, highest, futile, polishes = np.inf, 0.0, 0, False
     if state is not None and "gaps" in state:  # on from single alphas
-        known = {"W": state["weights_now"], "anchor": state["alpha"][:, None].copy()}
+        known = {"W": state["weights_now"], "center": state["alpha"][:, None].copy()}
     elif state is not None and "slack" in state:
-        anchor = state["shares"] if "shares" in state else state["alpha"][:, None]
-        known, polishes = {"W": state["W"], "anchor": anchor}, True
+        center = state["shares"] if "shares" in state else state["alpha"][:, None]
+        known, polishes = {"W": state["W"], "center": center}, True
     elif state is not None:
         known = {name: state[name] for name in NEWTON}
         lowest, highest, futile, polishes = (state[name] for name in FUTILITY)
-    run = Ascent(objective, response, **known)
+    run = ProximalPointRun(objective, dual_loss, **known)
     while True:
-        anchor, smooth = run.anchor, run.at.smooth
+        center, smooth = run.center, run.at.smooth
         with np.errstate(all="ignore"):
             at = run.step()
         progress = at.objective < lowest or at.bound > highest
         futile = 0 if progress else futile + 1
         lowest, highest = min(lowest, at.objective), max(highest, at.bound)
         counts = dict(zip(FUTILITY, (lowest, highest, futile, polishes), strict=True))
-        ended = polishes or run.anchor is not anchor or not at.smooth < smooth
+        ended = polishes or run.center is not center or not at.smooth < smooth
         yield (
             Reached(at.W, at.objective, at.mistakes, at.bound, ended, run.alpha),
             counts | {name: getattr(run, name) for name in NEWTON},
@@ -218,22 +218,22 @@ def _newton(
 
 
 def _joint_interior(
-    objective: Objective, response: SimplexResponse, state: State | None
+    objective: Objective, dual_loss: CrammerSingerDualLoss, state: State | None
 ) -> Iterator[tuple[Reached, State]]:
     """Until rounding ends it."""
     known: State = {} if state is None else {name: state[name] for name in JOINT_STATE}
-    run = JointInterior(objective, response, **known)
+    run = CrammerSingerRun(objective, dual_loss, **known)
     while run.went():
         at = Reached(run.W, run.objective_value, run.mistakes, run.bound, told=False)
         yield at, run.state | {"W": run.W, "shares": run.shares}
 
 
 def _interior(
-    objective: Objective, response: MarginResponse, W: Array, state: State | None
+    objective: Objective, dual_loss: BinaryDualLoss, W: Array, state: State | None
 ) -> Iterator[tuple[Reached, State]]:
     """Until rounding ends it."""
     known: State = {"W": W} if state is None else {name: state[name] for name in STATE}
-    run = Interior(objective, response, **known)
+    run = InteriorPointRun(objective, dual_loss, **known)
     while run.went():
         at = Reached(
             run.W, run.objective_value, run.mistakes, run.bound, alpha=lambda: run.alpha[:, None]
@@ -243,7 +243,7 @@ def _interior(
 
 def _coordinates(
     objective: Objective,
-    response: MarginResponse,
+    dual_loss: BinaryDualLoss,
     W: Array,
     rng: np.random.Generator,
     state: State | None,
@@ -251,11 +251,15 @@ def _coordinates(
     known: State
     if state is None:
         rows = len(objective.in_memory.y)
-        center = float(W[0, -1]) if objective.intercept else 0.0
-        known = {"alpha": np.zeros(rows), "center": center, "seed": int(rng.integers(2**62))}
+        bias_center = float(W[0, -1]) if objective.intercept else 0.0
+        known = {
+            "alpha": np.zeros(rows),
+            "bias_center": bias_center,
+            "seed": int(rng.integers(2**62)),
+        }
     else:
         known = {name: state[name] for name in COORDINATES} | {"alpha": state["alpha"].copy()}
-    run = Coordinates(objective, response, **known)
+    run = CoordinateAscentRun(objective, dual_loss, **known)
     while True:
         with np.errstate(all="ignore"):
             run.round()

@@ -27,8 +27,8 @@ from separatrix.losses import Hinge, Logistic, SquaredHinge
 from separatrix.numeric.rows import CsrRows, row_products, squared_norms, to_dense
 from separatrix.solvers.dual import newton_system
 from separatrix.solvers.dual.bounds import nonsmooth_lower_bound
-from separatrix.solvers.dual.coordinate_ascent import Coordinates
-from separatrix.solvers.dual.losses import MarginResponse, project, response_of
+from separatrix.solvers.dual.coordinate_ascent import CoordinateAscentRun
+from separatrix.solvers.dual.losses import BinaryDualLoss, project_to_simplex, dual_loss_of
 from separatrix.training.gap import provable
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
@@ -332,26 +332,26 @@ def test_going_on_from_a_state_gives_the_same_bits(large, k, stop, request):
 
 def test_the_best_bias_is_the_best_of_all_turns():
     rng = np.random.default_rng(0)
-    response = MarginResponse(Hinge())
+    dual_loss = BinaryDualLoss(Hinge())
     for _ in range(50):
         n = int(rng.integers(1, 12))
         y, scores = rng.choice([-1.0, 1.0], n), np.round(rng.standard_normal(n), 1)
         weight = rng.integers(1, 4, n).astype(float)
         values = [weight @ np.maximum(0, 1 - y * (scores + b)) for b in y - scores]
-        found = weight @ np.maximum(0, 1 - y * (scores + response.best_bias(y, scores, weight)))
+        found = weight @ np.maximum(0, 1 - y * (scores + dual_loss.best_bias(y, scores, weight)))
         assert found == pytest.approx(min(values), abs=1e-12)
 
 
 @pytest.mark.parametrize("loss", [Logistic(), SquaredHinge()])
 def test_the_best_bias_of_a_smooth_loss_has_no_slope(loss):
     rng = np.random.default_rng(0)
-    response = MarginResponse(loss)
+    dual_loss = BinaryDualLoss(loss)
     for size in (1e-3, 1.0, 30.0):
         y, scores = np.append(rng.choice([-1.0, 1.0], 40), [-1, 1]), size * rng.standard_normal(42)
         weight = rng.uniform(0, 2, 42)
-        m = y * (scores + response.best_bias(y, scores, weight))
+        m = y * (scores + dual_loss.best_bias(y, scores, weight))
         assert (weight * y) @ loss.slope(m) == pytest.approx(0.0, abs=1e-9)
-    one_side = response.best_bias(np.ones(3), np.zeros(3), None)
+    one_side = dual_loss.best_bias(np.ones(3), np.zeros(3), None)
     assert np.isfinite(one_side)
     assert one_side >= 0.0
 
@@ -393,8 +393,8 @@ def test_the_compiled_pass_equals_its_twin(level, kind, weighted, loss):
     assert (met[-1].n_active < 80) == (loss != "logistic")
 
 
-@pytest.mark.parametrize("bend", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
-def test_a_logistic_alpha_answers_the_margin_it_leads_to(bend):
+@pytest.mark.parametrize("curvature", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
+def test_a_logistic_alpha_answers_the_margin_it_leads_to(curvature):
     rng = np.random.default_rng(0)
     for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
         for m in (-800.0, -3.0, 0.0, 0.7, 40.0, 800.0):
@@ -402,7 +402,7 @@ def test_a_logistic_alpha_answers_the_margin_it_leads_to(bend):
             X, y = np.ones((1, 1)), np.ones(1)
             for _ in range(8):  # each begins where the last one ended
                 one_pass(X, y, Logistic(), alpha, w, np.arange(1), inv_weight_sum=1.0,
-                         row_norm2=np.array([1.0]), inv_2l2=bend)  # fmt: skip
+                         row_norm2=np.array([1.0]), inv_2l2=curvature)  # fmt: skip
             assert alpha[0] == pytest.approx(-Logistic().slope(w[0]), rel=1e-6, abs=1e-9)
 
 
@@ -441,7 +441,7 @@ def test_rows_that_do_not_exist_are_refused():
 def test_the_projection_is_the_nearest_point_of_the_simplex():
     rng = np.random.default_rng(0)
     points = rng.standard_normal((200, 4)) * 10.0 ** rng.uniform(-3, 8, (200, 1))
-    nearest = project(points)
+    nearest = project_to_simplex(points)
     assert nearest.min() >= 0.0
     np.testing.assert_allclose(nearest.sum(axis=1), 1.0, rtol=1e-14)
     # No corner lies on the far side: (point - nearest).(corner - nearest) <= 0 for all of them.
@@ -463,17 +463,19 @@ def test_a_response_is_the_slope_of_what_it_smooths():
     X, y = rows(0, 30, 3, 3)
     objective = problem(X, y)
     rng = np.random.default_rng(0)
-    response = response_of(objective)
+    dual_loss = dual_loss_of(objective)
     scores, change = rng.standard_normal((2, 30, 3))
-    anchor = project(rng.standard_normal((30, 3)))
+    center = project_to_simplex(rng.standard_normal((30, 3)))
 
     def value(t):
         s = scores + t * change
-        alpha = response.alpha(y, s, anchor, 0.7)
-        return response.value(y, s, alpha, anchor, 0.7)
+        alpha = dual_loss.alpha(y, s, center, 0.7)
+        return dual_loss.value(y, s, alpha, center, 0.7)
 
     h = 1e-6
-    slope = -np.sum(response.pull(y, response.alpha(y, scores, anchor, 0.7)) * change, axis=1)
+    slope = -np.sum(
+        dual_loss.neg_slope(y, dual_loss.alpha(y, scores, center, 0.7)) * change, axis=1
+    )
     np.testing.assert_allclose((value(h) - value(-h)) / (2 * h), slope, atol=1e-5)
 
 
@@ -532,8 +534,8 @@ def test_auto_takes_it_for_long_sparse_rows_where_single_alphas_are_ahead():
     square = float((X**2).sum()) / 1600
     held = CsrRows(X.data, X.indices, X.indptr, 1600)
 
-    def chosen(loss, bend, intercept=False, rows=held):
-        l2 = get_loss(loss).max_curvature * square / (2 * 1600 * bend)
+    def chosen(loss, curvature, intercept=False, rows=held):
+        l2 = get_loss(loss).max_curvature * square / (2 * 1600 * curvature)
         return type(choose(Objective(get_loss(loss), L2(l2), source(rows), intercept)))
 
     def source(rows):
@@ -589,8 +591,8 @@ def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_s
     weight = rng.integers(0, 4, 120).astype(float) if weighted else None
     objective = problem(X, y, "hinge", 2e-3, weight, False, kind)
     c = (np.ones(120) if weight is None else weight) / objective.source.weight_sum
-    at = Coordinates(objective, response_of(objective), np.zeros(120), seed=7)
-    heights, quicken = [], at._quicken
+    at = CoordinateAscentRun(objective, dual_loss_of(objective), np.zeros(120), seed=7)
+    heights, quicken = [], at._subspace_step
 
     def dual():
         pull = (c * at.alpha * y) @ X
@@ -604,7 +606,7 @@ def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_s
         heights.append((before, dual()))
         return there
 
-    at._quicken = watched
+    at._subspace_step = watched
     while at.quick and at.rounds < 9:
         at.round()
     assert len(heights) > 10

@@ -13,9 +13,9 @@ from separatrix.data import ArraySource
 from separatrix.losses import Hinge, SquaredHinge
 from separatrix.numeric.rows import CsrRows
 from separatrix.solvers import choose
-from separatrix.solvers.dual.interior_point import Interior
-from separatrix.solvers.dual.losses import response_of
-from separatrix.solvers.dual.proximal_point import Ascent
+from separatrix.solvers.dual.interior_point import InteriorPointRun
+from separatrix.solvers.dual.losses import dual_loss_of
+from separatrix.solvers.dual.proximal_point import ProximalPointRun
 
 LOSSES = [Hinge(), SquaredHinge()]
 
@@ -45,7 +45,7 @@ def problem(X, y, loss, l2, intercept=True, weight=None, csr=False, n_jobs=None)
 
 def climbed(objective, gap, most=60):
     """Until the bound is so near to J, relative, and how many steps that took."""
-    at = Interior(objective, response_of(objective), np.zeros(objective.shape))
+    at = InteriorPointRun(objective, dual_loss_of(objective), np.zeros(objective.shape))
     highest = at.bound
     for number in range(1, most + 1):
         at.step()
@@ -70,7 +70,9 @@ def test_it_meets_newtons_steps(loss, shape, intercept, csr):
     assert at.mistakes == mistakes
     if not intercept:
         assert at.W[0, -1] == 0.0
-    other = Ascent(objective, response_of(objective), np.zeros(at.W.shape), np.zeros((len(y), 1)))
+    other = ProximalPointRun(
+        objective, dual_loss_of(objective), np.zeros(at.W.shape), np.zeros((len(y), 1))
+    )
     for _ in range(200):
         other.step()
         if other.at.objective - other.at.bound <= 1e-9 * other.at.objective:
@@ -84,18 +86,18 @@ def test_what_holds_at_every_step(loss, shape):
     """Every number positive, s what the loss is above 1 - m, and the mean product the gap."""
     X, y = rows(*shape)
     objective = problem(X, y, loss, 1e-4)
-    at = Interior(objective, response_of(objective), np.zeros(objective.shape))
+    at = InteriorPointRun(objective, dual_loss_of(objective), np.zeros(objective.shape))
     least = climbed(objective, 1e-9)[0].objective_value
     for _ in range(12):
         at.step()
         margins = y * (X @ at.W[0, :-1] + at.W[0, -1])
-        np.testing.assert_allclose(at.slack, at.excess - (1.0 - margins), atol=1e-9)
+        np.testing.assert_allclose(at.slack, at.xi - (1.0 - margins), atol=1e-9)
         assert min(at.alpha.min(), at.slack.min()) > 0.0
         if loss == Hinge():
-            np.testing.assert_allclose(at.room, 1.0 - at.alpha, atol=1e-12)
-            assert min(at.room.min(), at.excess.min()) > 0.0
+            np.testing.assert_allclose(at.upper_slack, 1.0 - at.alpha, atol=1e-12)
+            assert min(at.upper_slack.min(), at.xi.min()) > 0.0
         else:
-            np.testing.assert_allclose(at.excess, 0.5 * at.alpha, atol=1e-12)
+            np.testing.assert_allclose(at.xi, 0.5 * at.alpha, atol=1e-12)
         assert at.bound <= least * (1.0 + 1e-9)
         assert at.objective_value >= least * (1.0 - 1e-9)
 

@@ -42,8 +42,8 @@ from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array, Ints
 from ...objective import Evaluation, Objective
 from ...objective.accuracy import SUMS, rounding
-from .losses import Pulls, Response, response_of
-from .proximal_point import MANY, ROUNDING, WIDE, Ascent, block_scores, block_weight
+from .losses import DualSums, DualLoss, dual_loss_of
+from .proximal_point import MANY, ROUNDING, WIDE, ProximalPointRun, block_scores, block_weight
 
 MIXTURES = 10  # shares of the mixture to try, each twice the one before
 SHARPEST = 1e4  # to begin with, in a bound at given weights
@@ -56,7 +56,7 @@ STEP_READS = 2.0  # of the rows near a kink
 # ---- losses with a kink
 
 
-class Proof(NamedTuple):
+class Certificate(NamedTuple):
     """J at some weights, a lower bound on its minimum, and how often the data was read for it."""
 
     value: float
@@ -68,7 +68,7 @@ class Proof(NamedTuple):
 
 def nonsmooth_lower_bound(
     objective: Objective, W: Array, most_reads: float = np.inf, enough: float = ENOUGH
-) -> Proof:
+) -> Certificate:
     """J at W, a lower bound on its minimum that is good where W is, and the reads they took.
 
     Rows away from a kink keep the alpha that their score gives them; for those nearest to one,
@@ -76,22 +76,22 @@ def nonsmooth_lower_bound(
     case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
     """
     source, l2 = objective.in_memory, objective.penalty.l2
-    response = response_of(objective)
+    dual_loss = dual_loss_of(objective)
     scores = np.empty((len(source.y), len(W)))
     loss_sum, sums, gains = source.total(
-        partial(_tangents, loss=objective.loss, response=response, W=W, scores=scores)
+        partial(_tangents, loss=objective.loss, dual_loss=dual_loss, W=W, scores=scores)
     )
     C, value = source.weight_sum, objective.mean(loss_sum, W)
-    bound = response.bound(Pulls(sums / C, gains / C), l2, objective.intercept)
+    bound = dual_loss.bound(DualSums(sums / C, gains / C), l2, objective.intercept)
     bound = bound if np.isfinite(bound) and np.isfinite(value) else 0.0
-    alpha, reads = response.pure(source.y, scores), 1.0
-    if response.kinked and reads + 2.0 <= most_reads and np.all(np.isfinite(scores)):
+    alpha, reads = dual_loss.subgradient(source.y, scores), 1.0
+    if dual_loss.nonsmooth and reads + 2.0 <= most_reads and np.all(np.isfinite(scores)):
         present = np.arange(len(source.y)) if source.present is None else source.present
-        distance = response.distance(source.y[present], scores[present])
+        distance = dual_loss.distance_to_kink(source.y[present], scores[present])
         near = present
         if len(present) > NEAR:
             near = np.sort(present[np.argpartition(distance, NEAR)[:NEAR]])
-        ascent = _reduced_problem(objective, response, W, scores, near)
+        ascent = _reduced_problem(objective, dual_loss, W, scores, near)
         share, reads = len(near) / len(present), 2.0
         for _ in range(MOST_STEPS):
             reads += STEP_READS * share
@@ -102,51 +102,57 @@ def nonsmooth_lower_bound(
             if reads + STEP_READS * share > most_reads:
                 break
             ascent.step()
-    return Proof(value, max(bound, 0.0), math.ceil(reads), alpha)
+    return Certificate(value, max(bound, 0.0), math.ceil(reads), alpha)
 
 
 def _reduced_problem(
-    objective: Objective, response: Response, W: Array, scores: Array, near: Ints
-) -> Ascent:
+    objective: Objective, dual_loss: DualLoss, W: Array, scores: Array, near: Ints
+) -> ProximalPointRun:
     """From W, with the rows that are not near a kink fixed."""
     source = objective.in_memory
     C = source.weight_sum
     far = np.ones(len(source.y), dtype=bool)
     far[near] = False
-    sums, gains = source.total(partial(_fixed, response=response, scores=scores, far=far))
+    sums, gains = source.total(partial(_fixed, dual_loss=dual_loss, scores=scores, far=far))
     weight = None if source.weight is None else source.weight[near]
     y = source.y[near]
     rows = ArraySource(take_rows(source.X, near), y, source.classes, weight, source.n_jobs)
-    # As many rows bend at first as there are weights, or some more.
-    distance = np.sort(response.distance(y, scores[near]))
+    # As many rows curvature at first as there are weights, or some more.
+    distance = np.sort(dual_loss.distance_to_kink(y, scores[near]))
     width = float(distance[min(MANY * W.size, len(near)) - 1])
-    sharpness = min(max(WIDE, 0.5 / max(width, ROUNDING)), SHARPEST)
-    middle = np.full((len(near), response.columns), 1.0 / (1 + response.columns))
-    anchor = response.alpha(y, scores[near], middle, sharpness)
+    penalty_parameter = min(max(WIDE, 0.5 / max(width, ROUNDING)), SHARPEST)
+    middle = np.full((len(near), dual_loss.columns), 1.0 / (1 + dual_loss.columns))
+    center = dual_loss.alpha(y, scores[near], middle, penalty_parameter)
     part = Objective(objective.loss, objective.penalty, rows, objective.intercept)
-    return Ascent(
-        part, response, W, anchor, sharpness, fixed=Pulls(sums / C, gains / C), weight_sum=C
+    return ProximalPointRun(
+        part,
+        dual_loss,
+        W,
+        center,
+        penalty_parameter,
+        fixed=DualSums(sums / C, gains / C),
+        weight_sum=C,
     )
 
 
 def _tangents(
-    block: Block, loss: Loss, response: Response, W: Array, scores: Array
+    block: Block, loss: Loss, dual_loss: DualLoss, W: Array, scores: Array
 ) -> tuple[float, Array, Array]:
     """Sum of the losses, and the pulls of tangents at the scores, which are written."""
     at = slice(block.start, block.start + len(block.y))
     s = block_scores(block, W, scores[at])
     everywhere = np.ones(len(scores), dtype=bool)
     return float(block_weight(block) @ loss.value(block.y, s)), *_fixed(
-        block, response, scores, everywhere
+        block, dual_loss, scores, everywhere
     )
 
 
-def _fixed(block: Block, response: Response, scores: Array, far: Array) -> tuple[Array, Array]:
+def _fixed(block: Block, dual_loss: DualLoss, scores: Array, far: Array) -> tuple[Array, Array]:
     """The pulls of tangents at known scores, of some rows."""
     at = slice(block.start, block.start + len(block.y))
-    pull, gain = response.coefficients(block.y, response.pure(block.y, scores[at]))
+    pull, gain = dual_loss.coefficients(block.y, dual_loss.subgradient(block.y, scores[at]))
     c = np.where(far[at], block_weight(block), 0.0)
-    sums = np.zeros((response.groups, shape_of(block.X)[1] + 1))
+    sums = np.zeros((dual_loss.groups, shape_of(block.X)[1] + 1))
     loops.transpose_product(block.X, c[:, None] * pull, sums)
     return sums, c @ gain
 

@@ -1,4 +1,4 @@
-"""Ascent of the dual through the middle of its bounds: for few rows per feature, or fewer.
+"""ProximalPointRun of the dual through the middle of its bounds: for few rows per feature, or fewer.
 
 With xi the losses and s what they are above ``1 - m``, the hinge is the least sum of xi with
 xi >= 0 and s >= 0, and alpha and 1 - alpha are the prices of the two. At the minimum one of each
@@ -28,13 +28,13 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array
 from ...objective import Objective
 from ...objective.standardization import gram_blocked
-from .free_variables import combined, pulls_of, scores
-from .losses import MarginResponse
+from .free_variables import combined, dual_sums, scores
+from .losses import BinaryDualLoss
 
 SHORT_OF = 0.995  # of the way to a bound is gone
 SHORTEST = 1e-8  # of a move: then rounding stands in the way
 NEAR = 1e-6  # of J: if with such products the gap does not fall, rounding is in the way
-STATE = ("W", "alpha", "room", "slack", "excess")
+STATE = ("W", "alpha", "upper_slack", "slack", "xi")
 ROWS = 2048  # copied at a time, of those whose products are summed
 
 
@@ -44,21 +44,21 @@ class Move(NamedTuple):
     W: Array
     alpha: Array
     slack: Array
-    excess: Array
+    xi: Array
 
 
 @dataclass
-class Interior:
+class InteriorPointRun:
     """Where an ascent stands, for the hinge or its square."""
 
     objective: Objective
-    response: MarginResponse
+    dual_loss: BinaryDualLoss
     W: Array
     alpha: Array = field(default_factory=lambda: np.empty(0))
-    room: Array = field(default_factory=lambda: np.empty(0))
+    upper_slack: Array = field(default_factory=lambda: np.empty(0))
     """1 - alpha, where that is a bound."""
     slack: Array = field(default_factory=lambda: np.empty(0))
-    excess: Array = field(default_factory=lambda: np.empty(0))
+    xi: Array = field(default_factory=lambda: np.empty(0))
     ended: bool = field(default=False, init=False)
     """Whether steps are no use any more. Then it stands where it stood before the last one."""
 
@@ -69,42 +69,50 @@ class Interior:
         self.l2 = self.objective.penalty.l2
         if not len(self.alpha):
             self.W = np.zeros_like(self.W)
-            self.alpha = np.full(n, 0.5 if self.response.kinked else 3.0)
-            self.room = 1.0 - self.alpha
-            self.excess = np.full(n, 2.0 if self.response.kinked else 1.5)
-            self.slack = self.excess - 1.0
+            self.alpha = np.full(n, 0.5 if self.dual_loss.nonsmooth else 3.0)
+            self.upper_slack = 1.0 - self.alpha
+            self.xi = np.full(n, 2.0 if self.dual_loss.nonsmooth else 1.5)
+            self.slack = self.xi - 1.0
         self.products = row_products(source.X) / (2.0 * self.l2) if n <= d else np.empty(0)
-        self._measure()
+        self._evaluate_gap()
 
     def step(self) -> None:
         """One prediction, and a move that is corrected by what it shows."""
-        now = self._product()
+        now = self._complementarity()
         before, gap = self.state, self.objective_value - self.bound
         near = now <= NEAR * self.objective_value
-        n, d, kinked = len(self.alpha), self.W.shape[1], self.response.kinked
+        n, d, nonsmooth = len(self.alpha), self.W.shape[1], self.dual_loss.nonsmooth
         with one_blas_thread(float(n) * d * min(n, d)):
-            bend = self.slack / self.alpha + (self.excess / self.room if kinked else 0.5)
-            solve = self._by_rows(bend) if len(self.products) else self._by_weights(bend)
+            curvature = self.slack / self.alpha + (self.xi / self.upper_slack if nonsmooth else 0.5)
+            solve = (
+                self._in_row_space(curvature)
+                if len(self.products)
+                else self._in_feature_space(curvature)
+            )
             first = -self.alpha * self.slack
-            second = -self.room * self.excess
-            move = self._move(solve, bend, first, second)
-            aim = now * (self._product(move, self._length(move)) / now) ** 3
+            second = -self.upper_slack * self.xi
+            move = self._move(solve, curvature, first, second)
+            aim = now * (self._complementarity(move, self._length(move)) / now) ** 3
             first += aim - move.alpha * move.slack
-            second += aim + move.alpha * move.excess
-            move = self._move(solve, bend, first, second)
+            second += aim + move.alpha * move.xi
+            move = self._move(solve, curvature, first, second)
         length = min(1.0, SHORT_OF * self._length(move))
         self.W = self.W + length * move.W
         self.alpha = self.alpha + length * move.alpha
-        self.room = self.room - length * move.alpha
+        self.upper_slack = self.upper_slack - length * move.alpha
         self.slack = self.slack + length * move.slack
-        self.excess = self.excess + length * move.excess
-        self._measure()
+        self.xi = self.xi + length * move.xi
+        self._evaluate_gap()
         closer = self.objective_value - self.bound < gap
-        if not length > SHORTEST or not np.isfinite(self._product()) or (near and not closer):
+        if (
+            not length > SHORTEST
+            or not np.isfinite(self._complementarity())
+            or (near and not closer)
+        ):
             self.ended = True
             for name, value in before.items():
                 setattr(self, name, value)
-            self._measure()
+            self._evaluate_gap()
 
     def went(self) -> bool:
         """One step, unless there is no more to be had from them."""
@@ -117,48 +125,52 @@ class Interior:
         """From which it goes on."""
         return {name: getattr(self, name) for name in STATE}
 
-    def _product(self, move: Move | None = None, length: float = 0.0) -> float:
+    def _complementarity(self, move: Move | None = None, length: float = 0.0) -> float:
         """Of the pairs, the mean over all rows, now or after a move."""
-        alpha, slack, room, excess = self.alpha, self.slack, self.room, self.excess
+        alpha, slack, upper_slack, xi = self.alpha, self.slack, self.upper_slack, self.xi
         if move is not None:
-            alpha, room = alpha + length * move.alpha, room - length * move.alpha
-            slack, excess = slack + length * move.slack, excess + length * move.excess
+            alpha, upper_slack = alpha + length * move.alpha, upper_slack - length * move.alpha
+            slack, xi = slack + length * move.slack, xi + length * move.xi
         first = float(self.share @ (alpha * slack))
-        if not self.response.kinked:
+        if not self.dual_loss.nonsmooth:
             return first
-        return 0.5 * (first + float(self.share @ (room * excess)))
+        return 0.5 * (first + float(self.share @ (upper_slack * xi)))
 
     def _length(self, move: Move) -> float:
         """How far the first row gets to one of its bounds, 1 at most."""
         pairs = [(self.alpha, move.alpha), (self.slack, move.slack)]
-        if self.response.kinked:
-            pairs += [(self.room, -move.alpha), (self.excess, move.excess)]
+        if self.dual_loss.nonsmooth:
+            pairs += [(self.upper_slack, -move.alpha), (self.xi, move.xi)]
         return float(min(np.min(at / np.maximum(-to, at)) for at, to in pairs))
 
     def _move(
-        self, solve: Callable[[Array], Array], bend: Array, first: Array, second: Array
+        self, solve: Callable[[Array], Array], curvature: Array, first: Array, second: Array
     ) -> Move:
         """Newton's, to where the pairs' products are changed by so much."""
-        wish = first / self.alpha - (second / self.room if self.response.kinked else 0.0)
+        wish = first / self.alpha - (second / self.upper_slack if self.dual_loss.nonsmooth else 0.0)
         y, p = self.source.y, self.share
-        direction = solve(self.gradient - combined(self.source, p * y * wish / bend))
+        direction = solve(self.gradient - combined(self.source, p * y * wish / curvature))
         turn = self._margins(direction)
-        alpha = (wish - turn) / bend
-        excess = (second + self.excess * alpha) / self.room if self.response.kinked else 0.5 * alpha
-        return Move(direction, alpha, excess + turn, excess)
+        alpha = (wish - turn) / curvature
+        xi = (
+            (second + self.xi * alpha) / self.upper_slack
+            if self.dual_loss.nonsmooth
+            else 0.5 * alpha
+        )
+        return Move(direction, alpha, xi + turn, xi)
 
     def _margins(self, W: Array) -> Array:
         """Of all rows, 0 of those without weight."""
         margins: Array = np.where(self.share > 0.0, self.source.y * scores(self.source, W), 0.0)
         return margins
 
-    def _by_weights(self, bend: Array) -> Callable[[Array], Array]:
+    def _in_feature_space(self, curvature: Array) -> Callable[[Array], Array]:
         """The system of the features, factored."""
         source, standardization = self.source, self.objective.standardization
-        weight = self.share / bend
+        weight = self.share / curvature
         parts = (
-            (slice_rows(source.X, start, min(start + ROWS, len(bend))), weight[start:][:ROWS])
-            for start in range(0, len(bend), ROWS)
+            (slice_rows(source.X, start, min(start + ROWS, len(curvature))), weight[start:][:ROWS])
+            for start in range(0, len(curvature), ROWS)
         )
         hessian = gram_blocked(parts, standardization, np.float64, source.threads)
         self.objective.add_penalty(hessian, standardization)
@@ -172,9 +184,9 @@ class Interior:
 
         return solve
 
-    def _by_rows(self, bend: Array) -> Callable[[Array], Array]:
+    def _in_row_space(self, curvature: Array) -> Callable[[Array], Array]:
         """The system of the rows, as in :mod:`separatrix.solvers.dual.newton_system`."""
-        root, twice = np.sqrt(self.share / bend), 2.0 * self.l2
+        root, twice = np.sqrt(self.share / curvature), 2.0 * self.l2
         system = root[:, None] * self.products * root
         np.einsum("ii->i", system)[:] += 1.0
         inverse = cholesky_solver(system, noise=0.0)
@@ -193,13 +205,15 @@ class Interior:
 
         return solve
 
-    def _measure(self) -> None:
+    def _evaluate_gap(self) -> None:
         """J and the bound, and the gradient that the alphas leave to the weights."""
         source, objective = self.source, self.objective
-        pulls = pulls_of(source, self.response, np.clip(self.alpha, 0.0, self.response.most))
-        self.bound = self.response.bound(pulls, self.l2, objective.intercept)
-        self.gradient = self.response.gradient(pulls.sums) + objective.penalty.gradient(self.W)
+        pulls = dual_sums(source, self.dual_loss, np.clip(self.alpha, 0.0, self.dual_loss.most))
+        self.bound = self.dual_loss.bound(pulls, self.l2, objective.intercept)
+        self.gradient = self.dual_loss.gradient(pulls.weighted_rows) + objective.penalty.gradient(
+            self.W
+        )
         margins, weight = self._margins(self.W), self.share * source.weight_sum
-        total = float(weight @ self.response.loss.phi(margins))
+        total = float(weight @ self.dual_loss.loss.phi(margins))
         self.objective_value = objective.mean(total, self.W)
         self.mistakes = float(weight @ (margins <= 0.0))

@@ -1,4 +1,4 @@
-"""Ascent of Crammer and Singer's dual through the middle of its simplices.
+"""ProximalPointRun of Crammer and Singer's dual through the middle of its simplices.
 
 As :mod:`separatrix.solvers.dual.interior_point` for more than two classes. With xi the loss of a
 row and ``slack = xi - (s_c + [c != d] - s_d)`` for every class c, the loss is the least xi that
@@ -28,8 +28,8 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
-from .free_variables import pulls_of
-from .losses import SimplexResponse
+from .free_variables import dual_sums
+from .losses import CrammerSingerDualLoss
 
 SHORT_OF = 0.995  # of the way to a bound is gone
 SHORTEST = 1e-8  # of a move: then rounding stands in the way
@@ -56,11 +56,11 @@ class Move(NamedTuple):
 
 
 @dataclass
-class JointInterior:
+class CrammerSingerRun:
     """Where an ascent stands: variables U (k, r), of the bias last, and pairs (n, k)."""
 
     objective: Objective
-    response: SimplexResponse
+    dual_loss: CrammerSingerDualLoss
     U: Array = field(default_factory=lambda: np.empty((0, 0)))
     alpha: Array = field(default_factory=lambda: np.empty((0, 0)))
     slack: Array = field(default_factory=lambda: np.empty((0, 0)))
@@ -79,18 +79,18 @@ class JointInterior:
             self.U = np.zeros((k, self.rows.shape[1]))
             self.alpha = np.full((len(self.present), k), 1.0 / k)
             self.slack = 1.0 + (source.y[self.present][:, None] == np.arange(k))
-        self._measure()
+        self._evaluate_gap()
 
     def _framed(self) -> tuple[Array, Array]:
-        """The rows in variables of one scale, and what the penalty bends each of those by."""
+        """The rows in variables of one scale, and what the penalty curvatures each of those by."""
         standardization = self.objective.standardization
         rows = standardization.rows(take_rows(self.source.X, self.present))
         rows[:, -1] *= self.objective.intercept
-        bends: Array = (
+        curvatures: Array = (
             self.objective.penalty.diagonal((1, len(standardization.scale)))[0]
             / standardization.scale**2
         )
-        return rows, bends
+        return rows, curvatures
 
     def _turned(self) -> tuple[Array, Array]:
         """The rows in coordinates of the space that they span."""
@@ -100,34 +100,38 @@ class JointInterior:
         keep = squares > EPS * len(squares) * squares[-1]
         bias = np.full((len(products), 1), float(self.objective.intercept))
         rows = np.column_stack([vectors[:, keep] * np.sqrt(squares[keep]), bias])
-        bends = np.full(rows.shape[1], 2.0 * self.objective.penalty.l2)
-        bends[-1] = 0.0
+        curvatures = np.full(rows.shape[1], 2.0 * self.objective.penalty.l2)
+        curvatures[-1] = 0.0
         self.back = vectors[:, keep] / np.sqrt(squares[keep])
-        return rows, bends
+        return rows, curvatures
 
     def step(self) -> None:
         """One prediction, and a move that is corrected by what it shows."""
-        now = self._product()
+        now = self._complementarity()
         before, gap = self.state, self.objective_value - self.bound
         near = now <= NEAR * self.objective_value
         with one_blas_thread(len(self.rows) * float(self.U.size) ** 2):
-            bend = self.alpha / self.slack
-            solve = self._system(bend)
+            curvature = self.alpha / self.slack
+            solve = self._system(curvature)
             wish = -self.alpha * self.slack
-            move = self._move(solve, bend, wish)
-            aim = now * (self._product(move, self._length(move)) / now) ** 3
-            move = self._move(solve, bend, wish + aim - move.alpha * move.slack)
+            move = self._move(solve, curvature, wish)
+            aim = now * (self._complementarity(move, self._length(move)) / now) ** 3
+            move = self._move(solve, curvature, wish + aim - move.alpha * move.slack)
         length = min(1.0, SHORT_OF * self._length(move))
         self.U = self.U + length * move.U
         self.alpha = self.alpha + length * move.alpha
         self.slack = self.slack + length * move.slack
-        self._measure()
+        self._evaluate_gap()
         closer = self.objective_value - self.bound < gap
-        if not length > SHORTEST or not np.isfinite(self._product()) or (near and not closer):
+        if (
+            not length > SHORTEST
+            or not np.isfinite(self._complementarity())
+            or (near and not closer)
+        ):
             self.ended = True
             for name, value in before.items():
                 setattr(self, name, value)
-            self._measure()
+            self._evaluate_gap()
 
     def went(self) -> bool:
         """One step, unless there is no more to be had from them."""
@@ -148,7 +152,7 @@ class JointInterior:
         shares[self.present] = self.alpha / self.alpha.sum(axis=1, keepdims=True)
         return shares
 
-    def _product(self, move: Move | None = None, length: float = 0.0) -> float:
+    def _complementarity(self, move: Move | None = None, length: float = 0.0) -> float:
         """Of the pairs, the mean over all, now or after a move."""
         alpha, slack = self.alpha, self.slack
         if move is not None:
@@ -160,35 +164,35 @@ class JointInterior:
         pairs = ((self.alpha, move.alpha), (self.slack, move.slack))
         return float(min(np.min(at / np.maximum(-to, at)) for at, to in pairs))
 
-    def _move(self, solve: Callable[[Array], Array], bend: Array, wish: Array) -> Move:
+    def _move(self, solve: Callable[[Array], Array], curvature: Array, wish: Array) -> Move:
         """Newton's, to where the pairs' products are changed by what is wished.
 
         With D = alpha / slack, ``d alpha = wish / slack - D * (d xi - d s)``, and as shares add up
         to 1 whatever happens, d xi is what makes these changes add up to 0.
         """
-        lead = np.arange(len(bend)), bend.argmax(axis=1)
+        lead = np.arange(len(curvature)), curvature.argmax(axis=1)
         hoped = wish / self.slack
-        total = bend.sum(axis=1, keepdims=True)
-        alone = _balanced(hoped - bend * (hoped.sum(axis=1, keepdims=True) / total), lead)
-        own = np.arange(len(bend)), self.source.y[self.present]
+        total = curvature.sum(axis=1, keepdims=True)
+        alone = _balanced(hoped - curvature * (hoped.sum(axis=1, keepdims=True) / total), lead)
+        own = np.arange(len(curvature)), self.source.y[self.present]
         pull: Array = self.share[:, None] * (_balanced(self.alpha.copy(), own) + alone)
         U = solve(-(pull.T @ self.rows + self.penalty * self.U))
         turn = self.rows @ U.T
-        xi = (hoped + bend * turn).sum(axis=1, keepdims=True) / total
+        xi = (hoped + curvature * turn).sum(axis=1, keepdims=True) / total
         slack = xi - turn
-        alpha = _balanced(hoped - bend * slack, lead)
+        alpha = _balanced(hoped - curvature * slack, lead)
         slack[lead] = (wish[lead] - self.slack[lead] * alpha[lead]) / self.alpha[lead]
         return Move(U, alpha, slack)
 
-    def _system(self, bend: Array) -> Callable[[Array], Array]:
+    def _system(self, curvature: Array) -> Callable[[Array], Array]:
         """Of all variables of all classes, factored.
 
-        A row bends by ``diag(D) - D D' / sum(D)`` by its scores: for two classes by one product,
+        A row curvatures by ``diag(D) - D D' / sum(D)`` by its scores: for two classes by one product,
         and for a class by what it does together with all others, without a difference.
         """
-        (n, k), r = bend.shape, self.rows.shape[1]
+        (n, k), r = curvature.shape, self.rows.shape[1]
         system = np.zeros((k * r, k * r))
-        root = np.sqrt(self.share / bend.sum(axis=1))[:, None] * bend
+        root = np.sqrt(self.share / curvature.sum(axis=1))[:, None] * curvature
         for start in range(0, n, ROWS):
             at = slice(start, start + ROWS)
             both = (root[at, :, None] * self.rows[at, None, :]).reshape(-1, k * r)
@@ -206,13 +210,13 @@ class JointInterior:
         inverse = cholesky_solver(system, noise=0.0)
         return lambda right: inverse(right.ravel()).reshape(right.shape)
 
-    def _measure(self) -> None:
+    def _evaluate_gap(self) -> None:
         """Weights, J there, and the bound by the shares."""
         source, objective = self.source, self.objective
         shares = self.shares
-        pulls = pulls_of(source, self.response, shares)
+        pulls = dual_sums(source, self.dual_loss, shares)
         l2 = objective.penalty.l2
-        self.bound = self.response.bound(pulls, l2, objective.intercept)
+        self.bound = self.dual_loss.bound(pulls, l2, objective.intercept)
         self.W = self._weights()
         self.objective_value, self.mistakes = objective.value(self.W)
 

@@ -1,9 +1,9 @@
-"""Ascent of the dual of J by proximal steps, each solved by Newton's method on the weights.
+"""ProximalPointRun of the dual of J by proximal steps, each solved by Newton's method on the weights.
 
-A step maximises the dual less ``sum_i p_i |alpha_i - anchor_i|^2 / (2 sharpness)`` and moves the
-anchor to where that is (proximal points; Rockafellar, 1976). Its own dual is smooth: J with its
-kinks rounded off, shifted by the anchor. So Newton's method finds the weights, the bias among them
-and as free as in J, and every row's response to them is its alpha. Only the rows near a kink bend:
+A step maximises the dual less ``sum_i p_i |alpha_i - anchor_i|^2 / (2 penalty_parameter)`` and moves the
+center to where that is (proximal points; Rockafellar, 1976). Its own dual is smooth: J with its
+kinks rounded off, shifted by the center. So Newton's method finds the weights, the bias among them
+and as free as in J, and every row's dual_loss to them is its alpha. Only the rows near a kink curvature:
 the second derivative is a sum over few of them.
 
 This was chosen over steps in single alphas or pairs of them. With a weak penalty those took
@@ -26,13 +26,13 @@ from ...numeric.rows import slice_rows
 from ...numeric.threads import ordered_sum
 from ...numeric.types import Array
 from ...objective import Objective
-from .losses import Pulls, Response
-from .newton_system import Bend
+from .losses import DualSums, DualLoss
+from .newton_system import NewtonSystem
 
-WIDE = 0.5  # first sharpness: rows up to a margin of 1 on either side of the kink bend
+WIDE = 0.5  # first penalty_parameter: rows up to a margin of 1 on either side of the kink curvature
 GROWTH = 4.0
 MANY = 3  # free rows per feature, above which the kinks may be sharper
-SETTLED = 0.1  # share of the anchor's move to which the weights of a step are solved
+SETTLED = 0.1  # share of the center's move to which the weights of a step are solved
 MOST_TRIALS = 60
 SOME_ROWS = 1 << 13  # at a time, where something is computed for each
 NOTHING = np.empty((0, 0))
@@ -40,7 +40,7 @@ ROUNDING = 1e-15
 
 
 class Point(NamedTuple):
-    """Everything at some weights, for an anchor and a sharpness."""
+    """Everything at some weights, for an center and a penalty_parameter."""
 
     W: Array
     scores: Array
@@ -50,26 +50,26 @@ class Point(NamedTuple):
     """J with its kinks rounded off."""
     gradient: Array
     """Of the smooth one."""
-    travel: float
-    """What the distance of alpha from the anchor costs."""
+    proximal_term: float
+    """What the distance of alpha from the center costs."""
     bound: float
 
 
 @dataclass
-class Ascent:
+class ProximalPointRun:
     """Where an ascent stands. ``fixed`` are pulls of rows that are not in the source.
 
     Such rows count with the tangent that their alpha chooses, and ``weight_sum`` is that of all.
     """
 
     objective: Objective
-    response: Response
+    dual_loss: DualLoss
     W: Array
-    anchor: Array
-    sharpness: float = WIDE
-    travel: float = np.inf
-    """Cost of the last move of the anchor."""
-    fixed: Pulls | None = None
+    center: Array
+    penalty_parameter: float = WIDE
+    proximal_term: float = np.inf
+    """Cost of the last move of the center."""
+    fixed: DualSums | None = None
     weight_sum: float = field(default=0.0)
 
     def __post_init__(self) -> None:
@@ -81,59 +81,59 @@ class Ascent:
         """One read of the data; half of one where the scores are known."""
         known = scores is not None
         scores = np.empty((len(self.source.y), len(W))) if scores is None else scores
-        loss_sum, mistakes, smooth, travel, sums, gains = self.source.total(
+        loss_sum, mistakes, smooth, proximal_term, sums, gains = self.source.total(
             partial(
-                _respond, loss=self.objective.loss, response=self.response, W=W, known=known,
-                anchor=self.anchor, sharpness=self.sharpness, scores=scores,
+                _respond, loss=self.objective.loss, dual_loss=self.dual_loss, W=W, known=known,
+                center=self.center, penalty_parameter=self.penalty_parameter, scores=scores,
             )
         )  # fmt: skip
         C, penalty = self.weight_sum, self.objective.penalty
-        pulls = Pulls(sums / C, gains / C)
+        pulls = DualSums(sums / C, gains / C)
         rest = penalty.value(W)
         if self.fixed is not None:
             pulls = pulls.plus(self.fixed)
-            rest += float(self.fixed.gains.sum())
-            rest += float(np.vdot(self.response.gradient(self.fixed.sums), W))
-        gradient = self.response.gradient(pulls.sums) + penalty.gradient(W)
+            rest += float(self.fixed.neg_conjugates.sum())
+            rest += float(np.vdot(self.dual_loss.gradient(self.fixed.weighted_rows), W))
+        gradient = self.dual_loss.gradient(pulls.weighted_rows) + penalty.gradient(W)
         if not self.objective.intercept:
             gradient[:, -1] = 0.0
-        bound = self.response.bound(pulls, penalty.l2, self.objective.intercept)
+        bound = self.dual_loss.bound(pulls, penalty.l2, self.objective.intercept)
         return Point(
-            W, scores, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, travel / C,
+            W, scores, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, proximal_term / C,
             bound,
         )  # fmt: skip
 
     def alpha(self) -> Array:
         """The responses at the weights: made from the scores when needed, they take no place."""
-        alpha = np.empty_like(self.anchor)
+        alpha = np.empty_like(self.center)
         for start in range(0, len(alpha), SOME_ROWS):
             at = slice(start, start + SOME_ROWS)
-            alpha[at] = self.response.alpha(
-                self.source.y[at], self.at.scores[at], self.anchor[at], self.sharpness
+            alpha[at] = self.dual_loss.alpha(
+                self.source.y[at], self.at.scores[at], self.center[at], self.penalty_parameter
             )
         return alpha
 
     def step(self) -> Point:
-        """One Newton step, from a new anchor if the weights have settled for the old one."""
+        """One Newton step, from a new center if the weights have settled for the old one."""
         direction, slope = self._direction()
-        if self.response.kinked and -0.5 * slope <= max(
-            SETTLED * self.at.travel, ROUNDING * abs(self.at.smooth)
+        if self.dual_loss.nonsmooth and -0.5 * slope <= max(
+            SETTLED * self.at.proximal_term, ROUNDING * abs(self.at.smooth)
         ):
-            self._move_anchor()
+            self._move_center()
             direction, slope = self._direction()
         if -np.inf < slope < 0.0 and np.all(np.isfinite(direction)):
             self._descend(direction, slope)
         self.W = self.at.W
         return self.at
 
-    def _move_anchor(self) -> None:
-        """To the responses; kinks get sharper while many rows bend, or where it goes slowly."""
+    def _move_center(self) -> None:
+        """To the responses; kinks get sharper while many rows curvature, or where it goes slowly."""
         alpha = self.alpha()
-        free, weight = self.response.free(alpha), self.source.weight
+        free, weight = self.dual_loss.is_free(alpha), self.source.weight
         many = np.count_nonzero(free if weight is None else free & (weight != 0.0))
-        if many > MANY * self.W.shape[1] or self.at.travel > self.travel / GROWTH:
-            self.sharpness *= GROWTH
-        self.anchor, self.travel = alpha, self.at.travel
+        if many > MANY * self.W.shape[1] or self.at.proximal_term > self.proximal_term / GROWTH:
+            self.penalty_parameter *= GROWTH
+        self.center, self.proximal_term = alpha, self.at.proximal_term
         self.at = self._point(self.at.W, self.at.scores)
 
     # ---- the length of a step
@@ -173,22 +173,22 @@ class Ascent:
         there = self.at.W + length * direction
         steep = float(np.vdot(self.objective.penalty.gradient(there), direction))
         if self.fixed is not None:
-            steep += float(np.vdot(self.response.gradient(self.fixed.sums), direction))
+            steep += float(np.vdot(self.dual_loss.gradient(self.fixed.weighted_rows), direction))
         total = 0.0
         for start in range(0, len(change), SOME_ROWS):
             at = slice(start, start + SOME_ROWS)
             y, weight = self.source.y[at], self.source.weight
             moved = scores[at] + length * change[at]
-            alpha = self.response.alpha(y, moved, self.anchor[at], self.sharpness)
-            pull = np.sum(self.response.pull(y, alpha) * change[at], axis=1)
+            alpha = self.dual_loss.alpha(y, moved, self.center[at], self.penalty_parameter)
+            pull = np.sum(self.dual_loss.neg_slope(y, alpha) * change[at], axis=1)
             total += float(pull.sum() if weight is None else weight[at] @ pull)
         return steep - total / self.weight_sum
 
     def _direction(self) -> tuple[Array, float]:
         """Newton's direction, and the slope along it."""
-        direction = Bend(
-            self.objective, self.response, self.at.scores, self.alpha(), self.at.gradient,
-            self.sharpness, self.weight_sum,
+        direction = NewtonSystem(
+            self.objective, self.dual_loss, self.at.scores, self.alpha(), self.at.gradient,
+            self.penalty_parameter, self.weight_sum,
         ).direction()  # fmt: skip
         return direction, float(np.vdot(direction, self.at.gradient))
 
@@ -228,24 +228,24 @@ def _respond(block: Block, **given: Any) -> tuple[Any, ...]:
 def _respond_piece(
     block: Block,
     loss: Loss,
-    response: Response,
+    dual_loss: DualLoss,
     W: Array,
     known: bool,
-    anchor: Array,
-    sharpness: float,
+    center: Array,
+    penalty_parameter: float,
     scores: Array,
 ) -> tuple[float, float, float, float, Array, Array]:
-    """Sums of losses, mistakes, smooth losses and travel, and the pulls; writes what is per row."""
+    """Sums of losses, mistakes, smooth losses and proximal_term, and the pulls; writes what is per row."""
     at = slice(block.start, block.start + len(block.y))
     y, c = block.y, block_weight(block)
     s = scores[at] if known else block_scores(block, W, scores[at])
-    a = response.alpha(y, s, anchor[at], sharpness)
-    pull, gain = response.coefficients(y, a)
-    sums = np.zeros((response.groups, W.shape[1]))
+    a = dual_loss.alpha(y, s, center[at], penalty_parameter)
+    pull, gain = dual_loss.coefficients(y, a)
+    sums = np.zeros((dual_loss.groups, W.shape[1]))
     loops.transpose_product(block.X, c[:, None] * pull, sums)
-    smooth = response.value(y, s, a, anchor[at], sharpness)
-    travel = np.sum((a - anchor[at]) ** 2, axis=1) / (2.0 * sharpness)
+    smooth = dual_loss.value(y, s, a, center[at], penalty_parameter)
+    proximal_term = np.sum((a - center[at]) ** 2, axis=1) / (2.0 * penalty_parameter)
     return (
         float(c @ loss.value(y, s)), float(c @ loss.mistakes(y, s)), float(c @ smooth),
-        float(c @ travel), sums, c @ gain,
+        float(c @ proximal_term), sums, c @ gain,
     )  # fmt: skip
