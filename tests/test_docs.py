@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -164,3 +166,50 @@ def test_the_formulas_hold():
     assert len(blocks) >= 3
     for code in blocks:
         exec(code, names)
+
+
+def script(name):
+    """A script of the folder docs, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_on_tuning_has_every_threshold_and_its_value():
+    tuning = script("tuning")
+    page = tuning.PAGE.read_text()
+    assert page.split(tuning.BELOW)[1] == tuning.tables(), "run: python docs/tuning.py"
+    for path in PACKAGE.rglob("thresholds.py"):
+        room = importlib.import_module(
+            ".".join(("separatrix", *path.relative_to(PACKAGE).with_suffix("").parts))
+        )
+        names = [name for name in vars(room) if name.isupper()]
+        assert names
+        for name in names:
+            (row,) = re.findall(rf"^\| .*`{name}`.*$", page, re.M)
+            told, values = (re.findall("`([^`]+)`", cell) for cell in row.split(" | ")[:2])
+            assert eval(values[told.index(name)]) == getattr(room, name)
+    each = [threshold for found in tuning.rooms().values() for threshold in found]
+    assert all(threshold.chooses for threshold in each)
+
+
+@pytest.mark.parametrize(
+    ("text", "chooses", "measured"),
+    [
+        ('SIZE = 3\n"""What.\n\nMeasured: here, 2."""\n', "What.", "here, 2"),
+        ("# ---- part\n\n# What;\n# measured: here.\nSIZE: int = 3\n", "What", "here"),
+        ("SIZE = 3  # what\n", "what", ""),
+    ],
+)
+def test_thresholds_are_read_in_every_form(tmp_path, text, chooses, measured):
+    (tmp_path / "thresholds.py").write_text(text)
+    (found,) = script("tuning").thresholds(tmp_path / "thresholds.py")
+    assert found == (["SIZE"], ["3"], chooses, measured)
+
+
+@pytest.mark.parametrize("name", ["Perceptron", "L-BFGS"])
+def test_the_walk_of_a_fit_is_that_of_the_stack(name):
+    shown = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "design.md").read_text(), re.S)
+    walk = "".join(f"{frame}\n" for frame in script("rooms").walks()[name])
+    assert walk in shown

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..data import ArraySource
 from ..data.arrays import scores
-from ..losses.multiclass import ahead as true_and_rival
+from ..losses.rivals import best_rival
 from ..numeric.rows import CsrRows
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
@@ -165,7 +165,7 @@ def _check_rows(theory: Separability, objective: Objective) -> None:
     if len(V) == 1:
         margins = source.y * all_scores[:, 0]
     else:
-        own, _, best = true_and_rival(source.y, all_scores)
+        own, _, best = best_rival(source.y, all_scores)
         margins = own - best
     margin = float(margins.min()) / float(np.linalg.norm(V))
     radius = _radius(source)
