@@ -9,9 +9,9 @@ from ..numeric.dot import dot
 from ..numeric.rows import CsrRows, squared_norms, take_rows
 from ..numeric.threads import one_blas_thread
 from ..objective import Objective
+from . import thresholds
 from .base import Solver
-from .dual.newton_system import DIRECT
-from .dual_ascent import DualAscent, few_rows, takes
+from .dual_ascent import DualAscent, suits_interior_point
 from .gradient_descent import GradientDescent
 from .lbfgs import LBFGS
 from .least_squares import LeastSquares, is_squared
@@ -37,10 +37,10 @@ ALIKE_ROWS = 200
 
 def _few_passes(objective: Objective) -> bool:
     source, curvature = objective.source, objective.loss.max_curvature
-    if curvature is None or not takes(objective):
+    if curvature is None or not DualAscent().accepts(objective):
         return False
     X, n, d = objective.in_memory.X, source.n_rows, source.n_features
-    if not isinstance(X, CsrRows) or min(n, d) <= DIRECT:
+    if not isinstance(X, CsrRows) or min(n, d) <= thresholds.FACTORED_UNKNOWNS:
         return False
     if len(X.data) < LONG_ROWS * len(X.indptr):
         return False
@@ -68,9 +68,9 @@ UNKNOWNS, MOST_ALIKE = 90.0, 5.0
 
 def _at_kinks(objective: Objective) -> bool:
     n, d = objective.source.n_rows, objective.source.n_features
-    if not isinstance(objective.loss, SquaredHinge) or not takes(objective):
+    if not isinstance(objective.loss, SquaredHinge) or not DualAscent().accepts(objective):
         return False
-    if n > SEPARABLE * d or not few_rows(objective):
+    if n > SEPARABLE * d or not suits_interior_point(objective):
         return False
     square = float(np.sum(objective.moments.deviation**2))
     bend = SquaredHinge.max_curvature * square / (2.0 * objective.penalty.l2 * n)
@@ -115,7 +115,7 @@ def choose(objective: Objective) -> Solver:
     sparse = isinstance(getattr(source, "X", None), CsrRows)
     if is_squared(loss) and _closed(objective):
         return LeastSquares(reason="the squared loss has a closed form")
-    if not loss.smooth and takes(objective):
+    if not loss.smooth and DualAscent().accepts(objective):
         return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
     if solvable(objective):
         return LinearProgram(reason=f"{loss.name} without a penalty is a linear program")

@@ -361,3 +361,11 @@ def dual_loss_of(objective: Objective) -> DualLoss:
         return BinaryDualLoss(loss)
     own = objective.class_sums / objective.source.weight_sum
     return CrammerSingerDualLoss(objective.shape[0], own)
+
+
+def binary_dual_loss(objective: Objective) -> BinaryDualLoss:
+    """Of two classes; refused for more."""
+    dual_loss = dual_loss_of(objective)
+    if not isinstance(dual_loss, BinaryDualLoss):
+        raise TypeError(f"a problem of two classes is needed, got {objective.shape[0]}")
+    return dual_loss

@@ -205,8 +205,6 @@ class CurvatureProduct(Sum[tuple[Array]]):
     def of(self, block: Block) -> tuple[Array]:
         """Of one block."""
         out = np.zeros_like(self.V)
-        change = np.einsum(
-            "iab,ib->ia", self.curvature[block.at], loops.scores(block.X, self.V)
-        )
+        change = np.einsum("iab,ib->ia", self.curvature[block.at], loops.scores(block.X, self.V))
         loops.transpose_product(block.X, change, out)
         return (out,)

@@ -1,46 +1,117 @@
-"""ProximalPointRun of the dual of J by proximal steps, each solved by Newton's method on the weights.
+"""Proximal points of the dual, each found by Newton's method on the weights.
 
-A step maximises the dual less ``sum_i p_i |alpha_i - anchor_i|^2 / (2 penalty_parameter)`` and moves the
-center to where that is (proximal points; Rockafellar, 1976). Its own dual is smooth: J with its
-kinks rounded off, shifted by the center. So Newton's method finds the weights, the bias among them
-and as free as in J, and every row's dual_loss to them is its alpha. Only the rows near a kink curvature:
-the second derivative is a sum over few of them.
+Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi(y_i (w.x_i + b)) + l2 |w|^2``
+(or of Crammer and Singer's loss of k classes), with a free bias.
+Input: rows x_i in memory, labels y_i, shares p_i of the weight; l2 > 0.
+Output: weights W, dual variables alpha, J(W) and the bound D of a feasible alpha: their difference
+is the duality gap.
 
-This was chosen over steps in single alphas or pairs of them. With a weak penalty those took
-hundreds of passes, badly scaled features make it worse, and a free bias ties all alphas together.
-Here some dozens of steps close the gap to 1e-9 of J whatever the scales, and threads share reads.
+Algorithm: a step maximises ``D(alpha) - sum_i p_i |alpha_i - center_i|^2 / (2 penalty_parameter)``
+and moves the center to where that is. Its own dual is smooth: J with its kinks rounded off, shifted
+by the center. So Newton's method finds the weights, the bias among them and as free as in J, and
+every row's alpha follows from its scores. Only rows near a kink have curvature: the second
+derivative is a sum over few of them. The penalty parameter grows while many rows are near one, or
+where the centers move slowly.
+
+Single alphas or pairs of them took hundreds of passes with a weak penalty, badly scaled features
+made it worse, and a free bias ties all alphas together. Here some dozens of steps close the gap to
+1e-9 of J whatever the scales, and threads share reads.
+
+Papers: R. T. Rockafellar, Monotone operators and the proximal point algorithm, SIAM J. Control and
+Optimization 14 (1976) 877-898; Newton's method for the steps: O. L. Mangasarian, A finite Newton
+method for classification, Optimization Methods and Software 17 (2002) 913-929; X. Li, D. Sun and
+K.-C. Toh, A highly efficient semismooth Newton augmented Lagrangian method for solving lasso
+problems, SIAM J. Optimization 28 (2018) 433-458.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ... import loops
-from ...data import Block
-from ...losses import Loss
-from ...numeric.rows import slice_rows
-from ...numeric.threads import ordered_sum
 from ...numeric.types import Array
 from ...objective import Objective
-from .losses import DualSums, DualLoss
+from ..base import State
+from .losses import DualLoss, DualSums, dual_loss_of
 from .newton_system import NewtonSystem
+from .solver import DualIterate, DualSolver
+from .sums import SOME_ROWS, SmoothedSums, present_scores
 
-WIDE = 0.5  # first penalty_parameter: rows up to a margin of 1 on either side of the kink curvature
-GROWTH = 4.0
-MANY = 3  # free rows per feature, above which the kinks may be sharper
+PHASE = "proximal point"
+FIRST_PENALTY = 0.5  # rows up to a margin of 1 on either side of the kink have curvature
+GROWTH = 4.0  # of the penalty parameter
+MANY_FREE = 3  # free rows per feature, above which the kinks may be sharper
 SETTLED = 0.1  # share of the center's move to which the weights of a step are solved
 MOST_TRIALS = 60
-SOME_ROWS = 1 << 13  # at a time, where something is computed for each
 NOTHING = np.empty((0, 0))
-ROUNDING = 1e-15
+SMOOTH_ROUNDING = 1e-15  # of the smoothed J: no smaller decrease is seen in it
+
+
+@dataclass(frozen=True, repr=False)
+class ProximalPoint(DualSolver):
+    """Climbs the dual by proximal steps, each solved by Newton's method on the weights.
+
+    For the hinge (Crammer and Singer's for more than two classes), and for two classes also the
+    squared hinge and the logistic loss; with a penalty, and rows in memory. Each step tells J
+    and a lower bound on its minimum. No scale of the features slows it down, and no weak penalty
+    unless rows are few.
+
+    >>> from separatrix import LinearClassifier, ProximalPoint
+    >>> clf = LinearClassifier("hinge", l2=0.5, solver=ProximalPoint())
+    >>> clf.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).converged_
+    True
+    """
+
+    def iterates(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    ) -> Iterator[tuple[DualIterate, State]]:
+        """Newton's steps; those are told that bring something, and the last towards a center."""
+        if state is None:
+            rows = len(objective.in_memory.y)
+            state = start_state(W, np.zeros((rows, dual_loss_of(objective).columns)))
+        return proximal_iterates(objective, state)
+
+
+def start_state(W: Array, center: Array, polishes: bool = False) -> State:
+    """To begin at given weights and alphas; ``polishes`` if these are another method's last."""
+    return {
+        "phase": PHASE, "W": W, "center": center, "penalty_parameter": FIRST_PENALTY,
+        "proximal_term": np.inf, "lowest": np.inf, "highest": 0.0, "futile": 0,
+        "polishes": polishes,
+    }  # fmt: skip
+
+
+def proximal_iterates(objective: Objective, state: State) -> Iterator[tuple[DualIterate, State]]:
+    """For ever; steps in a row that bring no progress are counted as futile."""
+    run = ProximalPointRun(
+        objective, dual_loss_of(objective), state["W"], state["center"],
+        state["penalty_parameter"], state["proximal_term"],
+    )  # fmt: skip
+    lowest, highest = state["lowest"], state["highest"]
+    futile, polishes = state["futile"], state["polishes"]
+    while True:
+        smooth = run.at.smooth
+        with np.errstate(all="ignore"):
+            at = run.step()
+        progress = at.objective < lowest or at.bound > highest
+        futile = 0 if progress else futile + 1
+        lowest, highest = min(lowest, at.objective), max(highest, at.bound)
+        ended = polishes or run.center_moved or not at.smooth < smooth
+        yield (
+            DualIterate(at.W, at.objective, at.mistakes, at.bound, ended, run.alpha),
+            {
+                "phase": PHASE, "W": run.W, "center": run.center,
+                "penalty_parameter": run.penalty_parameter, "proximal_term": run.proximal_term,
+                "lowest": lowest, "highest": highest, "futile": futile, "polishes": polishes,
+            },
+        )  # fmt: skip
 
 
 class Point(NamedTuple):
-    """Everything at some weights, for an center and a penalty_parameter."""
+    """Everything at some weights, for a center and a penalty parameter."""
 
     W: Array
     scores: Array
@@ -57,7 +128,7 @@ class Point(NamedTuple):
 
 @dataclass
 class ProximalPointRun:
-    """Where an ascent stands. ``fixed`` are pulls of rows that are not in the source.
+    """Where an ascent stands. ``fixed`` are the sums of rows that are not in the source.
 
     Such rows count with the tangent that their alpha chooses, and ``weight_sum`` is that of all.
     """
@@ -66,11 +137,13 @@ class ProximalPointRun:
     dual_loss: DualLoss
     W: Array
     center: Array
-    penalty_parameter: float = WIDE
+    penalty_parameter: float = FIRST_PENALTY
     proximal_term: float = np.inf
     """Cost of the last move of the center."""
     fixed: DualSums | None = None
-    weight_sum: float = field(default=0.0)
+    weight_sum: float = 0.0
+    center_moved: bool = False
+    """Whether the last step began at a new center."""
 
     def __post_init__(self) -> None:
         self.source = self.objective.in_memory
@@ -79,32 +152,30 @@ class ProximalPointRun:
 
     def _point(self, W: Array, scores: Array | None = None) -> Point:
         """One read of the data; half of one where the scores are known."""
-        known = scores is not None
-        scores = np.empty((len(self.source.y), len(W))) if scores is None else scores
-        loss_sum, mistakes, smooth, proximal_term, sums, gains = self.source.total(
-            partial(
-                _respond, loss=self.objective.loss, dual_loss=self.dual_loss, W=W, known=known,
-                center=self.center, penalty_parameter=self.penalty_parameter, scores=scores,
+        loss_sum, mistakes, smooth, proximal, rows, conjugates, found = self.source.total(
+            SmoothedSums(
+                self.objective.loss, self.dual_loss, W, self.center, self.penalty_parameter, scores
             )
-        )  # fmt: skip
+        )
+        scores = np.concatenate(found) if scores is None else scores
         C, penalty = self.weight_sum, self.objective.penalty
-        pulls = DualSums(sums / C, gains / C)
+        sums = DualSums(rows / C, conjugates / C)
         rest = penalty.value(W)
         if self.fixed is not None:
-            pulls = pulls.plus(self.fixed)
+            sums = sums.plus(self.fixed)
             rest += float(self.fixed.neg_conjugates.sum())
             rest += float(np.vdot(self.dual_loss.gradient(self.fixed.weighted_rows), W))
-        gradient = self.dual_loss.gradient(pulls.weighted_rows) + penalty.gradient(W)
+        gradient = self.dual_loss.gradient(sums.weighted_rows) + penalty.gradient(W)
         if not self.objective.intercept:
             gradient[:, -1] = 0.0
-        bound = self.dual_loss.bound(pulls, penalty.l2, self.objective.intercept)
+        bound = self.dual_loss.bound(sums, penalty.l2, self.objective.intercept)
         return Point(
-            W, scores, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, proximal_term / C,
+            W, scores, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, proximal / C,
             bound,
         )  # fmt: skip
 
     def alpha(self) -> Array:
-        """The responses at the weights: made from the scores when needed, they take no place."""
+        """Dual variables at the weights: made from the scores when needed, they take no place."""
         alpha = np.empty_like(self.center)
         for start in range(0, len(alpha), SOME_ROWS):
             at = slice(start, start + SOME_ROWS)
@@ -116,9 +187,9 @@ class ProximalPointRun:
     def step(self) -> Point:
         """One Newton step, from a new center if the weights have settled for the old one."""
         direction, slope = self._direction()
-        if self.dual_loss.nonsmooth and -0.5 * slope <= max(
-            SETTLED * self.at.proximal_term, ROUNDING * abs(self.at.smooth)
-        ):
+        settled = max(SETTLED * self.at.proximal_term, SMOOTH_ROUNDING * abs(self.at.smooth))
+        self.center_moved = self.dual_loss.nonsmooth and -0.5 * slope <= settled
+        if self.center_moved:
             self._move_center()
             direction, slope = self._direction()
         if -np.inf < slope < 0.0 and np.all(np.isfinite(direction)):
@@ -127,11 +198,14 @@ class ProximalPointRun:
         return self.at
 
     def _move_center(self) -> None:
-        """To the responses; kinks get sharper while many rows curvature, or where it goes slowly."""
+        """To the alphas; kinks get sharper while many rows are free, or where it goes slowly."""
         alpha = self.alpha()
         free, weight = self.dual_loss.is_free(alpha), self.source.weight
         many = np.count_nonzero(free if weight is None else free & (weight != 0.0))
-        if many > MANY * self.W.shape[1] or self.at.proximal_term > self.proximal_term / GROWTH:
+        if (
+            many > MANY_FREE * self.W.shape[1]
+            or self.at.proximal_term > self.proximal_term / GROWTH
+        ):
             self.penalty_parameter *= GROWTH
         self.center, self.proximal_term = alpha, self.at.proximal_term
         self.at = self._point(self.at.W, self.at.scores)
@@ -146,8 +220,7 @@ class ProximalPointRun:
         if abs(float(np.vdot(there.gradient, direction))) > 0.5 * abs(slope):
             change = there.scores
             del there
-            scores = np.empty_like(change)
-            self.source.total(partial(_write_scores, W=before.W, scores=scores))
+            scores = present_scores(self.source, before.W)
             change -= scores
             length = self._search(direction, scores, change, slope)
             del change, scores
@@ -180,8 +253,8 @@ class ProximalPointRun:
             y, weight = self.source.y[at], self.source.weight
             moved = scores[at] + length * change[at]
             alpha = self.dual_loss.alpha(y, moved, self.center[at], self.penalty_parameter)
-            pull = np.sum(self.dual_loss.neg_slope(y, alpha) * change[at], axis=1)
-            total += float(pull.sum() if weight is None else weight[at] @ pull)
+            slopes = np.sum(self.dual_loss.neg_slope(y, alpha) * change[at], axis=1)
+            total += float(slopes.sum() if weight is None else weight[at] @ slopes)
         return steep - total / self.weight_sum
 
     def _direction(self) -> tuple[Array, float]:
@@ -191,61 +264,3 @@ class ProximalPointRun:
             self.penalty_parameter, self.weight_sum,
         ).direction()  # fmt: skip
         return direction, float(np.vdot(direction, self.at.gradient))
-
-
-# Parts of a sum, one block each.
-
-
-def block_weight(block: Block) -> Array:
-    """Of every row, 1 where none is given."""
-    return np.ones(len(block.y)) if block.weight is None else block.weight
-
-
-def block_scores(block: Block, W: Array, out: Array) -> Array:
-    """Of every row, written to ``out``; 0 of those without weight."""
-    loops.scores(block.X, W, out)
-    if block.weight is not None:
-        out[block.weight == 0.0] = 0.0  # as if absent, even where its score overflows
-    return out
-
-
-def _write_scores(block: Block, W: Array, scores: Array) -> tuple[()]:
-    block_scores(block, W, scores[block.start : block.start + len(block.y)])
-    return ()
-
-
-def _respond(block: Block, **given: Any) -> tuple[Any, ...]:
-    """A few rows at a time: what is computed for them then stays small, and in cache."""
-    pieces = []
-    for start in range(0, len(block.y), SOME_ROWS):
-        at = slice(start, start + SOME_ROWS)
-        weight = None if block.weight is None else block.weight[at]
-        X = slice_rows(block.X, start, min(start + SOME_ROWS, len(block.y)))
-        pieces.append(Block(X, block.y[at], weight, block.start + start))
-    return ordered_sum(partial(_respond_piece, **given), pieces, 1)
-
-
-def _respond_piece(
-    block: Block,
-    loss: Loss,
-    dual_loss: DualLoss,
-    W: Array,
-    known: bool,
-    center: Array,
-    penalty_parameter: float,
-    scores: Array,
-) -> tuple[float, float, float, float, Array, Array]:
-    """Sums of losses, mistakes, smooth losses and proximal_term, and the pulls; writes what is per row."""
-    at = slice(block.start, block.start + len(block.y))
-    y, c = block.y, block_weight(block)
-    s = scores[at] if known else block_scores(block, W, scores[at])
-    a = dual_loss.alpha(y, s, center[at], penalty_parameter)
-    pull, gain = dual_loss.coefficients(y, a)
-    sums = np.zeros((dual_loss.groups, W.shape[1]))
-    loops.transpose_product(block.X, c[:, None] * pull, sums)
-    smooth = dual_loss.value(y, s, a, center[at], penalty_parameter)
-    proximal_term = np.sum((a - center[at]) ** 2, axis=1) / (2.0 * penalty_parameter)
-    return (
-        float(c @ loss.value(y, s)), float(c @ loss.mistakes(y, s)), float(c @ smooth),
-        float(c @ proximal_term), sums, c @ gain,
-    )  # fmt: skip
