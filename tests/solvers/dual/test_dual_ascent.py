@@ -186,7 +186,7 @@ def test_a_nonsmooth_lower_bound_the_minimum_needs_only_rows_near_a_kink(k, monk
     X, y = rows(0, 3000, 4, k)
     objective = problem(X * SCALES[:4], y, l2=1e-4)
     step = climb(objective, 1e-11)
-    monkeypatch.setattr("separatrix.solvers.dual.bounds.NEAR", 300)
+    monkeypatch.setattr("separatrix.solvers.dual.bounds.NEAR_KINK", 300)
     bounds = [nonsmooth_lower_bound(objective, step.weights).bound for _ in range(2)]
     assert bounds[0] == bounds[1]
     assert step.objective * (1 - 1e-9) <= bounds[0] <= step.objective * (1 + 1e-13)
@@ -270,8 +270,7 @@ def test_threads_do_not_change_the_bits(monkeypatch):
 
 @pytest.fixture
 def small_systems(monkeypatch):
-    monkeypatch.setattr(newton_system, "DIRECT", 4)
-    monkeypatch.setattr("separatrix.solvers.dual_ascent.DIRECT", 4)
+    monkeypatch.setattr(thresholds, "FACTORED_UNKNOWNS", 4)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -291,8 +290,7 @@ def test_single_alphas_reach_the_same_minimum(
         assert ("visited" in step.state) == (l2 > 1e-3)  # else they crawl, and are left
     assert step.objective == pytest.approx(objective.value(step.weights)[0], rel=1e-12)
     assert step.mistakes == objective.value(step.weights)[1]
-    monkeypatch.setattr("separatrix.solvers.dual_ascent.DIRECT", 1500)
-    monkeypatch.setattr(newton_system, "DIRECT", 1500)
+    monkeypatch.setattr(thresholds, "FACTORED_UNKNOWNS", 1500)
     other = climb(objective, 1e-10)
     assert step.objective == pytest.approx(other.objective, rel=1e-8)
     assert step.lower_bound <= other.objective
@@ -304,7 +302,7 @@ def test_products_reach_the_same_minimum(k, small_systems, monkeypatch):
     loss = "logistic" if k == 2 else "hinge"
     objective = problem(X, y, loss, kind="csr")
     step = climb(objective, 1e-7, 400)
-    monkeypatch.setattr(newton_system, "DIRECT", 1500)
+    monkeypatch.setattr(thresholds, "FACTORED_UNKNOWNS", 1500)
     assert step.objective == pytest.approx(climb(objective).objective, rel=1e-7)
 
 
