@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import doctest
-import importlib.util
+import importlib
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from inspection.test_diagnose import FIRST
+from test_rooms import script
 
 import separatrix
 from separatrix.inspection.diagnose import CAUSES
@@ -113,7 +113,8 @@ def test_every_file_that_a_page_names_exists(page):
     for name in named:
         if name.split(".")[-1].startswith("test_"):  # a test in a file
             continue
-        assert any((place / name).exists() for place in below), name
+        known = any((place / name).exists() for place in below)
+        assert known or ("/" not in name and any(PACKAGE.rglob(name))), name
     for link in re.findall(r"\]\(([^)#:]+)\)", text):
         assert ((ROOT / page).parent / link).exists(), link
 
@@ -168,14 +169,6 @@ def test_the_formulas_hold():
         exec(code, names)
 
 
-def script(name):
-    """A script of the folder docs, as a module."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    sys.modules[name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_page_on_tuning_has_every_threshold_and_its_value():
     tuning = script("tuning")
     page = tuning.PAGE.read_text()
@@ -213,3 +206,16 @@ def test_the_walk_of_a_fit_is_that_of_the_stack(name):
     shown = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "design.md").read_text(), re.S)
     walk = "".join(f"{frame}\n" for frame in script("rooms").walks()[name])
     assert walk in shown
+
+
+def test_headers_include_only_from_floors_below():
+    floors = {
+        folder: int(row[0])
+        for row in table("docs/design.md", "Rooms and floors")
+        for folder in re.findall(r"`cpp/(\w+)/`", row[1])
+    }
+    assert set(floors) == {path.name for path in (ROOT / "cpp").iterdir()}
+    for path in (ROOT / "cpp").rglob("*.?pp"):
+        own = path.parent.name
+        for folder in re.findall(r'^#include "(\w+)/', path.read_text(), re.M):
+            assert folder == own or floors[folder] < floors[own], path

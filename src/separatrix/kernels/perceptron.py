@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data import Shuffle
-from ..data.arrays import random_order
+from ..data.blocks import random_order
 from ..loops.kernel import KernelPerceptronPass, KernelPerceptronState, kernel_pass
 from ..losses.rivals import best_rival
 from ..numeric.tolerances import SAFE_DIVISOR

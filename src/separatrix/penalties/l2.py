@@ -20,6 +20,8 @@ class L2(Penalty):
     2.5
     """
 
+    name = "l2"
+
     l2: float = 0.0
 
     def value(self, W: Array) -> float:

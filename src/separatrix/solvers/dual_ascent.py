@@ -51,6 +51,8 @@ class DualAscent(DualSolver):
     DualAscent()  # ran proximal point
     """
 
+    name = "DualAscent"
+
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:

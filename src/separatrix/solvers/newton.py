@@ -33,6 +33,8 @@ class Newton(Solver):
     conjugate gradients.
     """
 
+    name = "Newton"
+
     direct_weights: int = 1500
 
     def check(self, objective: Objective) -> None:

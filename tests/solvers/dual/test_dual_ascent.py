@@ -25,10 +25,10 @@ from separatrix import (
 )
 from separatrix.losses import Hinge, Logistic, SquaredHinge
 from separatrix.numeric.rows import CsrRows, row_products, squared_norms, to_dense
-from separatrix.solvers.dual import newton_system
+from separatrix.solvers import thresholds
 from separatrix.solvers.dual.bounds import nonsmooth_lower_bound
 from separatrix.solvers.dual.coordinate_ascent import CoordinateAscentRun
-from separatrix.solvers.dual.losses import BinaryDualLoss, project_to_simplex, dual_loss_of
+from separatrix.solvers.dual.losses import BinaryDualLoss, dual_loss_of, project_to_simplex
 from separatrix.training.gap import provable
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
@@ -122,7 +122,7 @@ def test_the_minimum_is_that_of_a_general_program(seed, k, intercept):
     least = exact(objective)
     assert step.objective == pytest.approx(least, rel=1e-6)
     assert step.lower_bound <= least * (1 + 1e-6)
-    assert nonsmooth_lower_bound(objective, step.weights).bound == pytest.approx(
+    assert nonsmooth_lower_bound(objective, step.weights).lower_bound == pytest.approx(
         step.objective, rel=1e-8
     )
 
@@ -178,7 +178,7 @@ def test_bounds_hold_wherever_the_weights_are(loss):
             W = size * rng.standard_normal(objective.shape)
             if not objective.intercept:
                 W[:, -1] = 0.0
-            assert 0.0 <= nonsmooth_lower_bound(objective, W).bound <= least * (1 + 1e-12)
+            assert 0.0 <= nonsmooth_lower_bound(objective, W).lower_bound <= least * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -187,11 +187,11 @@ def test_a_nonsmooth_lower_bound_the_minimum_needs_only_rows_near_a_kink(k, monk
     objective = problem(X * SCALES[:4], y, l2=1e-4)
     step = climb(objective, 1e-11)
     monkeypatch.setattr("separatrix.solvers.dual.bounds.NEAR_KINK", 300)
-    bounds = [nonsmooth_lower_bound(objective, step.weights).bound for _ in range(2)]
+    bounds = [nonsmooth_lower_bound(objective, step.weights).lower_bound for _ in range(2)]
     assert bounds[0] == bounds[1]
     assert step.objective * (1 - 1e-9) <= bounds[0] <= step.objective * (1 + 1e-13)
-    assert 0.0 <= nonsmooth_lower_bound(objective, 0.0 * step.weights).bound <= step.objective
-    slack = nonsmooth_lower_bound(objective, 1.001 * step.weights).bound
+    assert 0.0 <= nonsmooth_lower_bound(objective, 0.0 * step.weights).lower_bound <= step.objective
+    slack = nonsmooth_lower_bound(objective, 1.001 * step.weights).lower_bound
     assert step.objective * (1 - 1e-2) <= slack <= step.objective * (1 + 1e-13)
 
 
@@ -201,7 +201,7 @@ def test_no_bound_is_told_where_none_is_known():
         assert not provable(problem(X, y, loss, l2))
     objective = problem(X, y)
     assert provable(objective)
-    assert nonsmooth_lower_bound(objective, np.full(objective.shape, np.inf)).bound == 0.0
+    assert nonsmooth_lower_bound(objective, np.full(objective.shape, np.inf)).lower_bound == 0.0
 
 
 def test_it_agrees_with_scikit_learn():
@@ -258,7 +258,7 @@ def test_threads_do_not_change_the_bits(monkeypatch):
         runs.append(
             [
                 climb(objective).weights,
-                nonsmooth_lower_bound(objective, np.zeros(objective.shape)).bound,
+                nonsmooth_lower_bound(objective, np.zeros(objective.shape)).lower_bound,
             ]
         )
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
@@ -287,7 +287,8 @@ def test_single_alphas_reach_the_same_minimum(
     objective = problem(X, y, loss, l2, weight, intercept, kind)
     step = climb(objective, 1e-8, 400)
     if loss == "hinge":
-        assert ("visited" in step.state) == (l2 > 1e-3)  # else they crawl, and are left
+        phase = "coordinate ascent" if l2 > 1e-3 else "proximal point"  # where they crawl
+        assert step.state["phase"] == phase
     assert step.objective == pytest.approx(objective.value(step.weights)[0], rel=1e-12)
     assert step.mistakes == objective.value(step.weights)[1]
     monkeypatch.setattr(thresholds, "FACTORED_UNKNOWNS", 1500)
@@ -316,8 +317,9 @@ def test_going_on_from_a_state_gives_the_same_bits(large, k, stop, request):
     start = np.zeros(objective.shape)
     whole = list(islice(DualAscent().steps(objective, start, np.random.default_rng(1)), 16))
     if large and k == 2:
-        assert "visited" in whole[9].state
-        assert "visited" not in whole[-1].state
+        assert whole[9].state["phase"] == "coordinate ascent"
+        assert whole[-1].state["phase"] == "proximal point"
+        assert whole[-1].state["ran"] == "coordinate ascent, then proximal point"
     state = whole[stop - 1].state
     kept = {name: np.copy(value) for name, value in state.items()}
     rest = islice(DualAscent().steps(objective, start, np.random.default_rng(2), state), 16 - stop)
@@ -489,7 +491,7 @@ class Elsewhere(Source):
 
     n_rows, weight_sum, n_features, classes = 2, 2.0, 1, np.arange(2)
 
-    def blocks(self, rng=None):
+    def blocks(self):
         raise NotImplementedError
 
 
@@ -590,7 +592,7 @@ def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_s
     objective = problem(X, y, "hinge", 2e-3, weight, False, kind)
     c = (np.ones(120) if weight is None else weight) / objective.source.weight_sum
     at = CoordinateAscentRun(objective, dual_loss_of(objective), np.zeros(120), seed=7)
-    heights, quicken = [], at._subspace_step
+    heights, subspace_step = [], at._subspace_step
 
     def dual():
         pull = (c * at.alpha * y) @ X
@@ -600,12 +602,12 @@ def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_s
 
     def watched(*given):
         before = dual()
-        there = quicken(*given)
+        there = subspace_step(*given)
         heights.append((before, dual()))
         return there
 
     at._subspace_step = watched
-    while at.quick and at.rounds < 9:
+    while at.subspace and at.rounds < 9:
         at.round()
     assert len(heights) > 10
     before, after = np.transpose(heights)

@@ -72,6 +72,8 @@ class CoordinateAscent(DualSolver):
     True
     """
 
+    name = "CoordinateAscent"
+
     def check(self, objective: Objective) -> None:
         """As all solvers of the dual; and two classes."""
         super().check(objective)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...data import Shuffle
-from ...data.arrays import random_order
+from ...data.blocks import random_order
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from .losses import BinaryDualLoss

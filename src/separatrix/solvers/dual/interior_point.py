@@ -65,6 +65,8 @@ class InteriorPoint(DualSolver):
     True
     """
 
+    name = "InteriorPoint"
+
     def check(self, objective: Objective) -> None:
         """As all solvers of the dual; alphas with bounds to stay between, and small systems."""
         super().check(objective)

@@ -65,6 +65,8 @@ class ProximalPoint(DualSolver):
     True
     """
 
+    name = "ProximalPoint"
+
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
