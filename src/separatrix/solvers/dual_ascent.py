@@ -131,7 +131,7 @@ def few_rows_for_classes(objective: Objective) -> bool:
 def affordable(objective: Objective) -> bool:
     """Whether systems of all classes are small enough, and rows few enough to be multiplied."""
     size, n = unknowns(objective), objective.source.n_rows
-    return size <= thresholds.INTERIOR_UNKNOWNS and n * size <= thresholds.INTERIOR_VALUES
+    return size <= thresholds.AFFORDABLE_UNKNOWNS and n * size <= thresholds.AFFORDABLE_VALUES
 
 
 def is_slow(gaps: Array) -> bool:

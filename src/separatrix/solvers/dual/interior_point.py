@@ -76,8 +76,8 @@ class InteriorPoint(DualSolver):
                 "use Newton(), LBFGS() or ProximalPoint()"
             )
         size, values = unknowns(objective), objective.source.n_rows * unknowns(objective)
-        most = thresholds.INTERIOR_UNKNOWNS
-        if size > most or (objective.shape[0] > 1 and values > thresholds.INTERIOR_VALUES):
+        most = thresholds.AFFORDABLE_UNKNOWNS
+        if size > most or (objective.shape[0] > 1 and values > thresholds.AFFORDABLE_VALUES):
             raise ValueError(
                 f"InteriorPoint would factor systems of {size} unknowns made of "
                 f"{objective.source.n_rows} rows, which is too much; use DualAscent()"
