@@ -6,25 +6,35 @@ without rows, most without some class, dense or sparse, and rows of weight 0 amo
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import quiet
+from sklearn.base import clone
 
 from separatrix import (
     L2,
     LBFGS,
     ArraySource,
     BatchPerceptron,
+    DualAscent,
     GradientDescent,
+    KernelPerceptron,
     LeastSquares,
+    LinearClassifier,
+    LinearClassifierCV,
+    LinearProgram,
     Newton,
     Objective,
+    Perceptron,
     Rosenblatt,
     Source,
     Stop,
     get_loss,
     minimize,
+    separability,
 )
 from separatrix.data import Block, InMemory, Shuffle, Subset
 from separatrix.numeric.rows import CsrRows, slice_rows
@@ -51,7 +61,7 @@ class Chunked(Source):
 
     def blocks(self):
         X, y, weight, _ = self.whole
-        for start, stop in zip(EDGES[:-1], EDGES[1:], strict=True):
+        for start, stop in pairwise(EDGES):
             some = None if weight is None else weight[start:stop]
             yield Block(slice_rows(X, start, stop), y[start:stop], some, start)
 
@@ -218,7 +228,7 @@ def test_visits_go_to_every_row_that_counts(kind, weighted, shuffle):
 @pytest.mark.parametrize("kind", ["csr", "threads", "subset"])
 @every_weight
 def test_rows_in_memory(kind, weighted):
-    X, y, classes, weight = rows = data(2, weighted)
+    X, y, _, weight = rows = data(2, weighted)
     source = SOURCES[kind](*rows)
     rng = np.random.default_rng(1)
     W, C, at = rng.standard_normal((2, D + 1)), rng.standard_normal((N, 2)), rng.integers(0, N, 30)
@@ -270,16 +280,18 @@ def test_batch_solvers_find_the_same_minimum(kind, k, weighted, loss, solver):
     np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-3, atol=1e-4)
 
 
+STEPS = [
+    ("logistic", GradientDescent()), ("hinge", GradientDescent()),
+    ("logistic", GradientDescent(learning_rate=0.01)), ("perceptron", BatchPerceptron()),
+    ("squared_hinge", GradientDescent(learning_rate=0.01)),
+]  # fmt: skip
+
+
 @quiet
 @every_source
 @both
 @every_weight
-@pytest.mark.parametrize(
-    ("loss", "solver"),
-    [("logistic", GradientDescent()), ("hinge", GradientDescent()), ("perceptron", BatchPerceptron()),
-     ("logistic", GradientDescent(learning_rate=0.01)), ("squared_hinge", GradientDescent(learning_rate=0.01))],
-    ids=str,
-)  # fmt: skip
+@pytest.mark.parametrize(("loss", "solver"), STEPS, ids=str)
 def test_steps_of_all_rows_are_the_same(kind, k, weighted, loss, solver):
     there, here = objectives(kind, loss, k, weighted, 0.0 if loss == "perceptron" else 0.01)
     stop = Stop(max_iter=6, tol=None)
@@ -305,3 +317,137 @@ def test_row_by_row_it_does_not_matter_where_blocks_end(kind, k, weighted, loss,
     stop = Stop(max_iter=5, tol=None)
     found, expected = (minimize(of, solver, stop=stop) for of in (there, here))
     np.testing.assert_allclose(found.last, expected.last, rtol=1e-9, atol=1e-9)
+
+
+# ---- row by row in another order, and mini-batches -------------------------------------------
+
+
+@quiet
+@both
+@every_weight
+@pytest.mark.parametrize("kind", ["csr", "threads", "subset"])
+@pytest.mark.parametrize(
+    ("loss", "solver"),
+    [("perceptron", Rosenblatt()), ("hinge", GradientDescent(16, learning_rate=0.01))],
+    ids=str,
+)
+def test_rows_in_memory_are_shuffled_alike(kind, k, weighted, loss, solver):
+    there, here = objectives(kind, loss, k, weighted, 0.0 if loss == "perceptron" else 0.01)
+    stop = Stop(max_iter=4, tol=None)
+    found, expected = (minimize(of, solver, stop=stop, seed=3).last for of in (there, here))
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@quiet
+@both
+@pytest.mark.parametrize("kind", AWAY)
+def test_away_from_memory_rows_are_shuffled_within_their_blocks(kind, k):
+    """The same each time, and in the end to the same minimum."""
+    there, here = objectives(kind, "logistic", k, weighted=True)
+    once, again = (
+        minimize(there, GradientDescent(1), stop=Stop(max_iter=300, tol=None), seed=3).last
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(once, again)
+    lowest = minimize(here, Newton(), stop=Stop(tol=1e-12))
+    assert here.value(once)[0] < 1.05 * here.value(lowest.weights)[0]
+
+
+@quiet
+@pytest.mark.parametrize("kind", AWAY)
+def test_a_mini_batch_ends_with_its_block(kind):
+    """Each is a mean over its rows: a whole number of them in every block would be the same."""
+    there, here = objectives(kind, "squared", 2, weighted=False)
+    solver = GradientDescent(70, shuffle=False, learning_rate=1e-3)
+    found = minimize(there, solver, stop=Stop(max_iter=1, tol=None)).last
+    X, y, _, _ = data(2, weighted=False)
+    Z, W = np.column_stack([X, np.ones(N)]), np.zeros(D + 1)
+    for start, stop in pairwise(EDGES):
+        for first in range(start, stop, 70):
+            z, sign = Z[first : min(first + 70, stop)], y[first : min(first + 70, stop)]
+            slope = 2.0 * z.T @ (z @ W - sign) / len(z)
+            W -= 1e-3 * (slope + 0.02 * np.append(W[:-1], 0.0))
+    np.testing.assert_allclose(found[0], W, rtol=1e-9)
+    assert not np.allclose(found, minimize(here, solver, stop=Stop(max_iter=1, tol=None)).last)
+
+
+# ---- solvers that keep a number beside every row ---------------------------------------------
+
+
+@quiet
+@both
+@every_weight
+@every_source
+@pytest.mark.parametrize(
+    ("loss", "solver", "l2"),
+    [("hinge", DualAscent(), 0.01), ("hinge", LinearProgram(), 0.0), ("hinge", None, 0.01)],
+    ids=str,
+)
+def test_rows_in_memory_or_a_remedy(kind, k, weighted, loss, solver, l2):
+    there, here = objectives(kind, loss, k, weighted, l2)
+    stop = Stop(max_iter=300, tol=1e-8)
+    expected = minimize(here, choose(here) if solver is None else solver, stop=stop)
+    lowest = here.value(expected.weights)[0]
+    if kind in AWAY and solver is not None:
+        with pytest.raises(ValueError, match="in memory"):
+            minimize(there, solver, stop=stop)
+        return
+    found = minimize(there, choose(there) if solver is None else solver, stop=stop)
+    reached = 0.08 if kind in AWAY else 1e-6  # row by row, without a proof
+    assert here.value(found.weights)[0] == pytest.approx(lowest, rel=reached)
+    assert (found.proof is None) == (kind in AWAY or expected.proof is None)
+
+
+# ---- verdicts and estimators ----------------------------------------------------------------
+
+
+@every_source
+@both
+@every_weight
+@pytest.mark.parametrize("separated", [False, True])
+def test_verdicts(kind, k, weighted, separated):
+    X, y, classes, weight = data(k, weighted, separated)
+    source = SOURCES[kind](X, y, classes, weight)
+    found, expected = separability(source), separability(ArraySource(X, y, classes, weight))
+    assert found.verdict == expected.verdict == ("separable" if separated else "overlapping")
+    assert found.exact == expected.exact
+    assert found.verify(source)
+    assert expected.verify(source)
+    if separated:
+        assert found.margin == pytest.approx(expected.margin, rel=1e-6)
+
+
+ESTIMATORS = [
+    Perceptron(shuffle=False, max_iter=5, tol=None),
+    Perceptron(update="batch", max_iter=5, tol=None),
+    LinearClassifier(tol=1e-10),
+    LinearClassifier("squared_hinge", tol=1e-10),
+    LinearClassifier("squared"),
+]
+
+
+@quiet
+@every_source
+@both
+@every_weight
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_estimators(kind, k, weighted, estimator):
+    X, y, classes, weight = data(k, weighted)
+    there = clone(estimator).fit(SOURCES[kind](X, y, classes, weight))
+    here = clone(estimator).fit(ArraySource(X, y, classes, weight))
+    plain = clone(estimator).fit(X, classes[(y > 0).astype(int) if k == 2 else y], weight)
+    np.testing.assert_array_equal(here.coef_, plain.coef_)
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-3, atol=1e-5)
+    source = SOURCES[kind](X, y, classes, weight)
+    assert there.score(source) == pytest.approx(here.score(ArraySource(X, y, classes, weight)))
+
+
+@quiet
+@pytest.mark.parametrize("estimator", [KernelPerceptron(max_iter=3), LinearClassifierCV(cv=3)])
+def test_estimators_that_need_rows_in_memory_say_so(estimator):
+    rows = data(2, weighted=False)
+    for kind in ("threads", "subset"):
+        clone(estimator).fit(SOURCES[kind](*rows))
+    for kind in AWAY:
+        with pytest.raises((TypeError, ValueError), match=r"in memory.*source\.sample"):
+            clone(estimator).fit(SOURCES[kind](*rows))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..data import ArraySource
+from ..data import InMemory
 from ..losses import Joint, Loss
 from ..losses.base import REGISTRY
 from ..numeric.types import Array
@@ -77,7 +77,7 @@ class DualAscent(Solver):
                 "give a small one such as l2=1e-8, or use LinearProgram() for the hinge, else "
                 "GradientDescent(batch_size=1)"
             )
-        if not isinstance(objective.source, ArraySource):
+        if not isinstance(objective.source, InMemory):
             raise ValueError(
                 "DualAscent keeps a number beside every row and needs the rows in memory; use "
                 "GradientDescent(batch_size=1)"
