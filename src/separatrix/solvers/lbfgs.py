@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..loops import Interrupted
+from ..losses import Columns
 from ..numeric import checks
 from ..numeric.dot import dot
 from ..numeric.tolerances import OBJECTIVE_ROUNDING, SMALLEST_NORMAL
@@ -55,13 +56,13 @@ class LBFGS(Solver):
     that smooth losses that are not convex will do. Every evaluation reads the data once.
 
     It works in variables in which features are centred and of one scale; up to
-    ``factored_features`` of them, and for a convex loss, in those of the second derivative on
-    a sample of the rows, taken anew every few steps: at once where that costs a few evaluations,
-    else if progress is slow without. At first all classes share the mean of theirs; taken anew,
-    each has its own, for a row that bends for one class may not for another. In place of zeros it
-    begins at the minimum of the sample. Many rows in float32 are summed in float32 far from the
-    minimum, twice as fast; what comes of it counts as one step, and whatever is told of a step is
-    exact.
+    ``factored_features`` of them, and for a convex loss, in those of the second derivative on a
+    sample of the rows, taken anew every few steps: at once where that costs a few evaluations, else
+    if progress is slow without. All classes share the mean of theirs; taken anew, each has its own
+    where the loss is a sum of columns, one per class, for a row that curves one of them may not
+    curve another. In place of zeros it begins at the minimum of the sample. Many rows in float32
+    are summed in float32 far from the minimum, twice as fast; what comes of it counts as one step,
+    and whatever is told of a step is exact.
     """
 
     name = "LBFGS"
@@ -244,7 +245,10 @@ class LBFGSRun:
         """Take the Hessian here, where steps are slow with that of elsewhere, or without."""
         now, k = self.iterate, self.objective.shape[0]
         known = len(now.hessian_at) > 0
-        several = k > 1 and now.weights.size * now.weights.shape[1] <= MOST_PER_CLASS
+        # Only where classes do not see each other: of the softmax such blocks are no second
+        # derivative, and may lead nowhere in a thousand steps.
+        several = isinstance(self.objective.loss, Columns)
+        several &= now.weights.size * now.weights.shape[1] <= MOST_PER_CLASS
         cost = k * self.cost if known and several else self.cost
         least = max(REFRESH, cost / 4) if known else cost / 8
         if now.age < least or not is_slow(now.recent_decrements, cost):
