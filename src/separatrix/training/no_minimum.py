@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data import ArraySource, Source
+from ..data import InMemory, Source
 from ..losses import Columns
 from ..numeric.types import Array
 from ..objective import Objective
@@ -84,11 +84,11 @@ def _sources(objective: Objective) -> list[Source]:
     source = objective.source
     if not isinstance(objective.loss, Columns):
         return [source]
-    if not isinstance(source, ArraySource):
+    if not isinstance(source, InMemory):
         return []
     two = np.array([0, 1])
     return [
-        ArraySource(source.X, np.where(source.y == c, 1.0, -1.0), two, source.weight, source.n_jobs)
+        source.with_labels(np.where(source.y == c, 1.0, -1.0), two)
         for c in range(len(source.classes))
     ]
 
