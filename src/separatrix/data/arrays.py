@@ -142,15 +142,12 @@ class ArraySource(InBlocks):
 
     @cached_property
     def _parts(self) -> list[Block]:
-        return [
-            Block(
-                slice_rows(self.X, at.start, at.stop),
-                self.y[at],
-                None if self.weight is None else self.weight[at],
-                at.start,
-            )
-            for at in self.slices_of(len(self.y))
-        ]
+        return [self.block(at) for at in self.slices_of(len(self.y))]
+
+    def block(self, at: slice) -> Block:
+        """Rows one after another, which are not copied."""
+        some = None if self.weight is None else self.weight[at]
+        return Block(slice_rows(self.X, at.start, at.stop), self.y[at], some, at.start)
 
     @cached_property
     def threads(self) -> int:

@@ -11,8 +11,10 @@ from scipy.linalg import lapack
 from .threads import one_blas_thread
 from .types import Array
 
-MOST_PRODUCTS = 250
-NOISE = 1e-7  # less on the diagonal of a factor is that of a nearly singular matrix
+CG_MAX_ITER = 250
+MIN_PIVOT = 1e-7  # on the diagonal of a Cholesky factor: less is that of a nearly singular matrix
+MIN_EIGENVALUE = 1e-13  # of the largest, per row: less is rounding
+FLAT = 1e-12  # curvature that is nothing but rounding, where diagonals are about 1
 
 
 class NotFinite(ValueError):
@@ -33,13 +35,13 @@ def solve(hessian: Array, right: Array) -> Array:
     return result
 
 
-def cholesky_solver(hessian: Array, noise: float = NOISE) -> Callable[[Array], Array]:
-    """What solves with a positive semidefinite matrix.
+def cholesky_solver(hessian: Array, min_pivot: float = MIN_PIVOT) -> Callable[[Array], Array]:
+    """What solves with a positive semidefinite matrix, by its Cholesky factor.
 
-    Nearly singular is one whose factor has less than ``noise`` on its diagonal.
+    Nearly singular is one whose factor has less than ``min_pivot`` on its diagonal.
     """
     scaled, scale = _scaled(hessian)
-    inverse = _inverse(scaled, noise)
+    inverse = _inverse(scaled, min_pivot)
     return lambda right: scale * inverse(scale * right)
 
 
@@ -52,9 +54,9 @@ def _scaled(hessian: Array) -> tuple[Array, Array]:
     return scaled, scale
 
 
-def _inverse(matrix: Array, noise: float = NOISE) -> Callable[[Array], Array]:
+def _inverse(matrix: Array, min_pivot: float = MIN_PIVOT) -> Callable[[Array], Array]:
     factor, failed = lapack.dpotrf(matrix.T)  # LAPACK goes down the columns
-    if not failed and factor.diagonal().min() >= noise:
+    if not failed and factor.diagonal().min() >= min_pivot:
         return lambda right: lapack.dpotrs(factor, right)[0]
     if not np.all(np.isfinite(matrix)):
         raise NotFinite(
@@ -62,25 +64,28 @@ def _inverse(matrix: Array, noise: float = NOISE) -> Callable[[Array], Array]:
             "features, e.g. with sklearn.preprocessing.StandardScaler, or take another l2"
         )
     values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
-    keep = values > 1e-13 * values[-1] * len(values)
+    keep = values > MIN_EIGENVALUE * values[-1] * len(values)
     values, vectors = values[keep], vectors[:, keep]
     return lambda right: vectors @ (vectors.T @ right / values)
 
 
 def conjugate_gradients(product: Callable[[Array], Array], right: Array, share: float) -> Array:
-    """Solve with a matrix known by its products, down to a share of the squared residual."""
+    """Solve with a matrix known by its products, down to a share of the squared residual.
+
+    Hestenes and Stiefel, Methods of conjugate gradients for solving linear systems, 1952.
+    """
     u, r, p = np.zeros_like(right), right, right
     size = float(np.vdot(r, r))
     enough = share * size
-    for _ in range(MOST_PRODUCTS):
+    for _ in range(CG_MAX_ITER):
         if size <= enough:
             break
         image = product(p)
-        bend = float(np.vdot(p, image))
-        if bend <= 1e-12 * float(np.vdot(p, p)):  # flat up to rounding: nothing to gain there
+        curvature = float(np.vdot(p, image))
+        if curvature <= FLAT * float(np.vdot(p, p)):  # flat up to rounding: nothing to gain there
             break
-        u = u + size / bend * p
-        r = r - size / bend * image
+        u = u + size / curvature * p
+        r = r - size / curvature * image
         size, before = float(np.vdot(r, r)), size
         p = r + size / before * p
     return u

@@ -11,12 +11,11 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from .. import loops
-from ..data import Block
 from ..losses import Columns, Loss, Squared
 from ..numeric.rows import CsrRows, slice_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.tolerances import EPS
-from ..numeric.types import Array
+from ..numeric.types import AnyArray, Array
 from ..objective import Evaluation, Objective
 from .base import Solver, State, Step, lowest
 
@@ -99,11 +98,11 @@ def is_squared(loss: Loss) -> bool:
     return type(loss.binary if isinstance(loss, Columns) else loss) is Squared
 
 
-def targets(block: Block, k: int) -> Array:
+def targets(y: AnyArray, k: int) -> Array:
     """-1 and +1, one column for two classes, else one per class: (n, k)."""
     if k == 1:
-        return np.asarray(block.y)[:, None]
-    return np.where(block.y[:, None] == np.arange(k), 1.0, -1.0)
+        return np.asarray(y)[:, None]
+    return np.where(y[:, None] == np.arange(k), 1.0, -1.0)
 
 
 def _centre(objective: Objective) -> tuple[Array, Array]:
@@ -113,7 +112,7 @@ def _centre(objective: Objective) -> tuple[Array, Array]:
         return np.zeros(source.n_features), np.zeros(k)
     total = np.zeros(k)
     for block in objective.source.blocks():
-        y = targets(block, k)
+        y = targets(block.y, k)
         total += y.sum(axis=0) if block.weight is None else block.weight @ y
     return objective.moments.mean, total / source.weight_sum
 
@@ -164,7 +163,7 @@ def qr_svd(objective: Objective) -> Array:
     for block in objective.source.blocks():
         n = len(block.y)
         weight = np.ones(n) if block.weight is None else block.weight
-        y = targets(block, k)
+        y = targets(block.y, k)
         for start in range(0, n, ROWS):
             at = slice(start, min(start + ROWS, n))
             root = np.sqrt(weight[at] / objective.source.weight_sum)
@@ -225,7 +224,7 @@ def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
         return product
 
     Y = np.concatenate(
-        [r[:, None] * (targets(b, k) - target) for b, r in zip(blocks, roots, strict=True)]
+        [r[:, None] * (targets(b.y, k) - target) for b, r in zip(blocks, roots, strict=True)]
     )
     A = LinearOperator((n + d, d), matvec=product, rmatvec=transposed)
     columns, arrived = [], True

@@ -163,7 +163,7 @@ class Interior:
         hessian = gram_blocked(parts, standardization, np.float64, source.threads)
         self.objective.add_penalty(hessian, standardization)
         self.objective.regularise_biases(hessian)
-        inverse = cholesky_solver(hessian, noise=0.0)
+        inverse = cholesky_solver(hessian, min_pivot=0.0)
 
         def solve(gradient: Array) -> Array:
             if not self.objective.intercept:
@@ -177,7 +177,7 @@ class Interior:
         root, twice = np.sqrt(self.share / bend), 2.0 * self.l2
         system = root[:, None] * self.products * root
         np.einsum("ii->i", system)[:] += 1.0
-        inverse = cholesky_solver(system, noise=0.0)
+        inverse = cholesky_solver(system, min_pivot=0.0)
         by_bias = inverse(root)
 
         def solve(gradient: Array) -> Array:
