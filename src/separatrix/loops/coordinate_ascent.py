@@ -12,7 +12,7 @@ from ..numeric.types import Array, Ints
 from ._compiled import _loops
 from .dispatch import COMPILED, Interrupted, stop_requested
 
-NEWTON_LAST_STEP, NEWTON_MAX_ITER = 0.05, 50  # as in cpp/dual/coordinate_ascent.hpp
+NEWTON_LAST_STEP, NEWTON_MAX_ITER = _loops.newton_last_step, _loops.newton_max_iter
 
 
 class EpochResult(NamedTuple):
@@ -47,9 +47,9 @@ def coordinate_epoch(
     with a margin beyond 1 by more than ``shrink_margin`` are left out of the active ones.
     """
     return EpochResult(
-        *_loops.dual_pass(
+        *_loops.coordinate_epoch(
             rows, COMPILED[type(loss)], y, weight, inv_weight_sum, row_norm2, inv_2l2,
-            bias_inv_penalty, 1.0, order, alpha, w, shrink_margin,
+            bias_inv_penalty, order, alpha, w, shrink_margin,
         )
     )  # fmt: skip
 

@@ -79,7 +79,7 @@ def gaussian_sums_twin(
 
 def exp_neg(values: Array, rate: float) -> Array:
     """exp(-rate * max(values, 0)) in the place of the values, which are contiguous."""
-    _loops.decay_all(values, -rate)
+    _loops.exp_neg_all(values, -rate)
     return values
 
 

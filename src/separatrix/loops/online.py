@@ -13,7 +13,7 @@ from ..numeric.types import AnyArray, Array, Ints
 from ._compiled import _loops
 from .dispatch import Interrupted, compiled, stop_requested
 
-SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = 1e-9, 1e-3  # as in cpp/online/sgd.hpp
+SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = _loops.smallest_scale, _loops.smallest_scale_of_sum
 EVERY_UPDATE = 2**62
 
 
@@ -123,7 +123,7 @@ def draw_order_twin(
     return np.array(order, dtype=np.int64)
 
 
-ScreeningState = _loops.RowMemory
+ScreeningState = _loops.ScreeningState
 
 
 def screening_state(rows: Rows, k: int) -> ScreeningState | None:
