@@ -27,7 +27,8 @@ def test_positive_definite_matrices_are_solved(n):
     expected = np.linalg.solve(H, b)
     np.testing.assert_allclose(solve(H, b), expected, rtol=1e-9)
     np.testing.assert_allclose(cholesky_solver(H)(b), expected, rtol=1e-9)
-    by_cg = conjugate_gradients(lambda v: H @ v, b, 1e-24)
+    by_cg, gained = conjugate_gradients(lambda v: H @ v, b, 1e-24)
+    assert gained == pytest.approx(0.5 * b @ expected, rel=1e-9)
     np.testing.assert_allclose(by_cg, expected, rtol=1e-7)
 
 
@@ -71,13 +72,14 @@ def test_a_matrix_that_overflowed_is_refused():
 
 def test_conjugate_gradients_end_where_the_matrix_is_flat():
     H = np.diag([1.0, 0.0])
-    found = conjugate_gradients(lambda v: H @ v, np.array([0.0, 1.0]), 1e-20)
+    found, gained = conjugate_gradients(lambda v: H @ v, np.array([0.0, 1.0]), 1e-20)
     assert np.array_equal(found, [0.0, 0.0])
+    assert gained == 0.0
 
 
 def test_conjugate_gradients_stop_at_their_share():
     H, b = positive(30) + np.eye(30), RNG.normal(size=30)
     for share in (1e-2, 1e-8):
-        u = conjugate_gradients(lambda v: H @ v, b, share)
+        u, _ = conjugate_gradients(lambda v: H @ v, b, share)
         assert np.sum((b - H @ u) ** 2) <= 1.01 * share * np.sum(b**2)
         assert np.sum((b - H @ u) ** 2) >= 1e-6 * share * np.sum(b**2)

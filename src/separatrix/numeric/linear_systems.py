@@ -12,9 +12,9 @@ from .threads import one_blas_thread
 from .types import Array
 
 CG_MAX_ITER = 250
+FLAT = 1e-12  # of |p|^2: up to rounding there is nothing to gain along p
 MIN_PIVOT = 1e-7  # on the diagonal of a Cholesky factor: less is that of a nearly singular matrix
 MIN_EIGENVALUE = 1e-13  # of the largest, per row: less is rounding
-FLAT = 1e-12  # curvature that is nothing but rounding, where diagonals are about 1
 
 
 class NotFinite(ValueError):
@@ -69,23 +69,36 @@ def _inverse(matrix: Array, min_pivot: float = MIN_PIVOT) -> Callable[[Array], A
     return lambda right: vectors @ (vectors.T @ right / values)
 
 
-def conjugate_gradients(product: Callable[[Array], Array], right: Array, share: float) -> Array:
-    """Solve with a matrix known by its products, down to a share of the squared residual.
+def conjugate_gradients(
+    product: Callable[[Array], Array],
+    right: Array,
+    residual: float = 0.0,
+    gain: float = 0.0,
+    most: int = CG_MAX_ITER,
+) -> tuple[Array, float]:
+    """Solve with a matrix A known by its products: u, and ``right.u - u.A u / 2`` there.
 
-    Hestenes and Stiefel, Methods of conjugate gradients for solving linear systems, 1952.
+    Ends at this share of the squared residual, or where a product adds no more than this share of
+    what was gained so far (Hestenes and Stiefel, Methods of conjugate gradients for solving linear
+    systems, 1952).
     """
     u, r, p = np.zeros_like(right), right, right
-    size = float(np.vdot(r, r))
-    enough = share * size
-    for _ in range(CG_MAX_ITER):
+    size, gained = float(np.vdot(r, r)), 0.0
+    enough = residual * size
+    for _ in range(most):
         if size <= enough:
             break
         image = product(p)
         curvature = float(np.vdot(p, image))
-        if curvature <= FLAT * float(np.vdot(p, p)):  # flat up to rounding: nothing to gain there
+        if curvature <= FLAT * float(np.vdot(p, p)):
             break
-        u = u + size / curvature * p
-        r = r - size / curvature * image
+        length = size / curvature
+        u = u + length * p
+        r = r - length * image
+        added = 0.5 * length * size
+        gained += added
+        if added <= gain * gained:
+            break
         size, before = float(np.vdot(r, r)), size
         p = r + size / before * p
-    return u
+    return u, gained

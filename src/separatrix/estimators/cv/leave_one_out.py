@@ -27,7 +27,7 @@ from ...numeric.linear_systems import cholesky_solver
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from ...solvers.least_squares import ROWS
+from ...solvers.least_squares import QR_ROWS
 from .press import equal_rows
 
 SCORE_ERROR = 1e-4  # how far the score of a row left out may be off
@@ -102,12 +102,12 @@ def removed(objective: Objective, W: Array) -> tuple[Array, AnyArray]:
     check_smooth(objective)
     source = equal_rows(objective)
     n, d = len(source.y), source.n_features
-    with one_blas_thread(float(min(n, ROWS)) * d * max(d, min(n, ROWS))):
+    with one_blas_thread(float(min(n, QR_ROWS)) * d * max(d, min(n, QR_ROWS))):
         fit = _Removal(objective, W)
         scores, arrived = fit.by_one_step()
         rest = np.flatnonzero(~arrived & fit.steady)
-        for start in range(0, len(rest), ROWS):
-            rows = rest[start : start + ROWS]
+        for start in range(0, len(rest), QR_ROWS):
+            rows = rest[start : start + QR_ROWS]
             scores[rows], arrived[rows] = fit.by_steps(rows)
     return scores, arrived
 
@@ -153,7 +153,7 @@ class _Removal:
 
     def _rows(self) -> Iterator[tuple[slice, Array]]:
         """A few rows at a time in standardised variables."""
-        for block in self.source.batches(ROWS):
+        for block in self.source.batches(QR_ROWS):
             z = self.standardization.rows(block.X)
             z[:, -1] *= self.objective.intercept
             yield block.at, z

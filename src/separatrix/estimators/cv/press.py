@@ -23,7 +23,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import Array
 from ...objective import Objective
-from ...solvers.least_squares import ROWS, targets
+from ...solvers.least_squares import QR_ROWS, targets
 from .thresholds import SVD_VALUES
 
 LARGEST_PENALTY = 1e307  # beyond, nothing but it counts
@@ -90,12 +90,12 @@ def _by_eigenvectors(source: InMemory, mean: Array, R: Array, l2s: Array, interc
     """The same for many rows, from X'X, a few rows at a time."""
     n, d = len(source.y), source.n_features
     gram, product = np.zeros((d, d)), np.zeros((d, R.shape[1]))
-    for at, x in _centred(source, mean, ROWS):
+    for at, x in _centred(source, mean, QR_ROWS):
         gram += x.T @ x
         product += x.T @ R[at]
     squares, V = scipy.linalg.eigh(gram)
     left = np.empty((len(l2s), *R.shape))
-    for at, x in _centred(source, mean, ROWS):
+    for at, x in _centred(source, mean, QR_ROWS):
         z = x @ V
         for j, mu in enumerate((n - 1) * l2s):
             shrunk = 1.0 / (np.maximum(squares, 0.0) + mu)
