@@ -192,7 +192,7 @@ def test_most_fits_need_no_read(k, monkeypatch):
     monkeypatch.setattr(Folds, "without", lambda *_: pytest.fail("a fold was read for alone"))
     X, y = kinds(20_000, k)
     path = Path(Folds(problem(X, y), left_out(20_000, 5)), 1e-4)
-    assert all(path.fit(l2).near.all() for l2 in np.geomspace(1e-1, 1e-6, 20))
+    assert all(path.fit(l2).is_converged.all() for l2 in np.geomspace(1e-1, 1e-6, 20))
     assert len(reads) < 20
 
 
