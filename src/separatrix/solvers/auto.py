@@ -11,8 +11,7 @@ from ..numeric.rows import CsrRows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..objective import Objective
 from .base import Solver
-from .dual.newton_system import DIRECT
-from .dual_ascent import DualAscent, few_rows, takes
+from .dual_ascent import DualAscent, suits_interior_point
 from .gradient_descent import GradientDescent
 from .lbfgs import LBFGS
 from .least_squares import LeastSquares, is_squared
@@ -20,6 +19,7 @@ from .linear_program import LinearProgram, solvable
 from .newton import Newton
 from .thresholds import (
     COMMON_DIRECTION,
+    FACTORED_UNKNOWNS,
     FEW_WEIGHTS,
     INTERIOR_UNKNOWNS,
     LONG_ROWS,
@@ -41,12 +41,12 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
     little, for gradients need few reads then, nor by too much, for alphas crawl.
     """
     source, max_curvature = objective.source, objective.loss.max_curvature
-    if max_curvature is None or source.storage != "csr" or not takes(objective):
+    if max_curvature is None or source.storage != "csr" or not DualAscent().accepts(objective):
         return False
     n, d = source.n_rows, source.n_features
-    if min(n, d) <= DIRECT or _stored_values(source) < LONG_ROWS * (len(objective.in_memory.y) + 1):
-        return False
     last = len(objective.in_memory.y) - 1
+    if min(n, d) <= FACTORED_UNKNOWNS or _stored_values(source) < LONG_ROWS * (last + 2):
+        return False
     some = objective.in_memory.take(np.linspace(0, last, LOOKED_AT).astype(np.int64))
     square = float(some.row_norms(squared=True).mean())
     curvature = max_curvature * square / (2.0 * objective.penalty.l2 * n)
@@ -73,9 +73,9 @@ def _suits_interior_point(objective: Objective) -> bool:
     that few directions do most of the curving, up to a point.
     """
     n, d = objective.source.n_rows, objective.source.n_features
-    if not isinstance(objective.loss, SquaredHinge) or not takes(objective):
+    if not isinstance(objective.loss, SquaredHinge) or not DualAscent().accepts(objective):
         return False
-    if n > NEARLY_SEPARABLE * d or not few_rows(objective):
+    if n > NEARLY_SEPARABLE * d or not suits_interior_point(objective):
         return False
     square = float(np.sum(objective.moments.deviation**2))
     curvature = SquaredHinge.max_curvature * square / (2.0 * objective.penalty.l2 * n)
@@ -122,7 +122,7 @@ def choose(objective: Objective) -> Solver:
     sparse = source.storage == "csr"
     if is_squared(loss) and _suits_least_squares(objective):
         return LeastSquares(reason="the squared loss has a closed form")
-    if not loss.smooth and takes(objective):
+    if not loss.smooth and DualAscent().accepts(objective):
         return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
     if solvable(objective):
         return LinearProgram(reason=f"{loss.name} without a penalty is a linear program")

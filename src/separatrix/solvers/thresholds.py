@@ -83,6 +83,30 @@ MOST_PER_CLASS = 20_000_000
 Without, 3 of 8 squared hinges with classes of a single row do not arrive in 1000 steps, and with
 in 67 to 136. Measured: softmax-digits-weak, 1.30; softmax-images-weak, 0.16."""
 
+# ---- ascent of the dual
+
+FACTORED_UNKNOWNS = 1500
+"""Unknowns (the fewer of rows and features) up to which systems of equations are factored; above,
+coordinate ascent begins, and proximal points solve theirs by conjugate gradients.
+
+Measured: hinge-wide-text, 40.4; hinge-text is not finished in 120 s without, 0.55 s with."""
+SLOW_ROUNDS = 10
+"""Rounds of coordinate ascent in which the gap must halve, or else proximal points take over: a
+trade of rounds that may still arrive against systems that are dear."""
+MANY_FEATURES, FEW_ROWS_PER_FEATURE = 100, 15
+"""From so many features on, up to so many rows per feature, two classes begin with interior points;
+with fewer features either way is quick.
+
+Measured: hinge-wide-correlated, 9.1; hinge-wide, 7.7."""
+FEW_ROWS_PER_WEIGHT = 3
+"""Rows per weight up to which more than two classes begin with interior points: a trade of about
+twenty dear steps against hundreds of proximal ones."""
+FUTILE_STEPS = 9
+"""Proximal steps in a row without progress after which more than two classes go on with interior
+points."""
+AFFORDABLE_UNKNOWNS, AFFORDABLE_VALUES = 3000, 30_000_000
+"""Unknowns, and rows times unknowns, up to which interior points are affordable for all classes."""
+
 # ---- row by row
 
 MOST_AHEAD, VALUES_AHEAD = 8, 1 << 16
