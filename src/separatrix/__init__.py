@@ -28,8 +28,10 @@ from .solvers import (
     Solver,
     Step,
 )
-from .training.loop import Info, Stop
-from .training.minimize import Descent, Result, gradient_descent, minimize
+from .training.any_function import Descent, gradient_descent
+from .training.loop import Info
+from .training.minimize import Result, minimize
+from .training.stopping import Stop
 from .training.trace import Trace
 
 __version__ = _version("separatrix")

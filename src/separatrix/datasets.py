@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .numeric import checks
 from .numeric.types import AnyArray, Array, Ints
 
 CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
@@ -93,9 +94,10 @@ def separable(n: int = 100, d: int = 2, margin: float = 0.1, random_state: Any =
     0.25
     >>> X, y = data[:2]
     """
-    n, d = _whole("n", n, 2, "one row of each class"), _whole("d", d, 1)
+    n = checks.integer("n", n, least=2, why="one row of each class")
+    d = checks.integer("d", d)
     # Outside these bounds rounding, not the construction, would decide on the margin.
-    margin = _number("margin", margin, 1e-10, 1e10)
+    margin = checks.number("margin", margin, least=1e-10, most=1e10)
     rng = _generator(random_state)
     size = max(1.0, margin)
     intercept = float(rng.uniform(-0.5, 0.5)) / size  # small enough for both weights above 0
@@ -140,9 +142,11 @@ def overlapping(
     >>> X.shape, np.bincount(y)
     ((50, 3), array([25, 25]))
     """
-    d = _whole("d", d, 1)
-    n = _whole("n", n, 2 * (d + 1), f"for d={d}, two rows at each of d + 1 points")
-    separation = _number("separation", separation, 0.0)
+    d = checks.integer("d", d)
+    n = checks.integer(
+        "n", n, least=2 * (d + 1), why=f"for d={d}, two rows at each of d + 1 points"
+    )
+    separation = checks.number("separation", separation)
     rng = _generator(random_state)
     y = _alternating(n)
     X = rng.standard_normal((n, d)) + np.outer(y - 0.5, np.full(d, separation / math.sqrt(d)))
@@ -160,8 +164,8 @@ def ring(n: int = 200, noise: float = 0.1, random_state: Any = None) -> tuple[Ar
     >>> bool(np.all((np.linalg.norm(X, axis=1) > 0.75) == y))
     True
     """
-    n = _whole("n", n, 6, "three rows of each class")
-    noise = _number("noise", noise, 0.0)
+    n = checks.integer("n", n, least=6, why="three rows of each class")
+    noise = checks.number("noise", noise)
     rng = _generator(random_state)
     y = _alternating(n)
     radius = np.where(y == 1, 1.0, 0.5 * np.sqrt(rng.random(n)))
@@ -183,9 +187,9 @@ def spirals(
     >>> X.shape, np.bincount(y)
     ((50, 2), array([25, 25]))
     """
-    n = _whole("n", n, 2, "one row of each class")
-    turns = _number("turns", turns, 0.0, above=True)
-    noise = _number("noise", noise, 0.0)
+    n = checks.integer("n", n, least=2, why="one row of each class")
+    turns = checks.number("turns", turns, least=0.0, strict=True)
+    noise = checks.number("noise", noise)
     rng = _generator(random_state)
     y = _alternating(n)
     radius = 0.1 + 0.9 * np.sqrt(rng.random(n))
@@ -205,9 +209,9 @@ def blobs(
     >>> np.bincount(y), len(np.unique(X, axis=0))
     (array([3, 3, 2, 2]), 4)
     """
-    k, d = _whole("k", k, 2), _whole("d", d, 1)
-    n = _whole("n", n, k, f"one row of each of k={k} classes")
-    spread = _number("spread", spread, 0.0)
+    k, d = checks.integer("k", k, least=2), checks.integer("d", d)
+    n = checks.integer("n", n, least=k, why=f"one row of each of k={k} classes")
+    spread = checks.number("spread", spread)
     rng = _generator(random_state)
     centres = np.zeros((k, d))
     if d == 1:
@@ -245,8 +249,8 @@ def badly_scaled(
     >>> np.log10(X.std(axis=0)[[0, -1]]).round(1)
     array([-3.,  3.])
     """
-    d = _whole("d", d, 2, "one feature at each end of the scale")
-    decades = _number("decades", decades, 0.0, 200.0)
+    d = checks.integer("d", d, least=2, why="one feature at each end of the scale")
+    decades = checks.number("decades", decades, least=0.0, most=200.0)
     X, y = overlapping(n, d, 2.0, random_state)
     return X * 10.0 ** np.linspace(-decades / 2, decades / 2, d), y
 
@@ -280,33 +284,9 @@ def _generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state.randint(2**31 - 1))
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
-    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
-    if not whole or random_state < 0:
+    if not checks.is_integer(random_state) or random_state < 0:
         raise ValueError(
             f"random_state must be an int of at least 0, a numpy Generator or RandomState, or "
             f"None, got {random_state!r}"
         )
     return np.random.default_rng(int(random_state))
-
-
-def _whole(name: str, value: Any, least: int, why: str = "") -> int:
-    wanted = f"{name} must be a whole number of at least {least}" + (f" ({why})" if why else "")
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{wanted}, got {value!r}")
-    if value < least:
-        raise ValueError(f"{wanted}, got {value!r}")
-    return int(value)
-
-
-def _number(
-    name: str, value: Any, least: float, most: float = math.inf, *, above: bool = False
-) -> float:
-    wanted = f"{name} must be a finite number {'above' if above else 'of at least'} {least:g}"
-    if most < math.inf:
-        wanted += f" and at most {most:g}"
-    if isinstance(value, (bool, str)) or not np.isscalar(value):
-        raise TypeError(f"{wanted}, got {value!r}")
-    number = float(value)  # type: ignore[arg-type]
-    if not math.isfinite(number) or not least <= number <= most or (above and number == least):
-        raise ValueError(f"{wanted}, got {value!r}")
-    return number

@@ -87,7 +87,7 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find or check the centres; y is not used."""
         self._checked_gamma()
-        n_centers = checks.whole("n_centers", self.n_centers) or 1
+        n_centers = checks.whole("n_centers", self.n_centers)
         rows = _rows(X, self)
         if not isinstance(self.centers, str):
             centers: AnyArray = _given(self.centers, rows.shape[1])
@@ -119,7 +119,7 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         return features
 
     def _checked_gamma(self) -> float:
-        return checks.number("gamma", self.gamma, strict=True) or 0.0
+        return checks.number("gamma", self.gamma, strict=True)
 
     @property
     def _n_features_out(self) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .numeric import checks
 from .numeric.types import Array
 
 
@@ -100,7 +101,7 @@ def as_schedule(learning_rate: LearningRate, l2: float = 0.0) -> Schedule | Call
         return schedule
     if callable(learning_rate):
         return learning_rate
-    if isinstance(learning_rate, bool) or not isinstance(learning_rate, (int, float, np.number)):
+    if not checks.is_number(learning_rate):
         raise TypeError(
             f"learning_rate must be a number, a schedule or a callable t -> step size, "
             f"got {learning_rate!r}"

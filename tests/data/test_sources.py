@@ -22,7 +22,7 @@ from separatrix import (
     get_loss,
     minimize,
 )
-from separatrix.data import Block, RowsOf
+from separatrix.data import Block, Subset
 from separatrix.data.arrays import random_order
 from separatrix.solvers import choose
 
@@ -73,7 +73,7 @@ def sources(weighted):
     some, twice = np.sort(rng.permutation(400)[:150]), rng.integers(0, 400, 130)
     weight = np.ones(400) if weight is None else weight
     for at in (some, twice):
-        yield RowsOf(whole, at), X[at], y[at], weight[at]
+        yield Subset(whole, at), X[at], y[at], weight[at]
     yield Chunks(X, y, whole.weight), X, y, weight
 
 
@@ -124,7 +124,7 @@ def test_least_squares_without_a_penalty(solver, intercept):
     whole = ArraySource(X, y, np.array([0, 1]))
     for count in (8, 50):
         at = rng.permutation(300)[:count]
-        objective = Objective(get_loss("squared"), L2(0.0), RowsOf(whole, at), intercept)
+        objective = Objective(get_loss("squared"), L2(0.0), Subset(whole, at), intercept)
         result = minimize(objective, solver, stop=Stop(max_iter=50))
         shift, level = (X[at].mean(axis=0), y[at].mean()) if intercept else (0.0, 0.0)
         w = np.linalg.pinv(X[at] - shift) @ (y[at] - level)
@@ -139,7 +139,7 @@ def test_kinks_away_from_memory_end_without_a_proof(kind, tol):
     X, y, _ = rows(False)
     source = Chunks(X, y)
     if kind == "subset":
-        source = RowsOf(ArraySource(X, y, np.array([0, 1])), np.arange(0, 400, 2))
+        source = Subset(ArraySource(X, y, np.array([0, 1])), np.arange(0, 400, 2))
         X, y = X[::2].copy(), y[::2].copy()
     objective = Objective(get_loss("hinge"), L2(0.01), source)
     result = minimize(objective, choose(objective), stop=Stop(max_iter=200, tol=tol))

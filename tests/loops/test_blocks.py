@@ -45,12 +45,12 @@ def test_bits_are_those_of_blocks_added_in_order(layout, loss, classes, weighted
     weight = rng.integers(0, 3, len(y)).astype(float) if weighted else None
     W = rng.standard_normal((1 if classes == 2 else classes, X.shape[1] + 1))
     loss = get_loss(loss) if classes == 2 else get_loss(loss).multiclass()
-    for rough in (False, True):
+    for float32_sums in (False, True):
         for threads in (1, 2, 3, 50):
             source = ArraySource(layout(X), y, np.arange(classes), weight, threads)
             assert len(source._parts) > 20
-            objective = Objective(loss, L2(0.0), source, rough=rough)
-            plain = ordered_sum(lambda b: _gradient(b, loss, W, rough), source._parts, 1)  # noqa: B023
+            objective = Objective(loss, L2(0.0), source, float32_sums=float32_sums)
+            plain = ordered_sum(lambda b: _gradient(b, loss, W, float32_sums), source._parts, 1)  # noqa: B023
             at = objective.value_and_gradient(W)
             assert (at.value, at.mistakes) == (plain[0] / source.weight_sum, plain[1])
             np.testing.assert_array_equal(at.gradient, plain[2] / source.weight_sum)

@@ -41,7 +41,7 @@ def objective_of(X, y, l2=1e-3, weight=None, intercept=True, n_jobs=None):
 @pytest.fixture
 def large(monkeypatch):
     """Small tables are treated as large ones are."""
-    monkeypatch.setattr(lbfgs, "LARGE", 0.0)
+    monkeypatch.setattr(lbfgs, "FLOAT32_BYTES", 0.0)
 
 
 def evaluations(monkeypatch):
@@ -50,7 +50,7 @@ def evaluations(monkeypatch):
     plain = Objective.value_and_gradient
 
     def watched(self, W):
-        seen.append(self.rough)
+        seen.append(self.float32_sums)
         return plain(self, W)
 
     monkeypatch.setattr(Objective, "value_and_gradient", watched)
@@ -140,11 +140,11 @@ def test_sums_too_rough_to_lower_j_are_not_followed(large, monkeypatch):
     X, y = table()
     plain = loops.batch_pass
 
-    def wrong(*args, rough=False, gradient=None, **given):
-        sums = plain(*args, rough=rough, gradient=gradient, **given)
-        if rough and gradient is not None:
+    def wrong(*args, float32_sums=False, gradient=None, **given):
+        sums = plain(*args, float32_sums=float32_sums, gradient=gradient, **given)
+        if float32_sums and gradient is not None:
             gradient *= -1.0
-        return (-sums[0], sums[1]) if rough else sums
+        return (-sums[0], sums[1]) if float32_sums else sums
 
     monkeypatch.setattr(loops, "batch_pass", wrong)
     fit = descended(l2=1e-3, tol=1e-9).fit(X, y)
@@ -158,7 +158,7 @@ def test_rough_steps_end_with_an_exact_one(large, monkeypatch):
     plain = Objective.value_and_gradient
 
     def watched(self, W):
-        places.append((self.rough, W.tobytes()))
+        places.append((self.float32_sums, W.tobytes()))
         return plain(self, W)
 
     monkeypatch.setattr(Objective, "value_and_gradient", watched)
@@ -176,7 +176,7 @@ def test_where_rough_sums_tell_too_low_a_j_it_stays_and_is_told_exactly(large, m
 
     def low(self, W):
         at = plain(self, W)
-        return at._replace(value=0.999 * at.value) if self.rough else at
+        return at._replace(value=0.999 * at.value) if self.float32_sums else at
 
     monkeypatch.setattr(Objective, "value_and_gradient", low)
     objective, start = objective_of(X, y), np.zeros((1, 21))
@@ -213,7 +213,7 @@ def test_rows_and_losses_that_gain_nothing_are_summed_exactly(large, monkeypatch
     ):  # fmt: skip
         descended(loss, l2=1e-3).fit(rows, y)
     assert not any(seen)
-    monkeypatch.setattr(lbfgs, "LARGE", 1e7)
+    monkeypatch.setattr(lbfgs, "FLOAT32_BYTES", 1e7)
     descended(l2=1e-3).fit(X, y)
     assert not any(seen)
 
@@ -224,8 +224,8 @@ def test_an_interrupt_among_rough_steps_keeps_where_they_led(large, monkeypatch)
     reads = []
 
     def interrupted(self, W):
-        reads.append(self.rough)
-        if self.rough and len(reads) == 5:
+        reads.append(self.float32_sums)
+        if self.float32_sums and len(reads) == 5:
             loops.request_stop()
             raise loops.Interrupted
         return plain(self, W)
@@ -249,7 +249,7 @@ def test_a_dear_factor_waits_for_more_than_a_few_slow_steps(monkeypatch):
         raise AssertionError("factored")
 
     monkeypatch.setattr(Objective, "class_hessian", refuse)
-    monkeypatch.setattr(lbfgs, "slow", lambda trail, price: True)
+    monkeypatch.setattr(lbfgs, "is_slow", lambda recent_decrements, cost: True)
     rng = np.random.default_rng(0)
     X = sp.random_array((2000, 1500), density=0.01, rng=rng, format="csr", dtype=np.float64)
     y = np.where(X @ rng.standard_normal(1500) > 0.0, 1, -1)

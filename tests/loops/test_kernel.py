@@ -10,7 +10,14 @@ import pytest
 from separatrix import KernelPerceptron, kernels, loops
 from separatrix.kernels import gaussian, perceptron
 from separatrix.loops import kernel as kernel_loops
-from separatrix.loops.kernel import PANEL, CacheLines, Changes, DualPass, DualState, ShiftedRows
+from separatrix.loops.kernel import (
+    PANEL,
+    CacheLines,
+    Changes,
+    KernelPerceptronPass,
+    KernelPerceptronState,
+    ShiftedRows,
+)
 
 
 def random_rows(n, d, seed=0):
@@ -76,16 +83,16 @@ def test_levels_with_fused_products_agree_bit_by_bit():
 
 def test_decay_at_its_edges(level):
     values = np.array([0.0, -0.0, -1e-9, 1e-300, 1.0, 600.0, 707.0, 750.0, np.inf, np.nan, 2.0])
-    expected = kernel_loops.decay_twin(values.copy(), 1.0)
-    np.testing.assert_allclose(kernel_loops.decay(values, 1.0), expected, rtol=1e-15)
+    expected = kernel_loops.exp_neg_twin(values.copy(), 1.0)
+    np.testing.assert_allclose(kernel_loops.exp_neg(values, 1.0), expected, rtol=1e-15)
     many = np.abs(random_rows(1, 1001)[0]) * 30
     exact = np.exp(-many.astype(np.longdouble)).astype(np.float64)
-    np.testing.assert_allclose(kernel_loops.decay(many, 1.0), exact, rtol=4e-16)
+    np.testing.assert_allclose(kernel_loops.exp_neg(many, 1.0), exact, rtol=4e-16)
 
 
 def test_decay_refuses_what_it_would_have_to_copy():
     with pytest.raises(TypeError):
-        kernel_loops.decay(np.ones((4, 6)).T, 1.0)
+        kernel_loops.exp_neg(np.ones((4, 6)).T, 1.0)
 
 
 def test_rbf_of_rows_far_apart_is_zero_and_of_huge_rows_nan():
@@ -104,10 +111,10 @@ def problem(k, n=60):
     X, y = rings(n, k=k)
     columns = 1 if k == 2 else k
     labels = np.where(y == 1, 1.0, -1.0) if k == 2 else y.astype(np.int64)
-    state = DualState.zero(columns, n)
+    state = KernelPerceptronState.zero(columns, n)
     rng = np.random.default_rng(5)
     weight = rng.uniform(0.5, 2.0, n)
-    run = DualPass(labels, weight, weight / weight.mean(), rng.permutation(n),
+    run = KernelPerceptronPass(labels, weight, weight / weight.mean(), rng.permutation(n),
                    rng.uniform(0.5, 1.0, n), 120, state)  # fmt: skip
     return X, run
 

@@ -73,7 +73,7 @@ def test_rough_sums_are_right_to_single_precision_and_only_of_dense_floats(level
         got, exact = np.zeros_like(W), np.zeros_like(W)
         bend = [np.empty(300), np.empty(300)]
         loss_sum, _ = loops.batch_pass(
-            rows, y, logistic, W, weight=c, gradient=got, curvature=bend[0], rough=True
+            rows, y, logistic, W, weight=c, gradient=got, curvature=bend[0], float32_sums=True
         )
         wanted, _ = loops.batch_pass(
             rows, y, logistic, W, weight=c, gradient=exact, curvature=bend[1]
@@ -124,7 +124,12 @@ def test_sums_equal_their_twins(level, kind):
     W = rng.standard_normal((3, 38))
     np.testing.assert_allclose(loops.scores(rows, W), loops.scores_twin(rows, W), atol=1e-12)
     for loop, twin, args, out in (
-        (loops.combine, loops.combine_twin, [rng.standard_normal((700, 3))], (3, 38)),
+        (
+            loops.transpose_product,
+            loops.transpose_product_twin,
+            [rng.standard_normal((700, 3))],
+            (3, 38),
+        ),
         (
             loops.hessian_product,
             loops.hessian_product_twin,
@@ -159,11 +164,12 @@ def test_many_weights_and_products_equal_their_twins(level, kind, shape):
             W = rng.standard_normal((m, k, d + 1))
             labels = y if k == 1 else rng.integers(0, k, n)
             got, expected = np.ones(m), np.ones(m)
-            loops.right(rows, labels, c, W, got)
-            loops.right_twin(rows, labels, c, W, expected)
+            loops.weighted_correct(rows, labels, c, W, got)
+            loops.weighted_correct_twin(rows, labels, c, W, expected)
             np.testing.assert_array_equal(got, expected)
         got, expected = (
-            each(rows, c, mean, factor[:-1]) for each in (loops.farthest, loops.farthest_twin)
+            each(rows, c, mean, factor[:-1])
+            for each in (loops.max_standardised_norm2, loops.max_standardised_norm2_twin)
         )
         assert got == pytest.approx(expected, rel=1e-12)
     for weight in (rng.random(n), rng.standard_normal(n)):
@@ -177,16 +183,16 @@ def test_many_weights_and_products_equal_their_twins(level, kind, shape):
 def test_ties_are_right_for_the_larger_of_two_classes_and_the_first_of_more():
     X, zeros = np.ones((5, 2)), np.zeros((1, 1, 3))
     right = np.zeros(1)
-    loops.right(X, np.array([-1.0, 1.0, -1.0, 1.0, 1.0]), None, zeros, right)
+    loops.weighted_correct(X, np.array([-1.0, 1.0, -1.0, 1.0, 1.0]), None, zeros, right)
     assert right == 3.0
     right[:] = 0.0
-    loops.right(X, np.array([0, 1, 2, 0, 0]), None, np.zeros((1, 3, 3)), right)
+    loops.weighted_correct(X, np.array([0, 1, 2, 0, 0]), None, np.zeros((1, 3, 3)), right)
     assert right == 3.0
     with pytest.raises(ValueError, match="number of a class"):
-        loops.right(X, np.array([0, 1, 3, 0, 0]), None, np.zeros((1, 3, 3)), right)
-    assert loops.farthest(X, np.zeros(5), np.zeros(2), np.ones(2)) == 0.0
+        loops.weighted_correct(X, np.array([0, 1, 3, 0, 0]), None, np.zeros((1, 3, 3)), right)
+    assert loops.max_standardised_norm2(X, np.zeros(5), np.zeros(2), np.ones(2)) == 0.0
     far = np.array([[0.0, 1.0], [1e300, 0.0], [1.0, 1.0]])
-    assert loops.farthest(far, None, np.zeros(2), np.ones(2)) == np.inf
+    assert loops.max_standardised_norm2(far, None, np.zeros(2), np.ones(2)) == np.inf
 
 
 @pytest.mark.parametrize("kind", LAYOUTS)
@@ -317,7 +323,7 @@ def test_sparse_rows_are_summed_in_one_fixed_order(level, value, index, rng):
         expected.append((sums[0] + sums[2]) + (sums[1] + sums[3]))
     out = np.append(w, 0.0)[None]
     np.testing.assert_array_equal(loops.scores(rows, out)[:, 0], expected)
-    loops.combine(rows, times[:, None], out)
+    loops.transpose_product(rows, times[:, None], out)
     np.testing.assert_array_equal(out[0, :-1], changed)
 
 
@@ -376,7 +382,7 @@ def test_what_a_loop_writes_to_is_never_a_copy():
     rows, y = np.ones((4, 2)), np.ones(4)
     sideways = np.zeros((3, 2)).T  # Fortran order: a conversion would take the sums
     with pytest.raises(TypeError):
-        loops.combine(rows, np.ones((4, 2)), sideways)
+        loops.transpose_product(rows, np.ones((4, 2)), sideways)
     with pytest.raises(TypeError):
         loops.batch_pass(
             rows, y, get_loss("logistic"), np.zeros((1, 3)), gradient=np.zeros((1, 6))[:, ::2]
@@ -421,7 +427,7 @@ def test_compensated_scores_are_those_of_fractions(level, rng, d, dtype):
         high, low = loops.compensated_scores(rows, W)
         exact = loops.compensated_scores_twin(rows, W)
         np.testing.assert_array_equal(high, exact[0])
-        sums = loops.compensated_combine(rows, np.ascontiguousarray(high))
-        exact_sums = loops.compensated_combine_twin(rows, np.ascontiguousarray(high))
+        sums = loops.compensated_transpose_product(rows, np.ascontiguousarray(high))
+        exact_sums = loops.compensated_transpose_product_twin(rows, np.ascontiguousarray(high))
         np.testing.assert_allclose(sums[0] + sums[1], exact_sums[0], rtol=1e-15)
         np.testing.assert_allclose(low, exact[1], rtol=0, atol=1e-15 * np.abs(W[:, :-1]).max())

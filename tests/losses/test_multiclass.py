@@ -26,13 +26,13 @@ from separatrix import (
     loops,
     minimize,
 )
-from separatrix.objective.standardization import Frame
+from separatrix.objective.standardization import Standardization
 
 IRIS, KINDS = load_iris(return_X_y=True)
 IRIS = StandardScaler().fit_transform(IRIS)
 INTEGERS = np.random.default_rng(5).integers(-3, 4, (70, 4)).astype(float)
 LABELS = np.random.default_rng(6).integers(0, 4, 70)
-PLAIN = Frame(np.zeros(3), np.ones(4))
+PLAIN = Standardization(np.zeros(3), np.ones(4))
 pytestmark = quiet
 
 

@@ -12,7 +12,7 @@ from conftest import CORNERS, LOGIC
 from oracles import kesler, oracle, random_problem, signed
 
 from separatrix import ArraySource, separability
-from separatrix.data.validation import check_rows, labelled_source
+from separatrix.data.validation import array_source, check_rows
 from separatrix.separation import decide
 
 
@@ -127,7 +127,7 @@ def test_products_with_many_sparse_features_are_counted():
     rng = np.random.default_rng(0)
     X = sp.random_array((300, 2000), density=0.01, format="csr", rng=rng)
     y = rng.integers(0, 2, 300)
-    source = labelled_source(check_rows(X), y)
+    source = array_source(check_rows(X), y)
     assert decide(source, intercept=True, most_reads=12) is None
     assert decide(source, intercept=True, most_reads=5000).verdict == "separable"
 

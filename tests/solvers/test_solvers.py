@@ -30,7 +30,7 @@ from separatrix import (
     minimize,
 )
 from separatrix.data.validation import check_rows
-from separatrix.objective.standardization import Frame
+from separatrix.objective.standardization import Standardization
 from separatrix.solvers import choose
 
 RUNS = [
@@ -55,7 +55,7 @@ RUNS = [
 ]
 
 
-PLAIN = Frame(np.zeros(6), np.ones(7))
+PLAIN = Standardization(np.zeros(6), np.ones(7))
 
 
 def objective(loss="logistic", l2=0.01, n=90, d=6, weight=None, intercept=True, scale=1.0):

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from separatrix import L2, LBFGS, ArraySource, LeastSquares, LinearClassifier, Objective, get_loss
 from separatrix.data.validation import check_rows
-from separatrix.objective.standardization import Frame, gram, gram_in_tiles
+from separatrix.objective.standardization import Standardization, gram, gram_blocked
 from separatrix.solvers import choose, least_squares
-from separatrix.solvers.lbfgs import slow
+from separatrix.solvers.lbfgs import is_slow
 
 
 def correlated(n, d, condition, seed=0):
@@ -68,7 +68,7 @@ def test_going_on_from_before_and_after_the_factor_gives_the_same_bits():
     problem = objective_of(*correlated(500, 300, 1e5))
     start, solver = np.zeros(problem.shape), LBFGS()
     whole = list(islice(solver.steps(problem, start, np.random.default_rng(0)), 30))
-    anchored = [len(step.state["anchor"]) for step in whole]
+    anchored = [len(step.state["hessian_at"]) for step in whole]
     (change,) = (i for i, (a, b) in enumerate(pairwise(anchored)) if a != b)
     for at in (change - 2, change, change + 3):
         rest = solver.steps(problem, start, np.random.default_rng(0), whole[at].state)
@@ -78,12 +78,12 @@ def test_going_on_from_before_and_after_the_factor_gives_the_same_bits():
 
 def test_slow_is_a_matter_of_what_a_factor_costs():
     trail = 10.0 ** -np.arange(7)  # a decimal place a step
-    assert not slow(trail, 100.0)
-    assert slow(trail, 5.0)
-    assert slow(np.ones(7), 1e6)
-    assert not slow(np.ones(7), np.inf)  # there is none to be had
-    assert not slow(np.ones(3), 5.0)  # too early to tell
-    assert not slow(np.zeros(7), 5.0)  # arrived
+    assert not is_slow(trail, 100.0)
+    assert is_slow(trail, 5.0)
+    assert is_slow(np.ones(7), 1e6)
+    assert not is_slow(np.ones(7), np.inf)  # there is none to be had
+    assert not is_slow(np.ones(3), 5.0)  # too early to tell
+    assert not is_slow(np.zeros(7), 5.0)  # arrived
 
 
 def test_fewer_rows_than_features_and_nearly_equal_ones():
@@ -105,11 +105,11 @@ def test_fewer_rows_than_features_and_nearly_equal_ones():
 def test_products_in_tiles_are_the_products(d):
     rng = np.random.default_rng(0)
     X, weight = rng.standard_normal((300, d)) + 5.0, rng.integers(0, 3, 300).astype(float)
-    frame = Frame(X.mean(axis=0), rng.random(d + 1) + 0.5)
-    expected = gram(X, weight, frame)
+    standardization = Standardization(X.mean(axis=0), rng.random(d + 1) + 0.5)
+    expected = gram(X, weight, standardization)
     parts = [(X[at], weight[at]) for at in (slice(0, 90), slice(90, 300))]
     for dtype, near in ((np.float64, 1e-13), (np.float32, 1e-5)):
-        one, two = (gram_in_tiles(parts, frame, dtype, threads) for threads in (1, 2))
+        one, two = (gram_blocked(parts, standardization, dtype, threads) for threads in (1, 2))
         assert one.dtype == dtype
         np.testing.assert_array_equal(one, two)
         np.testing.assert_array_equal(one, one.T)

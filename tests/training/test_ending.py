@@ -28,7 +28,7 @@ from separatrix import (
 from separatrix.objective.accuracy import exact_value
 from separatrix.training.ending import CONVERGED
 from separatrix.training.gap import GapTracker
-from separatrix.training.loop import Stop
+from separatrix.training.stopping import Stop
 
 X, Y = overlapping(100, 3, seed=0)
 AND = np.array([0, 0, 0, 1])
@@ -345,7 +345,7 @@ def test_a_bias_is_polished_only_as_often_as_reads_allow(allowed, made):
     W[:, -1] += 1e-6
     at = objective.value_and_gradient(W)
     source.sums = 0
-    GapTracker(objective, 1e-9, reads=allowed).prove(W, at)
+    GapTracker(objective, 1e-9, reads=allowed).evaluate(W, at)
     assert source.sums == made
 
 

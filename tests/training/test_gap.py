@@ -22,7 +22,7 @@ from separatrix import (
     get_loss,
     minimize,
 )
-from separatrix.data.validation import check_rows, labelled_source
+from separatrix.data.validation import array_source, check_rows
 from separatrix.objective import Objective
 from separatrix.penalties import L2
 from separatrix.solvers.dual.bounds import smooth_lower_bound
@@ -125,7 +125,7 @@ def test_the_true_minimum_lies_between_objective_less_gap_and_objective(name, k,
 def test_bounds_hold_far_from_the_minimum(name, k, seed):
     X, y, c, l2, intercept = problem(1000 + 10 * k + seed, k)
     loss = get_loss(name) if k == 2 else get_loss(name).multiclass()
-    source = labelled_source(check_rows(X), y, sample_weight=c)
+    source = array_source(check_rows(X), y, sample_weight=c)
     objective = Objective(loss, L2(l2), source, intercept)
     minimum = least(name, X, y, c, l2, intercept)
     rng = np.random.default_rng(seed)
@@ -259,12 +259,12 @@ def test_bounds_hold_to_the_last_bit(solver):
         X, y = rng.integers(-4, 5, (n, d)).astype(float), rng.integers(0, 2, n)
         y[:2] = 0, 1
         c, l2 = rng.integers(1, 4, n).astype(float), 2.0 ** -int(rng.integers(0, 8))
-        source = labelled_source(check_rows(X), y, sample_weight=c)
+        source = array_source(check_rows(X), y, sample_weight=c)
         objective = Objective(get_loss("squared"), L2(l2), source)
         result = minimize(objective, solver, stop=Stop(tol=1e-12))
         minimum = exact_least(X, y, c, l2)
-        assert Fraction(result.proof.bound) <= minimum
-        assert result.proof.bound >= float(minimum) * (1 - 1e-6)
+        assert Fraction(result.proof.lower_bound) <= minimum
+        assert result.proof.lower_bound >= float(minimum) * (1 - 1e-6)
 
 
 def test_a_bias_that_is_slightly_off_does_not_spoil_a_proof():
@@ -272,11 +272,11 @@ def test_a_bias_that_is_slightly_off_does_not_spoil_a_proof():
     for seed in (21, 22, 23, 24):
         X, y, c, _, _ = problem(seed, 2)
         X, l2 = (X - X.mean(axis=0)) / X.std(axis=0).clip(1e-9), 0.1
-        source = labelled_source(check_rows(X), y, sample_weight=c)
+        source = array_source(check_rows(X), y, sample_weight=c)
         objective = Objective(get_loss("logistic"), L2(l2), source)
         W = minimize(objective, Newton(), stop=Stop(tol=1e-13)).weights.copy()
         W[:, -1] += 1e-6
-        prover = GapTracker(objective, 1e-9, reads=10)
-        prover.prove(W)
-        assert prover.proven
-        assert prover.bound <= least("logistic", X, y, c, l2, True) * (1 + 1e-13)
+        gap = GapTracker(objective, 1e-9, reads=10)
+        gap.evaluate(W)
+        assert gap.proven
+        assert gap.lower_bound <= least("logistic", X, y, c, l2, True) * (1 + 1e-13)

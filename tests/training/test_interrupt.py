@@ -96,13 +96,13 @@ def test_an_interrupt_in_the_pass_without_mistakes_keeps_its_weights(clf):
 
 
 def test_an_interrupt_in_the_closing_proof_is_told(monkeypatch):
-    proves = gap.GapTracker.prove
+    proves = gap.GapTracker.evaluate
 
     def pressed(self, weights):
         press()
         return proves(self, weights)
 
-    monkeypatch.setattr(gap.GapTracker, "prove", pressed)
+    monkeypatch.setattr(gap.GapTracker, "evaluate", pressed)
     clf = LinearClassifier(solver=GradientDescent(1), callbacks=[lambda step, info: True])
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, Y)
@@ -196,10 +196,10 @@ from separatrix import ArraySource, L2, Objective, get_loss
 X = np.random.default_rng(0).standard_normal((2000, 5)); y = X[:, 0] > 0
 computing, end = threading.Event(), threading.Event()
 class Slow(ArraySource):
-    def typical_row(self):
+    def approximate_mean(self):
         computing.set()
         end.wait()
-        return super().typical_row()
+        return super().approximate_mean()
 slow = Objective(get_loss("logistic"), L2(0.1), Slow(X, 2.0 * y - 1.0, np.array([0, 1])))
 thread = threading.Thread(target=lambda: slow.moments)
 thread.start()

@@ -101,7 +101,7 @@ def test_a_bound_tells_whether_weights_have_settled(l2):
     rows, kinds = (part[50:] for part in load_iris(return_X_y=True))
     problem = objective("hinge", l2, rows, np.where(kinds == 1, 1.0, -1.0))
     least = minimize(problem, DualAscent(), stop=Stop(tol=1e-9)).objective
-    start = minimize(problem.penalised(8 * l2), DualAscent(), stop=Stop(tol=1e-9)).weights
+    start = minimize(problem.with_penalty(8 * l2), DualAscent(), stop=Stop(tol=1e-9)).weights
     for tol in (1e-1, 1e-3, 1e-5):
         result = minimize(problem, DualAscent(), stop=Stop(tol=tol, prove=False), start=start)
         assert result.stop == "tol"
@@ -147,14 +147,14 @@ def test_the_pocket_keeps_the_earliest_of_equals():
         for W in offered:
             pocket.offer(W)
         mistakes = [int(np.sum(signs @ W[0] <= 0.0)) for W in offered]
-        best, fewest = pocket.best()
-        assert best is offered[mistakes.index(min(mistakes))]
-        assert fewest == min(mistakes)
+        best, first = pocket.best(), mistakes.index(min(mistakes))
+        assert best.weights is offered[first]
+        assert (best.mistakes, best.iteration) == (min(mistakes), first + 1)
     pocket = Pocket(problem)
     alike = [scale * np.ones((1, 5)) for scale in range(1, 100)]  # as many mistakes each
     for W in alike:
         pocket.offer(W)
-    assert pocket.best()[0] is alike[0]
+    assert pocket.best().weights is alike[0]
 
 
 @dataclass(frozen=True, repr=False)

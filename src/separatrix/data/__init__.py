@@ -1,6 +1,6 @@
 """Where rows come from."""
 
-from .arrays import ArraySource, RowsOf
+from .arrays import ArraySource, Subset
 from .source import Block, InMemory, Shuffle, Source, Sum
 
-__all__ = ["ArraySource", "Block", "InMemory", "RowsOf", "Shuffle", "Source", "Sum"]
+__all__ = ["ArraySource", "Block", "InMemory", "Shuffle", "Source", "Subset", "Sum"]

@@ -76,7 +76,7 @@ class _InBlocks(InMemory):
 
         def part(block: Block) -> tuple[Array]:
             out = np.zeros((C.shape[1], self.n_features + 1))
-            loops.combine(block.X, C[block.at], out)
+            loops.transpose_product(block.X, C[block.at], out)
             return (out,)
 
         return self._each(part)[0]
@@ -113,7 +113,7 @@ class ArraySource(_InBlocks):
         self.n_jobs = n_jobs
         self.n_features = shape_of(X)[1]
         self._samples: dict[int, Source] = {}
-        self._following: tuple[Shuffle, Future[Ints]] | None = None
+        self._next_permutation: tuple[Shuffle, Future[Ints]] | None = None
 
     @cached_property
     def present(self) -> Ints | None:
@@ -132,7 +132,7 @@ class ArraySource(_InBlocks):
         """Sum of the weights."""
         return float(len(self.y)) if self.weight is None else float(self.weight.sum())
 
-    def typical_row(self) -> Array | None:
+    def approximate_mean(self) -> Array | None:
         """Mean of a few rows from all over the data, if it is dense."""
         if isinstance(self.X, CsrRows):
             return None
@@ -145,15 +145,15 @@ class ArraySource(_InBlocks):
         """All rows as one block, as they stand or in a random order."""
         order = self.present
         if shuffle is not None:
-            drawn = self._drawn(shuffle)
+            drawn = self._prefetched_permutation(shuffle)
             order = drawn if order is None else order[drawn]
         yield Block(self.X, self.y, self.weight, 0, order)
 
-    def _drawn(self, shuffle: Shuffle) -> Ints:
+    def _prefetched_permutation(self, shuffle: Shuffle) -> Ints:
         """A random order; the one that follows is drawn meanwhile."""
         if shuffle.passes > 1:  # they are short
             return self._draw(shuffle)
-        following, self._following = self._following, None
+        following, self._next_permutation = self._next_permutation, None
         if following is not None and following[0] == shuffle:
             order = following[1].result()
         else:
@@ -162,7 +162,7 @@ class ArraySource(_InBlocks):
             then = Shuffle(shuffle.seed, shuffle.number + 1)
             # Its room is made here: what a thread has made goes back to that thread alone.
             room = np.empty((1, self.n_rows), dtype=np.int64)
-            self._following = then, submit(lambda: self._draw(then, room))
+            self._next_permutation = then, submit(lambda: self._draw(then, room))
         return order
 
     def _draw(self, shuffle: Shuffle, room: Ints | None = None) -> Ints:
@@ -187,7 +187,7 @@ class ArraySource(_InBlocks):
             return each * len(self.X.data) / max(len(self.y), 1)
         return self.X.itemsize * self.n_features
 
-    def stretches(self, n: int) -> list[slice]:
+    def block_slices(self, n: int) -> list[slice]:
         """Where n rows are cut into blocks."""
         each = max(self.row_bytes, 1)
         apart = min(int(SUMS * 8 * self.n_features / each), -(-n // FEW_BLOCKS))
@@ -203,7 +203,7 @@ class ArraySource(_InBlocks):
                 None if self.weight is None else self.weight[at],
                 at.start,
             )
-            for at in self.stretches(len(self.y))
+            for at in self.block_slices(len(self.y))
         ]
 
     @cached_property
@@ -252,28 +252,20 @@ class ArraySource(_InBlocks):
         loss: MarginLoss,
         alpha: Array,
         w: Array,
-        orders: list[Ints],
+        order: Ints,
         *,
         inv_weight_sum: float,
         row_norm2: Array,
         inv_2l2: float,
         bias_inv_penalty: float,
-        n_blocks: int,
         shrink_margin: float = np.inf,
-    ) -> tuple[Array, float, list[Ints]]:
-        """One pass of dual coordinate ascent, each order on a thread of its own."""
-
-        def ascend(order: Ints) -> tuple[Array, float, list[Ints]]:
-            own = w.copy()
-            kept, slope = loops.dual_pass(
-                self.X, self.y, loss, alpha, own, order, share=inv_weight_sum,
-                square=row_norm2, give=inv_2l2, bias_give=bias_inv_penalty, parts=n_blocks,
-                weight=self.weight, safe=shrink_margin,
-            )  # fmt: skip
-            own -= w
-            return own, slope, [order[:kept]]
-
-        return ordered_sum(ascend, orders, self.threads)
+    ) -> loops.EpochResult:
+        """One pass of dual coordinate ascent."""
+        return loops.coordinate_epoch(
+            self.X, self.y, loss, alpha, w, order, inv_weight_sum=inv_weight_sum,
+            row_norm2=row_norm2, inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty,
+            weight=self.weight, shrink_margin=shrink_margin,
+        )  # fmt: skip
 
     def sample(self, size: int) -> Source:
         """One row from each of so many stretches; few rows are copied, once and for all."""
@@ -281,11 +273,11 @@ class ArraySource(_InBlocks):
             return self
         if size not in self._samples:
             rows = np.arange(len(self.y)) if self.present is None else self.present
-            self._samples = {size: RowsOf(self, rows).sample(size)}
+            self._samples = {size: Subset(self, rows).sample(size)}
         return self._samples[size]
 
 
-class RowsOf(_InBlocks):
+class Subset(_InBlocks):
     """Some rows of arrays, by their numbers, a block at a time: runs of them are not copied."""
 
     def __init__(self, source: ArraySource, rows: Ints) -> None:
@@ -315,7 +307,7 @@ class RowsOf(_InBlocks):
         yield Block(self.source.X, self.source.y, self.source.weight, 0, order)
 
     @cached_property
-    def pieces(self) -> list[slice]:
+    def block_slices(self) -> list[slice]:
         """Where the rows are cut into blocks: also where long runs of neighbours begin or end."""
         breaks = np.flatnonzero(np.diff(self.rows) != 1) + 1
         edges = np.concatenate([[0], breaks, [len(self.rows)]])
@@ -324,7 +316,7 @@ class RowsOf(_InBlocks):
         return [
             slice(start + at.start, start + at.stop)
             for start, stop in pairwise(cuts.tolist())
-            for at in self.source.stretches(stop - start)
+            for at in self.source.block_slices(stop - start)
         ]
 
     def block(self, at: slice) -> Block:
@@ -374,7 +366,7 @@ class RowsOf(_InBlocks):
         return self._each(as_sum(sum).of)
 
     def _each(self, of: Callable[[Block], T]) -> T:
-        return ordered_sum(lambda at: of(self.block(at)), self.pieces, self.threads)
+        return ordered_sum(lambda at: of(self.block(at)), self.block_slices, self.threads)
 
     def take(self, rows: Ints) -> InMemory:
         """Some of these rows."""
@@ -393,12 +385,12 @@ class RowsOf(_InBlocks):
         return self.source.gram(self.rows if rows is None else self.rows[rows])
 
     def coordinate_epoch(
-        self, loss: MarginLoss, alpha: Array, w: Array, orders: list[Ints], **numbers: Any
-    ) -> tuple[Array, float, list[Ints]]:
+        self, loss: MarginLoss, alpha: Array, w: Array, order: Ints, **numbers: Any
+    ) -> loops.EpochResult:
         """Of the rows, copied: they are visited one by one."""
-        return self.materialised.coordinate_epoch(loss, alpha, w, orders, **numbers)
+        return self.materialised.coordinate_epoch(loss, alpha, w, order, **numbers)
 
-    def some(self, size: int) -> Ints:
+    def random_rows(self, size: int) -> Ints:
         """Numbers of so many random rows, one from each stretch of them; the same each time."""
         n = len(self.rows)
         if size >= n:
@@ -413,8 +405,8 @@ class RowsOf(_InBlocks):
         n = len(self.rows)
         if size >= n:
             return self
-        sample = RowsOf(self.source, self.some(size))
-        few = size <= KEPT * n or len(self.source.stretches(size)) == 1
+        sample = Subset(self.source, self.random_rows(size))
+        few = size <= KEPT * n or len(self.source.block_slices(size)) == 1
         return sample.materialised if few else sample
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..loops import BlockSum
+from ..loops import BlockSum, EpochResult
 from ..losses import MarginLoss
 from ..numeric.rows import Rows, take_rows
 from ..numeric.threads import running_sum
@@ -141,7 +141,7 @@ class Source(ABC):
         """How the rows of its blocks are stored."""
         return "dense"
 
-    def typical_row(self) -> Array | None:
+    def approximate_mean(self) -> Array | None:
         """Values near the means, (d,); None for zeros, near which sparse rows are."""
         return None
 
@@ -163,7 +163,7 @@ class Source(ABC):
         """How many threads may work on its rows."""
         return 1
 
-    def some_at_a_time(self, size: int) -> Iterator[Block]:
+    def batches(self, size: int) -> Iterator[Block]:
         """All rows, so many at a time, for work that threads share otherwise than by blocks."""
         for X, y, weight, _, order in self.blocks():
             rows = np.arange(len(y)) if order is None else order
@@ -229,18 +229,15 @@ class InMemory(Source):
         loss: MarginLoss,
         alpha: Array,
         w: Array,
-        orders: list[Ints],
+        order: Ints,
         *,
         inv_weight_sum: float,
         row_norm2: Array,
         inv_2l2: float,
         bias_inv_penalty: float,
-        n_blocks: int,
         shrink_margin: float = np.inf,
-    ) -> tuple[Array, float, list[Ints]]:
-        """One pass of dual coordinate ascent, several orders of rows at the same time.
+    ) -> EpochResult:
+        """One pass of dual coordinate ascent over the rows of ``order``.
 
-        Each starts from w, which stays as it is; ``alpha`` is written. Returns by how much their
-        weights moved in all, the sum of slopes, and the rows of each order to visit again. The
-        numbers are those of :func:`separatrix.loops.dual_pass`.
+        Writes ``alpha``, ``w`` and ``order``: see :func:`separatrix.loops.coordinate_epoch`.
         """

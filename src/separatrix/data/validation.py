@@ -122,12 +122,12 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
     plain = type(y) is np.ndarray and y.ndim == 1
-    found = small_whole_numbers(y) if plain else None
+    found = small_integer_classes(y) if plain else None
     if found is None:
         y = opened(y, "y")
         refuse_times(y, "y", "a class for every row: turn them into strings, or a few intervals")
         y = column_or_1d(y, warn=True)
-        found = small_whole_numbers(y)
+        found = small_integer_classes(y)
         if found is None:
             refuse_missing(y)
             with np.errstate(invalid="ignore"):  # infinity is met with an error, not a warning
@@ -146,7 +146,7 @@ def refuse_missing(y: AnyArray) -> None:
         )
 
 
-def small_whole_numbers(y: AnyArray) -> AnyArray | None:
+def small_integer_classes(y: AnyArray) -> AnyArray | None:
     """The distinct values of whole numbers that lie close together; None for all else.
 
     Found by looking for each or by counting: much faster than by hashing or sorting. They are
@@ -225,11 +225,11 @@ def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:
 def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
     """Classes that have a row of positive weight, sorted."""
     present = y if weight is None else y[weight != 0.0]
-    classes = small_whole_numbers(present)
+    classes = small_integer_classes(present)
     return np.unique(present) if classes is None else classes
 
 
-def labelled_source(
+def array_source(
     X: Rows,
     y: Any,
     *,

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data import ArraySource
 from ..data.arrays import scores, small_scores
 from ..data.validation import (
+    array_source,
     check_classes,
     check_labels,
     check_rows,
     check_scores,
-    labelled_source,
     plain_rows,
 )
 from ..losses import Loss
@@ -29,9 +29,10 @@ from ..penalties import L2
 from ..solvers import Solver, State
 from ..training.ending import CONVERGED
 from ..training.interrupt import gentle_interrupt
-from ..training.loop import Callback, Stop
+from ..training.loop import Callback
 from ..training.minimize import Result, minimize
 from ..training.progress import progress_line
+from ..training.stopping import Stop
 from ..training.trace import Trace
 
 
@@ -173,7 +174,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
     ) -> ArraySource:
         rows = check_rows(X, owner=self)
         self._check_features(X, reset)
-        return labelled_source(
+        return array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
         )  # fmt: skip
@@ -230,7 +231,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         if start == "zeros":
             return np.zeros(objective.shape)
         if start == "sum":
-            return objective.label_sum()
+            return objective.signed_row_sum()
         W = np.random.default_rng((seed, 2**32)).standard_normal(objective.shape)
         W[:, -1] *= self.fit_intercept
         return W

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..numeric.types import Array
 from ..solvers import Step
-from ..training.loop import WeightSpace
+from ..training.stopping import WeightSpace
 
 
 class FeatureSpace(WeightSpace):

@@ -22,10 +22,12 @@ from ..kernels.perceptron import (
     goes_by_blocks,
 )
 from ..numeric import checks
+from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import LearningRate, as_schedule
-from ..training.loop import Callback, Loop, Stop, StoppingRules
+from ..training.loop import Callback, Loop
 from ..training.progress import progress_line
+from ..training.stopping import Stop, StoppingRules
 from .feature_space import FeatureSpace
 
 BLOCK_BYTES = 32 << 20  # of the kernel between rows to classify and supports
@@ -228,7 +230,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
                 "need every row that they ever held; use keep='auto' or 'last', or budget=None"
             )
         return Stop(
-            max_iter=checks.whole("max_iter", self.max_iter) or 1,
+            max_iter=checks.whole("max_iter", self.max_iter),
             no_mistakes=True,
             tol=checks.number("tol", self.tol, optional=True),
             max_norm=checks.number("max_norm", self.max_norm, optional=True),
@@ -238,8 +240,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     def _checked_kernel(self, rows: Matrix) -> Kernel:
         if not callable(self.kernel):
             checks.choice("kernel", self.kernel, NAMES)
-        degree = checks.whole("degree", self.degree) or 1
-        coef0 = checks.number("coef0", self.coef0, least=-np.finfo(float).max) or 0.0
+        degree = checks.whole("degree", self.degree)
+        coef0 = checks.number("coef0", self.coef0, least=-LARGEST_FLOAT)
         kernel = get_kernel(self.kernel, rows, gamma=self.gamma, degree=degree, coef0=coef0)
         if isinstance(kernel, Precomputed) and rows.shape[0] != rows.shape[1]:
             raise ValueError(

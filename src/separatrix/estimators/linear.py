@@ -18,8 +18,9 @@ from ..objective import Objective
 from ..schedules import LearningRate, as_schedule
 from ..separation import Separability
 from ..solvers import BatchPerceptron, Rosenblatt, Solver
-from ..training.loop import Callback, Stop
+from ..training.loop import Callback
 from ..training.minimize import Result
+from ..training.stopping import Stop
 from .base import LinearModel, Plan
 from .minimizer import LossModel
 from .mistake_bound import watch
@@ -208,13 +209,13 @@ class Perceptron(LinearModel):
             )
 
     def _plan(self) -> Plan:
-        l2 = checks.number("l2", self.l2) or 0.0
+        l2 = checks.number("l2", self.l2)
         checks.choice("update", self.update, ("online", "batch"))
         checks.flag("shuffle", self.shuffle)
         as_schedule(self.learning_rate, l2)
         keep = checks.choice("keep", self.keep, ("auto", "last", "best", "average"))
         stop = Stop(
-            max_iter=checks.whole("max_iter", self.max_iter) or 1,
+            max_iter=checks.whole("max_iter", self.max_iter),
             no_mistakes=l2 == 0.0,
             tol=checks.number("tol", self.tol, optional=True),
             max_norm=checks.number("max_norm", self.max_norm, optional=True),
@@ -362,4 +363,4 @@ class LinearClassifier(LossModel):
         return self
 
     def _plan(self) -> Plan:
-        return self._loss_plan(checks.number("l2", self.l2) or 0.0)
+        return self._loss_plan(checks.number("l2", self.l2))

@@ -15,9 +15,9 @@ from ..numeric import checks
 from ..numeric.types import Array
 from ..objective import Objective
 from ..solvers import GradientDescent, Solver, choose
-from ..training.loop import Stop
 from ..training.minimize import Result
 from ..training.no_minimum import Runaway
+from ..training.stopping import Stop
 from .base import LinearModel, Plan
 
 MOST_NAMED = 5  # coefficients in a warning
@@ -104,16 +104,12 @@ class LossModel(LinearModel):
 
     def _loss_plan(self, l2: float) -> Plan:
         loss = get_loss(self.loss)
-        if self.n_jobs is not None and (
-            isinstance(self.n_jobs, bool)
-            or not isinstance(self.n_jobs, (int, np.integer))
-            or self.n_jobs == 0
-        ):
+        if self.n_jobs is not None and (not checks.is_integer(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(
                 f"n_jobs must be None, a positive whole number, or -1 for all, got {self.n_jobs!r}"
             )
         stop = Stop(
-            max_iter=checks.whole("max_iter", self.max_iter) or 1,
+            max_iter=checks.whole("max_iter", self.max_iter),
             tol=checks.number("tol", self.tol, optional=True),
             no_mistakes=isinstance(loss, PerceptronLoss) and l2 == 0.0,
         )

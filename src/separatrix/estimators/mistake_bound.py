@@ -139,7 +139,7 @@ def _ahead(batch: bool, objective: Objective, W: Array) -> float:
             "monitor bounds the online perceptron from zero weights; set start='zeros' and "
             "warm_start=False"
         )
-    if not np.array_equal(W, objective.label_sum()):
+    if not np.array_equal(W, objective.signed_row_sum()):
         raise ValueError(
             "monitor bounds the batch perceptron from start='sum' or 'zeros'; set one of them and "
             "warm_start=False"

@@ -32,6 +32,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from ..numeric import checks
 from .cache import KernelCache
 from .functions import (
     WORTH_A_THREAD,
@@ -121,8 +122,7 @@ def resolve_gamma(gamma: str | float, rows: Matrix) -> float:
                 "a number"
             )
         return found
-    number = isinstance(gamma, (int, float, np.number)) and not isinstance(gamma, bool)
-    if not (number and 0.0 < float(gamma) < np.inf):
+    if not (checks.is_number(gamma) and 0.0 < float(gamma) < np.inf):
         raise ValueError(f"gamma must be 'scale', 'auto' or a finite number above 0, got {gamma!r}")
     return float(gamma)
 

@@ -116,7 +116,7 @@ class Gaussian(Kernel):
         values *= -2.0
         values += squares(rows)[:, None]
         values += reference.squares
-        return kernel_loops.decay(values, self.gamma)
+        return kernel_loops.exp_neg(values, self.gamma)
 
     def compute_into(self, rows: Matrix, reference: Reference, out: Array, slots: Ints) -> None:
         """The same, without a copy of dense rows."""
@@ -177,7 +177,7 @@ class Laplacian(Kernel):
 
     def apply_elementwise(self, values: Array) -> Array:
         """exp(-gamma distance)."""
-        return kernel_loops.decay(values, self.gamma)
+        return kernel_loops.exp_neg(values, self.gamma)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,14 @@ from functools import partial
 
 import numpy as np
 
-from ..loops.kernel import PANEL, Changes, DualPass, ShiftedRows, gaussian_scan, gaussian_update
+from ..loops.kernel import (
+    PANEL,
+    Changes,
+    KernelPerceptronPass,
+    ShiftedRows,
+    gaussian_scan,
+    gaussian_update,
+)
 from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import Ints
 from . import WORTH_A_THREAD, KernelCache
@@ -36,14 +43,14 @@ class GaussianPasses:
         self.seen = np.zeros(self.n, dtype=np.bool_)
         self.threads = n_threads(None)
 
-    def visit(self, run: DualPass) -> None:
+    def visit(self, run: KernelPerceptronPass) -> None:
         """All rows of the pass."""
         while not run.ended:
             log = gaussian_scan(run, self.dense, self.gamma, self.rows.bias, self.width)
             if len(log):
                 self._update(run, log)
 
-    def _update(self, run: DualPass, log: Ints) -> None:
+    def _update(self, run: KernelPerceptronPass, log: Ints) -> None:
         changes = self._changes(run, log)
         kept = self.rows.lines
         update = partial(self._update_part, changes, run)
@@ -54,12 +61,12 @@ class GaussianPasses:
         kept.slot[changes.rows[stored]] = changes.slots[stored]
         self.seen[changes.rows] = True
 
-    def _update_part(self, changes: Changes, run: DualPass, part: slice) -> tuple[()]:
+    def _update_part(self, changes: Changes, run: KernelPerceptronPass, part: slice) -> tuple[()]:
         values, scores = self.rows.lines.values, run.state.scores
         gaussian_update(self.dense, self.gamma, self.rows.bias, changes, values, scores, part)
         return ()
 
-    def _changes(self, run: DualPass, log: Ints) -> Changes:
+    def _changes(self, run: KernelPerceptronPass, log: Ints) -> Changes:
         rows, sizes = log[:, 1].copy(), run.sizes(log)
         if run.y.dtype == np.float64:
             columns = np.stack([np.zeros_like(rows), np.full_like(rows, -1)], axis=1)

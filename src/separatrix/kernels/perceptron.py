@@ -19,7 +19,8 @@ import scipy.sparse as sp
 
 from ..data import Shuffle
 from ..data.arrays import random_order
-from ..loops.kernel import DualPass, DualState, kernel_pass
+from ..loops.kernel import KernelPerceptronPass, KernelPerceptronState, kernel_pass
+from ..numeric.tolerances import SAFE_DIVISOR
 from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import Constant, Schedule, step_sizes
 from ..solvers import Step
@@ -27,7 +28,6 @@ from ..solvers.rescaling import near_power
 from . import Gaussian, Kernel, KernelCache, Matrix
 from .gaussian import GaussianPasses
 
-TINY = 1e-300  # keeps a quotient finite where K(x, x) = 0
 LOOKAHEAD = 64  # rows looked at per kernel row that a block has room for
 
 
@@ -184,7 +184,7 @@ class KernelPerceptronRun:
             self.unit = self.step * scale / near_power(scale)
         else:
             self.factors = scale * self.weight
-        self.state = DualState.zero(self.rule.columns, len(self.weight))
+        self.state = KernelPerceptronState.zero(self.rule.columns, len(self.weight))
         self.scores, self.coefficients = self.state.scores, self.state.coefficients
         self.blocks: GaussianPasses | None = None
         kernel, dense = self.rows.kernel, self.rows.reference.dense
@@ -210,7 +210,7 @@ class KernelPerceptronRun:
             order = order[random_order(len(order), Shuffle(self.seed, self.passes))]
         visits = self.ended.visits
         steps = step_sizes(self.schedule, visits + 1, len(order)) / self.step
-        run = DualPass(
+        run = KernelPerceptronPass(
             self.rule.y, self.weight, self.factors, order, steps, visits, self.state
         )  # fmt: skip
         if self.blocks is not None:
@@ -224,7 +224,7 @@ class KernelPerceptronRun:
         loss_sum, mistakes = run.totals.tolist()
         return self._step(visits + len(order), loss_sum, mistakes, log[:, 1].copy())
 
-    def _visit(self, run: DualPass) -> None:
+    def _visit(self, run: KernelPerceptronPass) -> None:
         """All rows, with the rows of the kernel matrix as they are needed."""
         most = len(run.order) if self.budget is None else 1
         while not run.ended:
@@ -235,7 +235,7 @@ class KernelPerceptronRun:
                 likely = partial(self._likely, run.order, run.position)
                 self.rows.row(int(run.order[run.position]), likely)
 
-    def _note(self, run: DualPass, log: Ints) -> None:
+    def _note(self, run: KernelPerceptronPass, log: Ints) -> None:
         for (position, row, rival), size in zip(log.tolist(), run.sizes(log), strict=True):
             changes = self.rule.changes(row, rival)
             self.log.append(Update(run.visits + position + 1, row, float(size), changes))
@@ -263,9 +263,9 @@ class KernelPerceptronRun:
         kernel = self.rows.row(leaving, _nothing_likely)
         heirs = np.array(list(self.supports))
         squares = np.array(list(self.supports.values()))
-        cosines = np.abs(kernel[heirs]) / np.sqrt(np.maximum(squares, TINY))
+        cosines = np.abs(kernel[heirs]) / np.sqrt(np.maximum(squares, SAFE_DIVISOR))
         heir = int(heirs[cosines.argmax()])
-        share = float(kernel[heir] / max(self.supports[heir], TINY))
+        share = float(kernel[heir] / max(self.supports[heir], SAFE_DIVISOR))
         part = self.coefficients[:, leaving].copy()
         columns = np.flatnonzero(part).tolist()
         for column in columns:

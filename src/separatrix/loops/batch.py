@@ -26,18 +26,18 @@ def batch_pass(
     weight: Array | None = None,
     gradient: Array | None = None,
     curvature: Array | None = None,
-    rough: bool = False,
+    float32_sums: bool = False,
 ) -> tuple[float, float]:
     """Weighted sum of the losses and of the mistakes, in one read of the rows.
 
     The weighted gradient (k, d + 1) is added to ``gradient``; weight times second derivative
-    of each row is written to ``curvature`` (n,). Rough sums over dense float32 rows are made in
-    float32, in half the time; others are as exact as ever.
+    of each row is written to ``curvature`` (n,). With ``float32_sums`` those over dense float32
+    rows are made in float32, in half the time; others are as exact as ever.
     """
     number = compiled(loss)
     if number is not None:
-        return _loops.batch_pass(rows, number, y, weight, W, gradient, curvature, rough)
-    return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores, combine)
+        return _loops.batch_pass(rows, number, y, weight, W, gradient, curvature, float32_sums)
+    return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores, transpose_product)
 
 
 def batch_blocks(
@@ -48,7 +48,7 @@ def batch_blocks(
     blocks: BlockSum,
     *,
     weight: Array | None = None,
-    rough: bool = False,
+    float32_sums: bool = False,
 ) -> None:
     """``batch_pass`` with its gradient over blocks that no other thread has taken yet.
 
@@ -56,7 +56,7 @@ def batch_blocks(
     """
     number = compiled(loss)
     assert number is not None
-    _loops.batch_blocks(rows, number, y, weight, W, rough, blocks)
+    _loops.batch_blocks(rows, number, y, weight, W, float32_sums, blocks)
 
 
 def batch_pass_twin(
@@ -70,7 +70,9 @@ def batch_pass_twin(
     curvature: Array | None = None,
 ) -> tuple[float, float]:
     """``batch_pass`` in NumPy."""
-    return _batch_in_parts(rows, y, loss, W, weight, gradient, curvature, scores_twin, combine_twin)
+    return _batch_in_parts(
+        rows, y, loss, W, weight, gradient, curvature, scores_twin, transpose_product_twin
+    )
 
 
 def _batch_in_parts(
@@ -82,7 +84,7 @@ def _batch_in_parts(
     gradient: Array | None,
     curvature: Array | None,
     scores: Callable[[Rows, Array], Array],
-    combine: Callable[[Rows, Array, Array], None],
+    transpose_product: Callable[[Rows, Array, Array], None],
 ) -> tuple[float, float]:
     s = scores(rows, W)
     # A row of weight 0 is as if absent, even where its value overflows.
@@ -90,7 +92,9 @@ def _batch_in_parts(
     present = c != 0.0
     value = np.where(present, c * loss.value(y, s), 0.0)
     if gradient is not None:
-        combine(rows, np.where(present[:, None], c[:, None] * loss.gradient(y, s), 0.0), gradient)
+        transpose_product(
+            rows, np.where(present[:, None], c[:, None] * loss.gradient(y, s), 0.0), gradient
+        )
     if curvature is not None:
         if not isinstance(loss, MarginLoss):
             raise TypeError(f"{loss!r} is not a function of the margin")
@@ -130,28 +134,28 @@ def compensated_scores_twin(rows: Rows, W: Array) -> tuple[Array, Array]:
     return high, low
 
 
-def compensated_combine(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
+def compensated_transpose_product(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
     """``coefficients' . (rows, 1)`` (k, d + 1) to twice the working precision, in two parts."""
     high, low = np.zeros((2, coefficients.shape[1], shape_of(rows)[1] + 1))
     _loops.compensated_combine(rows, coefficients, high, low)
     return high, low
 
 
-def compensated_combine_twin(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
-    """``compensated_combine`` in fractions."""
+def compensated_transpose_product_twin(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
+    """``compensated_transpose_product`` in fractions."""
     turned = np.column_stack([to_dense(rows), np.ones(len(coefficients))]).T
     weights = np.column_stack([coefficients.T, np.zeros(coefficients.shape[1])])
     high, low = compensated_scores_twin(turned, weights)
     return high.T, low.T
 
 
-def combine(rows: Rows, coefficients: Array, out: Array) -> None:
+def transpose_product(rows: Rows, coefficients: Array, out: Array) -> None:
     """Add ``coefficients' . (rows, 1)``, for coefficients (n, k), to out (k, d + 1)."""
     _loops.combine(rows, coefficients, out)
 
 
-def combine_twin(rows: Rows, coefficients: Array, out: Array) -> None:
-    """``combine`` in NumPy."""
+def transpose_product_twin(rows: Rows, coefficients: Array, out: Array) -> None:
+    """``transpose_product`` in NumPy."""
     out[:, :-1] += coefficients.T @ to_dense(rows)
     out[:, -1] += coefficients.sum(axis=0)
 
@@ -164,7 +168,7 @@ def hessian_product(rows: Rows, curvature: Array, v: Array, out: Array) -> None:
 def hessian_product_twin(rows: Rows, curvature: Array, v: Array, out: Array) -> None:
     """``hessian_product`` in NumPy."""
     scores = scores_twin(rows, v[None])
-    combine_twin(rows, curvature[:, None] * scores, out[None])
+    transpose_product_twin(rows, curvature[:, None] * scores, out[None])
 
 
 def moments(
@@ -231,7 +235,7 @@ def csr_flaw_twin(rows: CsrRows) -> int:
     return ORDER if any(np.any(one[1:] <= one[:-1]) for one in each) else 0
 
 
-def right(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
+def weighted_correct(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
     """Add the weight of the rows whose class is found by each of many weights (m, k, d + 1).
 
     On a tie of two classes that is the larger, of more the first.
@@ -239,8 +243,10 @@ def right(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array)
     _loops.right(rows, y, weight, W, right)
 
 
-def right_twin(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
-    """``right`` in NumPy."""
+def weighted_correct_twin(
+    rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array
+) -> None:
+    """``weighted_correct`` in NumPy."""
     m, k, d = W.shape
     s = scores_twin(rows, W.reshape(m * k, d)).reshape(-1, m, k)
     found = np.where(s[:, :, 0] >= 0.0, 1.0, -1.0) if k == 1 else s.argmax(axis=2)
@@ -248,13 +254,15 @@ def right_twin(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: A
     right += c @ (found == y[:, None])
 
 
-def farthest(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float:
+def max_standardised_norm2(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float:
     """Square of the largest |(x - mean) * factor| of a row whose weight is not 0."""
     return _loops.farthest(rows, weight, mean, factor)
 
 
-def farthest_twin(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float:
-    """``farthest`` in NumPy."""
+def max_standardised_norm2_twin(
+    rows: Rows, weight: Array | None, mean: Array, factor: Array
+) -> float:
+    """``max_standardised_norm2`` in NumPy."""
     square = np.sum(((to_dense(rows) - mean) * factor) ** 2, axis=1)
     return float(np.max(square if weight is None else square[weight != 0.0], initial=0.0))
 

@@ -12,19 +12,19 @@ from ..numeric.types import Array, Ints
 from ._compiled import _loops
 from .dispatch import COMPILED, Interrupted, stop_requested
 
-NEAR_ROOT, MOST_ROOT_STEPS = 0.05, 50  # as in cpp/dual/coordinate_ascent.hpp
+NEWTON_LAST_STEP, NEWTON_MAX_ITER = 0.05, 50  # as in cpp/dual/coordinate_ascent.hpp
 
 
-class DualResult(NamedTuple):
+class EpochResult(NamedTuple):
     """What one pass of dual coordinate ascent met, each row before its update."""
 
-    kept: int
+    n_active: int
     """Rows to visit again: they are now at the front of ``order``."""
-    slope: float
+    projected_gradient: float
     """Sum of the dual's slopes, without sign, over the kept rows whose alpha could follow."""
 
 
-def dual_pass(
+def coordinate_epoch(
     rows: Rows,
     y: Array,
     loss: MarginLoss,
@@ -32,31 +32,29 @@ def dual_pass(
     w: Array,
     order: Ints,
     *,
-    share: float,
-    square: Array,
-    give: float,
-    bias_give: float = 0.0,
-    parts: int = 1,
+    inv_weight_sum: float,
+    row_norm2: Array,
+    inv_2l2: float,
+    bias_inv_penalty: float = 0.0,
     weight: Array | None = None,
-    safe: float = np.inf,
-) -> DualResult:
+    shrink_margin: float = np.inf,
+) -> EpochResult:
     """Visit rows in the given order, each alpha of the dual to its best value.
 
-    For the hinge, the squared hinge and the logistic loss. ``w`` (d + 1,) follows: by ``give``
-    for a pull of 1, its bias by ``bias_give``; ``square`` has |x|^2 of every row and ``share`` is
-    1 over the sum of the weights. Rows that sit at a bound with a margin beyond 1 by more than
-    ``safe`` are left out of those kept. Where so many ``parts`` of the rows are climbed at the
-    same time, each from a w of its own, that w moves ``parts`` times as far as the alphas say.
+    For the hinge, the squared hinge and the logistic loss. ``w`` (d + 1,) follows: by ``inv_2l2``
+    times change times row, its bias by ``bias_inv_penalty`` times change; ``row_norm2`` has |x|^2
+    of every row and ``inv_weight_sum`` is 1 over the sum of the weights. Rows that sit at a bound
+    with a margin beyond 1 by more than ``shrink_margin`` are left out of the active ones.
     """
-    return DualResult(
+    return EpochResult(
         *_loops.dual_pass(
-            rows, COMPILED[type(loss)], y, weight, share, square, give, bias_give, parts, order,
-            alpha, w, safe,
+            rows, COMPILED[type(loss)], y, weight, inv_weight_sum, row_norm2, inv_2l2,
+            bias_inv_penalty, 1.0, order, alpha, w, shrink_margin,
         )
     )  # fmt: skip
 
 
-def dual_pass_twin(
+def coordinate_epoch_twin(
     rows: Rows,
     y: Array,
     loss: MarginLoss,
@@ -64,56 +62,59 @@ def dual_pass_twin(
     w: Array,
     order: Ints,
     *,
-    share: float,
-    square: Array,
-    give: float,
-    bias_give: float = 0.0,
-    parts: int = 1,
+    inv_weight_sum: float,
+    row_norm2: Array,
+    inv_2l2: float,
+    bias_inv_penalty: float = 0.0,
     weight: Array | None = None,
-    safe: float = np.inf,
-) -> DualResult:
-    """``dual_pass`` in Python."""
+    shrink_margin: float = np.inf,
+) -> EpochResult:
+    """``coordinate_epoch`` in Python."""
     slope, kept = 0.0, []
     top = np.inf if isinstance(loss, SquaredHinge) else 1.0
     for i in order.copy():
         if stop_requested():
             raise Interrupted("the loop was asked to stop before its end")
-        p = parts * (share if weight is None else share * weight[i])
+        p = inv_weight_sum if weight is None else inv_weight_sum * weight[i]
         at, x = row_nonzeros(rows, i)
         m = y[i] * (w[:-1][at] @ x + w[-1])
-        bend = p * (square[i] * give + bias_give)
+        curvature = p * (row_norm2[i] * inv_2l2 + bias_inv_penalty)
         if isinstance(loss, Logistic):
-            best = _logistic_alpha(loss, alpha[i], m, bend)
+            best = _logistic_alpha(loss, alpha[i], m, curvature)
         else:
-            if (alpha[i] <= 0.0 and m > 1.0 + safe) or (alpha[i] >= top and m < 1.0 - safe):
+            if (alpha[i] <= 0.0 and m > 1.0 + shrink_margin) or (
+                alpha[i] >= top and m < 1.0 - shrink_margin
+            ):
                 continue
-            own = 0.0 if top == 1.0 else 0.5  # what the conjugate itself bends by
+            own = 0.0 if top == 1.0 else 0.5  # the conjugate's own curvature
             lack = 1.0 - m - own * alpha[i]
             if (alpha[i] > 0.0 or lack > 0.0) and (alpha[i] < top or lack < 0.0):
                 slope += abs(lack)
-            bend += own
-            best = np.clip(alpha[i] + lack / bend, 0.0, top) if bend else float(lack > 0.0)
+            curvature += own
+            best = (
+                np.clip(alpha[i] + lack / curvature, 0.0, top) if curvature else float(lack > 0.0)
+            )
         kept.append(i)
         pull = p * (best - alpha[i]) * y[i]
-        w[:-1][at] += pull * give * x
-        w[-1] += pull * bias_give
+        w[:-1][at] += pull * inv_2l2 * x
+        w[-1] += pull * bias_inv_penalty
         alpha[i] = best
     order[: len(kept)] = kept
-    return DualResult(len(kept), float(slope))
+    return EpochResult(len(kept), float(slope))
 
 
-def _logistic_alpha(loss: MarginLoss, alpha: float, m: float, bend: float) -> float:
+def _logistic_alpha(loss: MarginLoss, alpha: float, m: float, curvature: float) -> float:
     """Newton's steps, kept inside a bracket, to the margin m + t at which alpha is its slope."""
-    if not bend > 0.0:
+    if not curvature > 0.0:
         return -float(loss.slope(np.asarray(m)))
-    low, high, t = -2.0 * bend, 2.0 * bend, 0.0
-    for _ in range(MOST_ROOT_STEPS):
+    low, high, t = -2.0 * curvature, 2.0 * curvature, 0.0
+    for _ in range(NEWTON_MAX_ITER):
         at = np.asarray(m + t)
-        over = t + bend * (float(loss.slope(at)) + alpha)
+        over = t + curvature * (float(loss.slope(at)) + alpha)
         low, high = (low, t) if over > 0.0 else (t, high)
-        step = -over / (1.0 + bend * float(loss.curvature(at)))
+        step = -over / (1.0 + curvature * float(loss.curvature(at)))
         inside = low < t + step < high
         t = t + step if inside else 0.5 * (low + high)
-        if inside and abs(step) < NEAR_ROOT:
+        if inside and abs(step) < NEWTON_LAST_STEP:
             break
-    return min(max(alpha + t / bend, 0.0), 1.0)
+    return min(max(alpha + t / curvature, 0.0), 1.0)

@@ -76,23 +76,23 @@ def gaussian_sums_twin(
     return total
 
 
-def decay(values: Array, rate: float) -> Array:
+def exp_neg(values: Array, rate: float) -> Array:
     """exp(-rate * max(values, 0)) in the place of the values, which are contiguous."""
     _loops.decay_all(values, -rate)
     return values
 
 
-def decay_twin(values: Array, rate: float) -> Array:
-    """``decay`` in NumPy."""
+def exp_neg_twin(values: Array, rate: float) -> Array:
+    """``exp_neg`` in NumPy."""
     values[:] = np.exp(-rate * np.maximum(values, 0.0))
     return values
 
 
-# ---- the perceptron in the dual ----------------------------------------------------------
+# ---- kernel perceptron -------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class DualState:
+class KernelPerceptronState:
     """What a pass changes, all (columns, n)."""
 
     scores: Array
@@ -103,7 +103,7 @@ class DualState:
     """Updates by each row, signed."""
 
     @classmethod
-    def zero(cls, columns: int, n: int) -> DualState:
+    def zero(cls, columns: int, n: int) -> KernelPerceptronState:
         """Before the first pass."""
         scores, coefficients, late = np.zeros((3, columns, n))
         return cls(scores, coefficients, late, np.zeros((columns, n), dtype=np.int64))
@@ -122,7 +122,7 @@ class CacheLines:
 
 
 @dataclass
-class DualPass:
+class KernelPerceptronPass:
     """One pass: how the rows are to be visited, and what was met so far."""
 
     y: AnyArray
@@ -135,7 +135,7 @@ class DualPass:
     """One per position in the order, or a single one."""
     visits: int
     """Before this pass."""
-    state: DualState
+    state: KernelPerceptronState
 
     def __post_init__(self) -> None:
         self.totals = np.zeros(2)  # weighted loss and mistakes, each row before its update
@@ -168,7 +168,7 @@ class DualPass:
         return new
 
 
-def kernel_pass(run: DualPass, kept: CacheLines, max_updates: int) -> Ints:
+def kernel_pass(run: KernelPerceptronPass, kept: CacheLines, max_updates: int) -> Ints:
     """Visit rows and update at every mistake; returns the new updates.
 
     It ends after ``max_updates``, or before a mistake whose kernel row is not at hand.
@@ -181,17 +181,17 @@ def kernel_pass(run: DualPass, kept: CacheLines, max_updates: int) -> Ints:
     )  # fmt: skip
 
 
-def kernel_pass_twin(run: DualPass, kept: CacheLines, max_updates: int) -> Ints:
+def kernel_pass_twin(run: KernelPerceptronPass, kept: CacheLines, max_updates: int) -> Ints:
     """``kernel_pass`` in Python."""
     position, before = run.position, run.updates
     scores = run.state.scores
     while position < len(run.order) and run.updates - before < max_updates:
         i = int(run.order[position])
-        violation, rival = _judged(run, scores[:, i], i)
+        violation, rival = _violation(run, scores[:, i], i)
         if not violation < 0.0:
             if kept.slot[i] < 0:
                 break
-            for column, change in _booked(run, position, i, violation, rival):
+            for column, change in _record_update(run, position, i, violation, rival):
                 scores[column] += change * kept.values[kept.slot[i]]
             kept.last_used[kept.slot[i]] = run.visits + position + 1
         position += 1
@@ -200,7 +200,7 @@ def kernel_pass_twin(run: DualPass, kept: CacheLines, max_updates: int) -> Ints:
     return new
 
 
-def _judged(run: DualPass, scores: Array, i: int) -> tuple[float, int]:
+def _violation(run: KernelPerceptronPass, scores: Array, i: int) -> tuple[float, int]:
     """How wrong row i is, and its best rival."""
     if run.y.dtype == np.float64:
         return float(-run.y[i] * scores[0]), -1
@@ -210,8 +210,8 @@ def _judged(run: DualPass, scores: Array, i: int) -> tuple[float, int]:
     return float(rivals[rival] - scores[run.y[i]]), rival
 
 
-def _booked(
-    run: DualPass, position: int, i: int, violation: float, rival: int
+def _record_update(
+    run: KernelPerceptronPass, position: int, i: int, violation: float, rival: int
 ) -> list[tuple[int, float]]:
     """Columns and changes of an update that is now in the books, except for the scores."""
     run.totals += run.weight[i] * violation, run.weight[i]
@@ -227,7 +227,7 @@ def _booked(
 
 
 def gaussian_scan(
-    run: DualPass, reference: ShiftedRows, gamma: float, bias: float, width: int
+    run: KernelPerceptronPass, reference: ShiftedRows, gamma: float, bias: float, width: int
 ) -> Ints:
     """Visit up to ``width`` rows, as ``kernel_pass``, but leave the scores to the update.
 

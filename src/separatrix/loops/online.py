@@ -123,10 +123,10 @@ def draw_order_twin(
     return np.array(order, dtype=np.int64)
 
 
-RowMemory = _loops.RowMemory
+ScreeningState = _loops.RowMemory
 
 
-def row_memory(rows: Rows, k: int) -> RowMemory | None:
+def screening_state(rows: Rows, k: int) -> ScreeningState | None:
     """What online passes of the perceptron may remember of these rows, for k rows of weights.
 
     A number for each row, and three copies of the weights. None where those take too much memory.
@@ -135,7 +135,7 @@ def row_memory(rows: Rows, k: int) -> RowMemory | None:
     size = k * (d + 1)
     arrays = [rows.data, rows.indices] if isinstance(rows, CsrRows) else [rows]
     of_rows = sum(array.nbytes for array in arrays)
-    return RowMemory(n, size) if 24 * size <= of_rows // 20 + 8 * n else None
+    return ScreeningState(n, size) if 24 * size <= of_rows // 20 + 8 * n else None
 
 
 def online_pass(
@@ -153,7 +153,7 @@ def online_pass(
     intercept: bool = True,
     max_updates: int = EVERY_UPDATE,
     log: Ints | None = None,
-    memory: RowMemory | None = None,
+    screening: ScreeningState | None = None,
     ends: Array | None = None,
     threads: int = 1,
 ) -> PassResult:
@@ -161,8 +161,9 @@ def online_pass(
 
     ``steps`` has one step size per batch, or a single one. ``weight_scale`` is the number of
     rows over the sum of their weights. Updated rows are written to ``log``.
-    A ``memory`` of these rows, kept from pass to pass, lets the perceptron leave rows unread; with
-    two ``threads`` its exact weights may follow on another. Neither changes a bit of a result.
+    The ``screening`` state of these rows, kept from pass to pass, lets the perceptron leave rows
+    unread; with two ``threads`` its exact weights may follow on another. Neither changes a bit of
+    a result.
 
     With ``ends`` the order is that of as many passes as it has rows, and each leaves what
     stands at its end there: loss, mistakes, updates, the weights and, if there is one, their
@@ -177,7 +178,7 @@ def online_pass(
     return PassResult(
         *_loops.online_pass(
             rows, number, y, weight, weight_scale, order, steps, l2, batch, intercept,
-            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log, memory, ends,
+            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log, screening, ends,
             threads,
         )
     )  # fmt: skip

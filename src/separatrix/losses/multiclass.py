@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from scipy.special import logsumexp
 
+from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array
 from .base import Loss
 
@@ -127,7 +128,7 @@ class Softmax(Joint):
         own = np.arange(len(y)), y
         gaps = scores - scores[own][:, None]
         gaps[own] = -np.inf
-        top = np.clip(gaps.max(axis=1), 0.0, np.finfo(float).max)
+        top = np.clip(gaps.max(axis=1), 0.0, LARGEST_FLOAT)
         # Not the logarithm of a sum that may be nearly 1: the loss of a row that is right is small.
         rest = np.exp(gaps - top[:, None]).sum(axis=1) + np.expm1(-top)
         value: Array = top + np.log1p(rest)

@@ -3,38 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
-from sklearn.utils import check_random_state
 
+from .tolerances import LARGEST_FLOAT
 from .types import Array
 
-LARGEST = float(np.finfo(float).max)
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one number of Python's or NumPy's; True and False are none."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is a whole number by its type; True and False are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+@overload
+def number(
+    name: str,
+    value: Any,
+    *,
+    least: float = 0.0,
+    most: float = LARGEST_FLOAT,
+    strict: bool = False,
+    optional: Literal[False] = False,
+) -> float: ...
+
+
+@overload
+def number(
+    name: str,
+    value: Any,
+    *,
+    least: float = 0.0,
+    most: float = LARGEST_FLOAT,
+    strict: bool = False,
+    optional: Literal[True],
+) -> float | None: ...
 
 
 def number(
-    name: str, value: Any, *, least: float = 0.0, strict: bool = False, optional: bool = False
+    name: str,
+    value: Any,
+    *,
+    least: float = 0.0,
+    most: float = LARGEST_FLOAT,
+    strict: bool = False,
+    optional: bool = False,
 ) -> float | None:
-    """A finite number, not below (or strictly above) a bound."""
+    """A finite number, not below (or strictly above) a bound, and not above another."""
     if value is None and optional:
         return None
-    known = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if known and (least < value if strict else least <= value) and value <= LARGEST:
-        return float(value)
+    return _number(name, value, least, most, strict, optional)
+
+
+def _number(
+    name: str, value: Any, least: float, most: float, strict: bool, optional: bool
+) -> float:
+    known = is_number(value)
+    if known and (least < value if strict else least <= value) and value <= most:
+        return float(value) + 0.0  # -0.0 is 0
     bound = f"{'above' if strict else 'of at least'} {least:g}"
+    bound += f" and at most {most:g}" if most < LARGEST_FLOAT else ""
     wanted = f"a finite number {bound}" + (", or None to switch it off" if optional else "")
     raise (ValueError if known else TypeError)(f"{name} must be {wanted}, got {value!r}")
 
 
+@overload
+def whole(name: str, value: Any, *, least: int = 1, optional: Literal[False] = False) -> int: ...
+
+
+@overload
+def whole(name: str, value: Any, *, least: int = 1, optional: Literal[True]) -> int | None: ...
+
+
 def whole(name: str, value: Any, *, least: int = 1, optional: bool = False) -> int | None:
-    """A whole number, not below a bound."""
-    result = number(name, value, least=least, optional=optional)
-    if result is None:
+    """A whole number, not below a bound; 3.0 is one."""
+    if value is None and optional:
         return None
+    result = _number(name, value, least, LARGEST_FLOAT, False, optional)
     if result != int(result):
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
     return int(result)
+
+
+def integer(name: str, value: Any, *, least: int = 1, why: str = "") -> int:
+    """A whole number by its type, not below a bound; ``why`` says where that comes from."""
+    if is_integer(value) and value >= least:
+        return int(value)
+    wanted = f"{name} must be a whole number of at least {least}" + (f" ({why})" if why else "")
+    raise (ValueError if is_integer(value) else TypeError)(f"{wanted}, got {value!r}")
 
 
 def flag(name: str, value: Any) -> bool:
@@ -75,17 +136,18 @@ def seed(random_state: Any) -> int:
     """One number from an int, a Generator, a RandomState or None."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**62))
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+    if is_integer(random_state):
         if random_state < 0:
             raise ValueError(f"random_state must not be negative, got {random_state!r}")
         return int(random_state)
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError:
-        raise ValueError(
-            f"random_state must be an int, a numpy Generator or RandomState, or None, "
-            f"got {random_state!r}"
-        ) from None
+    if random_state is None or random_state is np.random:
+        return int(np.random.randint(2**31 - 1))  # noqa: NPY002 (of NumPy's own, as seeded)
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    raise ValueError(
+        f"random_state must be an int, a numpy Generator or RandomState, or None, "
+        f"got {random_state!r}"
+    )
 
 
 def start_array(start: Any, shape: tuple[int, int], intercept: bool) -> Array:

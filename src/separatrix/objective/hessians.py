@@ -10,7 +10,7 @@ from .. import loops
 from ..data import Block
 from ..losses import Joint, Loss, MarginLoss, Squared
 from ..numeric.types import Array
-from .standardization import Frame, gram
+from .standardization import Standardization, gram
 
 Curvature = Callable[[int, int], Array | None]
 """For two classes, the second derivative of every row by their scores; None if it is 0."""
@@ -61,13 +61,17 @@ def bias_curvature(block: Block, loss: Loss, W: Array) -> tuple[Array]:
     return (_joint(loss).curvature_sum(block.y[present], scores, weight[present]),)
 
 
-def hessian_of(block: Block, loss: Loss, W: Array, frame: Frame) -> Array:
-    """The second derivative of a block's sum by all variables of a frame."""
+def hessian_of(block: Block, loss: Loss, W: Array, standardization: Standardization) -> Array:
+    """The second derivative of a block's sum by all standardised variables."""
     curvature = curvature_of(block, loss, W)
-    return in_blocks(len(W), W.shape[1], curvature, lambda c: gram(block.X, c, frame))
+    return assemble_hessian(
+        len(W), W.shape[1], curvature, lambda c: gram(block.X, c, standardization)
+    )
 
 
-def in_blocks(k: int, d: int, curvature: Curvature, products: Callable[[Array], Array]) -> Array:
+def assemble_hessian(
+    k: int, d: int, curvature: Curvature, products: Callable[[Array], Array]
+) -> Array:
     """The second derivative by all k * d variables, from products for every pair of classes."""
     hessian = np.zeros((k * d, k * d))
     for a in range(k):
@@ -91,7 +95,7 @@ def hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Array
     scores, turn = loops.scores(block.X, W), loops.scores(block.X, V)
     change = _joint(loss).curvature_product(block.y, scores, turn)
     weight = np.ones(len(change)) if block.weight is None else block.weight
-    loops.combine(block.X, weight[:, None] * change, product)
+    loops.transpose_product(block.X, weight[:, None] * change, product)
     return (product,)
 
 

@@ -26,7 +26,15 @@ from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
 from ..penalties import L2
 from .hessians import bias_curvature, class_curvature, hessian_of, hessian_product
-from .standardization import GRAM_ROWS, TILE, Frame, Moments, gram, gram_in_tiles, refuse_underflow
+from .standardization import (
+    GRAM_ROWS,
+    TILE,
+    Moments,
+    Standardization,
+    gram,
+    gram_blocked,
+    refuse_underflow,
+)
 
 SAMPLE_ROWS = 4096
 COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
@@ -48,7 +56,7 @@ class Objective:
     penalty: L2
     source: Source
     intercept: bool = True
-    rough: bool = False
+    float32_sums: bool = False
     """Sums of dense float32 rows in float32: right to about six digits, and twice as fast."""
 
     @property
@@ -67,17 +75,17 @@ class Objective:
             )
         return self.source
 
-    def penalised(self, l2: float) -> Objective:
+    def with_penalty(self, l2: float) -> Objective:
         """The same with another penalty; what is remembered of the data goes along."""
         return self._changed(penalty=L2(l2))
 
-    def roughly(self) -> Objective | None:
-        """The same with rough sums, if that saves time."""
+    def in_float32(self) -> Objective | None:
+        """The same with sums in float32, if that saves time."""
         floats = self.source.storage == "dense" and self.source.dtype == np.float32
-        if self.rough or not floats or loops.compiled(self.loss) is None:
+        if self.float32_sums or not floats or loops.compiled(self.loss) is None:
             return None
         self.moments  # noqa: B018 (to be remembered by both)
-        return self._changed(rough=True)
+        return self._changed(float32_sums=True)
 
     def _changed(self, **changes: Any) -> Objective:
         """With what is remembered of the data."""
@@ -102,7 +110,7 @@ class Objective:
 
     def value_and_gradient(self, W: Array) -> Evaluation:
         """J, its gradient and the weighted mistakes at W, in one read of the data."""
-        loss_sum, mistakes, gradient = self.source.total(_Gradient(self.loss, W, self.rough))
+        loss_sum, mistakes, gradient = self.source.total(_Gradient(self.loss, W, self.float32_sums))
         return self._evaluation(loss_sum, gradient, W, mistakes)
 
     def at_zeros(self) -> Evaluation:
@@ -127,8 +135,8 @@ class Objective:
             gradient[:, -1] = 0.0
         return gradient
 
-    def hessian(self, W: Array, frame: Frame) -> tuple[Evaluation, Array]:
-        """What ``value_and_gradient`` gives, and the second derivative in a frame's variables.
+    def hessian(self, W: Array, standardization: Standardization) -> tuple[Evaluation, Array]:
+        """What ``value_and_gradient`` gives, and the second derivative in standardised variables.
 
         For all k(d + 1) of them. The biases of a loss that sees only differences of scores can
         be shifted together at no cost; that direction gets a curvature of its own, so that the
@@ -136,20 +144,20 @@ class Objective:
         """
         with self._one_blas_thread():
             loss_sum, mistakes, gradient, hessian = self.source.total(
-                partial(_hessian, loss=self.loss, W=W, frame=frame)
+                partial(_hessian, loss=self.loss, W=W, standardization=standardization)
             )
         hessian /= self.source.weight_sum
-        self.add_penalty(hessian, frame)
-        self.fix_biases(hessian)
+        self.add_penalty(hessian, standardization)
+        self.regularise_biases(hessian)
         return self._evaluation(loss_sum, gradient, W, mistakes), hessian
 
-    def add_penalty(self, hessian: Array, frame: Frame) -> None:
-        """Its second derivative, to one in a frame's variables: those of one class, or of all."""
-        d = len(frame.scale)
-        penalty = self.penalty.diagonal((len(hessian) // d, d)) / frame.scale**2
+    def add_penalty(self, hessian: Array, standardization: Standardization) -> None:
+        """Its second derivative, to one in standardised variables: of one class or of all."""
+        d = len(standardization.scale)
+        penalty = self.penalty.diagonal((len(hessian) // d, d)) / standardization.scale**2
         np.einsum("ii->i", hessian)[:] += penalty.ravel()
 
-    def fix_biases(self, hessian: Array) -> None:
+    def regularise_biases(self, hessian: Array) -> None:
         """Give a curvature to the biases where J has none: if unused, or shifted together."""
         d = self.shape[1]
         k = len(hessian) // d
@@ -161,22 +169,31 @@ class Objective:
             hessian[biases, biases] += 1.0 / k
 
     def class_hessian(
-        self, W: Array, frame: Frame, dtype: DTypeLike = np.float64, of: int | None = None
+        self,
+        W: Array,
+        standardization: Standardization,
+        dtype: DTypeLike = np.float64,
+        of: int | None = None,
     ) -> Array:
         """Second derivative by the variables of one class, or their mean: (d + 1, d + 1)."""
         curvature = partial(class_curvature, loss=self.loss, W=W, of=of)
         threads = self.source.threads
         with self._one_blas_thread():
             if W.shape[1] > TILE:
-                blocks = self.source.some_at_a_time(2 * GRAM_ROWS)
+                blocks = self.source.batches(2 * GRAM_ROWS)
                 parts = ((block.X, curvature(block)) for block in blocks)
-                hessian = gram_in_tiles(parts, frame, dtype, threads)
+                hessian = gram_blocked(parts, standardization, dtype, threads)
             else:
-                part = partial(_class_hessian, curvature=curvature, frame=frame, dtype=dtype)
+                part = partial(
+                    _class_hessian,
+                    curvature=curvature,
+                    standardization=standardization,
+                    dtype=dtype,
+                )
                 (hessian,) = self.source.total(part)
         hessian /= self.source.weight_sum
-        self.add_penalty(hessian, frame)
-        self.fix_biases(hessian)
+        self.add_penalty(hessian, standardization)
+        self.regularise_biases(hessian)
         result: Array = hessian
         return result
 
@@ -200,12 +217,12 @@ class Objective:
         (product,) = self.source.total(partial(hessian_product, loss=self.loss, W=W, V=V))
         return self._scaled(product, V)  # the penalty is quadratic: its second derivative is linear
 
-    def label_sum(self) -> Array:
+    def signed_row_sum(self) -> Array:
         """Weighted sum of y * (x, 1): the start of the batch perceptron.
 
         For k classes, k - 1 times the rows of a class less all others.
         """
-        (total,) = self.source.total(partial(_label_sum, k=self.shape[0]))
+        (total,) = self.source.total(partial(_signed_row_sum, k=self.shape[0]))
         if not self.intercept:
             total[:, -1] = 0.0
         result: Array = total
@@ -220,7 +237,7 @@ class Objective:
     @cached_property
     def _sums(self) -> tuple[Array, Array, Array, Array]:
         """A shift, by class the sums of x - shift and of 1, and all their squares: one read."""
-        shift = self.source.typical_row()
+        shift = self.source.approximate_mean()
         k = len(self.source.classes)
         sums, counts, squares = self.source.total(partial(_moments, shift=shift, k=k))
         return np.zeros(1) if shift is None else shift, sums, counts, squares
@@ -250,13 +267,13 @@ class Objective:
     def largest_eigenvalue(self) -> float:
         """Of the mean of (x, 1)(x, 1)', on a sample of the rows."""
         source, d = self.source.sample(SAMPLE_ROWS), self.source.n_features
-        raw = Frame(np.zeros(d), np.append(np.ones(d), float(self.intercept) or np.inf))
+        raw = Standardization(np.zeros(d), np.append(np.ones(d), float(self.intercept) or np.inf))
         with self._one_blas_thread():
-            (product,) = source.total(partial(_products, frame=raw))
+            (product,) = source.total(partial(_products, standardization=raw))
             return float(np.linalg.eigvalsh(product / source.weight_sum)[-1])
 
     @cached_property
-    def frame(self) -> Frame:
+    def standardization(self) -> Standardization:
         """Variables in which features are centred and of one scale."""
         mean, deviation = self.moments
         bend = self.loss.max_curvature or 1.0
@@ -267,13 +284,13 @@ class Objective:
             square = bend * deviation**2 + 2.0 * self.penalty.l2
         # A constant feature without penalty: J does not depend on it, any scale will do.
         scale = np.sqrt(np.where(square > 0.0, square, 1.0))
-        return Frame(mean, np.append(scale, np.sqrt(bend)))
+        return Standardization(mean, np.append(scale, np.sqrt(bend)))
 
-    def whole_frame(self) -> Frame:
+    def checked_standardization(self) -> Standardization:
         """The same, refused where it would lose a feature that counts."""
         if not self.penalty.l2:
             refuse_underflow(self.moments, self._sums[1])
-        return self.frame
+        return self.standardization
 
 
 # Parts of a sum, one block each: module-level functions, so that they can be sent to a worker.
@@ -284,11 +301,11 @@ def _value(block: Block, loss: Loss, W: Array) -> tuple[float, float]:
 
 
 def _gradient(
-    block: Block, loss: Loss, W: Array, rough: bool = False
+    block: Block, loss: Loss, W: Array, float32_sums: bool = False
 ) -> tuple[float, float, Array]:
     gradient = np.zeros(W.shape)  # not zeros_like: the loops need rows in a row
     sums = loops.batch_pass(
-        block.X, block.y, loss, W, weight=block.weight, gradient=gradient, rough=rough
+        block.X, block.y, loss, W, weight=block.weight, gradient=gradient, float32_sums=float32_sums
     )
     return *sums, gradient
 
@@ -299,38 +316,49 @@ class _Gradient(Sum[tuple[float, float, Array]]):
 
     loss: Loss
     W: Array
-    rough: bool
+    float32_sums: bool
 
     @property
     def size(self) -> int | None:
         return None if loops.compiled(self.loss) is None else 2 + self.W.size
 
     def of(self, block: Block) -> tuple[float, float, Array]:
-        return _gradient(block, self.loss, self.W, self.rough)
+        return _gradient(block, self.loss, self.W, self.float32_sums)
 
     def add_blocks(self, rows: Block, blocks: loops.BlockSum) -> None:
         loops.batch_blocks(
-            rows.X, rows.y, self.loss, self.W, blocks, weight=rows.weight, rough=self.rough
+            rows.X,
+            rows.y,
+            self.loss,
+            self.W,
+            blocks,
+            weight=rows.weight,
+            float32_sums=self.float32_sums,
         )
 
     def unpack(self, total: Array) -> tuple[float, float, Array]:
         return float(total[0]), float(total[1]), total[2:].reshape(self.W.shape)
 
 
-def _hessian(block: Block, loss: Loss, W: Array, frame: Frame) -> tuple[float, float, Array, Array]:
+def _hessian(
+    block: Block, loss: Loss, W: Array, standardization: Standardization
+) -> tuple[float, float, Array, Array]:
     *sums, gradient = _gradient(block, loss, W)
-    return sums[0], sums[1], gradient, hessian_of(block, loss, W, frame)
+    return sums[0], sums[1], gradient, hessian_of(block, loss, W, standardization)
 
 
-def _products(block: Block, frame: Frame) -> tuple[Array]:
+def _products(block: Block, standardization: Standardization) -> tuple[Array]:
     weight = np.ones(len(block.y)) if block.weight is None else block.weight
-    return (gram(block.X, weight, frame),)
+    return (gram(block.X, weight, standardization),)
 
 
 def _class_hessian(
-    block: Block, curvature: Callable[[Block], Array], frame: Frame, dtype: DTypeLike
+    block: Block,
+    curvature: Callable[[Block], Array],
+    standardization: Standardization,
+    dtype: DTypeLike,
 ) -> tuple[Array]:
-    return (gram(block.X, curvature(block), frame, dtype),)
+    return (gram(block.X, curvature(block), standardization, dtype),)
 
 
 def _mistakes(block: Block, loss: Loss, candidates: Array) -> tuple[Array]:
@@ -345,7 +373,7 @@ def _mistakes(block: Block, loss: Loss, candidates: Array) -> tuple[Array]:
     return (counts,)
 
 
-def _label_sum(block: Block, k: int) -> tuple[Array]:
+def _signed_row_sum(block: Block, k: int) -> tuple[Array]:
     if k == 1:
         coefficients = block.y[:, None].copy()
     else:
@@ -353,7 +381,7 @@ def _label_sum(block: Block, k: int) -> tuple[Array]:
     if block.weight is not None:
         coefficients *= block.weight[:, None]
     total = np.zeros((k, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, coefficients, total)
+    loops.transpose_product(block.X, coefficients, total)
     return (total,)
 
 

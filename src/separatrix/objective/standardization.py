@@ -48,7 +48,7 @@ def refuse_underflow(moments: Moments, sums: Array) -> None:
 
 
 @dataclass(frozen=True)
-class Frame:
+class Standardization:
     """Variables ``u = scale * w``, ``beta = b + w.mean`` in place of the weights.
 
     In them the curvature of J is about 1 in every direction that a feature stands for, however
@@ -65,13 +65,13 @@ class Frame:
         g[..., :-1] -= g[..., -1:] * self.mean
         return g / self.scale
 
-    def direction(self, direction: Array) -> Array:
+    def to_weights(self, direction: Array) -> Array:
         """A direction in the variables as one of the weights."""
         v = direction / self.scale
         v[..., -1] -= np.einsum("...j,j->...", v[..., :-1], self.mean)
         return v
 
-    def variables(self, W: Array) -> Array:
+    def from_weights(self, W: Array) -> Array:
         """Weights as values of the variables."""
         u = W.copy()
         u[..., -1] += np.einsum("...j,j->...", W[..., :-1], self.mean)
@@ -87,7 +87,9 @@ class Frame:
         return z
 
 
-def gram(rows: Rows, weight: Array, frame: Frame, dtype: DTypeLike = np.float64) -> Array:
+def gram(
+    rows: Rows, weight: Array, standardization: Standardization, dtype: DTypeLike = np.float64
+) -> Array:
     """Z.T diag(weight) Z for the rows Z = (x - mean, 1) / scale, a few at a time in a precision.
 
     Their sum is in float64, as are all of them where features are few.
@@ -95,12 +97,12 @@ def gram(rows: Rows, weight: Array, frame: Frame, dtype: DTypeLike = np.float64)
     n, d = shape_of(rows)
     total = np.zeros((d + 1, d + 1))
     if d <= FEW:
-        loops.gram(rows, weight, frame.mean, 1.0 / frame.scale, total)
+        loops.gram(rows, weight, standardization.mean, 1.0 / standardization.scale, total)
         return total
     symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
     for start in range(0, n, GRAM_ROWS):
         c = weight[start : start + GRAM_ROWS, None]
-        z = frame.rows(slice_rows(rows, start, start + len(c)), dtype)
+        z = standardization.rows(slice_rows(rows, start, start + len(c)), dtype)
         if symmetric:
             z *= np.sqrt(c).astype(dtype)
             total += z.T @ z
@@ -109,14 +111,17 @@ def gram(rows: Rows, weight: Array, frame: Frame, dtype: DTypeLike = np.float64)
     return total
 
 
-def gram_in_tiles(
-    parts: Iterable[tuple[Rows, Array]], frame: Frame, dtype: DTypeLike, threads: int
+def gram_blocked(
+    parts: Iterable[tuple[Rows, Array]],
+    standardization: Standardization,
+    dtype: DTypeLike,
+    threads: int,
 ) -> AnyArray:
     """The same over parts of rows and weights, none negative, for many features.
 
     The sum is held once, in a precision of its own: threads share its tiles, not the rows.
     """
-    d = len(frame.scale)
+    d = len(standardization.scale)
     total = np.zeros((d, d), dtype)
     edges = np.linspace(0, d, -(-d // TILE) + 1).astype(int)
     cuts = list(map(slice, edges[:-1], edges[1:]))
@@ -127,7 +132,7 @@ def gram_in_tiles(
         some = [slice(start, start + TILE // 4) for start in range(0, len(z), TILE // 4)]
 
         def fill(at: slice) -> tuple[()]:
-            z[at] = frame.rows(slice_rows(rows, at.start, min(at.stop, len(z))), dtype)
+            z[at] = standardization.rows(slice_rows(rows, at.start, min(at.stop, len(z))), dtype)
             z[at] *= np.sqrt(weight[at, None]).astype(dtype)
             return ()
 

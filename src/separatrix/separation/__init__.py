@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Source
-from ..data.validation import check_rows, labelled_source
+from ..data.validation import array_source, check_rows
 from ..numeric.types import Ints
 from .budget import CountedSource, OutOfReads
 from .result import Separability
@@ -116,7 +116,7 @@ def _source(X: Any, y: Any) -> Source:
         return X
     if y is None:
         raise ValueError("y is missing: pass separability(X, y), or a Source, which has labels.")
-    return labelled_source(check_rows(X), y)
+    return array_source(check_rows(X), y)
 
 
 def _names(given: Any, X: Any, d: int) -> list[str]:

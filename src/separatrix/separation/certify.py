@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
 from . import rational
 from .exact_simplex import farkas
 from .rational import Fractions
-from .signed_rows import EPSILON, Matrix, SignedRows
+from .signed_rows import Matrix, SignedRows
 
 FAINTEST = 1e-290  # of an entry of a direction, the largest being 1
 CLOSE = 1e-9  # what cancels in floating point, relative to the size of what is summed
@@ -52,7 +53,7 @@ def certain(A: Array, b: Array, of_A: Array, of_b: Array | float = 0.0) -> Array
     x = inverse @ b
     x = x - inverse @ (A @ x - b)
     # Entries of A and b were themselves rounded; the bound is Rump's, by an approximate inverse.
-    unsure = 16.0 * n * EPSILON
+    unsure = 16.0 * n * EPS
     size = np.abs(inverse)
     spread = np.abs(inverse @ A - np.eye(n)).sum(axis=1).max()
     spread += (size @ (unsure * np.maximum(np.abs(A), 1.0) + of_A)).sum(axis=1).max()

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import linprog
 
+from ..numeric.tolerances import EPS, SMALLEST_NORMAL
 from ..numeric.types import Array
 from .certify import dense
-from .signed_rows import EPSILON, Matrix
+from .signed_rows import Matrix
 
 ROTATED = 300  # widths up to this are decorrelated, wider ones only scaled
 TURNS = 3  # large rows hide small ones until both have length 1, and then again
@@ -47,7 +48,7 @@ class Coordinates:
         centre = _centre(x) if intercept else None
         x = x if centre is None else _moved(x, centre)
         largest = np.abs(x).max(axis=0)
-        scale = 1.0 / np.where(largest > 0.0, np.maximum(largest, np.finfo(float).tiny), 1.0)
+        scale = 1.0 / np.where(largest > 0.0, np.maximum(largest, SMALLEST_NORMAL), 1.0)
         x = x * scale
         if width > ROTATED:
             spread = np.where(largest > 0.0, np.sqrt((x**2).mean(axis=0)), 1.0)
@@ -79,7 +80,7 @@ class Coordinates:
         """What rounding can have done to signed rows in these coordinates."""
         if self.centre is not None:
             Z = _moved(Z, self.centre)
-        units = (len(self.T) + 4) * EPSILON
+        units = (len(self.T) + 4) * EPS
         return units * dense(Coordinates(np.abs(self.T)).of_rows(np.abs(Z)))
 
     def weights(self, w: Array) -> Array:

@@ -21,10 +21,10 @@ from .. import loops
 from ..data import Block, Source
 from ..numeric.lazy import cached_property
 from ..numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows, to_dense
+from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
 from .signed_blocks import CHUNK, MarginSelection, SignedRowEncoding
 
-EPSILON = float(np.finfo(float).eps)
 TINY, LARGE = 5e-324, 980  # the smallest float; powers of two that may be added up
 GATHERED = 1 << 22  # values of signed rows that are read at once
 DENSE_WIDTH = 1500  # signed rows of at most this dimension are gathered as dense arrays
@@ -117,7 +117,7 @@ class SignedRows:
         return self._low(self._selection(W, error_multiples, size), most)
 
     def _selection(self, W: Array, error_multiples: float, size: Array | None) -> MarginSelection:
-        least = 1.1 * (self.width + 4) * EPSILON
+        least = 1.1 * (self.width + 4) * EPS
         size = np.abs(W) if size is None else size
         power = int(np.max(np.frexp(size)[1] + np.frexp(self.largest)[1])) - LARGE
         if power > 0:  # terms that overflow
@@ -256,7 +256,7 @@ def _total(
         chosen = np.zeros(n * k, bool)
         chosen[selection.among(block, encoding)[0]] = True
     total = np.zeros((k, d + 1))
-    loops.combine(block.X, encoding.coefficients(block, chosen.reshape(n, k)), total)
+    loops.transpose_product(block.X, encoding.coefficients(block, chosen.reshape(n, k)), total)
     return total if encoding.intercept else total[:, :-1], int(chosen.sum())
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..data import Source
-from ..data.validation import check_rows, labelled_source
+from ..data.validation import array_source, check_rows
+from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from . import rational
 from .certify import CLOSE, faithful, rounded
 from .exact_sums import exact_total
 from .scales import rescaled
-from .signed_rows import EPSILON, SignedRows
+from .signed_rows import SignedRows
 from .witness import Certificate, PairWitness, Witness
 
 
@@ -47,7 +48,7 @@ def _other(found: Certificate, X: Any, y: Any) -> SignedRows | None:
     else:
         if not np.all(np.isin(np.asarray(y), found.classes)):
             return None  # another classification
-        source = labelled_source(check_rows(X), y, classes=found.classes)
+        source = array_source(check_rows(X), y, classes=found.classes)
     if not np.array_equal(source.classes, found.classes):
         return None
     if source.n_features != len(found.feature_names):
@@ -102,7 +103,7 @@ def _separates(found: Certificate, rows: SignedRows, exactly: bool, boundary: In
                 return False
         else:
             margins = Z @ W.ravel()
-            error = 4.0 * (Z.shape[1] + 4) * EPSILON * (np.abs(Z) @ np.abs(W.ravel()))
+            error = 4.0 * (Z.shape[1] + 4) * EPS * (np.abs(Z) @ np.abs(W.ravel()))
             if np.any(np.abs(margins[on[some]]) > 1e3 * error[on[some]]):
                 return False
             if np.any(margins[~on[some]] < -error[~on[some]]):

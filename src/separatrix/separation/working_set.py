@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
 from .certify import dense, stacked
 from .linear_program import Coordinates, unit
-from .signed_rows import EPSILON, Matrix, SignedRows
+from .signed_rows import Matrix, SignedRows
 
 TIE = 1e-7  # a value of a program, its rows of length 1, that may as well be 0
 ACTIVE = 1e-8  # a margin in a program that is taken for 0
@@ -83,7 +84,7 @@ class WorkingSet:
         """What rounding can have done to the sum of all rows, in these coordinates."""
         count = float(self.rows.count)
         most = np.tile(self.rows.largest, (self.rows.encoding.stacked, 1)) * count
-        of_terms = dense(self.coordinates.of_sizes.of_rows(count * EPSILON * most.reshape(1, -1)))
+        of_terms = dense(self.coordinates.of_sizes.of_rows(count * EPS * most.reshape(1, -1)))
         error: Array = of_terms[0] + self.coordinates.rounding(total[None])[0]
         return error
 

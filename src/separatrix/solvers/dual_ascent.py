@@ -31,7 +31,7 @@ NEWTON = ("W", "anchor", "sharpness", "travel")
 FUTILITY = ("lowest", "highest", "futile", "polishes")
 MOST_UNTOLD = 30  # Newton's steps for one anchor that bring nothing to tell
 FUTILE = 9  # such steps in a row, after which the middle of the simplices is tried
-COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "alone", "caution", "quick",
+COORDINATES = ("alpha", "center", "seed", "rounds", "passes", "quick",
                "products", "safe", "moved", "moved_weights", "visited", "lowest", "highest",
                "gaps")  # fmt: skip
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data import Block
 from ..losses import JointPerceptron, PerceptronLoss
+from ..numeric import checks
 from ..numeric.rows import squared_norms, take_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
@@ -60,8 +61,7 @@ class GradientDescent(Solver):
     def check(self, objective: Objective) -> None:
         """Parameters in range; slow pairings are warned of."""
         size: Any = self.batch_size
-        whole_number = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-        if size is not None and not (whole_number and size >= 1):
+        if size is not None and not (checks.is_integer(size) and size >= 1):
             raise ValueError(
                 f"batch_size must be None (all rows), 1 or a larger whole number, got {size!r}"
             )
@@ -158,7 +158,7 @@ def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True)
     further beyond its own minimum than it came from.
     """
     bend = objective.loss.max_curvature or 1.0
-    objective.whole_frame()  # refuses features that such a step would never move
+    objective.checked_standardization()  # refuses features that such a step would never move
     with np.errstate(over="ignore"):
         trace = objective.moments.mean_square + objective.intercept
     if not np.isfinite(trace):
@@ -265,7 +265,7 @@ def searched_descent(
     the search compares with the largest of its recent values (Grippo, Lampariello and Lucidi,
     1986).
     """
-    frame = objective.whole_frame()
+    standardization = objective.checked_standardization()
     if state is None:
         at = objective.value_and_gradient(W)
         state = {
@@ -275,11 +275,11 @@ def searched_descent(
     W, gradient, step, recent, t, total = (
         state[name] for name in ("weights", "gradient", "step", "recent", "t", "sum")
     )
-    g = frame.gradient(gradient)
+    g = standardization.gradient(gradient)
     while True:
         slope = float(np.vdot(g, g))
         for _ in range(MOST_HALVINGS):
-            there = W - step * frame.direction(g)
+            there = W - step * standardization.to_weights(g)
             at = objective.value_and_gradient(there)
             if at.value <= recent.max() - 1e-4 * step * slope:
                 break
@@ -288,7 +288,7 @@ def searched_descent(
             there, step = W, 1.0
             at = objective.value_and_gradient(W)
         remaining = 0.5 * step * slope
-        then = frame.gradient(at.gradient)
+        then = standardization.gradient(at.gradient)
         along = step * float(np.vdot(g, g - then))  # s.y with s = -step * g
         longer = step * step * slope / along if along > 0.0 else step
         step = longer if 0.0 < longer < np.inf else 1.0

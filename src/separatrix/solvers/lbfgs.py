@@ -1,46 +1,50 @@
-"""L-BFGS in variables in which the curvature is about 1."""
+"""L-BFGS in variables in which the curvature is about 1.
+
+Problem     min J(W), the weighted mean loss plus the penalty, with a continuous gradient.
+Input       J and its gradient; for a convex loss that has one, the Hessian on a sample of rows.
+Output      W after every step, J and its gradient there, and the decrease that a step predicts.
+Algorithm   u <- u + t p with p = -B g, B the two-loop recursion over the last pairs
+            s = u' - u, y = g' - g, and t by a line search to the strong Wolfe conditions; u are
+            the weights, preconditioned (``preconditioning``).
+Paper       Nocedal, Mathematics of Computation 35 (1980); Liu and Nocedal, Mathematical
+            Programming 45 (1989).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from ..loops import Interrupted
+from ..numeric import checks
 from ..numeric.dot import dot
+from ..numeric.tolerances import OBJECTIVE_ROUNDING, SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..objective.standardization import Frame
+from ..objective.standardization import Standardization
 from .base import Solver, State, Step
-from .preconditioning import Factored
+from .line_search import MOST_TRIALS, strong_wolfe
+from .preconditioning import (
+    CholeskyPreconditioner,
+    hessian_cost,
+    hessian_sample,
+    preconditioner,
+)
+from .thresholds import AT_ONCE, FLOAT32_BYTES, MOST_PER_CLASS, SMALL_SAMPLE
 
-DECREASE, FLATTEN = 1e-4, 0.9  # the two Wolfe conditions
-ROUNDING, ROUGHNESS = 2e-15, 1e-7  # of J: smaller differences mean nothing, and of rough sums
-MOST_TRIALS = 40
+FLOAT32_ROUNDING = 1e-7  # of J, from sums in float32: smaller differences mean nothing
 REFRESH = 15  # steps after which a second derivative is out of date
-# Rows of a sample: at least so many, and as many as cost no more than an evaluation of all. Each
-# evaluation then brings J nearer by their number per feature: where they are dear, few will do.
-SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
-SAMPLE_SHARE, SAMPLE_COST = 1 / 32, 3.0
-DEAR, FEWEST_PER_FEATURE = 200.0, 3
-# Far from the minimum of large rows in float32, sums are rough: until so little of J remains that
-# one step by exact sums will do, or none; or so little would at the pace of the step before.
-LARGE = 1e7  # bytes: from there on reading is most of a step
-ONE_STEP, NO_STEP, AFTER_ONE, MOST_ROUGH_STEPS = 1e-6, 3e-7, 3e-8, 50
-# Products of BLAS while an evaluation reads one value: what a second derivative costs is told in
-# evaluations. Up to AT_ONCE of them it is factored at once. Beyond, when steps without it prove
-# so slow that PLACES decimal places take more of them than the factor costs; not before they have
-# cost a share of that, for some steps are slow by chance.
-PRODUCTS = 15.0
-STEP = 1e6  # bytes that could be read while a step is prepared
-CLASSES = 3  # whose scores cost as much as reading the rows
-AT_ONCE = 4.0
+# Far from the minimum sums are in float32: until so little of J remains that one step by exact sums
+# will do, or none; or so little would at the pace of the step before.
+ONE_STEP, NO_STEP, AFTER_ONE, MOST_FLOAT32_STEPS = 1e-6, 3e-7, 3e-8, 50
+# A Hessian that costs more than AT_ONCE evaluations is factored when steps without it prove so slow
+# that PLACES decimal places take more of them than the factor costs; not before they have cost a
+# share of that, for some steps are slow by chance.
 PLACES, LOOK_BACK = 8.0, 6
-SMALL_SAMPLE = 1 / 8  # of the rows: so few are minimised first
 MOST_STEPS_ON_SAMPLE = 30
-MOST_APART = 20_000_000  # values in the second derivatives of all classes, if each has its own
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,72 +69,13 @@ class LBFGS(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only losses without kinks."""
-        memory: object = self.memory
-        if isinstance(memory, bool) or not isinstance(memory, (int, np.integer)) or memory < 1:
+        if not checks.is_integer(self.memory) or self.memory < 1:
             raise ValueError(f"memory must be a whole number of 1 or more, got {self.memory!r}")
         if not objective.loss.smooth:
             raise ValueError(
                 f"LBFGS needs a loss without kinks, and {objective.loss.name!r} has one; use "
                 "DualAscent() for the hinge, GradientDescent(), or loss='squared_hinge'"
             )
-
-    def _sample(self, objective: Objective) -> Objective | None:
-        """Random rows that tell the second derivative, if it may be factored."""
-        loss, source, d = objective.loss, objective.source, objective.source.n_features
-        if not loss.has_curvature or not loss.convex or d > self.factored_features:
-            return None
-        share = min(SAMPLE_SHARE, SAMPLE_COST / d)
-        most = max(FEWEST_PER_FEATURE * d, int(DEAR / d * source.n_rows))
-        least = min(SAMPLE_PER_FEATURE * d, most)
-        return objective.sample(max(SAMPLE_ROWS, least, int(share * source.n_rows)))
-
-    def _price(self, objective: Objective) -> float:
-        """How many evaluations cost as much as forming and factoring the second derivative."""
-        sample, source = self._sample(objective), objective.source
-        if sample is None:
-            return np.inf
-        k, d = objective.shape
-        products = d * d * (d + sample.source.n_rows) * source.dtype.itemsize
-        reading = STEP + source.n_rows * source.row_bytes * max(1.0, k / CLASSES)
-        return products / (PRODUCTS * reading)
-
-    def _coordinates(
-        self, objective: Objective, anchor: Array, apart: bool = False
-    ) -> Frame | Factored:
-        """Those of the second derivative at the anchor, if there is one."""
-        frame = objective.whole_frame()
-        if not len(anchor):
-            return frame
-        sample = self._sample(objective)
-        assert sample is not None
-        which = range(len(anchor)) if apart else (None,)
-        dtype = sample.source.dtype
-        return Factored.of(frame, *(sample.class_hessian(anchor, frame, dtype, c) for c in which))
-
-    def _near(self, objective: Objective, W: Array) -> tuple[Array, Evaluation]:
-        """In place of zeros the minimum of the sample, itself from a smaller one; and J there.
-
-        Minima of m random rows and of all are about d / m of J apart: no nearer than that is the
-        sample worth following.
-        """
-        if W.any():
-            at = objective.value_and_gradient(W)
-            if np.isfinite(at.value) and np.all(np.isfinite(at.gradient)):
-                return W, at
-            W = np.zeros_like(W)  # from so far away there is no way back
-        sample = self._sample(objective)
-        if sample is None or sample.source.n_rows > SMALL_SAMPLE * objective.source.n_rows:
-            return W, objective.at_zeros()
-        noise = W.shape[1] / sample.source.n_rows
-        there = W
-        for step in islice(self._walk(sample, W, None), MOST_STEPS_ON_SAMPLE):
-            there, expected = step.weights, noise * (step.objective or 0.0)
-            if step.predicted_decrease is not None and step.predicted_decrease <= expected:
-                break
-        at = objective.value_and_gradient(there)
-        if at.value <= sample.at_zeros().value:  # as that of all rows
-            return there, at
-        return W, objective.at_zeros()  # few rows may be separable where all are not
 
     @property
     def monotone(self) -> bool:
@@ -140,184 +85,253 @@ class LBFGS(Solver):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """One step after another, each from a line search; far from the minimum by rough sums."""
-        if state is None:
-            for step in self._roughly(objective, W):
-                state = step.state
-                yield step
-        yield from islice(self._walk(objective, W, state), 1, None)
+        """One step after another, each from a line search; far from the minimum in float32."""
+        if state is not None:
+            run = LBFGSRun.of(self, objective, Iterate.from_state(state))
+        else:
+            after_float32 = yield from self._float32_phase(objective, W)
+            run = after_float32 or LBFGSRun.start(self, objective, W)
+        while True:
+            run.advance()
+            yield run.step()
 
-    def _roughly(self, objective: Objective, W: Array) -> Iterator[Step]:
-        """Where steps by rough sums lead to, as one step, with the exact J there.
+    def _float32_phase(
+        self, objective: Objective, W: Array
+    ) -> Generator[Step, None, LBFGSRun | None]:
+        """Steps by float32 sums, told as one with the exact J there; the run that goes on from it.
 
         None if they save no time, or prove too rough to lower J.
         """
-        large = objective.source.n_rows * objective.source.row_bytes >= LARGE
-        rough = objective.roughly() if large else None
-        if rough is None:
-            return
-        values: list[float] = []
-        before = 0.0
-        walk = self._walk(rough, W, None)
+        large = objective.source.n_rows * objective.source.row_bytes >= FLOAT32_BYTES
+        float32 = objective.in_float32() if large else None
+        if float32 is None:
+            return None
+        run = LBFGSRun.start(self, float32, W)
+        first, lowest, before = run.iterate.at.value, np.inf, 0.0
+        reached: Step | None = None
         try:
-            for reached in islice(walk, MOST_ROUGH_STEPS):
-                J, lowest = reached.objective or 0.0, min(values, default=np.inf)
-                values.append(J)
-                remaining = reached.predicted_decrease or 0.0
-                near = remaining <= ONE_STEP * J or remaining**2 <= AFTER_ONE * J * before
+            for count in range(MOST_FLOAT32_STEPS):
+                if count:
+                    run.advance()
+                    reached = run.step()
+                J, left = run.iterate.at.value, run.predicted_decrease
+                near = left <= ONE_STEP * J or left**2 <= AFTER_ONE * J * before
                 if near or lowest <= J:
                     break
-                before = remaining
-            step = walk.send(objective)
+                lowest, before = J, left
+            run.leave_float32(objective)
         except Interrupted:
-            if len(values) > 1:
+            if reached is not None:
                 yield Step(reached.weights, reached.state)
             raise
-        if (step.objective or 0.0) <= values[0] + ROUGHNESS * abs(values[0]):
-            yield step
-            yield from walk
+        if not run.iterate.at.value <= first + FLOAT32_ROUNDING * abs(first):
+            return None
+        yield run.step()
+        return run
 
-    def _walk(
-        self, objective: Objective, W: Array, state: State | None
-    ) -> Generator[Step, Objective | None, None]:
-        """The same, with the place where it begins; after rough sums it is sent exact ones."""
-        price = self._price(objective)
-        if state is None:
-            W, at = self._near(objective, W)
-            moved = changed = np.empty((0, *W.shape))
-            anchor, age, trail = W if price <= AT_ONCE else W[:0], 0, np.empty(0)
-            apart = False
-        else:
-            at = Evaluation(state["value"], state["gradient"], state["mistakes"])
-            W, moved, changed, anchor, age, trail, apart = (
-                state[name]
-                for name in ("weights", "moved", "changed", "anchor", "age", "trail", "apart")
+
+class Iterate(NamedTuple):
+    """Where a run stands: all that it goes on from."""
+
+    weights: Array
+    at: Evaluation
+    s_history: Array
+    """The last steps, (memory, k, d + 1), in the preconditioned variables."""
+    y_history: Array
+    """What the gradient changed by in each."""
+    hessian_at: Array
+    """Weights at which the preconditioner's Hessian was taken; no rows if none was."""
+    age: int
+    """Steps since."""
+    recent_decrements: Array
+    """Decreases that the last steps predicted."""
+    per_class: bool
+    """Whether every class has a Hessian of its own."""
+
+    @classmethod
+    def start(cls, W: Array, at: Evaluation, with_hessian: bool) -> Iterate:
+        """At weights from which nothing is known yet."""
+        none = np.empty((0, *W.shape))
+        return cls(W, at, none, none, W if with_hessian else W[:0], 0, np.empty(0), False)
+
+    @classmethod
+    def from_state(cls, state: State) -> Iterate:
+        """Where a step's state left off."""
+        at = Evaluation(state["value"], state["gradient"], state["mistakes"])
+        known = {name: state[name] for name in cls._fields if name != "at"}
+        return cls(at=at, **known)
+
+    def to_state(self) -> State:
+        """Arrays and numbers alone."""
+        known = {**self._asdict(), **self.at._asdict()}
+        del known["at"]
+        return known
+
+
+@dataclass
+class LBFGSRun:
+    """A run from iterate to iterate, and the variables in which it works."""
+
+    memory: int
+    objective: Objective
+    sample: Objective | None
+    """Rows that tell the Hessian."""
+    cost: float
+    """Of a Hessian, in evaluations."""
+    iterate: Iterate
+    variables: Standardization | CholeskyPreconditioner = field(init=False)
+    gradient: Array = field(init=False)
+    direction: Array = field(init=False)
+    slope: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._take_variables()
+        self._go_to(self.iterate)
+
+    @classmethod
+    def of(cls, solver: LBFGS, objective: Objective, iterate: Iterate) -> LBFGSRun:
+        """On from an iterate."""
+        sample = hessian_sample(objective, solver.factored_features)
+        return cls(solver.memory, objective, sample, hessian_cost(objective, sample), iterate)
+
+    @classmethod
+    def start(cls, solver: LBFGS, objective: Objective, W: Array) -> LBFGSRun:
+        """From W, or from a better place that costs next to nothing."""
+        sample = hessian_sample(objective, solver.factored_features)
+        cost = hessian_cost(objective, sample)
+        W, at = warm_start_on_sample(solver, objective, sample, W)
+        return cls(solver.memory, objective, sample, cost, Iterate.start(W, at, cost <= AT_ONCE))
+
+    @property
+    def predicted_decrease(self) -> float:
+        """By how much a quadratic with this slope would fall."""
+        return -0.5 * self.slope
+
+    def step(self) -> Step:
+        """What is told of the place reached."""
+        W, at = self.iterate.weights, self.iterate.at
+        return Step(
+            W, self.iterate.to_state(), at.value, at.mistakes,
+            predicted_decrease=self.predicted_decrease, gradient=at.gradient,
+        )  # fmt: skip
+
+    def advance(self) -> None:
+        """One step, from a line search."""
+        self._renew_hessian()
+        rounding = FLOAT32_ROUNDING if self.objective.float32_sums else OBJECTIVE_ROUNDING
+        self._take(*self._search(rounding, MOST_TRIALS))
+
+    def leave_float32(self, objective: Objective) -> None:
+        """Exact sums from here: by one more step, or where that is not worth it by a read."""
+        trials = int(self.predicted_decrease > NO_STEP * self.iterate.at.value)
+        self._renew_hessian()
+        self.objective = objective
+        length, there, then = self._search(FLOAT32_ROUNDING, trials)
+        if length > 0.0:
+            self._take(length, there, then)
+            return
+        at = objective.value_and_gradient(self.iterate.weights)
+        self._go_to(self.iterate._replace(at=at, age=self.iterate.age + 1))
+
+    def _search(self, rounding: float, trials: int) -> tuple[float, Array, Evaluation]:
+        W, at = self.iterate.weights, self.iterate.at
+        direction = self.variables.to_weights(self.direction)
+        return strong_wolfe(self.objective, W, at, direction, self.slope, rounding, trials)
+
+    def _renew_hessian(self) -> None:
+        """Take the Hessian here, where steps are slow with that of elsewhere, or without."""
+        now, k = self.iterate, self.objective.shape[0]
+        known = len(now.hessian_at) > 0
+        several = k > 1 and now.weights.size * now.weights.shape[1] <= MOST_PER_CLASS
+        cost = k * self.cost if known and several else self.cost
+        least = max(REFRESH, cost / 4) if known else cost / 8
+        if now.age < least or not is_slow(now.recent_decrements, cost):
+            return
+        self.iterate = now._replace(
+            hessian_at=now.weights, age=0, per_class=known and several,
+            s_history=now.s_history[:0], y_history=now.y_history[:0],
+        )  # fmt: skip
+        self._take_variables()
+        self._go_to(self.iterate)
+
+    def _take_variables(self) -> None:
+        standardization, now = self.objective.checked_standardization(), self.iterate
+        self.variables = standardization  # first let go of a factor as large as the new one
+        self.variables = preconditioner(standardization, self.sample, now.hessian_at, now.per_class)
+
+    def _go_to(self, iterate: Iterate) -> None:
+        """And look where to go from there: the gradient, a direction, the slope along it."""
+        self.iterate = iterate
+        self.gradient = g = self.variables.gradient(iterate.at.gradient)
+        self.direction = -two_loop(g, iterate.s_history, iterate.y_history)
+        self.slope = dot(g, self.direction)
+
+    def _take(self, length: float, there: Array, then: Evaluation) -> None:
+        """A step, of which the curvature along it is remembered."""
+        now = self.iterate
+        s, y = length * self.direction, self.variables.gradient(then.gradient) - self.gradient
+        s_history, y_history = now.s_history, now.y_history
+        sizes = dot(s, s), dot(y, y)
+        least = max(1e-14 * np.sqrt(sizes[0]) * np.sqrt(sizes[1]), SMALLEST_NORMAL)
+        if dot(s, y) > least and sizes[1] > SMALLEST_NORMAL:
+            s_history = np.concatenate([s_history, s[None]])[-self.memory :]
+            y_history = np.concatenate([y_history, y[None]])[-self.memory :]
+        elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient
+            s_history, y_history = s_history[:0], y_history[:0]
+        decrements = np.append(now.recent_decrements, self.predicted_decrease)[-LOOK_BACK - 1 :]
+        self._go_to(
+            Iterate(
+                there, then, s_history, y_history, now.hessian_at, now.age + 1, decrements,
+                now.per_class,
             )
-        coordinates = self._coordinates(objective, anchor, apart)
-        each = len(W) if W.size * W.shape[1] <= MOST_APART else 1
-        while True:
-            state = {
-                "weights": W, "moved": moved, "changed": changed, "anchor": anchor, "age": age,
-                "trail": trail, "apart": apart, "value": at.value, "gradient": at.gradient,
-                "mistakes": at.mistakes,
-            }  # fmt: skip
-            g, p, slope = downhill(coordinates, at, moved, changed)
-            remaining = -0.5 * slope
-            exact = yield Step(
-                W, state, at.value, at.mistakes, predicted_decrease=remaining, gradient=at.gradient
-            )
-            least = max(REFRESH, each * price / 4) if len(anchor) else price / 8
-            if age >= least and slow(trail, each * price if len(anchor) else price):
-                del coordinates  # as large as the new ones
-                anchor, age, apart = W, 0, len(anchor) > 0 and each > 1
-                coordinates = self._coordinates(objective, W, apart)
-                moved, changed = moved[:0], changed[:0]
-                g, p, slope = downhill(coordinates, at, moved, changed)
-            age += 1
-            unsure, trials = ROUGHNESS if objective.rough else ROUNDING, MOST_TRIALS
-            if exact is not None:
-                objective, trials = exact, int(remaining > NO_STEP * at.value)
-            direction = coordinates.direction(p)
-            length, there, then = line_search(objective, W, at, direction, slope, unsure, trials)
-            if exact is not None and length == 0.0:  # stay, but know J exactly
-                at = objective.value_and_gradient(W)
-                continue
-            s, y = length * p, coordinates.gradient(then.gradient) - g
-            sizes = dot(s, s), dot(y, y)
-            least = max(1e-14 * np.sqrt(sizes[0]) * np.sqrt(sizes[1]), np.finfo(float).tiny)
-            if dot(s, y) > least and sizes[1] > np.finfo(float).tiny:
-                moved = np.concatenate([moved, s[None]])[-self.memory :]
-                changed = np.concatenate([changed, y[None]])[-self.memory :]
-            elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient
-                moved, changed = moved[:0], changed[:0]
-            W, at = there, then
-            trail = np.append(trail, -0.5 * slope)[-LOOK_BACK - 1 :]
+        )  # fmt: skip
 
 
-def downhill(
-    coordinates: Frame | Factored, at: Evaluation, moved: Array, changed: Array
-) -> tuple[Array, Array, float]:
-    """The gradient, the direction that the recent steps suggest, and the slope along it."""
-    g = coordinates.gradient(at.gradient)
-    p = -two_loop(g, moved, changed)
-    return g, p, dot(g, p)
+def warm_start_on_sample(
+    solver: LBFGS, objective: Objective, sample: Objective | None, W: Array
+) -> tuple[Array, Evaluation]:
+    """In place of zeros the minimum of the sample, itself from a smaller one; and J there.
+
+    Minima of m random rows and of all are about d / m of J apart: no nearer than that is the
+    sample worth following.
+    """
+    if W.any():
+        at = objective.value_and_gradient(W)
+        if np.isfinite(at.value) and np.all(np.isfinite(at.gradient)):
+            return W, at
+        W = np.zeros_like(W)  # from so far away there is no way back
+    if sample is None or sample.source.n_rows > SMALL_SAMPLE * objective.source.n_rows:
+        return W, objective.at_zeros()
+    noise = W.shape[1] / sample.source.n_rows
+    run = LBFGSRun.start(solver, sample, W)
+    for _ in range(MOST_STEPS_ON_SAMPLE - 1):
+        if run.predicted_decrease <= noise * run.iterate.at.value:
+            break
+        run.advance()
+    there = run.iterate.weights
+    at = objective.value_and_gradient(there)
+    if at.value <= sample.at_zeros().value:  # as that of all rows
+        return there, at
+    return W, objective.at_zeros()  # few rows may be separable where all are not
 
 
-def slow(trail: Array, price: float) -> bool:
-    """Whether so many steps would not get far, at the pace of those that left this trail."""
-    if len(trail) <= LOOK_BACK or not price < np.inf or not trail.min() > 0.0:
+def is_slow(recent_decrements: Array, cost: float) -> bool:
+    """Whether as many steps as something costs would not get far, at the pace of the last ones."""
+    if len(recent_decrements) <= LOOK_BACK or not cost < np.inf or not recent_decrements.min() > 0:
         return False
-    places = float(np.log10(trail[0] / trail[-1])) / LOOK_BACK
-    return price * places < PLACES
+    places = float(np.log10(recent_decrements[0] / recent_decrements[-1])) / LOOK_BACK
+    return cost * places < PLACES
 
 
-def two_loop(g: Array, moved: Array, changed: Array) -> Array:
+def two_loop(g: Array, s_history: Array, y_history: Array) -> Array:
     """The inverse curvature that the recent steps suggest, times g."""
     q = g.copy()
     alphas = []
-    for s, y in zip(moved[::-1], changed[::-1], strict=True):
+    for s, y in zip(s_history[::-1], y_history[::-1], strict=True):
         alphas.append(dot(s, q) / dot(s, y))
         q -= alphas[-1] * y
-    if len(moved):
-        q *= dot(moved[-1], changed[-1]) / dot(changed[-1], changed[-1])
-    for s, y, alpha in zip(moved, changed, reversed(alphas), strict=True):
+    if len(s_history):
+        q *= dot(s_history[-1], y_history[-1]) / dot(y_history[-1], y_history[-1])
+    for s, y, alpha in zip(s_history, y_history, reversed(alphas), strict=True):
         q += (alpha - dot(y, q) / dot(s, y)) * s
     return q
-
-
-def line_search(
-    objective: Objective,
-    W: Array,
-    at: Evaluation,
-    direction: Array,
-    slope: float,
-    unsure: float = ROUNDING,
-    trials: int = MOST_TRIALS,
-) -> tuple[float, Array, Evaluation]:
-    """A length along the direction that meets the strong Wolfe conditions.
-
-    Lengthen until a bracket is found, then halve or interpolate inside it. Near the minimum
-    rounding hides the decrease of J long before the gradient has vanished: there a slope that
-    does not overshoot will do (Hager and Zhang, 2005). Where none is found, the length is 0 and
-    the weights stay. Differences of J up to a share that is unsure mean nothing.
-    """
-    low, high = 0.0, np.inf
-    best = (0.0, W, at)
-    low_value, low_slope = at.value, slope
-    length = 1.0
-    unsure *= abs(at.value)
-    for _ in range(trials):
-        there = W + length * direction
-        then = objective.value_and_gradient(there)
-        steep = dot(then.gradient, direction)
-        falls = then.value <= at.value + DECREASE * length * slope or (
-            then.value <= at.value + unsure and steep <= (2.0 * DECREASE - 1.0) * slope
-        )
-        if not np.isfinite(then.value) or not falls or then.value > low_value + unsure:
-            high = length
-        elif abs(steep) <= -FLATTEN * slope:
-            return length, there, then
-        else:
-            best = (length, there, then)
-            if steep > 0.0:
-                high, low, low_value, low_slope = low, length, then.value, steep
-            else:
-                low, low_value, low_slope = length, then.value, steep
-        length = _next_length(low, low_value, low_slope, high, length, then.value)
-        if not length > 0.0 or length in (low, high):
-            break
-    return best
-
-
-def _next_length(
-    low: float, low_value: float, low_slope: float, high: float, tried: float, value: float
-) -> float:
-    """Beyond a step that was too short; inside the bracket after one that was too long."""
-    if np.isinf(high):
-        return 2.0 * tried
-    width = high - low
-    # Minimum of the parabola through low (value and slope) and the last trial, kept inside.
-    gap = tried - low
-    bend = value - low_value - low_slope * gap if tried != low and np.isfinite(value) else 0.0
-    share = -low_slope * gap * gap / (2.0 * bend) / width if bend > 0.0 else 0.5
-    return low + width * min(max(share, 0.1), 0.9)

@@ -15,6 +15,7 @@ from ..data import Block
 from ..losses import Columns, Loss, Squared
 from ..numeric.rows import CsrRows, slice_rows, to_dense
 from ..numeric.threads import one_blas_thread
+from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from .base import Solver, State, Step, lowest
@@ -136,8 +137,12 @@ def by_products(objective: Objective) -> tuple[Array, Evaluation] | None:
     the gradient at the solution takes as much off it again: one that hardly moves it is proof
     that nothing is left.
     """
-    frame, W, at = objective.frame, np.zeros(objective.shape), objective.at_zeros()
-    hessian = objective.class_hessian(W, frame)
+    standardization, W, at = (
+        objective.standardization,
+        np.zeros(objective.shape),
+        objective.at_zeros(),
+    )
+    hessian = objective.class_hessian(W, standardization)
     if not np.diag(hessian).min() > 0.0:  # a constant feature, and no penalty
         return None
     scale = 1.0 / np.sqrt(np.diag(hessian))
@@ -147,13 +152,13 @@ def by_products(objective: Objective) -> tuple[Array, Evaluation] | None:
         return None
     whole = 0.0
     for _ in range(MOST_STEPS):
-        g = frame.gradient(at.gradient)
+        g = standardization.gradient(at.gradient)
         u = -np.array([scale * lapack.dpotrs(R, scale * each)[0] for each in g])
         size = float(-np.vdot(g, u))
         whole = max(whole, size)
         if size <= REFINED**2 * whole:
             return W, at
-        W = W + frame.direction(u)
+        W = W + standardization.to_weights(u)
         at = objective.value_and_gradient(W)
     return None
 
@@ -185,7 +190,7 @@ def factored(objective: Objective) -> Array:
 def ridge(A: Array, B: Array, l2: float) -> Array:
     """The w that minimises |A w - B|^2 + l2 |w|^2, the shortest one for l2 = 0."""
     U, s, Vt = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
-    cut = np.finfo(float).eps * max(A.shape) * (s[0] if len(s) else 0.0)
+    cut = EPS * max(A.shape) * (s[0] if len(s) else 0.0)
     keep = s > cut
     shrunk = np.zeros_like(s)
     shrunk[keep] = s[keep] / (s[keep] ** 2 + l2)
@@ -202,7 +207,7 @@ def iterated(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     mean, target = _centre(objective)
     source, k = objective.source, objective.shape[0]
     d, l2 = source.n_features, objective.penalty.l2
-    scale = objective.frame.scale[:-1] if l2 else np.ones(d)
+    scale = objective.standardization.scale[:-1] if l2 else np.ones(d)
     blocks = list(whole_blocks(objective))
     roots = [
         np.sqrt((np.ones(len(b.y)) if b.weight is None else b.weight) / source.weight_sum)
@@ -221,7 +226,7 @@ def iterated(objective: Objective, start: Array | None) -> tuple[Array, bool]:
         out = np.zeros((1, d + 1))
         start = 0
         for b, r in zip(blocks, roots, strict=True):
-            loops.combine(b.X, (z[start : start + len(r)] * r)[:, None], out)
+            loops.transpose_product(b.X, (z[start : start + len(r)] * r)[:, None], out)
             start += len(r)
         product: Array = (out[0, :-1] - out[0, -1] * mean + np.sqrt(l2) * z[n:]) / scale
         return product

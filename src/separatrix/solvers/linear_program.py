@@ -96,18 +96,18 @@ def _solved(objective: Objective) -> tuple[Array, float] | None:
 
     In variables in which features are centred and of one scale: tolerances are absolute.
     """
-    source, frame, k = objective.in_memory, objective.frame, objective.shape[0]
+    source, standardization, k = objective.in_memory, objective.standardization, objective.shape[0]
     present = np.arange(len(source.y)) if source.present is None else source.present
     weight = np.ones(len(present)) if source.weight is None else source.weight[present]
-    rows, y = frame.rows(take_rows(source.X, present)), source.y[present]
+    rows, y = standardization.rows(take_rows(source.X, present)), source.y[present]
     rows = rows if objective.intercept else rows[:, :-1]
     c = weight * (len(present) / source.weight_sum)  # about 1, as are all other numbers then
     found = _of_two(rows, y, c) if k == 1 else _of_many(rows, y, k, c, _near(objective, present))
     if found is None:
         return None
-    u = np.zeros((k, len(frame.scale)))
+    u = np.zeros((k, len(standardization.scale)))
     u[:, : rows.shape[1]] = found[0]
-    W = frame.direction(u)
+    W = standardization.to_weights(u)
     if not objective.intercept:
         W[:, -1] = 0.0
     return _all_right(objective, W), found[1] / len(present)
@@ -169,7 +169,7 @@ def _above(scores: Array, y: Ints) -> Array:
 
 def _near(objective: Objective, present: Ints) -> Array:
     """Scores of the rows with hardly a penalty: from these, rivals are near or not."""
-    some = objective.penalised(HARDLY)
+    some = objective.with_penalty(HARDLY)
     W = np.zeros(objective.shape)
     for step in islice(DualAscent().steps(some, W, np.random.default_rng(0)), MOST_STEPS):
         W, gap = step.weights, (step.objective or 0.0) - (step.lower_bound or 0.0)

@@ -1,4 +1,13 @@
-"""Newton's method for convex losses with a second derivative."""
+"""Newton's method for convex losses with a second derivative.
+
+Problem     min J(W), the weighted mean loss plus the penalty, convex and twice differentiable.
+Input       J, its gradient, and its Hessian H or products with it.
+Output      W after every step, J and its gradient there.
+Algorithm   W <- W + t u with H u = -gradient; t by backtracking. H is formed and factored where
+            it is small, else u comes from conjugate gradients, cut short far from the minimum.
+Paper       Dembo, Eisenstat and Steihaug, Inexact Newton Methods, SIAM Journal on Numerical
+            Analysis 19 (1982).
+"""
 
 from __future__ import annotations
 
@@ -9,13 +18,10 @@ import numpy as np
 
 from ..numeric.linear_systems import conjugate_gradients, solve
 from ..numeric.types import Array
-from ..objective import Evaluation, Objective
-from ..objective.standardization import Frame
+from ..objective import Objective
+from ..objective.standardization import Standardization
 from .base import Solver, State, Step
-
-DECREASE = 1e-4
-ROUNDING = 2e-15  # of J: smaller differences mean nothing
-MOST_HALVINGS = 50
+from .line_search import backtrack
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,58 +55,37 @@ class Newton(Solver):
         W = W if state is None else state["weights"]
         if state is None and W.any() and not np.isfinite(objective.value(W)[0]):
             W = np.zeros_like(W)  # from so far away there is no way back
-        frame = objective.whole_frame()
+        standardization = objective.checked_standardization()
         while True:
             if W.size * len(W) <= self.direct_weights:
-                at, hessian = objective.hessian(W, frame)
-                u = solve(hessian, -frame.gradient(at.gradient).ravel())
-                direction = frame.direction(u.reshape(W.shape))
+                at, hessian = objective.hessian(W, standardization)
+                u = solve(hessian, -standardization.gradient(at.gradient).ravel())
+                direction = standardization.to_weights(u.reshape(W.shape))
             else:
                 at = objective.value_and_gradient(W)
-                direction = by_products(objective, W, at.gradient, frame)
+                direction = truncated_newton_direction(objective, W, at.gradient, standardization)
             slope = float(np.vdot(at.gradient, direction))
             if not slope < 0.0:  # flat up to rounding
                 direction, slope = np.zeros_like(W), 0.0
-            there, then = descend(objective, W, at, direction, slope)
-            remaining = -0.5 * slope if there is not W else 0.0  # it cannot move: rounding
-            W = there
+            length, W, then = backtrack(objective, W, at, direction, slope)
+            decrease = -0.5 * slope if length > 0.0 else 0.0  # it cannot move: rounding
             yield Step(
-                W, {"weights": W}, then.value, then.mistakes, predicted_decrease=remaining,
+                W, {"weights": W}, then.value, then.mistakes, predicted_decrease=decrease,
                 gradient=then.gradient,
             )  # fmt: skip
 
 
-def descend(
-    objective: Objective, W: Array, at: Evaluation, direction: Array, slope: float
-) -> tuple[Array, Evaluation]:
-    """The whole step, or as much of it as makes J fall.
-
-    Near the minimum the fall is below the rounding of J: the whole step is as good as any then,
-    unless J is seen to rise.
-    """
-    length = 1.0
-    for _ in range(MOST_HALVINGS):
-        there = W + length * direction
-        then = objective.value_and_gradient(there)
-        if then.value <= at.value + DECREASE * length * slope:
-            return there, then
-        if -slope < 1e-13 * abs(at.value):
-            if slope < 0.0 and then.value <= at.value + ROUNDING * abs(at.value):
-                return there, then
-            break
-        length *= 0.5
-    return W, at
-
-
-def by_products(objective: Objective, W: Array, gradient: Array, frame: Frame) -> Array:
+def truncated_newton_direction(
+    objective: Objective, W: Array, gradient: Array, standardization: Standardization
+) -> Array:
     """An approximate Newton direction, in variables in which curvature is about 1.
 
     Solved more exactly as the gradient vanishes, so that convergence is faster than linear.
     """
 
     def product(u: Array) -> Array:
-        return frame.gradient(objective.hessian_product(W, frame.direction(u)))
+        return standardization.gradient(objective.hessian_product(W, standardization.to_weights(u)))
 
-    right = -frame.gradient(gradient)
+    right = -standardization.gradient(gradient)
     share = min(0.25, float(np.linalg.norm(right)))
-    return frame.direction(conjugate_gradients(product, right, share))
+    return standardization.to_weights(conjugate_gradients(product, right, share))

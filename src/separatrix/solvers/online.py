@@ -55,7 +55,7 @@ class OnlineRun:
     adapts: bool = False
     pace: float = 1.0
     least: float = np.inf
-    known: tuple[Rows, loops.RowMemory | None] | None = None
+    known: tuple[Rows, loops.ScreeningState | None] | None = None
     """Rows, and what is remembered of them from pass to pass."""
 
     @classmethod
@@ -148,7 +148,7 @@ class OnlineRun:
             batch=self.batch,
             intercept=self.objective.intercept,
             log=log,
-            memory=self._memory(block.X),
+            screening=self._memory(block.X),
             ends=ends,
         )
         made = ends[: result.position // source.n_rows]
@@ -230,7 +230,7 @@ class OnlineRun:
                 intercept=self.objective.intercept,
                 max_updates=max_updates,
                 log=log,
-                memory=memory,
+                screening=memory,
                 threads=threads,
             )
             position += result.position
@@ -243,12 +243,12 @@ class OnlineRun:
         whole = log + block.start if block.start else log
         return whole.astype(np.int32 if last <= 2**31 else np.int64)
 
-    def _memory(self, rows: Rows) -> loops.RowMemory | None:
+    def _memory(self, rows: Rows) -> loops.ScreeningState | None:
         """Only the perceptron leaves rows alone whose margin is large enough."""
         if type(self.objective.loss) not in (PerceptronLoss, JointPerceptron):
             return None
         if self.known is None or self.known[0] is not rows:
-            self.known = rows, loops.row_memory(rows, len(self.weights.v))
+            self.known = rows, loops.screening_state(rows, len(self.weights.v))
         return self.known[1]
 
     def _plain(self) -> Array:

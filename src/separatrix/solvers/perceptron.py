@@ -73,6 +73,6 @@ def _mistaken(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array, 
     scores = loops.scores(block.X, W)
     weight = loss.mistakes(block.y, scores) * (1.0 if block.weight is None else block.weight)
     sums = np.zeros(W.shape)
-    loops.combine(block.X, -weight[:, None] * loss.gradient(block.y, scores), sums)
+    loops.transpose_product(block.X, -weight[:, None] * loss.gradient(block.y, scores), sums)
     rows = block.start + np.flatnonzero(weight)
     return float(weight @ loss.value(block.y, scores)), float(weight.sum()), sums, [rows]

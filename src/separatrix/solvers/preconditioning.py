@@ -1,4 +1,12 @@
-"""Variables in which a second derivative, factored, is the identity."""
+"""Variables in which the Hessian of J, taken on a sample of the rows, is about the identity.
+
+Problem     R with R'R = H_S(V), the Hessian of J at weights V on a random sample S of the rows.
+Input       J, a place V, and whether every class has an R of its own.
+Output      u -> R^-1 u and g -> R^-T g, between weights and the variables R w.
+Algorithm   S as large as an evaluation of all rows can pay for; then a Cholesky factorisation.
+Paper       Byrd, Chin, Neveitt and Nocedal, On the Use of Stochastic Hessian Information, SIAM
+            Journal on Optimization 21 (2011).
+"""
 
 from __future__ import annotations
 
@@ -9,33 +17,46 @@ import scipy.linalg
 
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import AnyArray, Array
-from ..objective.standardization import Frame
+from ..objective import Objective
+from ..objective.standardization import Standardization
+from .thresholds import (
+    DEAR,
+    FEWEST_PER_FEATURE,
+    SAMPLE_COST,
+    SAMPLE_PER_FEATURE,
+    SAMPLE_ROWS,
+    SAMPLE_SHARE,
+)
 
 MOST_LIFTS = 8
+# Products of BLAS while an evaluation reads one value: what a Hessian costs is told in evaluations.
+PRODUCTS_PER_READ = 15.0
+STEP_BYTES = 1e6  # that could be read while a step is prepared
+CLASSES_PER_READ = 3  # whose scores cost as much as reading the rows
 
 
 @dataclass(frozen=True)
-class Factored:
-    """Variables ``R u`` in place of a frame's u, with R'R the second derivative somewhere.
+class CholeskyPreconditioner:
+    """Variables ``R u`` in place of standardised u, with R'R the second derivative somewhere.
 
     More than two classes share one R, from the mean of theirs, or have one each.
     """
 
-    frame: Frame
+    standardization: Standardization
     R: tuple[AnyArray, ...]
 
     @classmethod
-    def of(cls, frame: Frame, *hessians: AnyArray) -> Factored:
-        """From positive semidefinite matrices in the frame, made definite where they are not."""
-        return cls(frame, tuple(map(_factor, hessians)))
+    def of(cls, standardization: Standardization, *hessians: AnyArray) -> CholeskyPreconditioner:
+        """From positive semidefinite matrices in standardised variables, made definite."""
+        return cls(standardization, tuple(map(_factor, hessians)))
 
     def gradient(self, gradient: Array) -> Array:
         """A derivative by the weights as one by the variables."""
-        return self._solve(self.frame.gradient(gradient), trans=1)
+        return self._solve(self.standardization.gradient(gradient), trans=1)
 
-    def direction(self, direction: Array) -> Array:
+    def to_weights(self, direction: Array) -> Array:
         """A direction in the variables as one of the weights."""
-        return self.frame.direction(self._solve(direction))
+        return self.standardization.to_weights(self._solve(direction))
 
     def _solve(self, right: Array, trans: int = 0) -> Array:
         # One class after another: BLAS wakes its threads for several right sides at once, which
@@ -62,3 +83,37 @@ def _factor(hessian: AnyArray) -> AnyArray:
         "the second derivative of the objective is not finite: scale the features, e.g. with "
         "sklearn.preprocessing.StandardScaler"
     )
+
+
+def hessian_sample(objective: Objective, max_features: int) -> Objective | None:
+    """Random rows that tell the second derivative, if it may be factored."""
+    loss, source, d = objective.loss, objective.source, objective.source.n_features
+    if not loss.has_curvature or not loss.convex or d > max_features:
+        return None
+    share = min(SAMPLE_SHARE, SAMPLE_COST / d)
+    most = max(FEWEST_PER_FEATURE * d, int(DEAR / d * source.n_rows))
+    least = min(SAMPLE_PER_FEATURE * d, most)
+    return objective.sample(max(SAMPLE_ROWS, least, int(share * source.n_rows)))
+
+
+def hessian_cost(objective: Objective, sample: Objective | None) -> float:
+    """How many evaluations cost as much as forming and factoring the second derivative."""
+    if sample is None:
+        return np.inf
+    k, d = objective.shape
+    source = objective.source
+    products = d * d * (d + sample.source.n_rows) * source.dtype.itemsize
+    reading = STEP_BYTES + source.n_rows * source.row_bytes * max(1.0, k / CLASSES_PER_READ)
+    return products / (PRODUCTS_PER_READ * reading)
+
+
+def preconditioner(
+    standardization: Standardization, sample: Objective | None, hessian_at: Array, per_class: bool
+) -> Standardization | CholeskyPreconditioner:
+    """The variables of the sample's Hessian; the standardization's where there is none to take."""
+    if sample is None or not len(hessian_at):
+        return standardization
+    which = range(len(hessian_at)) if per_class else (None,)
+    dtype = sample.source.dtype
+    hessians = (sample.class_hessian(hessian_at, standardization, dtype, c) for c in which)
+    return CholeskyPreconditioner.of(standardization, *hessians)

@@ -47,17 +47,18 @@ class Run:
 
 
 def ending(
-    objective: Objective, run: Run, W: Array, stop: str, prover: GapTracker | None
+    objective: Objective, run: Run, W: Array, at: int | None, stop: str, gap: GapTracker | None
 ) -> Ending:
     """The weights to be returned, and words that are true of them.
 
-    ``stop`` is the rule that ended the run. A rule sees steps: one that is too long may carry the
-    weights so far that nothing moves any more, which looks like rest.
+    ``at`` is the pass that ended with them, if one did, and ``stop`` the rule that ended the run. A
+    rule sees steps: one that is too long may carry the weights so far that nothing moves any more,
+    which looks like rest.
     """
     kept, W = W, canonical(objective, W)
-    if prover is not None:
-        prover.close(kept, W)
-        value, mistakes = prover.value, np.nan
+    if gap is not None:
+        gap.close(kept, W, at)
+        value, mistakes = gap.value, np.nan
     else:
         value, mistakes = objective.value(W)
         if not rounding(objective, W, value) <= EXACT * value:
@@ -66,15 +67,15 @@ def ending(
         return Ending(W, stop, value)
     if objective.loss.convex and not isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
         if _above_start(objective, run, value):
-            return _back(objective, run, W, value, prover)
+            return _back(objective, run, W, value, gap)
         if _above(objective, W, value, value_at_zeros(objective)):
             return Ending(W, "no progress" if stop in CONVERGED else stop, value)
     if not np.isfinite(value):
         return Ending(W, "diverged", value)
-    if prover is not None and stop in ("optimal", "no progress", "max_iter"):
+    if gap is not None and stop in ("optimal", "no progress", "max_iter"):
         # The last proof is more exact than those on the way.
         unproven = "no progress" if stop == "optimal" else stop
-        return Ending(W, "optimal" if prover.proven else unproven, value)
+        return Ending(W, "optimal" if gap.proven else unproven, value)
     if objective.penalty.l2 > 0.0 or objective.loss.attained:
         return Ending(W, stop, value)
     found = runaway(objective, W, mistakes, run.moved, run.norms, run.reads)
@@ -84,17 +85,15 @@ def ending(
     return Ending(W, stop, value, found)
 
 
-def _back(
-    objective: Objective, run: Run, W: Array, value: float, prover: GapTracker | None
-) -> Ending:
+def _back(objective: Objective, run: Run, W: Array, value: float, gap: GapTracker | None) -> Ending:
     """The end of a run that leads upwards: steps that were given have diverged, others go back."""
     if not run.solver.chooses_step:
         return Ending(W, "diverged", value)
     start = run.start.copy()
-    if prover is None:
+    if gap is None:
         return Ending(start, "no progress", exact_value(objective, start))
-    prover.close(start, start)
-    return Ending(start, "no progress", prover.value)
+    gap.close(start, start, None)
+    return Ending(start, "no progress", gap.value)
 
 
 def canonical(objective: Objective, W: Array) -> Array:

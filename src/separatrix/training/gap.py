@@ -1,6 +1,9 @@
 """How far a fit can be from its minimum: the duality gap, followed along a run.
 
-The formulas of the lower bounds are in :mod:`separatrix.solvers.dual.bounds`.
+Problem: min J is not known, but every dual feasible alpha gives D(alpha) <= min J. So the duality
+gap J(W) - D(alpha) says how far W can be from the minimum, whatever solver led there. Input: the
+steps of a run. Output: the gap of the weights that it would leave, rounding included. The formulas
+of the lower bounds, with their papers, are in :mod:`separatrix.solvers.dual.bounds`.
 """
 
 from __future__ import annotations
@@ -25,12 +28,10 @@ from ..solvers.dual.bounds import (
 from ..solvers.dual.losses import has_response
 
 LEAST = 1e-14  # no smaller gap is asked for: J itself is not known much better
-
-
-MOST_POLISHES = 3
-POLISH_READS = EXACT_READS = 2
+MOST_BIAS_STEPS = 3  # of Newton, to raise a bound
+BIAS_STEP_READS = EXACT_READS = 2
 EXACT_EVERY = 3  # steps, where rounding stands in the way
-STUCK = 10  # proofs without progress after which there will be none
+STALLED = 10  # proofs without progress after which there will be none
 
 
 def provable(objective: Objective) -> bool:
@@ -54,12 +55,16 @@ class GapTracker:
     objective: Objective
     tol: float
     """The gap asked for, as a share of J."""
-    bound: float = 0.0
+    of_average: bool = False
+    """Whether the averages of a run are asked about, where it has them, and not its weights."""
+    lower_bound: float = 0.0
     """A number that no weights get below; at first, that no loss here is negative."""
-    told: float = 0.0
+    unrounded_bound: float = 0.0
     """The same, if there were no rounding."""
-    weights: Array | None = None
-    """The weights of the last proof, and J there."""
+    iteration: int = 0
+    """The pass that was looked at last."""
+    evaluated: int = 0
+    """The pass whose weights were evaluated last, and J there."""
     value: float = np.inf
     error: float = 0.0
     """How far J there may be from that by rounding."""
@@ -68,16 +73,15 @@ class GapTracker:
     best: tuple[float, float] = (np.inf, np.inf)
     reads: int = 0
     """Of the data that proofs may still make."""
-    steps: int = 0
     due: int = 0
-    """The step from which on a proof for a loss with a kink, which is dear, is worth its price."""
+    """The pass from which on a proof for a loss with a kink, which is dear, is worth its price."""
     exact_due: int = 0
     """And the one from which on sums of twice the working precision are."""
 
     @property
     def gap(self) -> float:
-        """The weights of the last proof are at most this far from the minimum."""
-        return max(self.value - self.bound, 0.0) + self.error
+        """The duality gap: the weights evaluated last are at most this far from the minimum."""
+        return max(self.value - self.lower_bound, 0.0) + self.error
 
     @property
     def proven(self) -> bool:
@@ -85,51 +89,54 @@ class GapTracker:
         return self.gap <= max(self.tol, LEAST) * self.value
 
     @property
-    def stuck(self) -> bool:
+    def stalled(self) -> bool:
         """Whether rounding, or the solver, allows no more."""
-        return self.stale >= STUCK
+        return self.stale >= STALLED
 
-    def look(self, step: Step, kept: Array, due: bool) -> None:
-        """Take up what a step proves of the weights that it would leave.
+    def update(self, step: Step, iteration: int, due: bool) -> None:
+        """Take up what the step of a pass proves of the weights that it would leave.
 
         Free where the step tells a bound or the gradient; else a read of the data when due.
         """
-        self.reads, self.steps = self.reads + step.reads, self.steps + 1
-        if kept is step.weights and step.objective is not None and step.lower_bound is not None:
-            self._at(kept, step.objective)
+        self.reads, self.iteration = self.reads + step.reads, iteration
+        kept, J = step.weights, step.objective
+        if self.of_average and step.average is not None:
+            kept, J = step.average, None  # what the step tells is told of its weights
+        if J is not None and step.lower_bound is not None:
+            self._at(kept, J)
             self._raise(step.lower_bound, self.error)
-        elif kept is step.weights and step.objective is not None and step.gradient is not None:
-            self.prove(kept, Evaluation(step.objective, step.gradient, 0.0))
-        elif (due or step.solved) and self.steps >= self.due:
-            self.prove(kept)
+        elif J is not None and step.gradient is not None:
+            self.evaluate(kept, Evaluation(J, step.gradient, 0.0))
+        elif (due or step.solved) and iteration >= self.due:
+            self.evaluate(kept)
         else:
             return
-        if not self.proven and self._near and self.steps >= self.exact_due:
-            self.exact_due = self.steps + EXACT_EVERY
-            self.prove_exactly(kept, None if step.alpha is None else step.alpha())
+        if not self.proven and self._near and iteration >= self.exact_due:
+            self.exact_due = iteration + EXACT_EVERY
+            self.evaluate_exactly(kept, None if step.alpha is None else step.alpha())
         value, gap = self.best
         self.stale = 0 if self.value < value or self.gap < gap else self.stale + 1
         self.best = min(self.value, value), min(self.gap, gap)
 
     def _at(self, W: Array, value: float) -> None:
-        self.weights, self.value = W, value
+        self.evaluated, self.value = self.iteration, value
         self.error = rounding(self.objective, W, value)
 
     def _raise(self, bound: float, allowance: float) -> None:
         """A bound that rounding may have put too high by so much."""
-        self.told = max(self.told, bound)
-        self.bound = max(self.bound, bound - allowance)
+        self.unrounded_bound = max(self.unrounded_bound, bound)
+        self.lower_bound = max(self.lower_bound, bound - allowance)
 
     @property
     def _near(self) -> bool:
         """Whether nothing but rounding stands between the gap and what is asked for."""
-        return self.value - self.told <= max(self.tol, LEAST) * self.value
+        return self.value - self.unrounded_bound <= max(self.tol, LEAST) * self.value
 
-    def prove(self, W: Array, at: Evaluation | None = None) -> None:
+    def evaluate(self, W: Array, at: Evaluation | None = None) -> None:
         """A bound from W, and from J and its gradient there if they are known already."""
         objective = self.objective
         if not objective.loss.smooth:
-            self.due = 2 * self.steps
+            self.due = 2 * self.iteration
             value, bound, reads, _ = nonsmooth_lower_bound(objective, W, self.reads)
             self.reads -= reads
             self._at(W, value)
@@ -140,21 +147,21 @@ class GapTracker:
             at = objective.value_and_gradient(W)
         self._at(W, at.value)
         self._raise(*smooth_lower_bound(objective, W, at))
-        for _ in range(MOST_POLISHES if objective.intercept else 0):
+        for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound loses in proportion to the gradient by the biases, but only to the square
             # of that by w: if nothing else is in the way, take the biases to their best place.
             rest = gradient_norm2_without_bias(objective, at.gradient)
             rest /= 4.0 * objective.penalty.l2
             if self._near or not rest <= 0.5 * max(self.tol, LEAST) * self.value:
                 return
-            if self.reads < POLISH_READS:
+            if self.reads < BIAS_STEP_READS:
                 return
-            self.reads -= POLISH_READS
+            self.reads -= BIAS_STEP_READS
             W = newton_in_bias(objective, W, at.gradient[:, -1])
             at = objective.value_and_gradient(W)
             self._raise(*smooth_lower_bound(objective, W, at))
 
-    def prove_exactly(self, W: Array, alpha: Array | None = None) -> None:
+    def evaluate_exactly(self, W: Array, alpha: Array | None = None) -> None:
         """The same from sums of twice the working precision, for losses of margins.
 
         At a kink W does not tell the alphas: they are found anew if not known.
@@ -171,23 +178,24 @@ class GapTracker:
             return
         self.reads -= EXACT_READS
         told = exact_tangents(objective, W, alpha)
-        self.weights, self.value, self.error = W, told.value, SUMS * told.value
+        self.value, self.error = told.value, SUMS * told.value
         loss_mean = told.value - objective.penalty.value(W)
         sizes = loss_mean + abs(told.conjugate)
         self._raise(
             *feasible_lower_bound(objective, W, told.gradient, told.conjugate, SUMS * sizes)
         )
 
-    def close(self, W: Array, told: Array) -> None:
+    def close(self, W: Array, told: Array, at: int | None) -> None:
         """A last proof, of the weights kept, and J as exactly as it is told.
 
-        At the weights told, which differ from those by rounding.
+        At the weights told, which differ from those by rounding. ``at`` is the pass that ended with
+        them, None if none did that was looked at.
         """
         self.reads += 1
-        if self.weights is not W:
-            self.prove(W)
+        if at is None or self.evaluated != at:
+            self.evaluate(W)
         if not self.proven and self._near:
-            self.prove_exactly(W)
+            self.evaluate_exactly(W)
         if self.error > EXACT * self.value:
             self.value = exact_value(self.objective, told)
             self.error = SUMS * self.value

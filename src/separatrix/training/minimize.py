@@ -1,33 +1,29 @@
-"""Minimise an objective with a solver; or any function by gradient descent."""
+"""Minimise an objective with a solver: the one way from a question to an answer.
+
+Input: an objective, a solver, rules for when to stop. Output: the weights kept, the word for the
+end, the history, and what is proven of the weights.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
-from ..schedules import Constant, LearningRate, as_schedule, step_sizes
 from ..solvers import Solver, State, Step
 from .ending import Run, canonical, ending
 from .gap import GapTracker, provable
-from .loop import Callback, Loop, Stop, StoppingRules, WeightSpace
+from .loop import Callback, Loop
 from .no_minimum import Runaway
 from .pocket import Pocket
 from .progress import Progress
+from .stopping import Stop, StoppingRules, WeightSpace
 from .trace import Trace
 
 KEEP = ("last", "best", "average", "auto")
-
-# Of descent on any function. A point counts as met again if it is so near, as a share of how far
-# the run went meanwhile, so many steps later at least; what moves less, in units of its rounding,
-# stands still. Growth is told after so many steps; values that fall must have fallen so far, as
-# the way down from a saddle grows at first like one without end.
-SAME, PATIENT, STILL = 1e-13, 64, 64.0
-FEWEST, FALLEN = 24, 1e32
 
 
 @dataclass
@@ -95,211 +91,42 @@ def minimize(
         if pocket is not None and why != "no mistakes":
             pocket.offer(step.weights)
 
-    asked = stop.prove and stop.tol is not None
-    prover = GapTracker(objective, stop.tol or 0.0) if asked and provable(objective) else None
-
-    def proofs(step: Step, due: bool) -> tuple[bool, bool]:
-        assert prover is not None
-        kept = step.average if keep == "average" and step.average is not None else step.weights
-        prover.look(step, kept, due)
-        return prover.proven and prover.weights is kept, prover.stuck
-
-    rules = StoppingRules(stop, start, WeightSpace(), None if prover is None else proofs)
+    gap = None
+    if stop.prove and stop.tol is not None and provable(objective):
+        gap = GapTracker(objective, stop.tol, of_average=keep == "average")
+    rules = StoppingRules(stop, start, WeightSpace(), gap)
     loop = Loop(rules, callbacks, [observe], progress)
     step, why = loop.train(steps)
-    kept = kept_weights(objective, keep, step, loop.rule, pocket)
-    history = loop.history()
+    history, n_iter = loop.history(), len(loop.infos)
+    kept, kept_at = kept_weights(objective, keep, step, n_iter, loop.rule, pocket)
     if not stop.prove:
         kept = canonical(objective, kept)
         return Result(kept, step.weights, step.state, why, history, None)
     moved = None
     if rules.earlier is not None and not solver.by_row:  # short steps by single rows are no rest
         moved = step.weights - rules.earlier.weights
-    run = Run(solver, start, moved, history["norm"], len(history["pass"]))
+    run = Run(solver, start, moved, history["norm"], n_iter)
     with np.errstate(over="ignore", invalid="ignore"):  # it is told what overflowed
-        end = ending(objective, run, kept, why, prover)
+        end = ending(objective, run, kept, kept_at, why, gap)
     return Result(
-        end.weights, step.weights, step.state, end.stop, history, end.value, prover, end.runaway
+        end.weights, step.weights, step.state, end.stop, history, end.value, gap, end.runaway
     )
 
 
 def kept_weights(
-    objective: Objective, keep: str, step: Step, why: str, pocket: Pocket | None
-) -> Array:
-    """The weights that ``keep`` asks for."""
+    objective: Objective, keep: str, step: Step, iteration: int, why: str, pocket: Pocket | None
+) -> tuple[Array, int | None]:
+    """The weights that ``keep`` asks for, and the pass that ended with them.
+
+    None where they are none that the gap was ever asked of: averages beside a pocket.
+    """
     if keep == "average" and step.average is not None:
-        return step.average
+        return step.average, iteration
     if pocket is None or why == "no mistakes":
-        return step.weights
-    best, fewest = pocket.best()
+        return step.weights, iteration
+    best = pocket.best()
     if keep == "best" or step.average is None:
-        return best
-    return step.average if objective.mistakes_of(step.average[None])[0] <= fewest else best
-
-
-# ---- any function ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Descent:
-    """Where gradient descent went, and how it ended."""
-
-    x: Any
-    stop: str
-    path: Array = field(repr=False)
-    """Every point from the start on, one per row."""
-    values: Array = field(repr=False)
-    """The function at each of them."""
-
-
-def gradient_descent(
-    function: Callable[[Any], float],
-    gradient: Callable[[Any], Any],
-    start: Any,
-    *,
-    learning_rate: LearningRate = 0.1,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-) -> Descent:
-    """Follow ``x <- x - step * gradient(x)`` from ``start``, a number or an array.
-
-    ``stop`` says how it ended:
-
-    - ``"converged"``: the largest entry of the gradient is at most ``tol`` times the largest ever
-      met. The point is stationary, if not always a minimum, let alone the lowest: it is that of
-      the basin the run started in; a start at which the gradient is 0 stays.
-    - ``"oscillating"``: with a constant step the run is back where it was, to the last bits, any
-      number of steps ago, having been elsewhere: it goes round for ever.
-    - ``"diverging"``: the point or the function grew beyond floating point; or ``max_iter`` steps
-      are over, and the function still rises (or falls, far below -1e32) while the steps grow by a
-      factor that does not fall.
-    - ``"undefined"``: the function or its gradient is not a number at a point.
-    - ``"max_iter"``: none of these. So ends what falls for ever at an even pace, as a linear
-      function does: no run can tell it from a long way to a minimum.
-
-    >>> def run(step):
-    ...     return gradient_descent(lambda x: x**2, lambda x: 2 * x, -1, learning_rate=step)
-    >>> run(1.0), run(0.4).stop, run(1.1).stop
-    (Descent(x=-1.0, stop='oscillating'), 'converged', 'diverging')
-    """
-    if isinstance(tol, bool) or not isinstance(tol, (int, float)) or not tol >= 0.0:
-        raise ValueError(f"tol must be a number and not negative, got {tol!r}")
-    if isinstance(max_iter, bool) or not isinstance(max_iter, (int, np.integer)) or max_iter < 1:
-        raise ValueError(f"max_iter must be a whole number of 1 or more, got {max_iter!r}")
-    try:
-        x = np.array(start, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"start must be a number or an array of numbers, got {start!r}") from None
-    if not np.all(np.isfinite(x)):
-        raise ValueError(f"start must be finite, got {start!r}")
-    schedule = as_schedule(learning_rate)
-    path, values = [x], [_value(function, x)]
-    circle = _Circle(x) if isinstance(schedule, Constant) else None
-    largest = 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for t in range(1, int(max_iter) + 2):
-            g = _gradient(gradient, x)
-            size = float(np.max(np.abs(g), initial=0.0))
-            largest = max(largest, size)
-            stop = _end(x, values[-1], size, tol * largest)
-            if stop is None and circle is not None and t > 1 and circle.closes(x):
-                stop = "oscillating"
-            if stop is None and t > max_iter:
-                stop = "diverging" if _grows(np.array(path), np.array(values)) else "max_iter"
-            if stop is not None:
-                break
-            x = x - step_sizes(schedule, t, 1)[0] * g
-            path.append(x)
-            values.append(_value(function, x) if np.all(np.isfinite(x)) else np.inf)
-    assert stop is not None
-    return Descent(_point(x), stop, np.array(path), np.array(values))
-
-
-def _point(x: Array) -> Any:
-    """A number if the start was one."""
-    return float(x) if x.ndim == 0 else x
-
-
-def _value(function: Callable[[Any], float], x: Array) -> float:
-    try:
-        value = np.asarray(function(_point(x.copy())), dtype=float)
-    except OverflowError:  # Python's numbers raise where NumPy's become infinite
-        return np.inf
-    if value.size != 1:
-        raise ValueError(
-            f"function returned an array of shape {value.shape}, expected a single number"
-        )
-    return float(value.reshape(()))
-
-
-def _gradient(gradient: Callable[[Any], Any], x: Array) -> Array:
-    """At x; where x or the gradient is beyond floating point, infinite."""
-    if not np.all(np.isfinite(x)):
-        return np.full(x.shape, np.inf)
-    try:
-        g = np.asarray(gradient(_point(x.copy())), dtype=float)
-    except OverflowError:
-        return np.full(x.shape, np.inf)
-    if g.shape != x.shape:
-        raise ValueError(
-            f"gradient returned an array of shape {g.shape}, expected {x.shape}, the shape of start"
-        )
-    return g
-
-
-def _end(x: Array, value: float, size: float, small: float) -> str | None:
-    """What the point by itself says, with the size of its gradient, and what counts as small."""
-    if not np.all(np.isfinite(x)) or np.isinf(value):
-        return "diverging"
-    if np.isnan(value) or np.isnan(size):
-        return "undefined"
-    return "converged" if size <= small else None
-
-
-class _Circle:
-    """Whether a run comes back: Brent's cycle finding, which finds circles of any length.
-
-    Points are compared with one earlier point, renewed at powers of two. The same bits are proof.
-    Rounding may let a circle drift: so a point that is nearly the same counts too, but only long
-    after, when a run that slowly draws nearer would show. Circles as small as the rounding of
-    their points are those of a run that has arrived, or cannot move.
-    """
-
-    def __init__(self, start: Array) -> None:
-        self.landmark, self.extent = start, np.zeros(start.shape)
-        self.distance, self.power = 0, 2
-
-    def closes(self, x: Array) -> bool:
-        """Whether this next point closes a circle."""
-        self.distance += 1
-        apart = np.abs(x - self.landmark)
-        self.extent = np.maximum(self.extent, apart)
-        if np.any(self.extent > STILL * np.finfo(float).eps * np.abs(x)):
-            near = SAME * self.extent.max() if self.distance >= PATIENT else 0.0
-            if np.all(apart <= near):
-                return True
-        if self.distance == self.power:
-            self.landmark, self.extent = x, np.zeros(x.shape)
-            self.distance, self.power = 0, 2 * self.power
-        return False
-
-
-def _grows(path: Array, values: Array) -> bool:
-    """Whether a run grows to its end, by a factor that does not fall.
-
-    In its second half, and compared with two steps before, as every other step may be shorter.
-    Where a function is quadratic the logarithm of its steps is convex, so that growth which slows
-    down is that of another function, and may end.
-    """
-    if len(path) <= FEWEST:
-        return False
-    half = len(path) // 2
-    late = values[half:]
-    change = late[2:] - late[:-2]
-    falls = np.all(change < 0.0) and late[-1] < -FALLEN * max(1.0, abs(values[0]))
-    moves = np.abs(np.diff(path[half:], axis=0)).reshape(len(late) - 1, -1).max(axis=1)
-    if not (falls or np.all(change > 0.0)) or not np.all(moves[2:] > moves[:-2]):
-        return False
-    quarter = 2 * ((len(moves) - 1) // 4)
-    first, middle, last = np.log(moves[[-1 - 2 * quarter, -1 - quarter, -1]])
-    return bool(last - middle >= (middle - first) * (1.0 - 1e-6))
+        return best.weights, best.iteration
+    if objective.mistakes_of(step.average[None])[0] <= best.mistakes:
+        return step.average, None
+    return best.weights, best.iteration

@@ -51,7 +51,7 @@ def runaway(
     if the weights still grew at the end of the run.
     """
     try:
-        objective.frame  # noqa: B018 (to be remembered)
+        objective.standardization  # noqa: B018 (to be remembered)
     except ValueError:  # squares overflow: nothing can be told
         return Runaway(settled=False)
     if mistakes == 0.0 and exact_mistakes(objective, W) == 0.0:
@@ -76,7 +76,7 @@ def _grows(objective: Objective, moved: Array | None, norms: Array) -> bool:
         return True
     if len(norms) >= LONG and norms[-1] > GROWS * norms[len(norms) // 2]:
         return True
-    return bool(np.abs(objective.frame.variables(moved)).max() > MOVES)
+    return bool(np.abs(objective.standardization.from_weights(moved)).max() > MOVES)
 
 
 def _sources(objective: Objective) -> list[Source]:
@@ -94,7 +94,7 @@ def _sources(objective: Objective) -> list[Source]:
 
 
 def _along(objective: Objective, direction: Array, verdict: str) -> Runaway:
-    sizes = np.abs(objective.frame.variables(direction)).max(axis=0)
+    sizes = np.abs(objective.standardization.from_weights(direction)).max(axis=0)
     order = np.argsort(-sizes[:-1], kind="stable")
     fast = tuple(int(j) for j in order if sizes[j] > SHARE * sizes.max())
     bias = bool(np.abs(direction[:, -1]).max() > SHARE * np.abs(direction).max())

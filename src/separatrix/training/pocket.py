@@ -1,13 +1,27 @@
-"""The pocket: of the weights at the ends of passes, those with the fewest mistakes."""
+"""The pocket: of the weights at the ends of passes, those with the fewest mistakes.
+
+S. I. Gallant, Perceptron-based learning algorithms, IEEE Transactions on Neural Networks 1 (1990),
+the form that counts the mistakes of every candidate on all rows.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ..numeric.types import Array
 from ..objective import Objective
 
-ROOM = 32
+ROOM = 32  # candidates counted in one read of the data
+
+
+class Pocketed(NamedTuple):
+    """The best weights so far, how many weighted mistakes they make, and the pass they ended."""
+
+    weights: Array
+    mistakes: float
+    iteration: int
 
 
 class Pocket:
@@ -21,27 +35,29 @@ class Pocket:
     def __init__(self, objective: Objective) -> None:
         self._objective = objective
         self._waiting: list[Array] = []
-        self._best: Array | None = None
-        self._mistakes = np.inf
+        self._counted = 0
+        self._best: Pocketed | None = None
 
     def offer(self, W: Array) -> None:
-        """Another candidate."""
+        """The candidate of the next pass."""
         self._waiting.append(W)
         if len(self._waiting) == ROOM:
             self._count()
 
-    def best(self) -> tuple[Array, float]:
-        """The weights with the fewest weighted mistakes, and how many."""
+    def best(self) -> Pocketed:
+        """The candidate with the fewest weighted mistakes."""
         self._count()
         if self._best is None:
             raise ValueError("the pocket is empty: no pass has ended yet")
-        return self._best, self._mistakes
+        return self._best
 
     def _count(self) -> None:
         if not self._waiting:
             return
         mistakes = self._objective.mistakes_of(np.stack(self._waiting))
         first = int(np.argmin(mistakes))
-        if mistakes[first] < self._mistakes:
-            self._best, self._mistakes = self._waiting[first], float(mistakes[first])
+        if self._best is None or mistakes[first] < self._best.mistakes:
+            iteration = self._counted + first + 1
+            self._best = Pocketed(self._waiting[first], float(mistakes[first]), iteration)
+        self._counted += len(self._waiting)
         self._waiting.clear()

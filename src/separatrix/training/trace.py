@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.validation import ClassWeight, check_rows, labelled_source
+from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
@@ -97,7 +97,7 @@ class Trace:
         at the end of every pass; batch solvers one per iteration. The last has exactly the
         weights with which the fit ended.
         """
-        source = labelled_source(
+        source = array_source(
             check_rows(X), y, classes=self.classes, sample_weight=sample_weight,
             class_weight=self.class_weight,
         )  # fmt: skip

@@ -25,7 +25,7 @@ from separatrix import (
     Objective,
     get_loss,
 )
-from separatrix.data import RowsOf, Shuffle
+from separatrix.data import Shuffle, Subset
 from separatrix.data.validation import check_rows
 from separatrix.estimators.cv import Folds, Path, Split, disjoint, folds
 from separatrix.estimators.cv.scores import stratified
@@ -72,7 +72,7 @@ def test_sums_are_those_of_each_fold(k, intercept, loss, make):
         if i < 3:
             kept[together.splits[i].left_out] = 0.0
         alone = problem(X, y, loss, kept, intercept)
-        at, hessian = alone.hessian(W, together.frame)
+        at, hessian = alone.hessian(W, together.standardization)
         assert value[i] == pytest.approx(at.value, rel=1e-12)
         np.testing.assert_allclose(gradient[i], at.gradient, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(hessians[i], hessian, rtol=1e-9, atol=1e-12)
@@ -88,7 +88,7 @@ def worst_excess(objective, rows_left_out, l2s, tol):
             break
         steps += 1
         for i in np.flatnonzero(fit.near):
-            own = together.without(i).penalised(l2)
+            own = together.without(i).with_penalty(l2)
             exact = LBFGS().steps(own, fit.folds[i], np.random.default_rng(0))
             for _ in range(60):
                 best = next(exact)
@@ -131,7 +131,7 @@ def test_the_longest_row_is_found_at_any_scale(kind, make):
     X, y = kinds(5_000, 2)
     for scale in (1e-30, 1.0, 1e15):
         together = Folds(problem(make((X * scale).astype(kind)), y), left_out(5_000, 4))
-        z = together.frame.rows((X * scale).astype(kind))
+        z = together.standardization.rows((X * scale).astype(kind))
         assert together._longest == pytest.approx(np.linalg.norm(z, axis=1).max(), rel=1e-5)
         assert together.cheap
     X[7] = 1e30  # its square is beyond float32
@@ -342,7 +342,7 @@ def test_some_rows_are_a_source(make, weighted):
         np.arange(9000),
         np.r_[2, 3, 3, 5],
     ):
-        some = Objective(whole.loss, L2(0.1), RowsOf(whole.source, rows))
+        some = Objective(whole.loss, L2(0.1), Subset(whole.source, rows))
         c = None if weight is None else weight[rows]
         alone = Objective(whole.loss, L2(0.1), problem(X[rows], y[rows], weight=c).source)
         if len(np.unique(y[rows])) < 2 or not some.source.weight_sum:
@@ -369,7 +369,7 @@ def test_a_sample_is_random_and_stays_the_same():
     assert len(np.unique(sample.X[:, 2])) == 4000
     assert source.sample(n) is source
     half = source.sample(n // 2)  # too many to copy
-    assert isinstance(half, RowsOf)
+    assert isinstance(half, Subset)
     weight = np.where(y > 0, 2.0, 0.0)
     present = ArraySource(X, y, np.array([0, 1]), weight).sample(1000)
     assert set(present.y) == {1.0}

@@ -25,7 +25,7 @@ def separable(n, d, seed, k=2, gap=0.05):
 
 
 def run(
-    rows, y, k, orders, *, memory, weight=None, start=None, intercept=True, steps=None,
+    rows, y, k, orders, *, screening, weight=None, start=None, intercept=True, steps=None,
     sure=np.inf,  # in so many passes notes are taken, whatever they save
 ):  # fmt: skip
     d = shape_of(rows)[1]
@@ -33,7 +33,7 @@ def run(
     signs = y.astype(np.int64) if joint else np.where(y == 1, 1.0, -1.0)
     W = np.zeros((k if joint else 1, d + 1)) if start is None else start
     weights = loops.OnlineWeights.start(W, np.zeros(W.shape))
-    remembered = loops.row_memory(rows, len(W)) if memory else None
+    remembered = loops.screening_state(rows, len(W)) if screening else None
     met = []
     log = np.empty(len(y) + 1, dtype=np.int64)
     with np.errstate(over="ignore"):
@@ -43,15 +43,15 @@ def run(
             result = loops.online_pass(
                 rows, signs, PerceptronLoss().multiclass() if joint else PerceptronLoss(), weights,
                 steps=np.ones(1) if steps is None else steps, weight=weight, order=order,
-                intercept=intercept, log=log, memory=remembered,
+                intercept=intercept, log=log, screening=remembered,
             )  # fmt: skip
             met.append((*result, log[: result.updates].tobytes()))
     return weights, met, remembered
 
 
 def assert_same(rows, y, k, orders, **options):
-    plain, met, _ = run(rows, y, k, orders, memory=False, **options)
-    skipping, found, memory = run(rows, y, k, orders, memory=True, **options)
+    plain, met, _ = run(rows, y, k, orders, screening=False, **options)
+    skipping, found, memory = run(rows, y, k, orders, screening=True, **options)
     np.testing.assert_array_equal(plain.v, skipping.v)
     np.testing.assert_array_equal(plain.sum, skipping.sum)
     np.testing.assert_array_equal(plain.lag, skipping.lag)
@@ -126,13 +126,13 @@ def test_notes_are_taken_where_they_save_most_of_the_reading(shuffled):
     X, y = separable(3000, 20, 0, gap=0.2)
     rng = np.random.default_rng(0)
     signs = np.where(y == 1, 1.0, -1.0)
-    memory = loops.row_memory(X, 1)
+    memory = loops.screening_state(X, 1)
     with_notes, plain = (loops.OnlineWeights.start(np.zeros((1, 21)), None) for _ in range(2))
     for _ in range(60):
         order = rng.permutation(3000) if shuffled else None
         for weights, known in ((with_notes, memory), (plain, None)):
             loops.online_pass(
-                X, signs, PerceptronLoss(), weights, steps=np.ones(1), order=order, memory=known
+                X, signs, PerceptronLoss(), weights, steps=np.ones(1), order=order, screening=known
             )
     np.testing.assert_array_equal(with_notes.v, plain.v)
     assert memory.skips
@@ -142,12 +142,12 @@ def test_notes_are_taken_where_they_save_most_of_the_reading(shuffled):
 def test_a_survey_that_is_interrupted_leaves_the_weights_alone():
     X, y = separable(3000, 20, 0, gap=0.2)
     signs = np.where(y == 1, 1.0, -1.0)
-    memory = loops.row_memory(X, 1)
+    memory = loops.screening_state(X, 1)
     memory.always = True
     with_notes, plain = (loops.OnlineWeights.start(np.zeros((1, 21)), None) for _ in range(2))
 
     def one_pass(weights, known):
-        loops.online_pass(X, signs, PerceptronLoss(), weights, steps=np.ones(1), memory=known)
+        loops.online_pass(X, signs, PerceptronLoss(), weights, steps=np.ones(1), screening=known)
 
     one_pass(with_notes, memory)
     before = with_notes.v.copy()
@@ -170,9 +170,9 @@ def test_notes_are_given_up_where_they_save_nothing():
     X, y = rng.standard_normal((2000, 20)), rng.integers(0, 2, 2000)
     signs = np.where(y == 1, 1.0, -1.0)
     weights = loops.OnlineWeights.start(np.zeros((1, 21)), None)
-    memory = loops.row_memory(X, 1)
+    memory = loops.screening_state(X, 1)
     for _ in range(20):
-        loops.online_pass(X, signs, PerceptronLoss(), weights, steps=np.ones(1), memory=memory)
+        loops.online_pass(X, signs, PerceptronLoss(), weights, steps=np.ones(1), screening=memory)
     assert not memory.skips
 
 
@@ -199,7 +199,7 @@ def test_the_memory_is_small(shape, most_classes):
     """Three copies of the weights are too much beside few long rows, the more with many classes."""
     rows = np.zeros(shape, np.float32)
     for k in (1, 4):
-        memory = loops.row_memory(rows, k)
+        memory = loops.screening_state(rows, k)
         assert (memory is not None) == (k <= most_classes)
         if memory is not None:
             assert 0 < memory.nbytes <= 0.1 * rows.nbytes + 40 * len(rows)
@@ -207,10 +207,15 @@ def test_the_memory_is_small(shape, most_classes):
 
 def test_a_memory_of_other_rows_is_refused():
     weights = loops.OnlineWeights.start(np.zeros((1, 4)), None)
-    memory = loops.row_memory(np.ones((500, 3)), 1)
+    memory = loops.screening_state(np.ones((500, 3)), 1)
     with pytest.raises(ValueError, match="memory"):
         loops.online_pass(
-            np.ones((6, 3)), np.ones(6), PerceptronLoss(), weights, steps=np.ones(1), memory=memory
+            np.ones((6, 3)),
+            np.ones(6),
+            PerceptronLoss(),
+            weights,
+            steps=np.ones(1),
+            screening=memory,
         )
 
 
@@ -252,7 +257,7 @@ def test_classes_found_by_counting_are_those_found_by_sorting():
         rng.integers(3, 9, 80).astype(np.uint8), rng.integers(0, 3, 70).astype(np.int32),
         rng.integers(-3, 3, 90), np.where(rng.random(20) < 0.5, -1, 1), 2**40 + np.arange(9) % 2,
     ):  # fmt: skip
-        found = validation.small_whole_numbers(y)
+        found = validation.small_integer_classes(y)
         np.testing.assert_array_equal(found, np.unique(y))
         assert found.dtype == y.dtype
     for y in (
@@ -261,7 +266,7 @@ def test_classes_found_by_counting_are_those_found_by_sorting():
         np.array([0.0, 1.0]),
         np.array(["a", "b"]),
     ):
-        assert validation.small_whole_numbers(y) is None
+        assert validation.small_integer_classes(y) is None
 
 
 def near_the_plane(rng, n, d, dtype):

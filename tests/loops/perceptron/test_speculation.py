@@ -26,14 +26,14 @@ def run(X, y, order, *, at_once, threads=1, start=None, average=True, remembers=
     """One pass in calls of so many visits: alone, a row cannot run ahead."""
     W = np.zeros((1, X.shape[1] + 1)) if start is None else start
     weights = loops.OnlineWeights.start(W, np.zeros(W.shape) if average else None)
-    memory = loops.row_memory(X, 1) if remembers else None
+    memory = loops.screening_state(X, 1) if remembers else None
     steps = options.pop("steps", np.ones(1))
     told, log, logs = np.zeros(4), np.empty(at_once, dtype=np.int64), []
     for first in range(0, len(order), at_once):
         some = order[first : first + at_once]
         own = steps if len(steps) == 1 else steps[first : first + at_once]
         result = loops.online_pass(
-            X, y, PerceptronLoss(), weights, steps=own, order=some, log=log, memory=memory,
+            X, y, PerceptronLoss(), weights, steps=own, order=some, log=log, screening=memory,
             threads=threads, **options,
         )  # fmt: skip
         told += result

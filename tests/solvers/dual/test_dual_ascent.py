@@ -370,56 +370,56 @@ def test_the_compiled_pass_equals_its_twin(level, kind, weighted, loss):
     rng = np.random.default_rng(0)
     held = stored(X, kind)
     given = {
-        "share": 1 / 80, "square": squared_norms(held), "give": 20.0, "bias_give": 15.0,
-        "weight": rng.uniform(0, 2, 80) if weighted else None, "safe": 0.5,
-        "parts": 2 if weighted else 1,
+        "inv_weight_sum": 1 / 80, "row_norm2": squared_norms(held), "inv_2l2": 20.0,
+        "bias_inv_penalty": 15.0,
+        "weight": rng.uniform(0, 2, 80) if weighted else None, "shrink_margin": 0.5,
     }  # fmt: skip
     now, ends = loops.level(), []
     loops.use_level(level)
     try:
-        for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+        for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
             alpha, w = np.zeros(80), np.zeros(8)
             order = np.random.default_rng(3).permutation(80)
             met = []
             for _ in range(4):
                 met.append(one_pass(held, y, get_loss(loss), alpha, w, order, **given))
-                order = order[: met[-1].kept]
+                order = order[: met[-1].n_active]
             ends.append((alpha, w, order, met))
     finally:
         loops.use_level(now)
     for compiled, twin in zip(ends[0][:3], ends[1][:3], strict=True):
         np.testing.assert_allclose(compiled, twin, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(ends[0][3], ends[1][3], rtol=1e-9, atol=1e-11)
-    assert (met[-1].kept < 80) == (loss != "logistic")
+    assert (met[-1].n_active < 80) == (loss != "logistic")
 
 
 @pytest.mark.parametrize("bend", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
 def test_a_logistic_alpha_answers_the_margin_it_leads_to(bend):
     rng = np.random.default_rng(0)
-    for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+    for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
         for m in (-800.0, -3.0, 0.0, 0.7, 40.0, 800.0):
             alpha, w = np.round(rng.uniform(size=1)), np.array([m, 0.0])
             X, y = np.ones((1, 1)), np.ones(1)
             for _ in range(8):  # each begins where the last one ended
-                one_pass(X, y, Logistic(), alpha, w, np.arange(1), share=1.0,
-                         square=np.array([1.0]), give=bend)  # fmt: skip
+                one_pass(X, y, Logistic(), alpha, w, np.arange(1), inv_weight_sum=1.0,
+                         row_norm2=np.array([1.0]), inv_2l2=bend)  # fmt: skip
             assert alpha[0] == pytest.approx(-Logistic().slope(w[0]), rel=1e-6, abs=1e-9)
 
 
 def test_a_row_without_features_goes_to_its_bound():
-    for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+    for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
         alpha, w = np.zeros(2), np.zeros(2)
         one_pass(np.zeros((2, 1)), np.array([1.0, -1.0]), Hinge(), alpha, w, np.arange(2),
-                 share=0.5, square=np.zeros(2), give=1.0)  # fmt: skip
+                 inv_weight_sum=0.5, row_norm2=np.zeros(2), inv_2l2=1.0)  # fmt: skip
         np.testing.assert_array_equal(alpha, 1.0)
 
 
 def test_a_stop_asked_for_ends_the_pass(small_systems):
     X, y = rows(0, 2000, 5)
-    given = {"share": 1 / 2000, "square": squared_norms(X), "give": 10.0}
+    given = {"inv_weight_sum": 1 / 2000, "row_norm2": squared_norms(X), "inv_2l2": 10.0}
     loops.request_stop()
     try:
-        for one_pass in (loops.dual_pass, loops.dual_pass_twin):
+        for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
             with pytest.raises(loops.Interrupted):
                 one_pass(X, y, Hinge(), np.zeros(2000), np.zeros(6), np.arange(2000), **given)
         with pytest.raises(loops.Interrupted):
@@ -431,8 +431,8 @@ def test_a_stop_asked_for_ends_the_pass(small_systems):
 def test_rows_that_do_not_exist_are_refused():
     X, y = rows(0, 10, 2)
     with pytest.raises(ValueError, match="no such row"):
-        loops.dual_pass(X, y, Hinge(), np.zeros(10), np.zeros(3), np.array([10]), share=0.1,
-                        square=np.ones(10), give=1.0)  # fmt: skip
+        loops.coordinate_epoch(X, y, Hinge(), np.zeros(10), np.zeros(3), np.array([10]),
+                               inv_weight_sum=0.1, row_norm2=np.ones(10), inv_2l2=1.0)  # fmt: skip
 
 
 # ---- pieces ---------------------------------------------------------------------------------
@@ -565,7 +565,7 @@ def test_auto_takes_it_for_long_sparse_rows_where_single_alphas_are_ahead():
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_parts_are_climbed_alike_on_any_threads(intercept, small_systems, monkeypatch):
+def test_single_alphas_are_climbed_alike_on_any_threads(intercept, small_systems, monkeypatch):
     monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 1 << 12)
     X, y = rows(3, 300, 8)
     X[np.abs(X) < 0.6] = 0.0
@@ -613,44 +613,6 @@ def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_s
     assert np.mean(after > before) > 0.5
     assert at.gaps[-1] < 1e-5 * at.lowest
     assert climb(objective, 1e-12).objective == pytest.approx(at.lowest, rel=1e-5)
-
-
-def test_parts_that_overshoot_are_given_up(small_systems):
-    """Rows that are nearly one: each part takes the whole step, which only one should."""
-    rng = np.random.default_rng(1)
-    X = np.ones((60, 80)) + 0.1 * rng.standard_normal((60, 80))
-    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
-    objective = problem(y[:, None] * X, y, "hinge", 1e-4, None, False)
-    at = Coordinates(objective, response_of(objective), np.zeros(60), seed=7)
-    while at.gaps.size == 0 or (at.gaps[-1] > 1e-9 * at.lowest and at.rounds < 60):
-        at.round()
-    assert at.caution > 1
-    assert at.gaps[-1] <= 1e-9 * at.lowest
-
-
-@pytest.mark.parametrize("weighted", [True, False])
-def test_pieces_of_a_pass_only_climb(weighted, small_systems, monkeypatch):
-    """Also of rows that are nearly one, where each part takes the whole step."""
-    monkeypatch.setattr("separatrix.solvers.dual.epochs.COPIED", 1e-9)
-    rng = np.random.default_rng(1)
-    X = np.ones((60, 80)) + 0.1 * rng.standard_normal((60, 80))
-    y = np.where(rng.random(60) < 0.5, 1.0, -1.0)
-    weight = rng.integers(0, 4, 60).astype(float) if weighted else None
-    objective = problem(y[:, None] * X, y, "hinge", 1e-2, weight, False)
-    c = (np.ones(60) if weight is None else weight) / objective.source.weight_sum
-    at = Coordinates(objective, response_of(objective), np.zeros(60), seed=7)
-    height, rows = 0.0, at.visited
-    for _ in range(12):
-        at.alone = 0
-        again = at._early_pass(rows)
-        pull = (c * at.alpha) @ X
-        np.testing.assert_allclose(at.W[0, :-1], pull / (2 * 1e-2), atol=1e-9)
-        assert np.all((at.alpha >= 0.0) & (at.alpha <= 1.0))
-        before, height = height, c @ at.alpha - pull @ pull / (4 * 1e-2)
-        assert height >= before - 1e-14
-        rows = rows[again]
-    assert at.caution > 1
-    assert climb(objective, 1e-9).objective == pytest.approx(height, rel=0.1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -19,8 +19,9 @@ from ...objective import Objective
 from ...solvers import LBFGS, LeastSquares, Newton, Solver
 from ...solvers.least_squares import is_squared
 from ...training.interrupt import passed_on
-from ...training.loop import OPTIMISM, Callback, Stop
+from ...training.loop import Callback
 from ...training.minimize import minimize
+from ...training.stopping import OPTIMISM, Stop
 from ..base import Plan
 from ..minimizer import LossModel
 from . import Folds, Path, disjoint, leave_one_out
@@ -154,7 +155,7 @@ verbose
             self.cv_results_ = results(self.l2_path_, scores)
             best = chosen(self.cv_results_, rule)
             self.l2_ = float(self.l2_path_[best])
-            objective = objective.penalised(self.l2_)
+            objective = objective.with_penalty(self.l2_)
             solver = self._solver(objective, partial=False)
             W = fits[best] if best < len(fits) else np.zeros(objective.shape)
             seed = checks.seed(self.random_state)
@@ -221,7 +222,7 @@ verbose
             if fit is None:
                 break
             for fold in np.flatnonzero(~fit.near):
-                own = folds.without(int(fold)).penalised(l2)
+                own = folds.without(int(fold)).with_penalty(l2)
                 fit.folds[fold] = self._settled(plan, own, fit.folds[fold])
             self._unfinished.fits += int(fit.near.sum())
             known.append(fit.folds)
@@ -266,7 +267,7 @@ verbose
         yield from known
         W = known[-1] if known else np.zeros(objective.shape)
         for l2 in self.l2_path_[len(known) :].tolist():
-            W = self._settled(plan, objective.penalised(l2), W)
+            W = self._settled(plan, objective.with_penalty(l2), W)
             yield W
 
     def _scores(self, objective: Objective, test: Ints, weights: Iterator[Array]) -> list[float]:
@@ -327,6 +328,6 @@ verbose
         scores, fits = leave_one_out.smooth_scores(objective, path, together, alone)
         means = row_scores(self.scoring, objective.loss, y, scores[:, None]).mean(axis=1)
         best = int(np.argmax(means))
-        chosen = objective.penalised(float(path[best]))
+        chosen = objective.with_penalty(float(path[best]))
         self.loo_check_ = leave_one_out.check(chosen, fits[best], scores[best], alone)
         return scores

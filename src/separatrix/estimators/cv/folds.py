@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from ... import loops
-from ...data import ArraySource, Block, RowsOf
+from ...data import ArraySource, Block, Subset
 from ...losses import Joint, Logistic, Loss, MarginLoss, Softmax
 from ...numeric.lazy import cached_property
 from ...numeric.rows import Rows, slice_rows, take_rows
@@ -21,15 +21,15 @@ from ...numeric.threads import one_blas_thread, ordered_sum
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...objective.hessians import hessian_of
-from ...objective.standardization import Frame
+from ...objective.standardization import Standardization
 from ...penalties import L2
-from ...solvers.lbfgs import SAMPLE_PER_FEATURE, SAMPLE_ROWS
+from ...solvers.thresholds import SAMPLE_PER_FEATURE, SAMPLE_ROWS
 
 MOST_UNKNOWNS = 1500  # features, times the square of the classes if there are more than two
 BLOCK_VALUES = 1 << 17  # the second derivatives of all folds may take as much as a block of rows
 FEW = 1 / 4  # of the sample
 CHANCE = 1e-5  # that a sample is worse than allowed for: there are many fits
-# Norms of rows in the frame, squared: of normal ones the longest is 3 times the mean, and more
+# Squared norms of standardised rows: of normal ones the longest is 3 times the mean, and more
 # only where there are few features.
 LONG, FEW_FEATURES = 8.0, 10
 TAME = (Logistic, Softmax)  # losses whose third derivative is no larger than the second
@@ -41,7 +41,7 @@ class Means(NamedTuple):
     value: Array
     gradient: Array
     hessian: Array
-    """In the frame's variables, and from the sample."""
+    """In standardised variables, and from the sample."""
 
 
 class Sample(NamedTuple):
@@ -53,9 +53,9 @@ class Sample(NamedTuple):
     parts: list[slice]
 
     @classmethod
-    def of(cls, parts: list[RowsOf], share: float) -> Sample:
+    def of(cls, parts: list[Subset], share: float) -> Sample:
         """Such a share of the rows of each."""
-        picked = [part.some(math.ceil(share * len(part.rows))) for part in parts]
+        picked = [part.random_rows(math.ceil(share * len(part.rows))) for part in parts]
         rows, source = np.concatenate(picked), parts[0].source
         weight = np.ones(len(rows)) if source.weight is None else source.weight[rows]
         ends = np.cumsum([0, *map(len, picked)]).tolist()
@@ -144,18 +144,21 @@ class Folds:
             return False
         if self._share == 1.0:
             return True
-        each = (self.frame.rows(self._sample.block(part).X) for part in range(len(self._parts)))
+        each = (
+            self.standardization.rows(self._sample.block(part).X)
+            for part in range(len(self._parts))
+        )
         mean = sum(np.einsum("ij,ij->", Z, Z) for Z in each) / len(self._sample.y)
         return bool(self._longest**2 <= LONG * max(1.0, FEW_FEATURES / d) * mean)
 
     @cached_property
-    def frame(self) -> Frame:
+    def standardization(self) -> Standardization:
         """Variables of the second derivatives."""
         assert self.objective.moments  # known here, they need not be found again elsewhere
-        return self.objective.penalised(0.0).frame
+        return self.objective.with_penalty(0.0).standardization
 
     @cached_property
-    def _parts(self) -> list[RowsOf]:
+    def _parts(self) -> list[Subset]:
         """The rows that each fold leaves out and, last, those that none does."""
         rest = np.ones(len(self.source.y), dtype=bool)
         if self.source.weight is not None:
@@ -163,7 +166,7 @@ class Folds:
         for split in self.splits:
             rest[split.left_out] = False
         every = [*(split.left_out for split in self.splits), np.flatnonzero(rest)]
-        return [RowsOf(self.source, rows) for rows in every]
+        return [Subset(self.source, rows) for rows in every]
 
     @property
     def _share(self) -> float:
@@ -191,14 +194,14 @@ class Folds:
     def means(self, W: Array) -> Means:
         """Of every fold at the same weights, in one read of the data."""
         parts, loss = self._parts, self.objective.loss
-        sample, frame = self._sample, self.frame
+        sample, standardization = self._sample, self.standardization
 
         def part(piece: tuple[int, slice | None]) -> tuple[Array, Array, list[Array]]:
             """Sums over some rows of a part, beside zeros for the others; or its Hessian."""
             value, gradient = np.zeros(len(parts)), np.zeros((len(parts), *W.shape))
             i, at = piece
             if at is None:
-                return value, gradient, [hessian_of(sample.block(i), loss, W, frame)]
+                return value, gradient, [hessian_of(sample.block(i), loss, W, standardization)]
             block = parts[i].block(at)
             value[i], _ = loops.batch_pass(
                 block.X, block.y, loss, W, weight=block.weight, gradient=gradient[i]
@@ -207,25 +210,25 @@ class Folds:
 
         with one_blas_thread(len(sample.y) * W.size**2):
             # One Hessian at a time, beside sums: many small calls hold each other up.
-            tasks = [(i, at) for i, rows in enumerate(parts) for at in (None, *rows.pieces)]
+            tasks = [(i, at) for i, rows in enumerate(parts) for at in (None, *rows.block_slices)]
             value, gradient, hessians = ordered_sum(part, tasks, self.source.threads)
         if not self.objective.intercept:
             gradient[..., -1] = 0.0
         hessian = self._without_each(np.array(hessians))
         for each in hessian:
-            self.objective.fix_biases(each)
+            self.objective.regularise_biases(each)
         return Means(self._without_each(value), self._without_each(gradient), hessian)
 
     @cached_property
     def _longest(self) -> float:
-        """The norm of the longest row in the frame's variables: one read."""
-        mean, scale = self.frame.mean, self.frame.scale
+        """The norm of the longest row in standardised variables: one read."""
+        mean, scale = self.standardization.mean, self.standardization.scale
         (squares,) = self.source.total(partial(_farthest, mean=mean, factor=1.0 / scale[:-1]))
         return float(np.sqrt(np.max(squares) + scale[-1] ** -2.0))
 
     def change_bound(self, steps: Array) -> Array:
         """By how much each of some steps changes the score of any row, at most."""
-        u = self.frame.variables(steps).reshape(len(steps), -1)
+        u = self.standardization.from_weights(steps).reshape(len(steps), -1)
         factor = self._longest * (1.0 if steps.shape[1] == 1 else math.sqrt(2.0))
         bound: Array = factor * np.linalg.norm(u, axis=1)
         return bound
@@ -263,4 +266,4 @@ class Folds:
 
 
 def _farthest(block: Block, mean: Array, factor: Array) -> tuple[list[float]]:
-    return ([loops.farthest(block.X, block.weight, mean, factor)],)
+    return ([loops.max_standardised_norm2(block.X, block.weight, mean, factor)],)

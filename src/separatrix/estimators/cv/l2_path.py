@@ -8,22 +8,24 @@ from typing import Any
 import numpy as np
 
 from ... import loops
+from ...losses import Loss
+from ...numeric import checks
+from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array
 from ...objective import Objective
 
 DECADES = 8  # from the largest l2 of the grid to the smallest
-SMALLEST = np.finfo(float).tiny  # what is less has fewer digits
 CONSTANT = 1e-7  # of its mean: by no more a constant feature differs from it, up to rounding
 
 
 def l2_path(l2s: Any, objective: Objective) -> Array:
     """The values to try, from the largest."""
     wanted = "a whole number of 1 or more, or an array of positive values"
-    if isinstance(l2s, (int, np.integer)) and not isinstance(l2s, bool):
+    if checks.is_integer(l2s):
         count = int(l2s)
         if count < 1:
             raise ValueError(f"l2s must be {wanted}, got {l2s!r}")
-        return _outweighing(objective) * np.logspace(0.0, -DECADES, count)
+        return _largest_l2(objective) * np.logspace(0.0, -DECADES, count)
     try:
         values = np.asarray(l2s, dtype=float)
     except (TypeError, ValueError):
@@ -33,16 +35,23 @@ def l2_path(l2s: Any, objective: Objective) -> Array:
     return np.unique(values)[::-1].copy()
 
 
-def _outweighing(objective: Objective) -> float:
-    """The l2 at which the penalty bends J as much as all features together."""
-    bend = objective.loss.max_curvature or 1.0
+def outweighing_l2(loss: Loss, spread: Array) -> float:
+    """The l2 at which the penalty has the curvature of the mean loss along all features together.
+
+    ``spread`` is their root mean square around what the bias can take, 0 or their means.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        return (loss.max_curvature or 1.0) * float(np.sum(spread**2))
+
+
+def _largest_l2(objective: Objective) -> float:
+    """Where the grid begins."""
     mean, deviation = objective.moments
     around = deviation if objective.intercept else np.hypot(deviation, mean)
-    with np.errstate(over="ignore", under="ignore"):
-        largest = bend * float(np.sum(around**2))
+    largest = outweighing_l2(objective.loss, around)
     if largest == 0.0 and not _varies(objective):
         return 1.0
-    if not SMALLEST <= largest * 10.0**-DECADES <= largest < np.inf:
+    if not SMALLEST_NORMAL <= largest * 10.0**-DECADES <= largest < np.inf:
         size = "large" if largest > 1.0 else "small"
         raise ValueError(
             f"the features are too {size} for a grid of l2, which goes with their squares: "
@@ -58,6 +67,8 @@ def _varies(objective: Objective) -> bool:
     """
     mean = objective.moments.mean if objective.intercept else np.zeros(objective.shape[1] - 1)
     unit = np.full(len(mean), 2.0**1000)
-    squares = [loops.farthest(b.X, b.weight, mean, unit) for b in objective.source.blocks()]
+    squares = [
+        loops.max_standardised_norm2(b.X, b.weight, mean, unit) for b in objective.source.blocks()
+    ]
     largest = CONSTANT * float(np.max(np.abs(mean)))
     return math.sqrt(max(squares)) > largest * 2.0**1000

@@ -21,6 +21,7 @@ from ...losses import Logistic, MarginLoss
 from ...numeric.linear_systems import cholesky_solver
 from ...numeric.rows import shape_of, slice_rows, to_dense
 from ...numeric.threads import one_blas_thread
+from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...solvers.least_squares import ROWS, targets
@@ -65,7 +66,7 @@ def squared_scores(objective: Objective, l2s: Array) -> Array:
     R = Y - Y.mean(axis=0) if objective.intercept else Y
     # A penalty that is lost in the rounding of X'X needs the rows themselves.
     around = objective.moments.deviation if objective.intercept else np.hypot(*objective.moments)
-    lost = np.min(l2s) <= np.finfo(float).eps * d * float(np.sum(around**2))
+    lost = np.min(l2s) <= EPS * d * float(np.sum(around**2))
     with one_blas_thread(float(n) * d * min(n, d)):
         if n * d <= WHOLE or lost:
             left = _by_singular_values(source, mean, R, l2s, objective.intercept)
@@ -89,7 +90,7 @@ def _by_singular_values(
     """
     n = len(R)
     U, s, _ = scipy.linalg.svd(_centred(source, mean, slice(0, n)), full_matrices=False)
-    kept = s > np.finfo(float).eps * max(n, len(mean)) * s[0] if len(s) else np.zeros(0, bool)
+    kept = s > EPS * max(n, len(mean)) * s[0] if len(s) else np.zeros(0, bool)
     U, squares = U[:, kept], s[kept] ** 2
     within = U.T @ R
     outside = R - U @ within
@@ -152,11 +153,11 @@ def smooth_scores(
     n, W = source.n_rows, np.zeros(objective.shape)
     ended: dict[int, Array] = {}
     for l2 in l2s.tolist():
-        all_rows = objective.penalised(l2 * (n - 1) / n)
+        all_rows = objective.with_penalty(l2 * (n - 1) / n)
         W = together(all_rows, W)
         scores, arrived = removed(all_rows, W)
         for row in np.flatnonzero(~arrived).tolist():
-            rest = without(objective, row).penalised(l2)
+            rest = without(objective, row).with_penalty(l2)
             ended[row] = alone(rest, ended.get(row, W))
             scores[row] = _score_of(source, row, ended[row])
         found.append(scores)
@@ -198,22 +199,28 @@ def removed(objective: Objective, W: Array) -> tuple[Array, AnyArray]:
 
 
 class _Removal:
-    """A fit to all rows, and what it takes to remove one: sums over rows, in a frame's variables.
+    """A fit to all rows, and what it takes to remove one: sums over rows in standardised variables.
 
     H is the second derivative of all rows and the penalty. Without row i it is H less a product
     ``bend * z z'``, so that its inverse is known from that of H (Sherman and Morrison).
     """
 
     def __init__(self, objective: Objective, W: Array) -> None:
-        self.objective, self.source, self.frame = objective, objective.in_memory, objective.frame
+        self.objective, self.source, self.standardization = (
+            objective,
+            objective.in_memory,
+            objective.standardization,
+        )
         self.n, d = shape_of(self.source.X)
         y, self.loss = self.source.y, cast(MarginLoss, objective.loss)
         self.scores = loops.scores(self.source.X, W)[:, 0]
         self.slope = self.loss.slope(y * self.scores) * y
         self.bend = self.loss.curvature(y * self.scores)
-        self.u = self.frame.variables(W)[0]
-        self.stiffness = self.n * objective.penalty.diagonal((1, d + 1))[0] / self.frame.scale**2
-        hessian = self.n * objective.class_hessian(W, self.frame)
+        self.u = self.standardization.from_weights(W)[0]
+        self.stiffness = (
+            self.n * objective.penalty.diagonal((1, d + 1))[0] / self.standardization.scale**2
+        )
+        hessian = self.n * objective.class_hessian(W, self.standardization)
         inverse = cholesky_solver(hessian)
         self.inverse = np.column_stack([inverse(column) for column in np.eye(d + 1)])
         gradient = self.stiffness * self.u
@@ -231,10 +238,10 @@ class _Removal:
         self.steady = self.left > LEAST_LEFT
 
     def _rows(self) -> Iterator[tuple[slice, Array]]:
-        """A few rows at a time in the frame's variables."""
+        """A few rows at a time in standardised variables."""
         for start in range(0, self.n, ROWS):
             at = slice(start, min(start + ROWS, self.n))
-            z = self.frame.rows(slice_rows(self.source.X, at.start, at.stop))
+            z = self.standardization.rows(slice_rows(self.source.X, at.start, at.stop))
             z[:, -1] *= self.objective.intercept
             yield at, z
 

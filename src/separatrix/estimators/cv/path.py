@@ -48,7 +48,9 @@ class Path:
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 return self._follow(L2(l2))
-        except NotFinite:  # in units of the features alone; a fold's own frame knows the penalty
+        except (
+            NotFinite
+        ):  # in units of the features alone; a fold's own standardization knows the penalty
             return None
 
     def _follow(self, penalty: L2) -> Fit | None:
@@ -103,11 +105,11 @@ class Path:
         """Steps of some folds, and the decreases of J expected from them: more than nothing."""
         if gradient is None:
             gradient = self.means.gradient[which] + penalty.gradient(self.W)
-        frame, hessians = self.folds.frame, self.means.hessian[which].copy()
-        extra = penalty.diagonal(self.W.shape) / frame.scale**2
+        standardization, hessians = self.folds.standardization, self.means.hessian[which].copy()
+        extra = penalty.diagonal(self.W.shape) / standardization.scale**2
         np.einsum("fii->fi", hessians)[:] += extra.ravel()
-        right = -frame.gradient(gradient).reshape(len(hessians), -1)
-        steps = frame.direction(solve(hessians, right).reshape(gradient.shape))
+        right = -standardization.gradient(gradient).reshape(len(hessians), -1)
+        steps = standardization.to_weights(solve(hessians, right).reshape(gradient.shape))
         decreases = -0.5 * np.einsum("fcj,fcj->f", gradient, steps)
         return steps, np.maximum(decreases, LEAST)
 
@@ -127,7 +129,7 @@ class Path:
     ) -> tuple[Array, bool]:
         """Weights of a fold by reads of its own, from its step; and whether they are near."""
         W, which = self.W, slice(fold, fold + 1)
-        own = self.folds.without(fold).penalised(penalty.l2)
+        own = self.folds.without(fold).with_penalty(penalty.l2)
         for _ in range(MOST_OWN_READS):
             at = own.value_and_gradient(W + step)
             if not at.value <= value - 2.0 * DECREASE * decrease:

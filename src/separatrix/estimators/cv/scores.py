@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import loops
-from ...data import ArraySource, Block, RowsOf
+from ...data import ArraySource, Block, Subset
 from ...losses import Loss
 from ...numeric.rows import slice_rows
 from ...numeric.threads import ordered_sum
@@ -135,8 +135,8 @@ def mean_scores(
 
     ``weights`` is (folds, m, k, d + 1), the result (folds, m): NaN if no row has a weight.
     """
-    parts = [RowsOf(source, rows) for rows in tests]
-    pieces = [(i, at) for i, part in enumerate(parts) for at in part.pieces]
+    parts = [Subset(source, rows) for rows in tests]
+    pieces = [(i, at) for i, part in enumerate(parts) for at in part.block_slices]
 
     def add(piece: tuple[int, slice]) -> tuple[Array]:
         fold, at = piece
@@ -156,7 +156,7 @@ def _score_sums(block: Block, scoring: Any, loss: Loss, weights: Array) -> Array
     m, k, d = weights.shape
     sums = np.zeros(m)
     if scoring is None:
-        loops.right(block.X, block.y, block.weight, weights, sums)
+        loops.weighted_correct(block.X, block.y, block.weight, weights, sums)
         return sums
     for start in range(0, len(block.y), ROWS):
         at = slice(start, min(start + ROWS, len(block.y)))

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...data import ArraySource
 from ...data.arrays import scores
+from ...estimators.cv.l2_path import outweighing_l2
 from ...losses import JointPerceptron, Logistic, Loss, PerceptronLoss
 from ...numeric.lazy import cached_property
 from ...numeric.rows import CsrRows, Rows
 from ...numeric.types import Array, Ints
 from ...objective import Objective
+from ...objective.standardization import Moments
 from ...penalties import L2
 from ...solvers import choose
 from ...training.interrupt import passed_on
-from ...training.loop import Stop
 from ...training.minimize import minimize
-
-if TYPE_CHECKING:
-    from .fitted import FittedModel
+from ...training.stopping import Stop
 
 SEED = 0
-LARGEST = 1e300  # penalty that is tried
+LARGEST_L2 = 1e300  # that is tried
 FOLDS = 3
 QUICK = Stop(max_iter=100, tol=1e-4, prove=False)
 ROUGH = Stop(max_iter=30, tol=1e-3, prove=False)  # for losses with a kink, which may go row by row
@@ -60,21 +58,21 @@ class Gain:
 class HeldOut:
     """Losses of sampled rows by fits to the other folds of the sample."""
 
-    def __init__(self, model: FittedModel) -> None:
-        self.model = model
-        self.objective = replace(model.objective, source=model.sample_source)
-        self.y = model.sample_source.y
-        self.weight = model.sample_source.weight
+    def __init__(self, objective: Objective, sample: ArraySource, moments: Moments) -> None:
+        self.objective = replace(objective, source=sample)
+        self.source, self.y, self.weight = sample, sample.y, sample.weight
+        self.moments = moments
+        """Of the features, over all rows."""
         self._losses: dict[float, Array] = {}
 
     @cached_property
     def possible(self) -> bool:
         """Whether every class has rows for all folds, and the loss a minimum worth having."""
-        counts = np.unique(self.model.labels[self.model.sample], return_counts=True)[1]
-        enough = len(counts) == len(self.model.clf.classes_) and counts.min() >= 2 * FOLDS
-        loss = self.model.loss
+        counts = np.unique(self.y, return_counts=True)[1]
+        enough = len(counts) == len(self.source.classes) and counts.min() >= 2 * FOLDS
+        loss = self.objective.loss
         perceptron = isinstance(loss, (PerceptronLoss, JointPerceptron))  # least at zero
-        return bool(enough) and self.model.minimises and loss.convex and not perceptron
+        return bool(enough) and loss.convex and not perceptron
 
     @property
     def _stop(self) -> Stop:
@@ -91,22 +89,20 @@ class HeldOut:
 
     def grid(self) -> Array:
         """A few penalties, from where they outweigh the data down over seven decades."""
-        bend = self.model.loss.max_curvature or 1.0
-        with np.errstate(over="ignore"):
-            largest = min(bend * float(np.sum(self.model.moments.deviation**2)), LARGEST) or 1.0
+        largest = outweighing_l2(self.objective.loss, self.moments.deviation)
+        largest = min(largest, LARGEST_L2) or 1.0
         return largest * np.logspace(0.0, -7.0, 6)
 
     def losses(self, l2s: Array) -> list[Array]:
         """Loss of each sampled row at each penalty; from large to small, each from the last."""
         fresh = sorted({float(l2) for l2 in l2s} - self._losses.keys(), reverse=True)
-        rows = self.model.sample_source.X
-        for l2, losses in zip(fresh, self._along(rows, fresh), strict=True):
+        for l2, losses in zip(fresh, self._along(self.source.X, fresh), strict=True):
             self._losses[l2] = losses
         return [self._losses[float(l2)] for l2 in l2s]
 
     def standardised(self) -> Array:
         """Loss of each sampled row at the same penalty, with features of deviation 1."""
-        return self._along(self._scaled(self.model.sample_source.X), [self.model.l2])[0]
+        return self._along(self._scaled(self.source.X), [self.objective.penalty.l2])[0]
 
     def worth(self, loss: float) -> bool:
         """Whether so much loss is worth saving."""
@@ -124,7 +120,7 @@ class HeldOut:
     def nothing(self) -> float:
         """Loss of the best model without features."""
         blank = np.zeros((len(self.y), 1))
-        source = ArraySource(blank, self.y, self.objective.source.classes, self.weight)
+        source = ArraySource(blank, self.y, self.source.classes, self.weight)
         objective = replace(self.objective, source=source, penalty=L2(1.0))
         W = _fitted(objective, self._stop)
         return objective.value(W)[0]
@@ -135,7 +131,7 @@ class HeldOut:
         for fold in range(FOLDS):
             out = self.folds == fold
             kept = np.where(out, 0.0, ones)
-            source = ArraySource(rows, self.y, self.objective.source.classes, kept)
+            source = ArraySource(rows, self.y, self.source.classes, kept)
             W = np.zeros(self.objective.shape)
             for l2, found in zip(l2s, losses, strict=True):
                 here = replace(self.objective, source=source, penalty=L2(l2))
@@ -145,7 +141,7 @@ class HeldOut:
         return losses
 
     def _scaled(self, rows: Rows) -> Rows:
-        mean, deviation = self.model.moments
+        mean, deviation = self.moments
         scale = np.where(deviation > 0.0, deviation, 1.0)
         if isinstance(rows, CsrRows):
             return rows._replace(data=rows.data / scale[rows.indices])
@@ -158,10 +154,8 @@ def _fitted(objective: Objective, stop: Stop, start: Array | None = None) -> Arr
         return minimize(objective, choose(objective), stop=stop, start=start).weights
 
 
-def logistic_mistakes(model: FittedModel) -> float:
+def logistic_mistakes(objective: Objective, sample: ArraySource) -> float:
     """Share of sampled rows that a quick logistic fit to them gets wrong."""
-    source = model.sample_source
-    loss: Loss = Logistic() if len(source.classes) == 2 else Logistic().multiclass()
-    objective = replace(model.objective, loss=loss, source=source, penalty=L2(1e-4))
-    W = _fitted(objective, QUICK)
-    return float(loss.mistakes(source.y, scores(source.X, W)).mean())
+    loss: Loss = Logistic() if len(sample.classes) == 2 else Logistic().multiclass()
+    W = _fitted(replace(objective, loss=loss, source=sample, penalty=L2(1e-4)), QUICK)
+    return float(loss.mistakes(sample.y, scores(sample.X, W)).mean())

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from ... import loops
-from ...numeric.rows import CsrRows, slice_rows, to_dense
+from ...numeric.rows import CsrRows, as_scipy, slice_rows, to_dense
+from ...numeric.tolerances import LARGEST_FLOAT
 from ...numeric.types import Array, Ints
 from .comparison import SEED
-from .fitted import FittedModel, matrix
+from .fitted import FittedModel
 from .report import Finding, plural
 
 LEVELS = 16.0  # steps of float32 in one deviation, below which it is exhausted
 WILD = 1e3
-LARGEST = float(np.finfo(np.float64).max)
 UNFINISHED = 0.95  # worse than the early stop that it causes
 ROUGHLY = 1e-5  # how near the hashes of duplicates are
 EQUAL, EQUAL32 = 1e-8, 1e-4  # and the columns themselves, in deviations
@@ -79,7 +79,7 @@ def different_scales(model: FittedModel) -> Finding | None:
     large = int(varies[size[varies].argmax()])
     small = int(varies[deviation[varies].argmin()])
     with np.errstate(over="ignore"):
-        ratio = min(float(size[large] / deviation[small]), LARGEST)
+        ratio = min(float(size[large] / deviation[small]), LARGEST_FLOAT)
     if ratio <= WILD:
         return None
     evidence: dict[str, Any] = {
@@ -93,7 +93,7 @@ def different_scales(model: FittedModel) -> Finding | None:
     text = (
         f"The features are on wildly different scales: {model.name(large)} is about "
         f"{size[large]:.2g} and {model.name(small)} varies by {deviation[small]:.2g}, a ratio of "
-        f"{'at least ' * (ratio == LARGEST)}{ratio:.2g}; {evidence['effect']}."
+        f"{'at least ' * (ratio == LARGEST_FLOAT)}{ratio:.2g}; {evidence['effect']}."
     )
     return Finding("different scales", text, evidence, model.scaling(), harm)
 
@@ -199,7 +199,7 @@ def _candidates(model: FittedModel) -> list[tuple[int, int]]:
         variance = squares / n - (total / n) ** 2
     varies = np.flatnonzero(np.isfinite(variance) & (variance > 1e-12 * squares / n))
     products = np.zeros((2, d + 1))
-    loops.combine(rows, draws, products)
+    loops.transpose_product(rows, draws, products)
     hashes = products[:, varies] / np.sqrt(n * variance[varies])
     hashes *= np.where(hashes[0] < 0.0, -1.0, 1.0)
     order = np.lexsort((varies, hashes[0]))
@@ -221,5 +221,5 @@ def _columns(model: FittedModel) -> Callable[[int], Array]:
     X = model.source.X
     if not isinstance(X, CsrRows):
         return lambda j: X[:, j].astype(np.float64)
-    by_column = matrix(X).tocsc()
+    by_column = as_scipy(X).tocsc()
     return lambda j: by_column[:, [j]].toarray()[:, 0].astype(np.float64)

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ...data import ArraySource
-from ...data.validation import check_labels, check_rows, labelled_source
+from ...data.validation import array_source, check_labels, check_rows
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ...losses import Loss, PerceptronLoss, get_loss
 from ...numeric.lazy import cached_property
-from ...numeric.rows import CsrRows, Rows, shape_of, take_rows, to_dense
+from ...numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows, to_dense
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...objective.standardization import Moments
@@ -164,7 +163,7 @@ class FittedModel:
     @cached_property
     def held_out(self) -> HeldOut:
         """Fits to parts of the sample."""
-        return HeldOut(self)
+        return HeldOut(self.objective, self.sample_source, self.moments)
 
     def name(self, feature: int) -> str:
         """The feature by its name, or by its number."""
@@ -245,7 +244,8 @@ class FittedModel:
         return self._separability(self.source.X, self.labels)
 
     def _separability(self, rows: Rows, labels: AnyArray) -> Separability:
-        return separability(matrix(rows), labels, fit_intercept=self.objective.intercept)
+        X = as_scipy(rows) if isinstance(rows, CsrRows) else rows
+        return separability(X, labels, fit_intercept=self.objective.intercept)
 
     @property
     def _sample_has_full_rank(self) -> bool:
@@ -278,11 +278,10 @@ class FittedModel:
             return None
         if self.gap is not None:
             return self.gap / float(self.clf.objective_)
-        bend = self.loss.max_curvature
-        if bend is None or not self.loss.smooth:
+        if self.loss.max_curvature is None or not self.loss.smooth:
             return None
         at = self.objective.value_and_gradient(self.clf._weights())
-        g = self.objective.frame.gradient(at.gradient)
+        g = self.objective.standardization.gradient(at.gradient)
         # In these variables every feature has curvature 1 at most, so all together d + 1.
         return float(np.vdot(g, g)) / (2.0 * self.objective.shape[1] * float(self.clf.objective_))
 
@@ -296,16 +295,6 @@ class FittedModel:
             "rows": self.n, "features": int(self.source.n_features),
             "rows_in_sample": len(self.sample),
         }  # fmt: skip
-
-
-def matrix(rows: Rows) -> Any:
-    """Rows as scikit-learn knows them: an array or a SciPy matrix."""
-    if not isinstance(rows, CsrRows):
-        return rows
-    at = slice(rows.indptr[0], rows.indptr[-1])
-    return sp.csr_array(
-        (rows.data[at], rows.indices[at], rows.indptr - rows.indptr[0]), shape=shape_of(rows)
-    )
 
 
 def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
@@ -335,7 +324,7 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
             f"y has the labels {unknown!r}, which the fit did not know; it knew "
             f"{clf.classes_.tolist()!r}: pass the data of the fit"
         )
-    source = labelled_source(
+    source = array_source(
         rows, labels, classes=clf.classes_, class_weight=clf.class_weight,
         n_jobs=getattr(clf, "n_jobs", None),
     )  # fmt: skip

@@ -26,10 +26,8 @@ SURE = 10**7  # most passes worth promising
 UNFINISHED = 0.9
 
 
-def constant_step(solver: object) -> float | None:
+def fixed_step(solver: GradientDescent) -> float | None:
     """The step of gradient descent, if it is one number."""
-    if not isinstance(solver, GradientDescent):
-        return None
     rate: Any = solver.learning_rate
     if isinstance(rate, Constant):
         return rate.step
@@ -38,12 +36,13 @@ def constant_step(solver: object) -> float | None:
 
 def step_too_long(model: FittedModel) -> Finding | None:
     """Gradient descent with a constant step above 2/L, and it shows."""
-    solver, bend = model.solver, model.loss.max_curvature
-    step = constant_step(solver)
-    if step is None or bend is None:
+    solver, curvature = model.solver, model.loss.max_curvature
+    if not isinstance(solver, GradientDescent) or curvature is None:
         return None
-    assert isinstance(solver, GradientDescent)
-    limit = 2.0 / _curvature(model, bend, solver.batch_size)
+    step = fixed_step(solver)
+    if step is None:
+        return None
+    limit = 2.0 / _gradient_lipschitz(model, curvature, solver.batch_size)
     values: Array = model.clf.history_["objective"]
     rises = int(np.sum(values[1:] > values[:-1]))
     shown = model.clf.stop_ == "cycle" or rises > RISES * len(values) or values[-1] > values[0]
@@ -63,15 +62,15 @@ def step_too_long(model: FittedModel) -> Finding | None:
     return Finding("step above 2/L", text, evidence, remedy)
 
 
-def _curvature(model: FittedModel, bend: float, batch: int | None) -> float:
-    """Bound on the curvature of the mean loss of a batch."""
+def _gradient_lipschitz(model: FittedModel, curvature: float, batch: int | None) -> float:
+    """L, by which the gradient of J on a batch changes per unit length at most, in the mean."""
     objective = model.objective
     trace = objective.moments.mean_square + objective.intercept
     largest = trace
     if batch != 1 and model.source.n_features <= EIGEN_FEATURES:
         largest = min(trace, objective.largest_eigenvalue())
     share = 0.0 if batch is None else 1.0 / batch
-    return bend * (share * trace + (1.0 - share) * largest) + 2.0 * model.l2
+    return curvature * (share * trace + (1.0 - share) * largest) + 2.0 * model.l2
 
 
 def separable_without_penalty(model: FittedModel) -> Finding | None:
@@ -176,7 +175,7 @@ def tanh_stuck(model: FittedModel) -> Finding | None:
     wrong = float(model.mistakes.mean())
     if stuck.mean() < STUCK or stuck.sum() < 0.3 * model.mistakes.sum():
         return None
-    convex = logistic_mistakes(model)
+    convex = logistic_mistakes(model.objective, model.sample_source)
     if convex > 0.5 * wrong:
         return None
     text = (

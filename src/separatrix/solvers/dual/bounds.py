@@ -38,6 +38,7 @@ from ...data import ArraySource, Block
 from ...losses import Columns, Loss, MarginLoss, Softmax
 from ...numeric.dot import dot
 from ...numeric.rows import shape_of, take_rows
+from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array, Ints
 from ...objective import Evaluation, Objective
 from ...objective.accuracy import SUMS, rounding
@@ -146,7 +147,7 @@ def _fixed(block: Block, response: Response, scores: Array, far: Array) -> tuple
     pull, gain = response.coefficients(block.y, response.pure(block.y, scores[at]))
     c = np.where(far[at], block_weight(block), 0.0)
     sums = np.zeros((response.groups, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, c[:, None] * pull, sums)
+    loops.transpose_product(block.X, c[:, None] * pull, sums)
     return sums, c @ gain
 
 
@@ -218,7 +219,7 @@ def _feasible_mixtures(objective: Objective, bias: Array) -> Iterator[tuple[floa
         loss = objective.loss.binary if isinstance(objective.loss, Columns) else objective.loss
         assert isinstance(loss, MarginLoss)
         least, mixture = _of_columns(loss, sums, bias)
-    if least < np.finfo(float).tiny:  # balanced as it is
+    if least < SMALLEST_NORMAL:  # balanced as it is
         yield UNMIXED
         return
     for share in least * 2.0 ** np.arange(MIXTURES):

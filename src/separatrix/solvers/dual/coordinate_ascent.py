@@ -1,15 +1,14 @@
 """Ascent of the dual one alpha at a time, for more features than a system can have.
 
-A smooth loss bends the dual by itself: some passes of single alphas are enough, shared by two
-threads (see :mod:`separatrix.solvers.dual.epochs`). For the hinge, whose dual bends by the rows
-alone, passes find out which rows sit at a bound, and crawl over the rest. There they are helped:
+A smooth loss bends the dual by itself: some passes of single alphas are enough. For the hinge,
+whose dual bends by the rows alone, passes find out which rows sit at a bound, and crawl over the
+rest. There they are helped:
 
 - Every pass is taken for a direction, and spans a space with the two steps before it, in which the
   highest point is known without a look at the rows. This is conjugate gradients with a pass for
-  their preconditioner, but bounds may come and go. A pass in one direction is no symmetric one:
-  a memory of two steps took a quarter fewer passes than one, more did not help. Two threads climb
-  a part each, as it is found out how far to go. The order must be random: passes in a fixed order
-  got stuck.
+  their preconditioner, but bounds may come and go. A pass in one direction is no symmetric one: a
+  memory of two steps took a quarter fewer passes than one, more did not help. The order must be
+  random: passes in a fixed order got stuck.
 - Gains near rounding cannot be seen that way, a free bias did not gain by it, and some problems
   are too badly conditioned for so short a memory. Then conjugate gradients solve for all alphas
   inside their bounds between passes (the gradient projection and conjugate gradients of More and
@@ -25,11 +24,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...data import ArraySource, RowsOf
+from ...data import ArraySource, Subset
 from ...numeric.rows import take_rows
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array, Ints
-from .epochs import PARTS, TOO_FAR, CoordinatePasses
+from .epochs import CoordinatePasses
 from .free_variables import best_lengths, best_of_face, combined, pulls_of, scores
 from .losses import Pulls
 
@@ -81,7 +80,6 @@ class Coordinates(CoordinatePasses):
     def round(self) -> None:
         """Some passes, quickened where bounds hardly change any more, and a measurement."""
         self.rounds += 1
-        # BLAS's own threads wait for work so eagerly that those which climb would be held up.
         with one_blas_thread(self.W.size * float(len(self.alpha))):
             self._climb()
             self._measure()
@@ -92,7 +90,7 @@ class Coordinates(CoordinatePasses):
         assert rows is not None
         if not self.response.kinked:
             for _ in range(FEW_PASSES):
-                rows = rows[self._pass(rows, PARTS)]
+                rows = rows[self._pass(rows)]
             return
         least = FIRST_PASSES if self.rounds == 1 else PASSES
         for number in range(1, (MOST_PASSES if self.quick else least) + 1):
@@ -122,10 +120,10 @@ class Coordinates(CoordinatePasses):
         before, before_w = self.alpha[rows], self.W[0].copy()
         known = len(rows) < IDENTIFIED * np.count_nonzero((before > 0.0) & (before < 1.0))
         if not (known and self.quick):
-            rows = rows[self._early_pass(rows) if self.quick else self._pass(rows, 1)]
+            rows = rows[self._pass(rows)]
             self._forget(rows)
             return rows
-        again = self._pass(rows, self._parts())
+        again = self._pass(rows)
         alpha = self.alpha[rows]
         steps = np.vstack([alpha - before, self.moved])
         moves = np.vstack([self.W[0] - before_w, self.moved_weights])
@@ -150,8 +148,6 @@ class Coordinates(CoordinatePasses):
         source, w = self.source, self.W[0]
         bends = np.array([self._product(moves, v) for v in moves])
         slopes = self._gains(rows, steps) - self._product(moves, w)
-        if slopes[0] < -TOO_FAR * bends[0, 0]:
-            self._go_alone()
         lengths = best_lengths(bends, slopes)
         if 0.5 * lengths @ slopes <= ROUNDING * self._product(w, w):
             self.quick = False
@@ -163,7 +159,7 @@ class Coordinates(CoordinatePasses):
         if len(back):
             p = self.share if source.weight is None else self.share * source.weight[rows[back]]
             pull = p * source.y[rows[back]] * (there - wanted)[back]
-            change[:-1] += self.give * combined(RowsOf(source, rows[back]), pull)[0, :-1]
+            change[:-1] += self.give * combined(Subset(source, rows[back]), pull)[0, :-1]
         if self._gains(rows, there - alpha) <= self._product(change, w + 0.5 * change):
             return alpha
         self.alpha[rows] = there

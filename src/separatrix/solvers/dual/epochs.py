@@ -1,11 +1,4 @@
-"""Passes of single alphas over some rows, which two threads may share.
-
-Each climbs a part of the rows from weights of its own. For a smooth loss those move twice as far as
-the alphas say, so that both together do not go too far (see cpp/dual/coordinate_ascent.hpp). The
-hinge's moves are added as they are: how far to go along their sum is found out after the pass, or
-after each of its pieces. Parts that were in each other's way go alone for some passes, each time
-twice as many.
-"""
+"""Passes of single alphas over some rows."""
 
 from __future__ import annotations
 
@@ -15,21 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ... import loops
 from ...data import Block, Shuffle
 from ...data.arrays import random_order
 from ...numeric.rows import squared_norms
-from ...numeric.threads import ordered_sum
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from .losses import MarginResponse
 
-PARTS = 2  # of the rows, climbed at the same time; more take more passes: 4 a third more
-PIECES = 8  # of a pass before a face is known; after each the parts hear of each other
-COPIED = 32  # times their copies of the weights are the rows of a piece, at least
 MIXED = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
 CAREFUL = 6.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
-TOO_FAR = 0.4  # of a pass: if its best length is so much shorter, parts are in each other's way
 # Of a smooth loss: rows that bend much in the units of the penalty take many passes, of which a
 # stiff bias, as one more feature of all rows, would take twice as many; where they bend little, a
 # soft one would take many rounds. Measured on text.
@@ -45,10 +32,6 @@ class CoordinatePasses:
     alpha: Array
     seed: int
     passes: int = 0
-    alone: int = 0
-    """Passes still to come that are not shared by parts, because those were in each other's way."""
-    caution: int = 1
-    """How many that will be the next time."""
     safe: float = np.inf
     """How far beyond its kink a row at a bound need not be visited again."""
     slope: float = field(default=np.inf, init=False)
@@ -71,74 +54,24 @@ class CoordinatePasses:
         self.again = np.zeros(len(source.y), dtype=bool)
         self.W = np.zeros(self.objective.shape)
 
-    def _parts(self) -> int:
-        """Of the rows, climbed at the same time in the next pass."""
-        self.alone -= (alone := self.alone > 0)
-        return 1 if alone else PARTS
-
-    def _go_alone(self) -> None:
-        self.alone, self.caution = self.caution, 2 * self.caution
-
-    def _early_pass(self, rows: Ints) -> AnyArray:
-        """In pieces that are worth the copies of the weights that parts make, or by one part."""
-        pieces = int(len(rows) * self.source.row_bytes / (COPIED * self.W.nbytes))
-        if pieces > 1 and self._parts() > 1:
-            return self._pass(rows, PARTS, min(pieces, PIECES))
-        return self._pass(rows, 1)
-
-    def _pass(self, rows: Ints, parts: int, pieces: int = 0) -> AnyArray:
-        """One of single alphas over all rows given, in a random order; which to visit again.
-
-        After each of the pieces, if any, parts go back to where together they are highest.
-        """
+    def _pass(self, rows: Ints) -> AnyArray:
+        """One of single alphas over all rows given, in a random order; which to visit again."""
         source = self.source
         shuffle = Shuffle(self.seed, self.passes)
-        drawn = random_order(len(rows), shuffle, source.row_bytes, MIXED)
+        order = rows[random_order(len(rows), shuffle, source.row_bytes, MIXED)]
         self.passes += 1
-        # With a kink the parts' moves are added: how far to go along their sum is found out.
-        held = 1 if self.response.kinked else parts
-        part = partial(self._climb_part, parts=held)
-        total = 0.0
-        for piece in np.array_split(rows[drawn], max(pieces, 1)):
-            before = self.alpha[piece] if pieces else None
-            moved, slope, kept = ordered_sum(
-                part, np.array_split(piece.copy(), parts), source.threads
-            )
-            if before is not None:
-                self._shorten(piece, before, moved)
-            self.W[0] += moved / held
-            total += slope
-            for some in kept:
-                self.again[some] = True
+        kept, slope = source.coordinate_epoch(
+            self.response.loss, self.alpha, self.W[0], order, inv_weight_sum=self.share,
+            row_norm2=self.square, inv_2l2=self.give, bias_inv_penalty=self.bias_give,
+            shrink_margin=self.safe,
+        )  # fmt: skip
+        self.again[order[:kept]] = True
         again = self.again[rows]
         self.again[rows] = False
         if self.response.bounded:
-            self.slope = total * self.share
-            self.safe = CAREFUL * total / (np.count_nonzero(again) or 1)
+            self.slope = slope * self.share
+            self.safe = CAREFUL * slope / (kept or 1)
         return again
-
-    def _climb_part(self, order: Ints, parts: int) -> tuple[Array, float, list[Ints]]:
-        source, w = self.source, self.W[0].copy()
-        kept, slope = loops.dual_pass(
-            source.X, source.y, self.response.loss, self.alpha, w, order, share=self.share,
-            square=self.square, give=self.give, bias_give=self.bias_give, parts=parts,
-            weight=source.weight, safe=self.safe,
-        )  # fmt: skip
-        w -= self.W[0]
-        return w, slope, [order[:kept]]
-
-    def _shorten(self, rows: Ints, before: Array, moved: Array) -> None:
-        """Back along what parts did without each other, to where the dual is highest."""
-        change = self.alpha[rows] - before
-        bend = self._product(moved, moved)
-        beyond = self._product(moved, self.W[0]) + bend - self._gains(rows, change)
-        if not beyond > 0.0:
-            return
-        length = 1.0 - beyond / bend
-        self.alpha[rows] = np.clip(before + length * change, 0.0, 1.0)
-        moved *= length
-        if length < 1.0 - TOO_FAR:
-            self._go_alone()
 
     def _gains(self, rows: Ints, steps: Array) -> Any:
         """Of the dual's linear part, by each step of these rows' alphas."""

@@ -11,13 +11,13 @@ import numpy as np
 from ... import loops
 from ...data import ArraySource, Block, Source
 from ...numeric.rows import shape_of
+from ...numeric.tolerances import SAFE_DIVISOR
 from ...numeric.types import Array
 from .losses import Pulls, Response
 
 LITTLE = 0.002  # of the gain so far: a product that adds less is the last
 DEPENDENT = 1e-10  # of the largest bend: so little means that two directions are one
 HALVINGS = 6
-TINY = 1e-300
 
 
 class Found(NamedTuple):
@@ -37,7 +37,7 @@ def best_of_face(
     ``gives``, and each row's margin by its own of ``bends``.
     """
     y = face.y
-    scale = 1.0 / (p * np.sqrt(np.maximum(bends, TINY)))
+    scale = 1.0 / (p * np.sqrt(np.maximum(bends, SAFE_DIVISOR)))
     lack = 1.0 - y * scores(face, W)
 
     def moved(change: Array) -> Array:
@@ -63,7 +63,7 @@ def best_of_face(
 
 def best_lengths(bends: Array, slopes: Array) -> Array:
     """Of some directions, to the highest point that they span; 0 where one adds nothing."""
-    size = np.sqrt(np.maximum(np.diag(bends), TINY))
+    size = np.sqrt(np.maximum(np.diag(bends), SAFE_DIVISOR))
     scaled = bends / size / size[:, None]
     lengths: Array = np.linalg.lstsq(scaled, slopes / size, rcond=DEPENDENT)[0] / size
     return lengths
@@ -119,7 +119,7 @@ def _score(block: Block, W: Array, out: Array) -> tuple[()]:
 
 def _combine(block: Block, coefficients: Array) -> tuple[Array]:
     out = np.zeros((1, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, coefficients[block.start : block.start + len(block.y)], out)
+    loops.transpose_product(block.X, coefficients[block.start : block.start + len(block.y)], out)
     return (out,)
 
 
@@ -129,5 +129,5 @@ def _pulls(block: Block, response: Response, alpha: Array) -> tuple[Array, Array
     if block.weight is not None:
         pull, gain = pull * block.weight[:, None], gain * block.weight[:, None]
     out = np.zeros((response.groups, shape_of(block.X)[1] + 1))
-    loops.combine(block.X, pull, out)
+    loops.transpose_product(block.X, pull, out)
     return out, gain.sum(axis=0)

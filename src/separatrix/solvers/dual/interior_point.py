@@ -27,7 +27,7 @@ from ...numeric.rows import row_products, shape_of, slice_rows
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array
 from ...objective import Objective
-from ...objective.standardization import gram_in_tiles
+from ...objective.standardization import gram_blocked
 from .free_variables import combined, pulls_of, scores
 from .losses import MarginResponse
 
@@ -154,21 +154,21 @@ class Interior:
 
     def _by_weights(self, bend: Array) -> Callable[[Array], Array]:
         """The system of the features, factored."""
-        source, frame = self.source, self.objective.frame
+        source, standardization = self.source, self.objective.standardization
         weight = self.share / bend
         parts = (
             (slice_rows(source.X, start, min(start + ROWS, len(bend))), weight[start:][:ROWS])
             for start in range(0, len(bend), ROWS)
         )
-        hessian = gram_in_tiles(parts, frame, np.float64, source.threads)
-        self.objective.add_penalty(hessian, frame)
-        self.objective.fix_biases(hessian)
+        hessian = gram_blocked(parts, standardization, np.float64, source.threads)
+        self.objective.add_penalty(hessian, standardization)
+        self.objective.regularise_biases(hessian)
         inverse = cholesky_solver(hessian, noise=0.0)
 
         def solve(gradient: Array) -> Array:
             if not self.objective.intercept:
                 gradient[:, -1] = 0.0
-            return frame.direction(inverse(-frame.gradient(gradient)[0])[None])
+            return standardization.to_weights(inverse(-standardization.gradient(gradient)[0])[None])
 
         return solve
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...losses import CrammerSinger, Hinge, Logistic, Loss, MarginLoss, SquaredHinge
+from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
 
@@ -312,7 +313,7 @@ class SimplexResponse(Response):
         if intercept:
             count, rest = self.own[:, -1], pulls.sums[:, -1]
             short = np.maximum(-rest, 0.0)
-            theta = float(np.max(short / np.maximum(count + short, np.finfo(float).tiny)))
+            theta = float(np.max(short / np.maximum(count + short, SMALLEST_NORMAL)))
             if theta > 0.0:
                 # theta q + (1 - theta) shares; sums to 1 up to rounding, as count and rest do.
                 mixed = np.maximum(theta * count + (1.0 - theta) * rest, 0.0)

@@ -25,6 +25,7 @@ from ... import loops
 from ...numeric.linear_systems import cholesky_solver
 from ...numeric.rows import row_products, shape_of, take_rows
 from ...numeric.threads import one_blas_thread
+from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
 from .free_variables import pulls_of
@@ -82,10 +83,13 @@ class JointInterior:
 
     def _framed(self) -> tuple[Array, Array]:
         """The rows in variables of one scale, and what the penalty bends each of those by."""
-        frame = self.objective.frame
-        rows = frame.rows(take_rows(self.source.X, self.present))
+        standardization = self.objective.standardization
+        rows = standardization.rows(take_rows(self.source.X, self.present))
         rows[:, -1] *= self.objective.intercept
-        bends: Array = self.objective.penalty.diagonal((1, len(frame.scale)))[0] / frame.scale**2
+        bends: Array = (
+            self.objective.penalty.diagonal((1, len(standardization.scale)))[0]
+            / standardization.scale**2
+        )
         return rows, bends
 
     def _turned(self) -> tuple[Array, Array]:
@@ -93,7 +97,7 @@ class JointInterior:
         products = row_products(take_rows(self.source.X, self.present))
         with one_blas_thread(len(products) ** 3):
             squares, vectors = scipy.linalg.eigh(products, check_finite=False)
-        keep = squares > np.finfo(float).eps * len(squares) * squares[-1]
+        keep = squares > EPS * len(squares) * squares[-1]
         bias = np.full((len(products), 1), float(self.objective.intercept))
         rows = np.column_stack([vectors[:, keep] * np.sqrt(squares[keep]), bias])
         bends = np.full(rows.shape[1], 2.0 * self.objective.penalty.l2)
@@ -217,10 +221,10 @@ class JointInterior:
         if self.spanned:
             W = np.zeros(self.objective.shape)
             picked = take_rows(self.source.X, self.present)
-            loops.combine(picked, np.ascontiguousarray(self.back @ self.U[:, :-1].T), W)
+            loops.transpose_product(picked, np.ascontiguousarray(self.back @ self.U[:, :-1].T), W)
             W[:, -1] = self.U[:, -1]
         else:
-            W = self.objective.frame.direction(self.U)
+            W = self.objective.standardization.to_weights(self.U)
         W[:, -1] *= self.objective.intercept
         return W
 

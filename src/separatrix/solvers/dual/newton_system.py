@@ -14,8 +14,8 @@ from ...numeric.rows import row_products, take_rows
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from ...objective.hessians import in_blocks
-from ...objective.standardization import Frame, gram
+from ...objective.hessians import assemble_hessian
+from ...objective.standardization import Standardization, gram
 from .losses import Response
 
 DIRECT = 1500  # unknowns up to which a system is factored
@@ -56,24 +56,24 @@ class Bend:
     def _by_weights(self, free: AnyArray) -> Array:
         """From the second derivative by the weights."""
         k, d = self.gradient.shape
-        frame = self.objective.frame
+        standardization = self.objective.standardization
         (hessian,) = self.source.total(
             partial(
                 _hessian, response=self.response, free=free, scores=self.scores,
-                alpha=self.alpha, sharpness=self.sharpness, frame=frame,
+                alpha=self.alpha, sharpness=self.sharpness, standardization=standardization,
             )
         )  # fmt: skip
         hessian /= self.weight_sum
-        self.objective.add_penalty(hessian, frame)
+        self.objective.add_penalty(hessian, standardization)
         biases = slice(d - 1, None, d)
         if not self.objective.intercept:
-            self.objective.fix_biases(hessian)
+            self.objective.regularise_biases(hessian)
         elif not free.any():  # nothing bends by the bias: any step along its slope
             hessian[biases, biases] += np.eye(k)
         elif k > 1:  # a shift of all biases costs nothing
             hessian[biases, biases] += self.sharpness / k
-        u = solve(hessian, -frame.gradient(self.gradient).ravel())
-        return frame.direction(u.reshape(self.gradient.shape))
+        u = solve(hessian, -standardization.gradient(self.gradient).ravel())
+        return standardization.to_weights(u.reshape(self.gradient.shape))
 
     def _bend(self, rows: Ints) -> Array:
         """Second derivative of the rows by their scores, weighted, (rows, k, k)."""
@@ -105,7 +105,7 @@ class Bend:
         else:
             bias, q = 0.0, solve(system, right)
         direction = np.zeros_like(self.gradient)
-        loops.combine(picked, (root * q)[:, None], direction)
+        loops.transpose_product(picked, (root * q)[:, None], direction)
         direction[0] = -(g + direction[0]) / twice
         direction[0, -1] = bias
         return direction
@@ -119,20 +119,20 @@ class Bend:
         mean, deviation = self.objective.moments
         twice = 2.0 * self.objective.penalty.l2
         scale = np.sqrt(total * (deviation**2 + mean**2) + twice)
-        frame = Frame(np.zeros_like(mean), np.append(scale, np.sqrt(total)))
+        standardization = Standardization(np.zeros_like(mean), np.append(scale, np.sqrt(total)))
 
         def product(u: Array) -> Array:
-            V = frame.direction(u)
+            V = standardization.to_weights(u)
             if not self.objective.intercept:
                 V[:, -1] = 0.0
             (out,) = source.total(partial(_product, bend=bend, V=V)) if len(rows) else (0.0 * V,)
             out += self.objective.penalty.gradient(V)
             if not self.objective.intercept:
                 out[:, -1] = 0.0
-            return frame.gradient(out)
+            return standardization.gradient(out)
 
-        right = -frame.gradient(self.gradient)
-        return frame.direction(conjugate_gradients(product, right, LOOSE))
+        right = -standardization.gradient(self.gradient)
+        return standardization.to_weights(conjugate_gradients(product, right, LOOSE))
 
 
 # Parts of a sum, one block each.
@@ -145,10 +145,10 @@ def _hessian(
     scores: Array,
     alpha: Array,
     sharpness: float,
-    frame: Frame,
+    standardization: Standardization,
 ) -> tuple[Array]:
-    """Second derivative of the smooth losses in a frame's variables."""
-    k, d = scores.shape[1], len(frame.scale)
+    """Second derivative of the smooth losses in standardised variables."""
+    k, d = scores.shape[1], len(standardization.scale)
     rows = np.flatnonzero(free[block.start : block.start + len(block.y)])
     if not len(rows):
         return (np.zeros((k * d, k * d)),)
@@ -160,14 +160,14 @@ def _hessian(
 
     def products(c: Array) -> Array:
         some = np.flatnonzero(c)
-        return gram(take_rows(picked, some), c[some], frame)
+        return gram(take_rows(picked, some), c[some], standardization)
 
-    return (in_blocks(k, d, lambda a, b: bend[:, a, b], products),)
+    return (assemble_hessian(k, d, lambda a, b: bend[:, a, b], products),)
 
 
 def _product(block: Block, bend: Array, V: Array) -> tuple[Array]:
     out = np.zeros_like(V)
     here = bend[block.start : block.start + len(block.y)]
     change = np.einsum("iab,ib->ia", here, loops.scores(block.X, V))
-    loops.combine(block.X, change, out)
+    loops.transpose_product(block.X, change, out)
     return (out,)

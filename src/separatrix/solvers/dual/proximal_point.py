@@ -242,7 +242,7 @@ def _respond_piece(
     a = response.alpha(y, s, anchor[at], sharpness)
     pull, gain = response.coefficients(y, a)
     sums = np.zeros((response.groups, W.shape[1]))
-    loops.combine(block.X, c[:, None] * pull, sums)
+    loops.transpose_product(block.X, c[:, None] * pull, sums)
     smooth = response.value(y, s, a, anchor[at], sharpness)
     travel = np.sum((a - anchor[at]) ** 2, axis=1) / (2.0 * sharpness)
     return (

@@ -1,0 +1,23 @@
+"""Limits of floating point that several rooms share.
+
+What is measured against the numbers at hand (a share of J, of a margin, of a length) stands where
+it is used, under a name that says of what.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+EPS = float(np.finfo(float).eps)
+"""Distance from 1 to the next float: twice the relative error of one rounding."""
+
+LARGEST_FLOAT = float(np.finfo(float).max)
+SMALLEST_NORMAL = float(np.finfo(float).tiny)
+"""Smaller floats have fewer digits."""
+SMALLEST_FLOAT = 5e-324
+
+SAFE_DIVISOR = 1e-300
+"""In place of 0 below a fraction whose numerator is 0 too: the quotient stays finite."""
+
+OBJECTIVE_ROUNDING = 2e-15
+"""Of J: values of it that differ by less may differ by the rounding of their sums alone."""

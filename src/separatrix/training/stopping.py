@@ -1,0 +1,159 @@
+"""When a run ends: the stopping rules, each with what it remembers from pass to pass.
+
+Input: the steps of a solver, one per pass. Output: the name of the first rule that holds.
+
+- ``tol``: the duality gap is small enough (:mod:`separatrix.training.gap`), or, where there is no
+  gap, the objective and the weights have come to rest.
+- a cycle: weights that come back bit for bit under a map that does not change will come back for
+  ever. Found with two points in memory by the algorithm of R. P. Brent, An improved Monte Carlo
+  factorization algorithm, BIT 20 (1980).
+- the others count: passes, mistakes, passes without fewer mistakes, the norm of the weights.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..numeric.dot import dot
+from ..numeric.types import Array
+from ..solvers import Step
+from .gap import GapTracker
+
+TINY = 1e-12  # below this J counts as 0
+LEAST_SQUARE = 1e-250  # what underflowed in a larger sum of squares does not count
+ROUNDING = 4e-16  # J cannot be told more exactly
+GAP_EVERY = 5  # passes, where a bound costs a read of the data
+OPTIMISM = 1e-3  # a solver's estimate of what remains is believed to within this factor
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When a run ends; None or False switches a rule off.
+
+    ``tol``: J is proven to be within ``tol * J`` of its minimum, where there are proofs (see
+    :mod:`separatrix.training.gap`) and ``prove`` asks for them, or the solver itself tells a bound.
+    Else J changed by no more than ``tol * |J|``, **and** the weights barely moved or the solver
+    expects little more. The change of J alone proves nothing: descent on x^2 with step 1 jumps
+    between -1 and 1 for ever and J never changes.
+    """
+
+    max_iter: int = 1000
+    no_mistakes: bool = False
+    tol: float | None = None
+    max_norm: float | None = None
+    patience: int | None = None
+    cycle: bool = True
+    """A proven cycle: only for solvers whose every pass is the same function of the weights."""
+    prove: bool = True
+
+
+class WeightSpace:
+    """How long weights are, how far apart, and what repeats when a run goes in circles."""
+
+    what = "weights"
+    remedy = "lower learning_rate"
+
+    def norm(self, step: Step) -> float:
+        """Length of the weights, without overflow of their squares."""
+        W = step.weights
+        square = dot(W, W)
+        if LEAST_SQUARE < square < np.inf:
+            return math.sqrt(square)
+        largest = float(np.abs(step.weights).max())
+        if not 0.0 < largest < np.inf:
+            return largest
+        return largest * float(np.linalg.norm(step.weights / largest))
+
+    def distance(self, step: Step, before: Step) -> float:
+        """How far a step went."""
+        return float(np.linalg.norm(step.weights - before.weights))
+
+    def position(self, step: Step) -> Array:
+        """What, seen again bit for bit, proves that the run repeats itself."""
+        return step.weights
+
+
+class StoppingRules:
+    """The stopping rules with what they remember from pass to pass."""
+
+    def __init__(
+        self, stop: Stop, start: Array, space: WeightSpace, gap: GapTracker | None = None
+    ) -> None:
+        self.stop, self.space, self.gap = stop, space, gap
+        self.before: Step | None = None
+        self.earlier: Step | None = None
+        self.fewest = np.inf
+        self.stale = 0
+        # Brent 1980: compare with one earlier point, renewed at powers of two.
+        self.landmark = start
+        self.distance, self.power = 0, 1
+
+    def reason(self, step: Step, iteration: int, norm: float) -> str | None:
+        """Why to stop now, or None. The first rule that holds names the end."""
+        stop, last = self.stop, iteration >= self.stop.max_iter
+        cycle, no_progress = self._cycle(step), self._no_progress(step)
+        optimal = converged = False
+        if self.gap is None:
+            converged = self._converged(step)
+        else:
+            self.gap.update(step, iteration, last or iteration % GAP_EVERY == 0)
+            optimal = self.gap.proven and self.gap.evaluated == iteration
+            no_progress = no_progress or self.gap.stalled
+        if stop.cycle or stop.tol is not None:
+            # Without the rows of a pass, which are a lot to hold on to.
+            self.earlier, self.before = self.before, step._replace(rows=None)
+        if stop.no_mistakes and step.mistakes == 0.0:
+            return "no mistakes"
+        if optimal:
+            return "optimal"
+        if step.solved:
+            return "closed form"
+        if cycle:
+            return "cycle"
+        if converged:
+            return "tol"
+        if stop.max_norm is not None and norm > stop.max_norm:
+            return "max_norm"
+        if no_progress:
+            return "no progress"
+        return "max_iter" if last else None
+
+    def _converged(self, step: Step) -> bool:
+        tol, J, before = self.stop.tol, step.objective, self.before
+        if tol is None or J is None or before is None or before.objective is None:
+            return False
+        size = max(abs(J), TINY)
+        if step.lower_bound is not None:  # then J may well stand still on the way
+            return J - step.lower_bound <= max(tol, ROUNDING) * size
+        if not abs(J - before.objective) <= max(tol, ROUNDING) * size:
+            return False
+        if step.predicted_decrease is not None:
+            return step.predicted_decrease <= max(OPTIMISM * tol, ROUNDING) * size
+        least = step.step_scale * np.sqrt(tol) * max(self.space.norm(step), TINY)
+        return bool(self.space.distance(step, before) <= least)
+
+    def _cycle(self, step: Step) -> bool:
+        if not self.stop.cycle:
+            return False
+        here = self.space.position(step)
+        before = None if self.before is None else self.space.position(self.before)
+        if step.rows is None and before is not None and np.array_equal(here, before):
+            return False  # a step over all rows that moves nothing has arrived
+        if np.array_equal(here, self.landmark):
+            return True
+        self.distance += 1
+        if self.distance == self.power:
+            self.landmark, self.distance, self.power = here, 0, 2 * self.power
+        return False
+
+    def _no_progress(self, step: Step) -> bool:
+        if self.stop.patience is None or step.mistakes is None:
+            return False
+        if step.mistakes < self.fewest:
+            self.fewest, self.stale = step.mistakes, 0
+        else:
+            self.stale += 1
+        return self.stale >= self.stop.patience
