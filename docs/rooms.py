@@ -209,9 +209,8 @@ def _stack(frame: FrameType | None) -> list[str]:
     """The functions from ``fit`` to this frame; none if ``fit`` is not above it."""
     found: list[str] = []
     while frame is not None:
-        path = Path(frame.f_code.co_filename)
-        name = getattr(frame.f_code, "co_qualname", frame.f_code.co_name)
-        found.insert(0, f"{path.parent.name}/{path.name} {name}")
+        path = frame.f_code.co_filename.rsplit("/separatrix/", 1)[-1]
+        found.insert(0, f"{path} {frame.f_code.co_qualname}")
         if frame.f_code.co_name == "fit":
             return found
         frame = frame.f_back

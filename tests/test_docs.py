@@ -1,13 +1,16 @@
-"""Every class and test that the documents name exists."""
+"""Every class, file, name and test that the documents name exists."""
 
 from __future__ import annotations
 
+import ast
 import doctest
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 from inspection.test_diagnose import FIRST
+from test_rooms import script
 
 import separatrix
 from separatrix.inspection.diagnose import CAUSES
@@ -93,3 +96,126 @@ def test_every_word_of_a_fit_is_on_the_page_with_a_test_that_exists():
     assert set(CONVERGED) == set(
         re.findall(r"^\| `([a-z ]+)` \|[^|]*\|[^|]*\| yes \|", WORDS, re.M)
     )
+
+
+# ---- the pages for those who read the code
+
+ROOT = HERE.parent
+PACKAGE = ROOT / "src" / "separatrix"
+PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_a_page_names_exists(page):
+    text = (ROOT / page).read_text()
+    below = (ROOT, PACKAGE, ROOT / "docs")
+    named = set(re.findall(r"`([\w./-]+/[\w./-]*|[\w/]+\.(?:py|hpp|cpp|md|toml))`", text))
+    for name in named:
+        if name.split(".")[-1].startswith("test_"):  # a test in a file
+            continue
+        known = any((place / name).exists() for place in below)
+        assert known or ("/" not in name and any(PACKAGE.rglob(name))), name
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert ((ROOT / page).parent / link).exists(), link
+
+
+def table(page, heading):
+    """The rows of the first table below a heading, cell by cell."""
+    section = (ROOT / page).read_text().split(f"\n## {heading}\n")[1]
+    lines = re.search(r"((?:^\|.*\n)+)", section, re.M).group(1).splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def defined(path, name):
+    """Whether a name stands for something in a file, part by part."""
+    text = path.read_text()
+    if path.suffix != ".py":
+        return re.search(rf"\b{name}\b", text) is not None
+    node = ast.parse(text)
+    for part in name.split("."):
+        node = next(filter(None, (named_so(each, part) for each in ast.walk(node))), None)
+        if node is None:
+            return False
+    return True
+
+
+def named_so(node, name):
+    keys = ("name", "id", "arg", "attr")
+    return node if any(getattr(node, key, None) == name for key in keys) else None
+
+
+@pytest.mark.parametrize("row", table("docs/design.md", "Where is ..."), ids=lambda row: row[0])
+def test_where_things_are(row):
+    _, file, name = row
+    path = ROOT / file.strip("`") if file.startswith("`cpp/") else PACKAGE / file.strip("`")
+    assert path.exists()
+    assert not name or defined(path, name.strip("`"))
+
+
+@pytest.mark.parametrize("row", table("docs/maths.md", "Symbols"), ids=lambda row: row[0])
+def test_symbols_have_their_names_in_the_code(row):
+    *_, names, file = row
+    found = re.findall("`([^`]+)`", names)
+    assert found
+    for name in found:
+        assert defined(PACKAGE / file.strip("`"), name), name
+
+
+def test_the_formulas_hold():
+    names = {}
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "maths.md").read_text(), re.S)
+    assert len(blocks) >= 3
+    for code in blocks:
+        exec(code, names)
+
+
+def test_the_page_on_tuning_has_every_threshold_and_its_value():
+    tuning = script("tuning")
+    page = tuning.PAGE.read_text()
+    assert page.split(tuning.BELOW)[1] == tuning.tables(), "run: python docs/tuning.py"
+    for path in PACKAGE.rglob("thresholds.py"):
+        room = importlib.import_module(
+            ".".join(("separatrix", *path.relative_to(PACKAGE).with_suffix("").parts))
+        )
+        names = [name for name in vars(room) if name.isupper()]
+        assert names
+        for name in names:
+            (row,) = re.findall(rf"^\| .*`{name}`.*$", page, re.M)
+            told, values = (re.findall("`([^`]+)`", cell) for cell in row.split(" | ")[:2])
+            assert eval(values[told.index(name)]) == getattr(room, name)
+    each = [threshold for found in tuning.rooms().values() for threshold in found]
+    assert all(threshold.chooses for threshold in each)
+
+
+@pytest.mark.parametrize(
+    ("text", "chooses", "measured"),
+    [
+        ('SIZE = 3\n"""What.\n\nMeasured: here, 2."""\n', "What.", "here, 2"),
+        ("# ---- part\n\n# What;\n# measured: here.\nSIZE: int = 3\n", "What", "here"),
+        ("SIZE = 3  # what\n", "what", ""),
+    ],
+)
+def test_thresholds_are_read_in_every_form(tmp_path, text, chooses, measured):
+    (tmp_path / "thresholds.py").write_text(text)
+    (found,) = script("tuning").thresholds(tmp_path / "thresholds.py")
+    assert found == (["SIZE"], ["3"], chooses, measured)
+
+
+@pytest.mark.parametrize("name", ["Perceptron", "L-BFGS"])
+def test_the_walk_of_a_fit_is_that_of_the_stack(name):
+    shown = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "design.md").read_text(), re.S)
+    walk = "".join(f"{frame}\n" for frame in script("rooms").walks()[name])
+    assert walk in shown
+
+
+def test_headers_include_only_from_floors_below():
+    floors = {
+        folder: int(row[0])
+        for row in table("docs/design.md", "Rooms and floors")
+        for folder in re.findall(r"`cpp/(\w+)/`", row[1])
+    }
+    assert set(floors) == {path.name for path in (ROOT / "cpp").iterdir()}
+    for path in (ROOT / "cpp").rglob("*.?pp"):
+        own = path.parent.name
+        for folder in re.findall(r'^#include "(\w+)/', path.read_text(), re.M):
+            assert folder == own or floors[folder] < floors[own], path

@@ -15,14 +15,15 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-def _script():
-    spec = importlib.util.spec_from_file_location("rooms", ROOT / "docs" / "rooms.py")
-    sys.modules["rooms"] = module = importlib.util.module_from_spec(spec)
+def script(name):
+    """A script of the folder docs, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-rooms = _script()
+rooms = script("rooms")
 HOUSE = rooms.House(rooms.PACKAGE)
 LAYERS = [
     {room.strip() for room in layer.split("|")}

@@ -23,7 +23,6 @@ from separatrix import (
     minimize,
 )
 from separatrix.data import Block, Subset
-from separatrix.data.arrays import random_order
 from separatrix.solvers import choose
 
 
@@ -42,20 +41,11 @@ class Chunks(Source):
     def weight_sum(self):
         return float(len(self.y_)) if self.weight_ is None else float(self.weight_.sum())
 
-    def blocks(self, shuffle=None):
-        starts = np.arange(0, len(self.y_), self.size)
-        if shuffle is not None:
-            starts = starts[random_order(len(starts), shuffle)]
-        for start in starts.tolist():
+    def blocks(self):
+        for start in range(0, len(self.y_), self.size):
             at = slice(start, start + self.size)
             weight = None if self.weight_ is None else self.weight_[at]
-            order = None
-            if shuffle is not None:
-                order = random_order(len(self.y_[at]), shuffle)
-            if weight is not None and not np.all(weight):
-                rows = np.arange(len(weight)) if order is None else order
-                order = rows[weight[rows] != 0.0]
-            yield Block(self.X_[at], self.y_[at], weight, start, order)
+            yield Block(self.X_[at], self.y_[at], weight, start)
 
 
 def rows(weighted, n=400, d=4):

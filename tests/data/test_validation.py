@@ -357,7 +357,7 @@ class Elsewhere(Source):
     def weight_sum(self):
         return float(len(self.y))
 
-    def blocks(self, shuffle=None):
+    def blocks(self):
         half = len(self.y) // 2
         yield Block(self.X[:half], self.y[:half], None, 0)
         yield Block(self.X[half:], self.y[half:], None, half)

@@ -408,7 +408,10 @@ def test_classification_goes_block_by_block(monkeypatch):
         clf = KernelPerceptron(keep=keep, max_iter=3, random_state=0).fit(X, y)
         whole = clf.decision_function(X)
         with monkeypatch.context() as patch:
-            patch.setattr("separatrix.estimators.kernel.BLOCK_BYTES", 8 * 7 * len(clf.support_))
+            patch.setattr(
+                "separatrix.estimators.kernel_expansion.KERNEL_BLOCK_BYTES",
+                8 * 7 * len(clf.support_),
+            )
             np.testing.assert_allclose(clf.decision_function(X), whole, atol=1e-9)
 
 

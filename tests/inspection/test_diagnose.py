@@ -474,6 +474,8 @@ def test_errors_say_what_is_expected():
     clf = LinearClassifier().fit(X, y)
     with pytest.raises(TypeError, match="diagnose knows Perceptron, LinearClassifier, "):
         diagnose(SGDClassifier(), X, y)
+    with pytest.raises(TypeError, match="pass X and y as arrays or sparse matrices"):
+        diagnose(clf, separatrix.ArraySource(X, y, np.array([-1, 1])), None)
     with pytest.raises(ValueError, match="X has 4 features, but the fit had 5"):
         diagnose(clf, X[:, :4], y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -26,6 +26,7 @@ from separatrix import (
     loops,
     minimize,
 )
+from separatrix.losses import Columns, Hinge, Logistic, Loss, MarginLoss, Softmax, SquaredHinge
 from separatrix.objective.standardization import Standardization
 
 IRIS, KINDS = load_iris(return_X_y=True)
@@ -324,3 +325,24 @@ def test_rows_of_weight_zero_may_have_any_label(solver):
 def test_numbers_of_classes_out_of_range_never_reach_the_loops():
     with pytest.raises(ValueError, match="out of range"):
         loops.batch_pass(IRIS, KINDS + 1, get_loss("hinge").multiclass(), np.zeros((3, 5)))
+
+
+def test_the_joint_form_is_that_of_the_nearest_parent():
+    class Sharper(Logistic):
+        pass
+
+    class Own(MarginLoss):
+        pass
+
+    class Chooses(Hinge):
+        def multiclass(self):
+            return Columns(self)
+
+    class Neither(Loss):
+        pass
+
+    found = {kind: type(kind().multiclass()) for kind in (Sharper, Own, Chooses, SquaredHinge)}
+    assert found == {Sharper: Softmax, Own: Columns, Chooses: Columns, SquaredHinge: Columns}
+    assert Sharper().multiclass().binary == Sharper()
+    with pytest.raises(NotImplementedError, match="Neither defines no loss for more classes"):
+        Neither().multiclass()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oracles import kesler, oracle, random_problem, signed
 
 from separatrix import ArraySource, Block, Source, separability
-from separatrix.separation import PairWitness, Witness, working_set
+from separatrix.separation import PairWitness, Witness, thresholds
 from separatrix.separation.search import Search
 
 
@@ -122,7 +122,7 @@ def test_more_features_than_rows(rng):
 
 
 def test_many_features_that_overlap(rng, monkeypatch):
-    monkeypatch.setattr(working_set, "WIDE", 10)
+    monkeypatch.setattr(thresholds, "NEWTON_DIMENSION", 10)
     X = rng.standard_normal((400, 20))
     X[:, 3] = X[:, 4]
     y = rng.integers(0, 2, 400)
@@ -256,7 +256,7 @@ class Halves(Source):
     n_rows = property(lambda self: int(np.count_nonzero(self.weight)))
     weight_sum = property(lambda self: float(self.weight.sum()))
 
-    def blocks(self, rng=None):
+    def blocks(self):
         half = len(self.y) // 2
         for part in (slice(0, half), slice(half, None)):
             yield Block(self.X[part], self.y[part], self.weight[part], part.start)

@@ -156,8 +156,8 @@ def test_products_and_rows_give_the_same_least_squares(classes, l2):
     for weight in (None, rng.integers(0, 3, 500).astype(float)):
         for intercept in (True, False):
             problem = objective_of(X, y, "squared", l2, weight, intercept)
-            W, at = least_squares.by_products(problem)
-            rows = least_squares.factored(problem)
+            W, at = least_squares.normal_equations(problem)
+            rows = least_squares.qr_svd(problem)
             scale = X.std(axis=0) if intercept else np.hypot(X.std(axis=0), X.mean(axis=0))
             np.testing.assert_allclose(
                 W[:, :-1] * scale,
@@ -177,7 +177,7 @@ def test_where_products_leave_an_error_rows_are_factored():
     same[:, 4], constant[:, 4] = X[:, 3], 2.0
     for rows in (X, same, constant):
         problem = objective_of(rows, y, "squared", 0.0)
-        assert least_squares.by_products(problem) is None
+        assert least_squares.normal_equations(problem) is None
         clf = LinearClassifier("squared", l2=0.0).fit(rows, y)
         centred = rows - rows.mean(axis=0)
         fitted = np.linalg.lstsq(centred, y - y.mean(), rcond=1e-15)[0]

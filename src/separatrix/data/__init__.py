@@ -1,6 +1,7 @@
 """Where rows come from."""
 
 from .arrays import ArraySource, Subset
-from .source import Block, InMemory, Shuffle, Source, Sum
+from .blocks import Block, Shuffle, Visit
+from .source import InMemory, Source, Sum
 
-__all__ = ["ArraySource", "Block", "InMemory", "Shuffle", "Source", "Subset", "Sum"]
+__all__ = ["ArraySource", "Block", "InMemory", "Shuffle", "Source", "Subset", "Sum", "Visit"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from itertools import pairwise
@@ -19,81 +18,24 @@ from ..numeric.rows import (
     row_products,
     shape_of,
     slice_rows,
-    squared_norms,
     take_rows,
 )
 from ..numeric.threads import n_threads, ordered_sum, run_on_threads, submit
 from ..numeric.types import AnyArray, Array, Ints
-from .source import Block, InMemory, Shuffle, Source, Storage, Sum, T, as_sum, check_numbers
+from .blocks import Block, Shuffle, Visit, check_numbers, random_order, random_rows
+from .in_memory import InBlocks
+from .source import InMemory, Source, Storage, Sum, T, as_sum
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
 MOST_BLOCKS, FEW_BLOCKS = 64, 8
 READ_AT_ONCE = 4 << 20  # bytes that are only looked at
 SPARE = 64  # exponents: more than sums over features can need
 SUMS = 32  # times a sum over features, which every block has of its own, are a block's rows
-# In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
-# by class is mixed to within a few per cent in every group.
-NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
 LONG_RUN = 1024  # neighbouring rows that are worth a block of their own
 KEPT = 1 / 16  # of the rows: a sample up to that is copied once, a larger one whenever it is read
 
 
-def random_order(
-    n: int,
-    shuffle: Shuffle,
-    row_bytes: float = 0.0,
-    group: int = GROUP,
-    room: Ints | None = None,
-) -> Ints:
-    """A random order of n rows; of large ones so that pages of memory are read once."""
-    neighbours = max(1, int(NEIGHBOURS_BYTES / row_bytes) if row_bytes else n)
-    return loops.draw_orders(n, neighbours, group, *shuffle, room=room).reshape(-1)
-
-
-class _InBlocks(InMemory):
-    """Rows that are worked on block by block, on threads."""
-
-    @abstractmethod
-    def _each(self, of: Callable[[Block], T]) -> T:
-        """The sum over blocks, the same ones on any number of threads.
-
-        Blocks know where their rows stand: what there is of every row may be written.
-        """
-
-    def scores(self, W: Array, out: Array | None = None) -> Array:
-        """Of every row, block by block."""
-        found = np.empty((len(self.y), len(W))) if out is None else out
-
-        def part(block: Block) -> tuple[()]:
-            loops.scores(block.X, W, found[block.at])
-            return ()
-
-        self._each(part)
-        return found
-
-    def transpose_product(self, C: Array) -> Array:
-        """Summed over the same blocks as any other sum."""
-
-        def part(block: Block) -> tuple[Array]:
-            out = np.zeros((C.shape[1], self.n_features + 1))
-            loops.transpose_product(block.X, C[block.at], out)
-            return (out,)
-
-        return self._each(part)[0]
-
-    def row_norms(self, squared: bool = False) -> Array:
-        """|x| of every row, or its square."""
-        out = np.empty(len(self.y))
-
-        def part(block: Block) -> tuple[()]:
-            out[block.at] = squared_norms(block.X)
-            return ()
-
-        self._each(part)
-        return out if squared else np.sqrt(out)
-
-
-class ArraySource(_InBlocks):
+class ArraySource(InBlocks):
     """Rows, labels and weights in arrays, never copied.
 
     ``X`` is C-contiguous float32 or float64, or :class:`separatrix.numeric.rows.CsrRows`.
@@ -112,7 +54,7 @@ class ArraySource(_InBlocks):
         self.weight_power = 0  # weights are 2**weight_power times those that were given
         self.n_jobs = n_jobs
         self.n_features = shape_of(X)[1]
-        self._samples: dict[int, Source] = {}
+        self._samples: dict[int, InMemory] = {}
         self._next_permutation: tuple[Shuffle, Future[Ints]] | None = None
 
     @cached_property
@@ -141,13 +83,17 @@ class ArraySource(_InBlocks):
         mean: Array = rows.mean(axis=0, dtype=np.float64)
         return mean
 
-    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
-        """All rows as one block, as they stand or in a random order."""
+    def blocks(self) -> Iterator[Block]:
+        """All rows as one block."""
+        yield Block(self.X, self.y, self.weight, 0)
+
+    def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
+        """All rows that count as one block, as they stand or in a random order."""
         order = self.present
         if shuffle is not None:
             drawn = self._prefetched_permutation(shuffle)
             order = drawn if order is None else order[drawn]
-        yield Block(self.X, self.y, self.weight, 0, order)
+        yield Visit(Block(self.X, self.y, self.weight, 0), order)
 
     def _prefetched_permutation(self, shuffle: Shuffle) -> Ints:
         """A random order; the one that follows is drawn meanwhile."""
@@ -187,7 +133,7 @@ class ArraySource(_InBlocks):
             return each * len(self.X.data) / max(len(self.y), 1)
         return self.X.itemsize * self.n_features
 
-    def block_slices(self, n: int) -> list[slice]:
+    def slices_of(self, n: int) -> list[slice]:
         """Where n rows are cut into blocks."""
         each = max(self.row_bytes, 1)
         apart = min(int(SUMS * 8 * self.n_features / each), -(-n // FEW_BLOCKS))
@@ -203,7 +149,7 @@ class ArraySource(_InBlocks):
                 None if self.weight is None else self.weight[at],
                 at.start,
             )
-            for at in self.block_slices(len(self.y))
+            for at in self.slices_of(len(self.y))
         ]
 
     @cached_property
@@ -267,7 +213,7 @@ class ArraySource(_InBlocks):
             weight=self.weight, shrink_margin=shrink_margin,
         )  # fmt: skip
 
-    def sample(self, size: int) -> Source:
+    def sample(self, size: int) -> InMemory:
         """One row from each of so many stretches; few rows are copied, once and for all."""
         if size >= self.n_rows:
             return self
@@ -277,7 +223,7 @@ class ArraySource(_InBlocks):
         return self._samples[size]
 
 
-class Subset(_InBlocks):
+class Subset(InBlocks):
     """Some rows of arrays, by their numbers, a block at a time: runs of them are not copied."""
 
     def __init__(self, source: ArraySource, rows: Ints) -> None:
@@ -299,12 +245,13 @@ class Subset(_InBlocks):
         """Sum of their weights."""
         return float(len(self.rows)) if self.weight is None else float(self.weight.sum())
 
-    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
-        """All rows as one block, as they stand or in a random order."""
-        order = self.rows if self.weight is None else self.rows[self.weight != 0.0]
-        if shuffle is not None:
-            order = order[random_order(len(order), shuffle, self.source.row_bytes)]
-        yield Block(self.source.X, self.source.y, self.source.weight, 0, order)
+    def blocks(self) -> Iterator[Block]:
+        """The blocks that sums are made of: copies, or slices of neighbouring rows."""
+        return map(self.block, self.block_slices)
+
+    def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
+        """All rows that count as one block, copied, as they stand or in a random order."""
+        return self.materialised.visits(shuffle)
 
     @cached_property
     def block_slices(self) -> list[slice]:
@@ -316,7 +263,7 @@ class Subset(_InBlocks):
         return [
             slice(start + at.start, start + at.stop)
             for start, stop in pairwise(cuts.tolist())
-            for at in self.source.block_slices(stop - start)
+            for at in self.source.slices_of(stop - start)
         ]
 
     def block(self, at: slice) -> Block:
@@ -350,6 +297,10 @@ class Subset(_InBlocks):
     def row_bytes(self) -> float:
         """Bytes of a row, on average."""
         return self.source.row_bytes
+
+    def approximate_mean(self) -> Array | None:
+        """None: a sample's moments only scale variables, for which sums about 0 will do."""
+        return None
 
     @property
     def storage(self) -> Storage:
@@ -392,21 +343,16 @@ class Subset(_InBlocks):
 
     def random_rows(self, size: int) -> Ints:
         """Numbers of so many random rows, one from each stretch of them; the same each time."""
-        n = len(self.rows)
-        if size >= n:
-            return self.rows
-        within = np.random.default_rng(n).random(size)
-        at = ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
-        some: Ints = self.rows[at]
+        some: Ints = self.rows[random_rows(len(self.rows), size)]
         return some
 
-    def sample(self, size: int) -> Source:
+    def sample(self, size: int) -> InMemory:
         """So many random rows; few of them are copied, once and for all."""
         n = len(self.rows)
         if size >= n:
             return self
         sample = Subset(self.source, self.random_rows(size))
-        few = size <= KEPT * n or len(self.source.block_slices(size)) == 1
+        few = size <= KEPT * n or len(self.source.slices_of(size)) == 1
         return sample.materialised if few else sample
 
     @cached_property
@@ -414,6 +360,13 @@ class Subset(_InBlocks):
         """The rows in arrays of their own."""
         block = self.block(slice(0, len(self.rows)))
         return ArraySource(block.X, block.y, self.classes, block.weight, self.source.n_jobs)
+
+
+def _gathered(block: Block, classes: AnyArray) -> ArraySource:
+    return ArraySource(block.X, block.y, classes, block.weight)
+
+
+Source.gathered = staticmethod(_gathered)
 
 
 def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:

@@ -1,68 +1,28 @@
-"""What every place that holds rows offers."""
+"""What every place that holds rows offers, and what may be asked of it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
 from ..loops import BlockSum, EpochResult
 from ..losses import MarginLoss
-from ..numeric.rows import Rows, take_rows
+from ..numeric.rows import take_rows, to_dense
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
+from .blocks import Block, Shuffle, Visit, check_numbers, concatenated, random_order, random_rows
+from .fingerprint import fingerprint
 
 T = TypeVar("T", bound=tuple[Any, ...])
 T_co = TypeVar("T_co", bound=tuple[Any, ...], covariant=True)
+S = TypeVar("S")
+R = TypeVar("R")
 Storage = Literal["dense", "csr"]
-
-
-class Shuffle(NamedTuple):
-    """One of the random orders that a seed stands for, or several one after another."""
-
-    seed: int
-    number: int
-    passes: int = 1
-
-
-class Block(NamedTuple):
-    """Some rows, and where they stand in the whole."""
-
-    X: Rows
-    y: AnyArray
-    weight: Array | None
-    start: int
-    order: Ints | None = None
-    """Rows of the block to visit, in this order; None: all, as they stand."""
-
-    @property
-    def weights(self) -> Array:
-        """The weight of every row, 1 where none are given."""
-        return np.ones(len(self.y)) if self.weight is None else self.weight
-
-    @property
-    def at(self) -> slice:
-        """Where its rows stand in arrays of all rows."""
-        return slice(self.start, self.start + len(self.y))
-
-
-def check_numbers(y: AnyArray, classes: int) -> None:
-    """That labels of more than two classes are numbers of classes.
-
-    They index weights: one out of range would read and write elsewhere. Sources check their rows
-    once, for a loop may be called for every few of them.
-    """
-    if classes <= 2 or not len(y):
-        return
-    # Negative ones are the largest of all without a sign.
-    if y.dtype != np.int64 or y.view(np.uint64).max() >= classes:
-        raise ValueError(
-            f"y must hold the numbers of {classes} classes, int64 from 0 to {classes - 1}, got "
-            f"{y.dtype} from {y.min()} to {y.max()}"
-        )
+FEW_ROWS = 64  # whose mean is near enough to that of all
 
 
 class Sum(ABC, Generic[T_co]):
@@ -107,14 +67,35 @@ def as_sum(sum: Sum[T] | Callable[[Block], T]) -> Sum[T]:
     return sum if isinstance(sum, Sum) else _Function(sum)
 
 
+class RowState(Generic[S]):
+    """Numbers kept beside every row of a source from pass to pass, a piece for each of its blocks.
+
+    They live where the rows are, and ``advance`` alone writes them.
+    """
+
+    def __init__(self, begin: Callable[[Block], S]) -> None:
+        self._begin = begin
+        self._pieces: dict[int, S] = {}
+
+    def advance(self, block: Block, step: Callable[[S], R]) -> R:
+        """What a step makes of the numbers of a block, which it may write."""
+        if block.start not in self._pieces:
+            self._pieces[block.start] = self._begin(block)
+        return step(self._pieces[block.start])
+
+
 class Source(ABC):
     """Rows, labels and weights: in memory, in files, on a cluster.
 
-    For two classes ``y`` is -1.0 or +1.0, the larger class +1.
+    For two classes ``y`` is -1.0 or +1.0, the larger class +1. Besides ``n_features`` and
+    ``classes`` a source has to say how many rows there are, what they weigh, and give its blocks;
+    it may know better ways than these for the rest.
     """
 
     n_features: int
     classes: AnyArray
+    gathered: ClassVar[Callable[[Block, AnyArray], InMemory]]
+    """A source in memory of some rows and all classes: told by the arrays, which stand above."""
 
     @property
     @abstractmethod
@@ -126,10 +107,19 @@ class Source(ABC):
     def weight_sum(self) -> float:
         """Sum of the weights of all rows."""
 
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """All rows as they stand, the same blocks each time; some may have no rows."""
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
         return np.dtype(np.float64)
+
+    @property
+    def storage(self) -> Storage:
+        """How the rows of its blocks are stored."""
+        return "dense"
 
     @property
     def row_bytes(self) -> float:
@@ -137,17 +127,9 @@ class Source(ABC):
         return 8.0 * self.n_features
 
     @property
-    def storage(self) -> Storage:
-        """How the rows of its blocks are stored."""
-        return "dense"
-
-    def approximate_mean(self) -> Array | None:
-        """Values near the means, (d,); None for zeros, near which sparse rows are."""
-        return None
-
-    @abstractmethod
-    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
-        """For solvers that go row by row: as they stand, or in a random order."""
+    def threads(self) -> int:
+        """How many threads may work on its rows."""
+        return 1
 
     def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
         """The sum over all rows, entry by entry: for batch solvers.
@@ -156,25 +138,72 @@ class Source(ABC):
         do not depend on the number of threads.
         """
         sum = as_sum(sum)
-        return running_sum(sum.of(block) for block in self.blocks())
+        return running_sum(sum.of(block) for block in self._filled_blocks())
 
-    @property
-    def threads(self) -> int:
-        """How many threads may work on its rows."""
-        return 1
+    def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
+        """For solvers that go row by row: the rows that count, as they stand or shuffled.
+
+        Of a source that is read block by block the rows of each block are shuffled, in an order
+        of its own: which rows follow each other then depends on where blocks end.
+        """
+        for number in range(1 if shuffle is None else shuffle.passes):
+            for block in self._filled_blocks():
+                order = block.present
+                if shuffle is not None:
+                    once = Shuffle(shuffle.seed, shuffle.number + number).of_block(block.start)
+                    count = len(block.y) if order is None else len(order)
+                    drawn = random_order(count, once, self.row_bytes)
+                    order = drawn if order is None else order[drawn]
+                yield Visit(block, order)
+
+    def row_state(self, begin: Callable[[Block], S]) -> RowState[S]:
+        """Numbers to be kept beside every row, which begin as told of each block."""
+        return RowState(begin)
 
     def batches(self, size: int) -> Iterator[Block]:
-        """All rows, so many at a time, for work that threads share otherwise than by blocks."""
-        for X, y, weight, _, order in self.blocks():
-            rows = np.arange(len(y)) if order is None else order
+        """The rows that count, so many at a time, for work that threads share otherwise."""
+        for block, order in self.visits():
+            rows = np.arange(len(block.y)) if order is None else order
             for start in range(0, len(rows), size):
                 at = rows[start : start + size]
-                some = None if weight is None else weight[at]
-                yield Block(take_rows(X, at), y[at], some, start)
+                some = None if block.weight is None else block.weight[at]
+                yield Block(take_rows(block.X, at), block.y[at], some, block.start + start)
 
-    def sample(self, size: int) -> Source:
-        """About so many random rows, the same ones each time; all of them will do too."""
-        return self
+    def sample(self, size: int) -> InMemory:
+        """At most so many random rows in memory, the same ones each time, wherever blocks end."""
+        wanted, before, found = random_rows(self.n_rows, size), 0, []
+        for block, order in self.visits():
+            count = len(block.y) if order is None else len(order)
+            at = wanted[slice(*np.searchsorted(wanted, [before, before + count]))] - before
+            rows = at if order is None else order[at]
+            some = None if block.weight is None else block.weight[rows]
+            found.append(Block(take_rows(block.X, rows), block.y[rows], some, 0))
+            before += count
+        return Source.gathered(concatenated(found), self.classes)
+
+    def approximate_mean(self) -> Array | None:
+        """Values near the means, (d,); None for zeros, near which sparse rows are."""
+        if self.storage == "csr":
+            return None
+        for block in self.batches(FEW_ROWS):
+            mean: Array = to_dense(block.X).mean(axis=0)
+            return mean
+        return None
+
+    def fingerprint(self) -> str:
+        """A name for the data: the same for the same rows, labels, weights and classes.
+
+        Whatever the blocks, threads and memory layout. Other precisions, or sparse rows in place
+        of dense ones, have other names.
+        """
+        return fingerprint(self.blocks(), self.classes)
+
+    def _filled_blocks(self) -> Iterator[Block]:
+        """Blocks that have rows, their labels checked."""
+        for block in self.blocks():
+            check_numbers(block.y, len(self.classes))
+            if len(block.y):
+                yield block
 
 
 class InMemory(Source):

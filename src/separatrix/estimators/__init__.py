@@ -2,6 +2,7 @@
 
 from .cv.estimator import LinearClassifierCV
 from .kernel import KernelPerceptron
-from .linear import LinearClassifier, Perceptron
+from .linear import LinearClassifier
+from .perceptron import Perceptron
 
 __all__ = ["KernelPerceptron", "LinearClassifier", "LinearClassifierCV", "Perceptron"]

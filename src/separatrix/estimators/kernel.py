@@ -12,13 +12,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data.validation import check_labels, check_scores, numbers, sound_rows, weighed_classes
-from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, Reference, get_kernel
+from ..data import InMemory, Source
+from ..data.validation import check_labels, numbers, sound_rows, weighed_classes
+from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, get_kernel
 from ..kernels.perceptron import (
     KernelPerceptronRun,
     ManyClasses,
     TwoClasses,
-    Votes,
     goes_by_blocks,
 )
 from ..numeric import checks
@@ -29,10 +29,9 @@ from ..training.loop import Callback, Loop
 from ..training.progress import progress_line
 from ..training.stopping import Stop, StoppingRules
 from .feature_space import FeatureSpace
-
-BLOCK_BYTES = 32 << 20  # of the kernel between rows to classify and supports
-MOST_ROWS = 4096
-CACHE_MB = 200.0
+from .kernel_expansion import KernelExpansion, as_matrix
+from .sources import accuracy, check_features, labels_of, refuse_labels_beside
+from .thresholds import KERNEL_CACHE_MB
 
 
 class KernelPerceptron(ClassifierMixin, BaseEstimator):
@@ -185,8 +184,9 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
 
     # ---- training ------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train on all rows until a rule stops it."""
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train on all rows, X and y or a source in memory, until a rule stops it."""
+        X, y = self._rows_and_labels(X, y)
         stop = self._checked_stop()
         # The loop for dense Gaussians reads either type, so that float32 rows are not held twice.
         found = sound_rows(X)[0]
@@ -203,11 +203,30 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         why = loop.train(run.steps())[1]  # without the last step, which is a lot to hold on to
         # Only now, when nothing can fail any more: an earlier fit stays whole until then.
         validate_data(self, X, skip_check_array=True)
-        self.classes_, self._kernel, self._bias = classes, kernel, run.rows.bias
+        self.classes_, self._kernel = classes, kernel
         self.stop_, self.converged_ = why, why in ("no mistakes", "tol")
         self.history_, self.n_iter_ = loop.history(), len(loop.infos)
         self._keep(run, rows, loop.rule)
         return self
+
+    def _rows_and_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Those given, or those of a source."""
+        if not isinstance(X, Source):
+            return X, y
+        refuse_labels_beside(y, None)
+        if not isinstance(X, InMemory):
+            raise TypeError(
+                f"KernelPerceptron compares any row with any other and needs them in memory, and "
+                f"{type(X).__name__} reads them from elsewhere: fit some of them, "
+                "fit(source.sample(10_000)), or all of them by Perceptron().fit(source)"
+            )
+        if X.weight is not None and np.any(X.weight != 1.0):
+            raise ValueError(
+                "KernelPerceptron takes no weights of rows, and those of the source are not all "
+                "1: use Perceptron().fit(source), or a source without weights"
+            )
+        (block,) = X.take(np.arange(len(X.y))).blocks()
+        return as_matrix(block.X), labels_of(X)
 
     def _checked_rows(self, X: Any, dtype: Any) -> Matrix:
         """X as SciPy's CSR or a C-contiguous array."""
@@ -256,7 +275,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         binary = len(classes) == 2
         cache = self.cache_mb
         if cache is None:
-            cache = 0.0 if goes_by_blocks(kernel, rows, self.budget) else CACHE_MB
+            cache = 0.0 if goes_by_blocks(kernel, rows, self.budget) else KERNEL_CACHE_MB
         rng = np.random.default_rng(checks.seed(self.random_state))
         return KernelPerceptronRun(
             TwoClasses(np.where(numbers == 1, 1.0, -1.0))
@@ -281,21 +300,20 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             kept, visits = (ended.sums, ended.visits) if self.budget is None else (ended.best, 1)
         in_use = counts if self.keep == "voted" else kept
         self.support_ = np.flatnonzero(in_use.any(axis=0))
-        # Scores are made of sums that are exact for whole numbers, so that ties are ties.
-        self._sums, self._bias_sums = kept[:, self.support_], self._bias * kept.sum(axis=1)
-        self._unit, self._visits = run.unit, visits
-        self.dual_coef_ = run.unit * self._sums / visits
-        self.intercept_ = run.unit * self._bias_sums / visits
+        bare = isinstance(self._kernel, Precomputed)
+        self.support_vectors_ = np.empty((0, 0)) if bare else rows[self.support_]
+        sums, bias_sums = kept[:, self.support_], run.rows.bias * kept.sum(axis=1)
+        self._expansion = KernelExpansion(
+            self._kernel, run.rows.bias, self.support_, self.support_vectors_, sums, bias_sums,
+            run.unit, visits, run.votes() if self.keep == "voted" else None,
+        )  # fmt: skip
+        self.dual_coef_ = run.unit * sums / visits
+        self.intercept_ = run.unit * bias_sums / visits
         self.embedding_strengths_ = np.abs(counts[0]) if len(counts) == 1 else counts.T.copy()
         self.n_updates_ = ended.updates
-        self._votes: Votes | None = run.votes() if self.keep == "voted" else None
         self._coef: Array | None = None
-        if isinstance(self._kernel, Precomputed):
-            self.support_vectors_ = np.empty((0, 0))
-            return
-        self.support_vectors_ = rows[self.support_]
         if isinstance(self._kernel, Linear):
-            products = kept[:, self.support_] @ self.support_vectors_
+            products = sums @ self.support_vectors_
             self._coef = run.unit * np.asarray(products) / visits
 
     # ---- use -----------------------------------------------------------------------------
@@ -319,40 +337,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         rows = self._checked_rows(sound_rows(X)[0], np.float64)
         validate_data(self, X, reset=False, skip_check_array=True)
-        scores = np.empty((rows.shape[0], len(self.dual_coef_)))
-        size = int(np.clip(BLOCK_BYTES // (8 * max(len(self.support_), 1)), 1, MOST_ROWS))
-        reference = self._reference()
-        for start in range(0, rows.shape[0], size):
-            at = slice(start, start + size)
-            scores[at] = self._block_scores(rows[at], reference)
-        check_scores(scores)
+        scores = self._expansion.scores(rows)
         return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def _reference(self) -> Reference | None:
-        """The supports; None where nothing is to be compared with them."""
-        # Step sizes of 0 have learned nothing.
-        if isinstance(self._kernel, Precomputed) or not len(self.support_):
-            return None
-        return self._kernel.prepare(self.support_vectors_)
-
-    def _block_scores(self, block: Matrix, reference: Reference | None) -> Array:
-        """Scores, or votes, of some rows: the kernel with all supports stays bounded."""
-        if reference is None:
-            block = block[:, self.support_]
-            values: Array = block.toarray() if sp.issparse(block) else block
-        elif self._votes is not None:
-            values = self._kernel.between(block, reference)
-        if self._votes is None:
-            sums = (
-                values @ self._sums.T
-                if reference is None
-                else self._kernel.sums(block, reference, self._sums)
-            )
-            scores: Array = self._unit * (sums + self._bias_sums) / self._visits
-            return scores
-        by_support = np.ascontiguousarray(values.T) + self._bias
-        places = {row: place for place, row in enumerate(self.support_.tolist())}
-        return self._votes.count(by_support, places).T
 
     def predict(self, X: Any) -> AnyArray:
         """Class of each row; on a tie of two classes the larger, of more the first."""
@@ -361,6 +347,16 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             return self.classes_[(scores >= 0.0).astype(np.intp)]
         first_best: Ints = scores.argmax(axis=1)
         return self.classes_[first_best]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Share of the rows, by weight, that are classified right: of X and y, or of a source."""
+        if not isinstance(X, Source):
+            y = check_labels(y) if y is None else y
+            return float(super().score(X, y, sample_weight))
+        check_is_fitted(self)
+        refuse_labels_beside(y, sample_weight)
+        check_features(X, self.n_features_in_, type(self).__name__)
+        return accuracy(X, self.classes_, self._expansion.of_rows)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -18,7 +18,7 @@ from ..solvers import GradientDescent, Solver, choose
 from ..training.minimize import Result
 from ..training.no_minimum import Runaway
 from ..training.stopping import Stop
-from .base import LinearModel, Plan
+from .base import FitSettings, LinearModel
 
 MOST_NAMED = 5  # coefficients in a warning
 
@@ -102,7 +102,7 @@ class LossModel(LinearModel):
             f" {remedy}, or see separatrix.separation"
         )
 
-    def _loss_plan(self, l2: float) -> Plan:
+    def _loss_settings(self, l2: float) -> FitSettings:
         loss = get_loss(self.loss)
         if self.n_jobs is not None and (not checks.is_integer(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(
@@ -113,7 +113,7 @@ class LossModel(LinearModel):
             tol=checks.number("tol", self.tol, optional=True),
             no_mistakes=isinstance(loss, PerceptronLoss) and l2 == 0.0,
         )
-        return Plan(loss, l2, stop, "best" if isinstance(loss, PerceptronLoss) else "last")
+        return FitSettings(loss, l2, stop, "best" if isinstance(loss, PerceptronLoss) else "last")
 
     def _solver(self, objective: Objective, partial: bool) -> Solver:
         if isinstance(self.solver, Solver):

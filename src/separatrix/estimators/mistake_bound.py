@@ -1,32 +1,33 @@
-"""A perceptron watched by the theory: what it did in each pass beside what it may do at most."""
+"""A perceptron watched by the theory: what it did in each pass beside what it may do at most.
+
+Novikoff, On convergence proofs for perceptrons, 1962.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from ..data import ArraySource
-from ..data.arrays import scores
-from ..losses.multiclass import ahead as true_and_rival
-from ..numeric.rows import CsrRows
+from .. import loops
+from ..data import Block, Sum
+from ..losses.rivals import best_rival
+from ..numeric.rows import squared_norms
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
-from ..schedules import Constant, as_schedule
+from ..schedules import Constant, LearningRate, as_schedule
 from ..separation import Separability
 from ..solvers import Step
 from ..training.loop import Info
 
-if TYPE_CHECKING:
-    from .linear import Perceptron
-
-SLACK = 1e-6  # how exactly a certificate knows its margin, as a share of it
-ROUNDING = 1e-13  # and as a share of the radius
+MARGIN_ERROR = 1e-6  # how exactly a certificate knows its margin, as a share of it
+MARGIN_ROUNDING = 1e-13  # and as a share of the radius
 
 
 @dataclass
-class Watch:
+class MistakeBoundCallback:
     """A callback that holds every pass against the bound of its rule.
 
     Online, each mistake gains at least ``gamma`` along the best separator and adds at most R^2
@@ -78,9 +79,16 @@ class Watch:
         return dict(zip(names, (np.array(self.so_far), np.array(self.most)), strict=True))
 
 
-def watch(perceptron: Perceptron, objective: Objective, W: Array) -> Watch:
-    """The watch over a run from W, if what the theory presumes holds."""
-    theory = perceptron.monitor
+def mistake_bound_callback(
+    theory: Any,
+    objective: Objective,
+    W: Array,
+    *,
+    update: str,
+    learning_rate: LearningRate,
+    l2: float,
+) -> MistakeBoundCallback:
+    """The callback of a run from W, if what the theory presumes holds."""
     if not isinstance(theory, Separability):
         raise TypeError(
             f"monitor must be None or what separatrix.separability(X, y) returns, got {theory!r}"
@@ -95,9 +103,11 @@ def watch(perceptron: Perceptron, objective: Objective, W: Array) -> Watch:
             "monitor knows no margin: it is too small for floating point, and so the bound too "
             "large; set monitor=None, or scale the features first"
         )
-    batch = perceptron.update == "batch"
-    _check_settings(perceptron, objective)
-    step = _constant_step(perceptron)
+    if l2:
+        raise ValueError(f"monitor expects no penalty, got l2={l2!r}; set l2=0")
+    if not objective.intercept:
+        raise ValueError("monitor speaks of weights with a bias; set fit_intercept=True")
+    step, batch = _constant_step(learning_rate), update == "batch"
     ahead = _ahead(batch, objective, W)
     if ahead and step != 1.0:
         raise ValueError(
@@ -105,27 +115,14 @@ def watch(perceptron: Perceptron, objective: Objective, W: Array) -> Watch:
             f"{step:g}; set learning_rate=1 or start='zeros'"
         )
     _check_rows(theory, objective)
-    return Watch(theory, batch, W, step, ahead)
+    return MistakeBoundCallback(theory, batch, W, step, ahead)
 
 
-def _check_settings(perceptron: Perceptron, objective: Objective) -> None:
-    if objective.penalty.l2:
-        raise ValueError(f"monitor expects no penalty, got l2={perceptron.l2!r}; set l2=0")
-    if not objective.intercept:
-        raise ValueError("monitor speaks of weights with a bias; set fit_intercept=True")
-    weight = getattr(objective.source, "weight", None)
-    if weight is not None and np.any(weight != 1.0):
-        raise ValueError(
-            "monitor counts rows of weight 1: drop sample_weight and class_weight, or set "
-            "monitor=None"
-        )
-
-
-def _constant_step(perceptron: Perceptron) -> float:
-    schedule = as_schedule(perceptron.learning_rate)
+def _constant_step(learning_rate: LearningRate) -> float:
+    schedule = as_schedule(learning_rate)
     if not isinstance(schedule, Constant):
         raise ValueError(
-            f"monitor expects a constant step, got learning_rate={perceptron.learning_rate!r}; "
+            f"monitor expects a constant step, got learning_rate={learning_rate!r}; "
             "set learning_rate=1"
         )
     return float(schedule.step)
@@ -148,12 +145,34 @@ def _ahead(batch: bool, objective: Objective, W: Array) -> float:
     return float(objective.source.n_rows * rivals)
 
 
+@dataclass(frozen=True)
+class MarginsAndNorms(Sum[tuple[list[float], list[float], int]]):
+    """Of each block the smallest margin for weights V and the largest |(x, 1)|^2.
+
+    And how many rows have another weight than 1.
+    """
+
+    V: Array
+
+    def of(self, block: Block) -> tuple[list[float], list[float], int]:
+        """Of one block."""
+        if not len(block.y):
+            return [], [], 0
+        scores = loops.scores(block.X, self.V)
+        if len(self.V) == 1:
+            margins = block.y * scores[:, 0]
+        else:
+            own, _, best = best_rival(block.y, scores)
+            margins = own - best
+        weighed = int(np.count_nonzero(block.weights != 1.0))
+        return [float(margins.min())], [float(squared_norms(block.X).max() + 1.0)], weighed
+
+
 def _check_rows(theory: Separability, objective: Objective) -> None:
     """Every row is as far from the separator as the theory says, and no longer: one read.
 
     It need not be the data of the certificate, only data for which its numbers hold.
     """
-    source = objective.in_memory
     V = _weights(theory)
     if V.shape != objective.shape:
         raise ValueError(
@@ -161,17 +180,17 @@ def _check_rows(theory: Separability, objective: Objective) -> None:
             f"{objective.shape}: one row for two classes, else one per class, one column per "
             "feature and the bias; call separability on the data of this fit"
         )
-    all_scores = scores(source.X, V, source.n_jobs)
-    if len(V) == 1:
-        margins = source.y * all_scores[:, 0]
-    else:
-        own, _, best = true_and_rival(source.y, all_scores)
-        margins = own - best
-    margin = float(margins.min()) / float(np.linalg.norm(V))
-    radius = _radius(source)
+    margins, squares, weighed = objective.source.total(MarginsAndNorms(V))
+    if weighed:
+        raise ValueError(
+            "monitor counts rows of weight 1: drop sample_weight and class_weight, or set "
+            "monitor=None"
+        )
+    margin = min(margins) / float(np.linalg.norm(V))
+    radius = math.sqrt(max(squares))
     told, longest = float(theory.margin or 0.0), float(theory.radius)
-    enough = (1.0 - SLACK) * told - ROUNDING * longest
-    if margin < enough or radius > (1.0 + SLACK) * longest:
+    enough = (1.0 - MARGIN_ERROR) * told - MARGIN_ROUNDING * longest
+    if margin < enough or radius > (1.0 + MARGIN_ERROR) * longest:
         raise ValueError(
             f"monitor is of other data: it promises a margin of {told:.6g} and rows of length "
             f"{longest:.6g} at most, and here they are {margin:.6g} and {radius:.6g}; call "
@@ -182,15 +201,3 @@ def _check_rows(theory: Separability, objective: Objective) -> None:
 def _weights(theory: Separability) -> Array:
     coef = np.atleast_2d(np.asarray(theory.coef, dtype=np.float64))
     return np.column_stack([coef, np.asarray(theory.intercept, dtype=np.float64)])
-
-
-def _radius(source: ArraySource) -> float:
-    """Length of the longest (x, 1)."""
-    X = source.X
-    if isinstance(X, CsrRows):
-        data = X.data[X.indptr[0] : X.indptr[-1]].astype(np.float64)
-        of_row = np.repeat(np.arange(len(source.y)), np.diff(X.indptr))
-        squares = np.bincount(of_row, data * data, minlength=1)
-    else:
-        squares = np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    return float(np.sqrt(squares.max() + 1.0))

@@ -18,8 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data import Shuffle
-from ..data.arrays import random_order
+from ..data.blocks import random_order
 from ..loops.kernel import KernelPerceptronPass, KernelPerceptronState, kernel_pass
+from ..losses.rivals import best_rival
 from ..numeric.tolerances import SAFE_DIVISOR
 from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import Constant, Schedule, step_sizes
@@ -71,11 +72,8 @@ class ManyClasses:
 
     def violations(self, scores: Array, rows: Ints) -> Array:
         """Score of the best rival minus that of the true class."""
-        true, each = self.y[rows], np.arange(len(rows))
-        of_true = scores[true, each]
-        rivals = scores.copy()
-        rivals[true, each] = -np.inf
-        violations: Array = rivals.max(axis=0) - of_true
+        own, _, best = best_rival(self.y[rows], scores.T)
+        violations: Array = best - own
         return violations
 
     def changes(self, row: int, rival: int) -> tuple[tuple[int, int], ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..losses.rivals import best_rival
 from ..numeric.types import AnyArray, Array, Ints
 from ._compiled import _loops
 
@@ -204,10 +205,8 @@ def _violation(run: KernelPerceptronPass, scores: Array, i: int) -> tuple[float,
     """How wrong row i is, and its best rival."""
     if run.y.dtype == np.float64:
         return float(-run.y[i] * scores[0]), -1
-    rivals = scores.copy()
-    rivals[run.y[i]] = -np.inf
-    rival = int(rivals.argmax())
-    return float(rivals[rival] - scores[run.y[i]]), rival
+    own, rival, best = best_rival(run.y[i : i + 1], scores[None])
+    return float(best[0] - own[0]), int(rival[0])
 
 
 def _record_update(

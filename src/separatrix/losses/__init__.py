@@ -32,11 +32,10 @@ True
 
 from __future__ import annotations
 
-from .base import REGISTRY, Loss
+from .base import REGISTRY, Loss, MarginLoss
 from .margin import (
     Hinge,
     Logistic,
-    MarginLoss,
     PerceptronLoss,
     Squared,
     SquaredHinge,

@@ -1,14 +1,20 @@
-"""What every loss offers, and the registry of their names."""
+"""What every loss offers, what one of the margin adds, and the registry of their names."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..numeric.types import AnyArray, Array
+from .rivals import best_rival
 
 REGISTRY: dict[str, type[Loss]] = {}
+MULTICLASS: dict[type, Callable[[Any], Loss]] = {}
+"""By the class of a loss for two classes, its form for more; a subclass has that of its parent.
+
+Filled in :mod:`separatrix.losses.multiclass`, which knows both."""
 
 
 class Loss:
@@ -51,10 +57,8 @@ class Loss:
         if scores.shape[1] == 1:
             wrong = np.logical_not(y * scores[:, 0] > 0)
         else:
-            rows = np.arange(len(scores))
-            others = scores.copy()
-            others[rows, y] = -np.inf
-            wrong = np.logical_not(scores[rows, y] > others.max(axis=1))
+            own, _, best = best_rival(y, scores)
+            wrong = np.logical_not(own > best)
         return wrong
 
     @property
@@ -69,4 +73,53 @@ class Loss:
 
     def multiclass(self) -> Loss:
         """The loss for more than two classes; y is then the number of the class."""
+        for kind in type(self).__mro__:
+            if kind in MULTICLASS:
+                return MULTICLASS[kind](self)
+        raise NotImplementedError(f"{type(self).__qualname__} defines no loss for more classes")
+
+
+class MarginLoss(Loss):
+    """A loss for two classes: scalar functions of the margin, vectorised.
+
+    A subclass defines ``phi`` and ``slope``; ``curvature`` only if Newton should take it, and
+    ``conjugate`` only if fits should prove how near their minimum they are.
+    """
+
+    def phi(self, m: Array) -> Array:
+        """Value at the margin."""
         raise NotImplementedError
+
+    def slope(self, m: Array) -> Array:
+        """Derivative at the margin; at a kink, the one of the module's convention."""
+        raise NotImplementedError
+
+    def curvature(self, m: Array) -> Array:
+        """Second derivative at the margin."""
+        raise NotImplementedError
+
+    def conjugate(self, alpha: Array) -> Array:
+        """The least ``c`` with ``phi(m) >= -alpha * m - c`` for all m, at ``alpha >= 0``.
+
+        Convex analysts write it phi*(-alpha). It is 0 at 0: ``phi`` comes down to 0.
+        """
+        raise NotImplementedError
+
+    @property
+    def has_curvature(self) -> bool:
+        """Whether the loss defines its second derivative."""
+        return type(self).curvature is not MarginLoss.curvature
+
+    @property
+    def has_conjugate(self) -> bool:
+        """Whether the loss defines its conjugate, from which lower bounds on J are made."""
+        return type(self).conjugate is not MarginLoss.conjugate
+
+    def value(self, y: AnyArray, scores: Array) -> Array:
+        """Loss of each row, (n,), for y in -1, +1 and scores (n, 1)."""
+        return self.phi(y * scores[:, 0])
+
+    def gradient(self, y: AnyArray, scores: Array) -> Array:
+        """Derivative by the scores, (n, 1)."""
+        gradient: Array = (self.slope(y * scores[:, 0]) * y)[:, None]
+        return gradient

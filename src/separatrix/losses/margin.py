@@ -7,59 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr, xlog1py
 
-from ..numeric.types import AnyArray, Array
-from .base import Loss
-from .multiclass import Columns, CrammerSinger, JointPerceptron, Softmax
-
-
-class MarginLoss(Loss):
-    """A loss for two classes: scalar functions of the margin, vectorised.
-
-    A subclass defines ``phi`` and ``slope``; ``curvature`` only if Newton should take it, and
-    ``conjugate`` only if fits should prove how near their minimum they are.
-    """
-
-    def phi(self, m: Array) -> Array:
-        """Value at the margin."""
-        raise NotImplementedError
-
-    def slope(self, m: Array) -> Array:
-        """Derivative at the margin; at a kink, the one of the module's convention."""
-        raise NotImplementedError
-
-    def curvature(self, m: Array) -> Array:
-        """Second derivative at the margin."""
-        raise NotImplementedError
-
-    def conjugate(self, alpha: Array) -> Array:
-        """The least ``c`` with ``phi(m) >= -alpha * m - c`` for all m, at ``alpha >= 0``.
-
-        Convex analysts write it phi*(-alpha). It is 0 at 0: ``phi`` comes down to 0.
-        """
-        raise NotImplementedError
-
-    def multiclass(self) -> Loss:
-        """One -1/+1 column per class, unless the loss has a joint form of its own."""
-        return Columns(self)
-
-    @property
-    def has_curvature(self) -> bool:
-        """Whether the loss defines its second derivative."""
-        return type(self).curvature is not MarginLoss.curvature
-
-    @property
-    def has_conjugate(self) -> bool:
-        """Whether the loss defines its conjugate, from which lower bounds on J are made."""
-        return type(self).conjugate is not MarginLoss.conjugate
-
-    def value(self, y: AnyArray, scores: Array) -> Array:
-        """Loss of each row, (n,), for y in -1, +1 and scores (n, 1)."""
-        return self.phi(y * scores[:, 0])
-
-    def gradient(self, y: AnyArray, scores: Array) -> Array:
-        """Derivative by the scores, (n, 1)."""
-        gradient: Array = (self.slope(y * scores[:, 0]) * y)[:, None]
-        return gradient
+from ..numeric.types import Array
+from .base import MarginLoss
 
 
 @dataclass(frozen=True)
@@ -94,10 +43,6 @@ class PerceptronLoss(MarginLoss):
         """-1 for a mistake, m = 0 included."""
         return np.where(m > 0, 0.0, -1.0)
 
-    def multiclass(self) -> Loss:
-        """How far the best rival is ahead."""
-        return JointPerceptron(self)
-
 
 @dataclass(frozen=True)
 class Logistic(MarginLoss):
@@ -126,10 +71,6 @@ class Logistic(MarginLoss):
         """alpha log(alpha) + (1 - alpha) log(1 - alpha), for alpha in [0, 1]."""
         conjugate: Array = xlog1py(1.0 - alpha, -alpha) - entr(alpha)
         return conjugate
-
-    def multiclass(self) -> Loss:
-        """Softmax."""
-        return Softmax(self)
 
     def probability(self, scores: Array) -> Array:
         """P(larger class) at each score."""
@@ -184,13 +125,13 @@ class TanhSquared(MarginLoss):
 
     def slope(self, m: Array) -> Array:
         """-2 (1 - tanh m) (1 - tanh^2 m)."""
-        miss, bend = self._parts(m)
-        return -2.0 * miss * bend
+        miss, rise = self._parts(m)
+        return -2.0 * miss * rise
 
     def curvature(self, m: Array) -> Array:
         """2 s (s + 2 t (1 - t)) with t = 1 - tanh m and s = 1 - tanh^2 m."""
-        miss, bend = self._parts(m)
-        return 2.0 * bend * (bend + 2.0 * miss * (1.0 - miss))
+        miss, rise = self._parts(m)
+        return 2.0 * rise * (rise + 2.0 * miss * (1.0 - miss))
 
     @staticmethod
     def _parts(m: Array) -> tuple[Array, Array]:
@@ -217,10 +158,6 @@ class Hinge(MarginLoss):
     def conjugate(self, alpha: Array) -> Array:
         """-alpha, for alpha in [0, 1]."""
         return -alpha
-
-    def multiclass(self) -> Loss:
-        """Crammer and Singer's."""
-        return CrammerSinger(self)
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,28 @@
 """Losses over more than two classes: functions of all scores of a row.
 
 ``y`` is the number of the row's class, ``d`` below. A mistake is a row in which the score of some
-rival reaches that of the true class; of several best rivals the first counts.
+rival reaches that of the true class; of several best rivals the first counts
+(:mod:`separatrix.losses.rivals`).
+
+The hinge: K. Crammer and Y. Singer, On the algorithmic implementation of multiclass kernel-based
+vector machines, JMLR 2 (2001). The perceptron's rule: R. O. Duda and P. E. Hart, Pattern
+Classification and Scene Analysis (1973), Kesler's construction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
 
 from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array
-from .base import Loss
-
-if TYPE_CHECKING:
-    from .margin import MarginLoss
+from .base import MULTICLASS, Loss, MarginLoss
+from .margin import Hinge, Logistic, PerceptronLoss
+from .rivals import best_rival
 
 Entries = Callable[[int, int], "Array | None"]
 
@@ -58,16 +62,6 @@ class Joint(Loss):
         raise NotImplementedError
 
 
-def ahead(y: AnyArray, scores: Array) -> tuple[Array, AnyArray, Array]:
-    """Score of the true class, the best rival (the first on a tie) and its score."""
-    rows = np.arange(len(scores))
-    own = scores[rows, y]
-    others = scores.copy()
-    others[rows, y] = -np.inf
-    rival = others.argmax(axis=1)
-    return own, rival, others[rows, rival]
-
-
 def _from_to(y: AnyArray, rival: AnyArray, where: AnyArray, k: int) -> Array:
     """+1 for the rival and -1 for the true class, in the rows that count."""
     gradient = np.zeros((len(y), k))
@@ -85,29 +79,29 @@ class JointPerceptron(Joint):
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """How far the best rival is ahead."""
-        own, _, best = ahead(y, scores)
+        own, _, best = best_rival(y, scores)
         return np.maximum(0.0, best - own)
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:
         """+1 for the best rival, -1 for the true class, on a mistake."""
-        own, rival, best = ahead(y, scores)
+        own, rival, best = best_rival(y, scores)
         return _from_to(y, rival, np.logical_not(own > best), scores.shape[1])
 
 
 @dataclass(frozen=True)
 class CrammerSinger(Joint):
-    """``max_c (s_c + [c != d]) - s_d``."""
+    """``max_c (s_c + [c != d]) - s_d``, after Crammer and Singer (2001)."""
 
     smooth = False
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """How far the best rival is ahead, with a margin of 1."""
-        own, _, best = ahead(y, scores)
+        own, _, best = best_rival(y, scores)
         return np.maximum(0.0, 1.0 + best - own)
 
     def gradient(self, y: AnyArray, scores: Array) -> Array:
         """+1 for the best rival, -1 for the true class, inside the margin."""
-        own, rival, best = ahead(y, scores)
+        own, rival, best = best_rival(y, scores)
         return _from_to(y, rival, 1.0 + best - own > 0.0, scores.shape[1])
 
 
@@ -154,8 +148,8 @@ class Softmax(Joint):
     def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
         """``diag(sum p) - sum p p'``."""
         p = self.probability(scores)
-        bent: Array = np.diag(weight @ p) - (weight[:, None] * p).T @ p
-        return bent
+        total: Array = np.diag(weight @ p) - (weight[:, None] * p).T @ p
+        return total
 
     def probability(self, scores: Array) -> Array:
         """Probability of every class, (n, k)."""
@@ -216,8 +210,8 @@ class Columns(Joint):
 
     def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
         """Columns do not see each other."""
-        bend = self.binary.curvature(signs(y, scores) * scores)
-        return lambda a, b: bend[:, a] if a == b else None
+        curvature = self.binary.curvature(signs(y, scores) * scores)
+        return lambda a, b: curvature[:, a] if a == b else None
 
     def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:
         """Columns do not see each other."""
@@ -229,3 +223,11 @@ def signs(y: AnyArray, scores: Array) -> Array:
     sign = np.full(scores.shape, -1.0)
     sign[np.arange(len(y)), y] = 1.0
     return sign
+
+
+MULTICLASS |= {
+    MarginLoss: Columns,
+    PerceptronLoss: JointPerceptron,
+    Logistic: Softmax,
+    Hinge: CrammerSinger,
+}

@@ -50,6 +50,21 @@ def take_rows(rows: Rows, at: Ints) -> Rows:
     return CsrRows(rows.data[entries], rows.indices[entries], indptr, rows.n_features)
 
 
+def concatenate_rows(parts: list[Rows]) -> Rows:
+    """Rows of one storage, one part after another: copied."""
+    sparse = [rows for rows in parts if isinstance(rows, CsrRows)]
+    if not sparse:
+        return np.concatenate([rows for rows in parts if not isinstance(rows, CsrRows)])
+    at = [slice(rows.indptr[0], rows.indptr[-1]) for rows in sparse]
+    lengths = np.concatenate([np.diff(rows.indptr) for rows in sparse])
+    return CsrRows(
+        np.concatenate([rows.data[some] for rows, some in zip(sparse, at, strict=True)]),
+        np.concatenate([rows.indices[some] for rows, some in zip(sparse, at, strict=True)]),
+        np.concatenate([[0], np.cumsum(lengths)]).astype(sparse[0].indptr.dtype),
+        sparse[0].n_features,
+    )
+
+
 def to_dense(rows: Rows) -> Array:
     """The rows as a float64 array: for blocks, never for the whole."""
     if not isinstance(rows, CsrRows):

@@ -11,7 +11,7 @@ import numpy as np
 from ..data import Source
 from ..data.validation import array_source, check_rows
 from ..numeric.types import Ints
-from .budget import CountedSource, OutOfReads
+from .budget import CountedSource, OutOfReads, ReadBudget
 from .result import Separability
 from .scales import as_given, rescaled
 from .search import Decision, Search
@@ -80,10 +80,11 @@ def decide(
     asked for: ``pairs`` is None. What the result computes when first asked for (the margin,
     infinite coefficients, ``verify``) reads the source without a limit.
     """
-    counted = SignedRows(CountedSource(source, most_reads), intercept=intercept)
+    budget = ReadBudget(most_reads, source.n_rows)
+    counted = SignedRows(CountedSource(source, budget), intercept=intercept)
     try:
         scaled, powers = rescaled(counted)
-        decision = Search(scaled).decide()
+        decision = Search(scaled, budget=budget).decide()
     except OutOfReads:
         return None
     names = _names(feature_names, None, source.n_features)

@@ -3,57 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
-
-import numpy as np
 
 from ..data import Block, Source, Sum
-from ..data.source import Shuffle, T
+from ..data.source import T
+from ..data.wrapped import WrappedSource
 
 
 class OutOfReads(Exception):
     """A question that may read the data no more."""
 
 
-class CountedSource(Source):
-    """A source that may be read so often: every sum over its blocks, and every pass, is a read."""
+class ReadBudget:
+    """How often a source may still be read."""
 
-    def __init__(self, source: Source, most: float) -> None:
-        self.source, self.left = source, most
-        self.n_features, self.classes = source.n_features, source.classes
+    def __init__(self, most: float, n_rows: int) -> None:
+        self.left, self.n_rows = most, n_rows
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows whose weight is not zero."""
-        return self.source.n_rows
-
-    @property
-    def weight_sum(self) -> float:
-        """Sum of the weights."""
-        return self.source.weight_sum
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the rows."""
-        return self.source.dtype
-
-    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
-        """One read."""
-        self._count()
-        return self.source.blocks(shuffle)
-
-    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
-        """One read, even where it picks but a few rows."""
-        self._count()
-        return self.source.total(sum)
-
-    def _count(self) -> None:
+    def read(self) -> None:
+        """All rows, once."""
         if self.left < 1:
             raise OutOfReads
         self.left -= 1
 
-    def products(self, rows: float) -> None:
+    def multiply(self, rows: float) -> None:
         """Products with so many rows that were read before: a share of a read."""
         self.left -= rows / self.n_rows
         if self.left < 0:
             raise OutOfReads
+
+
+class CountedSource(WrappedSource):
+    """A source that may be read so often: every sum over its blocks, and every pass, is a read."""
+
+    def __init__(self, source: Source, budget: ReadBudget) -> None:
+        super().__init__(source)
+        self.budget = budget
+
+    def blocks(self) -> Iterator[Block]:
+        """One read."""
+        self.budget.read()
+        return self.source.blocks()
+
+    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
+        """One read, even where it picks but a few rows."""
+        self.budget.read()
+        return self.source.total(sum)

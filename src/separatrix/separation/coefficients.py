@@ -1,4 +1,11 @@
-"""Which coefficients of a logistic fit without penalty are infinite."""
+"""Which coefficients of a logistic fit without penalty are infinite.
+
+Problem: over the weak separators, {w : z.w >= 0 for all rows, not all 0}, along which the mean
+logistic loss only falls (Albert and Anderson 1984), which signs each w_j takes.
+Algorithm: w_j is identified if e_j lies in the span of all rows, and finite if it lies in that of
+the boundary's, both by elimination modulo a prime; else two linear programs, ``max +-w_j``, say
+which signs are reached.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +16,17 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ..numeric.types import AnyArray, Array, Ints
-from . import rational
+from . import rational, thresholds
 from .certify import Weights, rounded, spanning
 from .scales import rescaled
 from .search import Search, WeakSeparator
 from .signed_rows import SignedRows
 
 SMALL = 1e-9
-MOST_VALUES = 1 << 22  # in signed rows of many classes, of which repeated features are looked for
 
 
 def infinite_coefficients(
-    rows: SignedRows, verdict: str, direction: Array | None, boundary: Ints | AnyArray | None
+    rows: SignedRows, direction: Array | None, boundary: Ints | AnyArray | None
 ) -> list[str]:
     """One word per feature, and the last for the intercept if there is one.
 
@@ -30,11 +36,10 @@ def infinite_coefficients(
     """
     rows, powers = rescaled(rows)
     identified = rational.axes_spanned(spanning(rows, rows.all()))
-    if verdict == "overlapping":
+    if direction is None:  # overlapping
         return ["finite" if known else "not identified" for known in identified]
     pinned = rational.axes_spanned(spanning(rows, np.asarray(boundary, np.int64))) if (
         boundary is not None and len(boundary)) else np.zeros(len(identified), bool)  # fmt: skip
-    assert direction is not None
     powers = np.append(powers, 0)[: rows.width]
     with np.errstate(over="ignore", under="ignore"):  # whatever is lost is asked for again
         direction = np.ldexp(rows.own(direction), powers)
@@ -63,7 +68,7 @@ def runs_away(rows: SignedRows, direction: Sequence[Fraction]) -> Ints:
     each = each * np.array([Fraction(2) ** int(p) for p in [*powers, 0]], object)[: rows.width]
     given = rational.common_denominator(each.ravel())
     signs: Ints = np.sign(given.numerators).astype(np.int64)
-    if k == 1 or rows.count * rows.dimension <= MOST_VALUES:
+    if k == 1 or rows.count * rows.dimension <= thresholds.SPANNING_VALUES:
         basis, largest = spanning(rows, rows.all()), np.tile(rows.largest, k)
         columns = basis / np.where(largest > 0.0, largest, 1.0)
         prices = np.ones(rows.shape)

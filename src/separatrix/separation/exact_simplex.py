@@ -1,19 +1,23 @@
-"""The simplex method in whole numbers, for the few rows on which floating point cannot decide."""
+"""The simplex method in whole numbers, for the few rows on which floating point cannot decide.
+
+Problem: x >= 0 with ``A x = b``, or else u with ``u.A <= 0`` and ``u.b > 0``; by the lemma of
+Farkas (1902) exactly one of them exists.
+Input: A (m, n) and b (m,) of Python's integers. Output: x as fractions, or u.
+Algorithm: phase 1 of the simplex method with artificial variables, in a table without fractions
+(Bareiss 1968): whole numbers over one denominator, the last pivot. Columns enter by Dantzig's
+rule and, after many pivots, by Bland's (1977), with which the method ends on every problem.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from . import thresholds
 from .rational import Exact, Fractions
-
-HURRIED = 20  # pivots per equation by the steepest column; then Bland's rule, which never cycles
 
 
 def farkas(A: Exact, b: Exact) -> tuple[Fractions | None, Exact]:
-    """x >= 0 with ``A x = b``, or else u with ``u.A <= 0`` and ``u.b > 0`` (Farkas).
-
-    Fraction-free: the table holds whole numbers over one denominator, the last pivot.
-    """
+    """x >= 0 with ``A x = b``, or else u with ``u.A <= 0`` and ``u.b > 0``."""
     m, n = A.shape
     flip = np.where(b < 0, -1, 1).astype(object)
     table = np.zeros((m + 1, n + m + 1), object)
@@ -29,8 +33,8 @@ def farkas(A: Exact, b: Exact) -> tuple[Fractions | None, Exact]:
         improving = np.flatnonzero(costs < 0)
         if len(improving) == 0:
             break
-        hurried = pivots < HURRIED * m
-        enter = int(np.argmin(costs)) if hurried else int(improving[0])
+        dantzig = pivots < thresholds.DANTZIG_PIVOTS * m
+        enter = int(np.argmin(costs)) if dantzig else int(improving[0])
         leave = _leaving(table, basis, enter)
         denominator = _pivot(table, leave, enter, denominator)
         basis[leave] = enter

@@ -2,47 +2,57 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..data import Block
+from ..data import Block, Sum
 from ..numeric.rows import as_scipy, shape_of, slice_rows
 from ..numeric.types import AnyArray, Array, Ints
 from .signed_blocks import CHUNK, SignedRowEncoding
 from .signed_rows import SignedRows
 
 
-def exact_total(rows: SignedRows, ids: Ints | None = None) -> AnyArray:
+def exact_sum(rows: SignedRows, ids: Ints | None = None) -> AnyArray:
     """Sum of all signed rows, or of some, in whole numbers of ``2**-1074``: exact."""
-    chosen = None if ids is None else np.sort(ids)
-    (total,) = rows.source.total(partial(_exact_total, encoding=rows.encoding, chosen=chosen))
-    result: AnyArray = total
-    return result
+    (total,) = rows.source.total(ExactSum(rows.encoding, None if ids is None else np.sort(ids)))
+    return total
 
 
-def _exact_total(block: Block, encoding: SignedRowEncoding, chosen: Ints | None) -> tuple[AnyArray]:
-    k, (n, d) = encoding.stacked, shape_of(block.X)
-    margins = encoding.margins(block, np.zeros((k, d + encoding.intercept)))
-    if chosen is None:
-        taken = np.isfinite(margins).reshape(n, k)
-    else:
+@dataclass(frozen=True)
+class ExactSum(Sum[tuple[AnyArray]]):
+    """The sum of all signed rows, or of those chosen, in Python's integers."""
+
+    encoding: SignedRowEncoding
+    chosen: Ints | None
+    """Numbers of signed rows, in ascending order."""
+
+    def of(self, block: Block) -> tuple[AnyArray]:
+        """In whole numbers of ``2**-1074``."""
+        encoding = self.encoding
+        k, (n, d) = encoding.stacked, shape_of(block.X)
+        coefficients = encoding.coefficients(block, self._taken(block, n, d, k))
+        total = np.zeros((k, d + encoding.intercept), object)
+        total += 0
+        for start in range(0, n, CHUNK):
+            x = as_scipy(slice_rows(block.X, start, start + CHUNK)).tocoo()
+            entry, column = x.coords
+            for c in range(k):
+                sizes = coefficients[start : start + CHUNK, c]
+                _add_exactly(total[c], column, x.data.astype(np.float64), sizes[entry])
+                if encoding.intercept:
+                    total[c, -1] += int(sizes.sum()) << 1074
+        return (total.ravel(),)
+
+    def _taken(self, block: Block, n: int, d: int, k: int) -> AnyArray:
+        """Which signed rows of a block are summed, (n, k)."""
+        if self.chosen is None:
+            zero = np.zeros((k, d + self.encoding.intercept))
+            return np.isfinite(self.encoding.margins(block, zero)).reshape(n, k)
         taken = np.zeros((n, k), bool)
-        first, last = np.searchsorted(chosen, [block.start * k, (block.start + n) * k])
-        taken.ravel()[chosen[first:last] - block.start * k] = True
-    coefficients = encoding.coefficients(block, taken)
-    total = np.zeros((k, d + encoding.intercept), object)
-    total += 0
-    for start in range(0, n, CHUNK):
-        part = slice_rows(block.X, start, start + CHUNK)
-        x = as_scipy(part).tocoo()
-        entry, column = x.coords
-        for c in range(k):
-            sizes = coefficients[start : start + CHUNK, c]
-            _add_exactly(total[c], column, x.data.astype(np.float64), sizes[entry])
-            if encoding.intercept:
-                total[c, -1] += int(sizes.sum()) << 1074
-    return (total.ravel(),)
+        first, last = np.searchsorted(self.chosen, [block.start * k, (block.start + n) * k])
+        taken.ravel()[self.chosen[first:last] - block.start * k] = True
+        return taken
 
 
 def _add_exactly(total: AnyArray, column: AnyArray, values: Array, factor: Array) -> None:

@@ -1,4 +1,10 @@
-"""Linear programs over the few signed rows of a working set, in well-scaled coordinates."""
+"""Linear programs over the few signed rows of a working set, in well-scaled coordinates.
+
+Problem: ``min |s + sum_i x_i z_i|_1`` over x >= 0, of sum 1 if s = 0; its dual is ``max s.w``
+(or ``max min_i z_i.w``) over ``|w_j| <= 1`` with every ``z_i.w >= 0``.
+Output: x, of which no more than D + 1 are not 0, the w that proves it smallest, and the value.
+Algorithm: the dual simplex method of HiGHS (Huangfu and Hall 2018), else its interior point.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +17,10 @@ from scipy.optimize import linprog
 
 from ..numeric.tolerances import EPS, SMALLEST_NORMAL
 from ..numeric.types import Array
+from . import thresholds
 from .certify import dense
 from .signed_rows import Matrix
 
-ROTATED = 300  # widths up to this are decorrelated, wider ones only scaled
 TURNS = 3  # large rows hide small ones until both have length 1, and then again
 FAINT = 1e-11  # directions of relatively less deviation are rounding, and not enlarged
 TOLERANCE = 1e-10  # HiGHS accepts no less
@@ -50,7 +56,7 @@ class Coordinates:
         largest = np.abs(x).max(axis=0)
         scale = 1.0 / np.where(largest > 0.0, np.maximum(largest, SMALLEST_NORMAL), 1.0)
         x = x * scale
-        if width > ROTATED:
+        if width > thresholds.DECORRELATED_WIDTH:
             spread = np.where(largest > 0.0, np.sqrt((x**2).mean(axis=0)), 1.0)
             return cls(scale / spread, centre)
         T = np.diag(scale)

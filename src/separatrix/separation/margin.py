@@ -1,11 +1,14 @@
 """The largest margin: the point of the convex hull of the signed rows that is nearest to 0.
 
-Its direction is the separator of largest margin, its length that margin. The same separator is
-the shortest w with ``z.w >= 1`` for all rows, which the dual method of Goldfarb and Idnani (1983)
-finds on a working set: from w = 0 it adds the row most in the way and drops rows whose multiplier
-would turn negative, one at a time. It never forms products of rows with rows, so it stays accurate
-where the hull nearly touches 0. A pass over all rows gives the lower bound ``min z.w / |w|`` and
-the rows that are missing; the multipliers give the upper bound ``|sum lambda z|``.
+Problem: ``max min_i z_i.w`` over ``|w| = 1``; the same direction solves ``min |w|^2`` subject to
+``z_i.w >= 1``, and its dual is ``min |sum lambda_i z_i|`` over weights of sum 1.
+Input: signed rows and any direction with every margin > 0. Output: w, two bounds on the margin,
+and the rows that pin it with their shares lambda.
+Algorithm: the dual method of Goldfarb and Idnani (1983) on a working set. From w = 0 it adds the
+row most in the way and drops rows whose multiplier would turn negative, one at a time. It never
+forms products of rows with rows, so it stays accurate where the hull nearly touches 0. A pass over
+all rows gives the lower bound ``min z.w / |w|`` and the rows that are missing; the multipliers
+give the upper bound ``|sum lambda z|``.
 """
 
 from __future__ import annotations
@@ -17,11 +20,11 @@ import scipy.sparse as sp
 from scipy.linalg import qr, qr_delete, qr_insert, solve_triangular
 
 from ..numeric.types import Array, Ints
+from . import thresholds
 from .signed_rows import Matrix, SignedRows
 
 RELATIVE, ABSOLUTE = 5e-7, 5e-15  # the bounds meet to twice this: relative, or in units of R
 MOST_ROUNDS = 200
-DENSE_ENTRIES = 4e7
 
 
 class Margin(NamedTuple):
@@ -213,7 +216,7 @@ def _short(Z: Matrix) -> Array:
     m, D = Z.shape
     if m >= D and not sp.issparse(Z):
         return np.asarray(Z)
-    if m >= D or m * D <= DENSE_ENTRIES:
+    if m >= D or m * D <= thresholds.QR_VALUES:
         dense = Z.toarray() if sp.issparse(Z) else Z
         return np.asarray(dense if m >= D else qr(dense.T, mode="economic")[1].T)
     products = (Z @ Z.T).toarray() if sp.issparse(Z) else Z @ Z.T

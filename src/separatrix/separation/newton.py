@@ -1,8 +1,12 @@
 """Rows of many features, for which a linear program over a working set is itself too slow.
 
-Newton's method on the squared hinge loss, ``sum max(0, 1 - z.w)^2``, answers the same question:
-its minimum is 0 where w separates; elsewhere the slopes ``max(0, 1 - z.w)`` at the minimum are
-weights with which the rows cancel. Caratheodory's theorem then makes them few.
+Problem: w with ``z.w > 0`` for the rows of a working set, or weights > 0 with which few of them
+cancel.
+Algorithm: Newton's method for the squared hinge loss, ``min sum max(0, 1 - z.w)^2``, which is
+piecewise quadratic, so that it ends after finitely many steps with an exact line search
+(Mangasarian 2002). The minimum is 0 where w separates; elsewhere ``max(0, 1 - z.w)``, its slopes,
+are weights with which the rows cancel, and by the theorem of Caratheodory (1911) no more than
+D + 1 of the rows are needed.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class Separability(Certificate):
     def _infinite(self) -> list[str] | None:
         if len(self.classes) > 2:
             return None
-        return infinite_coefficients(self.signed, self.verdict, self.direction, self.boundary)
+        return infinite_coefficients(self.signed, self.direction, self.boundary)
 
     def verify(self, X: Any = None, y: Any = None, *, exact: bool = False) -> bool:
         """Whether the certificate holds, from the data alone: those it is about, or those given.

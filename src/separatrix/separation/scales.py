@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from ..data import Block, Source, Sum
-from ..data.source import Shuffle, T, as_sum
+from ..data.source import T, as_sum
+from ..data.wrapped import WrappedSource
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
 from ..numeric.types import Array, Ints
 from .certify import rounded
@@ -21,50 +23,41 @@ from .rational import Fractions, common_denominator, lowest_bits
 from .signed_blocks import CHUNK
 from .signed_rows import SignedRows
 
-EXTREME = 200  # powers of two of a feature's largest value, beyond which it is scaled
-LEAST = -1074  # the power of two of which every float is a multiple
+EXTREME_POWER = 200  # of two, of a feature's largest value: beyond it the feature is scaled
+LEAST_POWER = -1074  # of two: every float is a multiple of it
 
 
-class ScaledSource(Source):
+class ScaledSource(WrappedSource):
     """A source whose features are divided by powers of two while they are read."""
 
     def __init__(self, source: Source, powers: Ints) -> None:
-        self.source, self.powers = source, powers
-        self.n_features, self.classes = source.n_features, source.classes
+        super().__init__(source)
+        self.powers = powers
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows whose weight is not zero."""
-        return self.source.n_rows
+    def dtype(self) -> np.dtype[Any]:
+        """Double precision, whatever that of the source."""
+        return np.dtype(np.float64)
 
-    @property
-    def weight_sum(self) -> float:
-        """Sum of the weights."""
-        return self.source.weight_sum
-
-    def blocks(self, shuffle: Shuffle | None = None) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Block]:
         """The blocks of the source, scaled."""
-        for block in self.source.blocks(shuffle):
+        for block in self.source.blocks():
             yield block._replace(X=_divided(block.X, self.powers))
-
-    def products(self, rows: float) -> None:
-        """Products with rows that were read before count as the source counts them."""
-        if hasattr(self.source, "products"):
-            self.source.products(rows)
 
     def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
         """The sum over the blocks of the source, scaled."""
-        return self.source.total(_OfScaled(as_sum(sum), self.powers))
+        return self.source.total(SumOfScaled(as_sum(sum), self.powers))
 
 
 @dataclass(frozen=True)
-class _OfScaled(Sum[T]):
+class SumOfScaled(Sum[T]):
     """A sum over rows whose features are divided by powers of two."""
 
     sum: Sum[T]
     powers: Ints
 
     def of(self, block: Block) -> T:
+        """That of the block whose features are divided."""
         return self.sum.of(block._replace(X=_divided(block.X, self.powers)))
 
 
@@ -84,23 +77,27 @@ def rescaled(rows: SignedRows) -> tuple[SignedRows, Ints]:
     """
     d = rows.source.n_features
     powers = np.frexp(rows.largest[:d])[1].astype(np.int64)
-    powers = np.where((np.abs(powers) > EXTREME) & (rows.largest[:d] > 0.0), powers, 0)
+    powers = np.where((np.abs(powers) > EXTREME_POWER) & (rows.largest[:d] > 0.0), powers, 0)
     if np.any(powers > 0):
-        (lowest,) = rows.source.total(_lowest)
-        powers = np.minimum(powers, np.maximum(0, np.min(lowest, axis=0) - LEAST))
+        (lowest,) = rows.source.total(LowestBits())
+        powers = np.minimum(powers, np.maximum(0, np.min(lowest, axis=0) - LEAST_POWER))
     if not powers.any():
         return rows, powers
     return replace(rows, source=ScaledSource(rows.source, powers)), powers
 
 
-def _lowest(block: Block) -> tuple[list[Ints]]:
+@dataclass(frozen=True)
+class LowestBits(Sum[tuple[list[Ints]]]):
     """The lowest bit of any value of each feature, as a power of two."""
-    n, d = shape_of(block.X)
-    lowest = np.full(d, np.iinfo(np.int64).max)
-    for start in range(0, n, CHUNK):
-        x = to_dense(slice_rows(block.X, start, start + CHUNK))
-        lowest = np.minimum(lowest, lowest_bits(x)[1].min(axis=0))
-    return ([lowest],)
+
+    def of(self, block: Block) -> tuple[list[Ints]]:
+        """A list of one: what is lowest of all is asked of them."""
+        n, d = shape_of(block.X)
+        lowest = np.full(d, np.iinfo(np.int64).max)
+        for start in range(0, n, CHUNK):
+            x = to_dense(slice_rows(block.X, start, start + CHUNK))
+            lowest = np.minimum(lowest, lowest_bits(x)[1].min(axis=0))
+        return ([lowest],)
 
 
 def as_given(

@@ -1,6 +1,11 @@
 """The verdict, by linear programs over working sets of signed rows.
 
-A program over a few rows proposes; all rows, or whole numbers, dispose:
+Problem: is there w with ``z.w > 0`` for all signed rows, or one with ``z.w >= 0``, not all 0?
+By the theorems of Gordan (1873) and Stiemke (1915) there is not exactly if rows cancel with some
+weights >= 0, not all 0, or all of them with weights > 0.
+Output: a verdict with a direction, or with weights, or with both.
+Algorithm: constraint generation. A program over a few rows proposes; all rows, or whole numbers,
+dispose:
 
 - a direction counts as a separator when a pass over all rows finds every margin above its own
   rounding error; rows within it are decided in whole numbers;
@@ -20,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..numeric.types import Array, Ints
-from . import rational
+from . import rational, thresholds
+from .budget import ReadBudget
 from .certify import (
     Weights,
     certain,
@@ -35,7 +41,7 @@ from .certify import (
     spanning,
 )
 from .exact_simplex import farkas
-from .exact_sums import exact_total
+from .exact_sums import exact_sum
 from .linear_program import Unsolved, min_norm_combination
 from .newton import SquaredHingeNewton
 from .rational import Exact, Fractions
@@ -43,7 +49,6 @@ from .signed_rows import SignedRows
 from .working_set import ACTIVE, MOST_ROUNDS, TIE, WorkingSet
 
 ON_BOUNDARY, WRONG = 1e3, -1e2  # margins of a weak separator in units of their rounding error
-EXACT_ENTRIES = 2e7  # boundary rows times width up to which their margins are computed exactly
 
 
 class WeakSeparator(NamedTuple):
@@ -73,9 +78,10 @@ class Search:
 
     rows: SignedRows
     exact: bool = False
+    budget: ReadBudget | None = None
 
     def __post_init__(self) -> None:
-        self.working = WorkingSet(self.rows)
+        self.working = WorkingSet(self.rows, self.budget)
         self.wide = SquaredHingeNewton(self.working)
 
     # ---- is there a separator? -----------------------------------------------------------
@@ -271,7 +277,7 @@ class Search:
                 sure = sure / working.norms[at]
                 if close(sure, dense(working.Z[at]), objective):
                     return Weights(working.ids[at], sure, None)
-        right = -exact_total(self.rows, boundary)
+        right = -exact_sum(self.rows, boundary)
         return solved_on(working.ids[at], dense(working.Z[at]), right)
 
     def _quasi(
@@ -290,7 +296,7 @@ class Search:
                 return None
             w = rational.Fractions(rational.scale_by_powers_of_two(x.numerators, -exponents), 1)
             W, low = self._unsafe(w)
-            few = len(boundary) * self.rows.width <= EXACT_ENTRIES
+            few = len(boundary) * self.rows.width <= thresholds.EXACT_MARGIN_VALUES
             if self.exact or few:
                 found = signs(self.rows, w, np.union1d(low, boundary))
                 exactly = np.union1d(low, boundary)[found == 0]
@@ -309,7 +315,7 @@ class Search:
         total = np.zeros(self.rows.dimension, object)
         boundary = None
         while True:
-            found = self.exactly_improved(-exact_total(self.rows, boundary))
+            found = self.exactly_improved(-exact_sum(self.rows, boundary))
             if isinstance(found, Weights):
                 break
             total = total + found

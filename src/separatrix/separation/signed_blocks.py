@@ -74,12 +74,7 @@ class SignedRowEncoding:
 
 def _counted(block: Block) -> AnyArray:
     """Which rows of a block count: a row of weight 0 is as if absent."""
-    present = np.ones(len(block.y), bool) if block.weight is None else block.weight != 0.0
-    if block.order is not None:
-        visited = np.zeros(len(present), bool)
-        visited[block.order] = True
-        present = present & visited
-    return present
+    return np.ones(len(block.y), bool) if block.weight is None else block.weight != 0.0
 
 
 @dataclass(frozen=True)

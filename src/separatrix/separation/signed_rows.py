@@ -11,23 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from .. import loops
-from ..data import Block, Source
+from ..data import Source
 from ..numeric.lazy import cached_property
-from ..numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows, to_dense
-from ..numeric.tolerances import EPS
+from ..numeric.rows import Rows, as_scipy, shape_of, to_dense
+from ..numeric.tolerances import EPS, SMALLEST_FLOAT
 from ..numeric.types import Array, Ints
+from . import thresholds
 from .signed_blocks import CHUNK, MarginSelection, SignedRowEncoding
+from .sums import Extremes, Gather, LowMargins, SelectedSum, StratifiedSample
 
-TINY, LARGE = 5e-324, 980  # the smallest float; powers of two that may be added up
-GATHERED = 1 << 22  # values of signed rows that are read at once
-DENSE_WIDTH = 1500  # signed rows of at most this dimension are gathered as dense arrays
+SUMMABLE_POWER = 980  # of two: so large terms can be added up without overflow
+GATHERED_VALUES = 1 << 22  # of signed rows that are read at once
 
 Matrix = Any  # a float64 array or scipy.sparse.csr_array, one signed row per row
 
@@ -84,7 +83,7 @@ class SignedRows:
 
     @cached_property
     def _reach(self) -> tuple[Array, Array, float]:
-        pieces, norms, counts = self.source.total(partial(_sizes, encoding=self.encoding))
+        pieces, norms, counts = self.source.total(Extremes(self.encoding))
         return np.max(pieces, axis=0), np.sum(counts, axis=0), float(max(norms))
 
     @property
@@ -119,18 +118,18 @@ class SignedRows:
     def _selection(self, W: Array, error_multiples: float, size: Array | None) -> MarginSelection:
         least = 1.1 * (self.width + 4) * EPS
         size = np.abs(W) if size is None else size
-        power = int(np.max(np.frexp(size)[1] + np.frexp(self.largest)[1])) - LARGE
+        power = int(np.max(np.frexp(size)[1] + np.frexp(self.largest)[1])) - SUMMABLE_POWER
         if power > 0:  # terms that overflow
             W, size = np.ldexp(W, -power), np.ldexp(size, -power)
         most = float(np.max(size @ self.largest)) * (1 if self.encoding.stacked == 1 else 2)
-        lost = 4 * self.width * TINY if error_multiples > 0.0 else -np.inf
+        lost = 4 * self.width * SMALLEST_FLOAT if error_multiples > 0.0 else -np.inf
         return MarginSelection(
             W, max(0.0, lost, error_multiples * least * most), error_multiples * least, size, lost
         )
 
     def _low(self, selection: MarginSelection, most: int | None) -> LowMarginRows:
-        part = partial(_low, encoding=self.encoding, selection=selection, most=most)
-        found, lowest, count = self.source.total(part)
+        sum = LowMargins(self.encoding, selection, most)
+        found, lowest, count = self.source.total(sum)
         ids, margins = np.concatenate(found), np.concatenate(lowest)
         order = np.argsort(margins, kind="stable")[:most]
         return LowMarginRows(ids[order], margins[order], count)
@@ -144,7 +143,7 @@ class SignedRows:
         rivals = max(1, self.encoding.stacked - 1)
         present = self.class_sizes > 0
         share = most / rivals / present.sum() / np.maximum(self.class_sizes, 1)
-        (ids,) = self.source.total(partial(_sample, encoding=self.encoding, share=share))
+        (ids,) = self.source.total(StratifiedSample(self.encoding, share))
         return np.concatenate(ids)
 
     def gather(self, ids: Ints) -> Matrix:
@@ -152,8 +151,8 @@ class SignedRows:
         k = self.encoding.stacked
         order = np.argsort(ids, kind="stable")
         rows = ids[order] // k
-        found, signs = self.source.total(partial(_gather, encoding=self.encoding, rows=rows))
-        wide = self.dimension > DENSE_WIDTH
+        found, signs = self.source.total(Gather(self.encoding, rows))
+        wide = self.dimension > thresholds.DENSE_DIMENSION
         x = _stack(found, self.intercept, wide)
         sign = np.concatenate(signs)
         if k == 1:
@@ -166,7 +165,7 @@ class SignedRows:
 
     def chunks(self, ids: Ints) -> Iterator[tuple[Ints, Matrix]]:
         """Signed rows a few at a time, when there may be many; they are read by many at a time."""
-        many = CHUNK * max(1, GATHERED // (CHUNK * self.dimension))
+        many = CHUNK * max(1, GATHERED_VALUES // (CHUNK * self.dimension))
         for first in range(0, len(ids), many):
             Z = self.gather(ids[first : first + many])
             for start in range(0, Z.shape[0], CHUNK):
@@ -176,88 +175,10 @@ class SignedRows:
     def total(
         self, W: Array | None = None, error_multiples: float = 0.0, size: Array | None = None
     ) -> tuple[Array, int]:
-        """Sum of all z, or of those that are doubtful, and their number."""
+        """Sum of all z, or of those within so many rounding errors of 0, and their number."""
         selection = None if W is None else self._selection(W, error_multiples, size)
-        total, count = self.source.total(
-            partial(_total, encoding=self.encoding, selection=selection)
-        )
+        total, count = self.source.total(SelectedSum(self.encoding, selection))
         return total.ravel(), count
-
-
-# Parts of a sum, one block each: module-level functions, so that they can be sent to a worker.
-
-
-def _sizes(
-    block: Block, encoding: SignedRowEncoding
-) -> tuple[list[Array], list[float], list[Array]]:
-    present, d = encoding.present(block), shape_of(block.X)[1]
-    counts = np.bincount(encoding.numbers(block)[present], minlength=encoding.n_classes).astype(
-        np.float64
-    )
-    largest = np.ones(d + encoding.intercept)
-    if isinstance(block.X, CsrRows):
-        X = as_scipy(block.X)
-        if not present.all():
-            X = X[np.flatnonzero(present)]
-        largest[:d] = abs(X).max(axis=0).toarray().ravel() if X.shape[0] else 0.0
-        scale = float(largest.max()) or 1.0
-        squares = (X / scale).power(2).sum(axis=1) if X.nnz else np.zeros(1)
-    else:
-        X = block.X if present.all() else block.X[present]
-        largest[:d] = np.maximum(X.max(axis=0), -X.min(axis=0)) if len(X) else 0.0
-        scale = float(largest.max()) or 1.0
-        squares = np.zeros(1)
-        for start in range(0, len(X), CHUNK):
-            some = X[start : start + CHUNK] / scale
-            squares = max(squares, np.einsum("ij,ij->i", some, some).max(keepdims=True))
-    one = scale**-2 if encoding.intercept else 0.0
-    norm = scale * np.sqrt(float(np.max(squares)) + one) if present.any() else 0.0
-    return [largest], [float(norm)], [counts]
-
-
-def _low(
-    block: Block, encoding: SignedRowEncoding, selection: MarginSelection, most: int | None
-) -> tuple[list[Ints], list[Array], int]:
-    ids, margins = selection.among(block, encoding)
-    count = len(ids)
-    if most is not None and count > most:
-        lowest = np.argpartition(margins, most - 1)[:most]
-        ids, margins = ids[lowest], margins[lowest]
-    return [ids + block.start * encoding.stacked], [margins], count
-
-
-def _sample(block: Block, encoding: SignedRowEncoding, share: Array) -> tuple[list[Ints]]:
-    rng = np.random.default_rng(block.start)
-    y = encoding.numbers(block)
-    rows = np.flatnonzero(encoding.present(block) & (rng.random(len(y)) < share[y])) + block.start
-    k = encoding.stacked
-    if k == 1:
-        return ([rows],)
-    rivals = (y[rows - block.start][:, None] + np.arange(1, k)) % k
-    return ([(rows[:, None] * k + rivals).ravel()],)
-
-
-def _gather(
-    block: Block, encoding: SignedRowEncoding, rows: Ints
-) -> tuple[list[Rows], list[Array]]:
-    first, last = np.searchsorted(rows, [block.start, block.start + len(block.y)])
-    at = rows[first:last] - block.start
-    signs = encoding.signs(block) if encoding.stacked == 1 else block.y
-    return [take_rows(block.X, at)], [signs[at].astype(np.float64)]
-
-
-def _total(
-    block: Block, encoding: SignedRowEncoding, selection: MarginSelection | None
-) -> tuple[Array, int]:
-    k, (n, d) = encoding.stacked, shape_of(block.X)
-    if selection is None:
-        chosen = np.isfinite(encoding.margins(block, np.zeros((k, d + encoding.intercept))))
-    else:
-        chosen = np.zeros(n * k, bool)
-        chosen[selection.among(block, encoding)[0]] = True
-    total = np.zeros((k, d + 1))
-    loops.transpose_product(block.X, encoding.coefficients(block, chosen.reshape(n, k)), total)
-    return total if encoding.intercept else total[:, :-1], int(chosen.sum())
 
 
 def _stack(found: list[Rows], intercept: bool, wide: bool) -> Matrix:

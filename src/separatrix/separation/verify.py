@@ -13,7 +13,7 @@ from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from . import rational
 from .certify import CLOSE, faithful, rounded
-from .exact_sums import exact_total
+from .exact_sums import exact_sum
 from .scales import rescaled
 from .signed_rows import SignedRows
 from .witness import Certificate, PairWitness, Witness
@@ -164,7 +164,7 @@ def _cancels_exactly(rows: SignedRows, Z: Array, weights: Any, added: Ints | Non
     lattice = np.array([[int(v) for v in row] for row in _lattice(Z)], object).reshape(Z.shape)
     right = np.zeros(Z.shape[1], object)
     if added is not None:
-        right = -exact_total(rows, added)
+        right = -exact_sum(rows, added)
     if all(isinstance(w, Fraction) for w in weights):
         numerators, denominator = rational.common_denominator(weights)
         if added is None and sum(numerators) != denominator:

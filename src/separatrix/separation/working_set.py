@@ -7,6 +7,8 @@ import scipy.sparse as sp
 
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
+from . import thresholds
+from .budget import ReadBudget
 from .certify import dense, stacked
 from .linear_program import Coordinates, unit
 from .signed_rows import Matrix, SignedRows
@@ -15,7 +17,6 @@ TIE = 1e-7  # a value of a program, its rows of length 1, that may as well be 0
 ACTIVE = 1e-8  # a margin in a program that is taken for 0
 KEPT = 4  # rows per dimension that stay in a working set that has grown
 MOST_ROUNDS = 200
-WIDE = 600  # signed rows longer than this are not left to linear programs
 
 
 class WorkingSet:
@@ -32,12 +33,12 @@ class WorkingSet:
     coordinates: Coordinates
     """Fitted to the first rows of the working set, and kept."""
 
-    def __init__(self, rows: SignedRows) -> None:
+    def __init__(self, rows: SignedRows, budget: ReadBudget | None = None) -> None:
         D = rows.dimension
-        self.rows = rows
+        self.rows, self.budget = rows, budget
         self.rounds = 0
         """Questions put to it so far."""
-        self.wide = D > WIDE
+        self.wide = D > thresholds.NEWTON_DIMENSION
         self.step = D if self.wide else max(100, 3 * D)
         """Rows added at once, at most."""
         size = max(500, 16 * D) if D <= 100 else 12 * D if self.wide else max(1600, 4 * D)
@@ -71,9 +72,9 @@ class WorkingSet:
         self.Z, self.scaled = self.Z[near], self.scaled[near]
 
     def products(self, times: int) -> None:
-        """So many products with all its rows, which a source that counts its reads is told."""
-        if hasattr(self.rows.source, "products"):
-            self.rows.source.products(times * len(self.ids) / max(1, self.rows.shape[0] - 1))
+        """So many products with all its rows, of which the budget is told, if there is one."""
+        if self.budget is not None:
+            self.budget.multiply(times * len(self.ids) / max(1, self.rows.shape[0] - 1))
 
     def scaled_sum(self, total: Array) -> Array:
         """A sum of signed rows in the coordinates of the programs."""

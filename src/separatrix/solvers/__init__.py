@@ -8,8 +8,7 @@ from .lbfgs import LBFGS
 from .least_squares import LeastSquares
 from .linear_program import LinearProgram
 from .newton import Newton
-from .online import Rosenblatt
-from .perceptron import BatchPerceptron
+from .perceptron import BatchPerceptron, Rosenblatt
 
 __all__ = [
     "LBFGS",

@@ -35,7 +35,7 @@ LOOKED_AT = 1000
 ALIKE_ROWS = 200
 
 
-def _few_passes(objective: Objective) -> bool:
+def _suits_coordinate_ascent(objective: Objective) -> bool:
     source, curvature = objective.source, objective.loss.max_curvature
     if curvature is None or not takes(objective):
         return False
@@ -66,7 +66,7 @@ SEPARABLE = 3  # rows per feature
 UNKNOWNS, MOST_ALIKE = 90.0, 5.0
 
 
-def _at_kinks(objective: Objective) -> bool:
+def _suits_interior_point(objective: Objective) -> bool:
     n, d = objective.source.n_rows, objective.source.n_features
     if not isinstance(objective.loss, SquaredHinge) or not takes(objective):
         return False
@@ -76,11 +76,11 @@ def _at_kinks(objective: Objective) -> bool:
     bend = SquaredHinge.max_curvature * square / (2.0 * objective.penalty.l2 * n)
     weak = (min(n, d) / UNKNOWNS) ** 2.5
     if n > d:
-        weak *= (n / d) ** 3 * _alike(objective) ** min(2.0, 2.0 * (n / d - 1.0))
+        weak *= (n / d) ** 3 * _mean_squared_correlation(objective) ** min(2.0, 2.0 * (n / d - 1.0))
     return bool(bend >= weak)
 
 
-def _alike(objective: Objective) -> float:
+def _mean_squared_correlation(objective: Objective) -> float:
     """1 if features have nothing in common, up to ``MOST_ALIKE``.
 
     The mean square of the eigenvalues of their correlations (which are 1 in the mean), from the
@@ -96,7 +96,7 @@ def _alike(objective: Objective) -> float:
     return float(np.clip(np.mean(products[apart] ** 2) / d, 1.0, MOST_ALIKE))
 
 
-def _closed(objective: Objective) -> bool:
+def _suits_least_squares(objective: Objective) -> bool:
     """Whether products of all features are worth their price: about d / 15 reads of the rows.
 
     Gradients need ten to thirty to be proven near enough. Without a penalty nothing is proven,
@@ -113,7 +113,7 @@ def choose(objective: Objective) -> Solver:
     loss, source = objective.loss, objective.source
     n, d = source.n_rows, source.n_features
     sparse = isinstance(getattr(source, "X", None), CsrRows)
-    if is_squared(loss) and _closed(objective):
+    if is_squared(loss) and _suits_least_squares(objective):
         return LeastSquares(reason="the squared loss has a closed form")
     if not loss.smooth and takes(objective):
         return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
@@ -122,14 +122,14 @@ def choose(objective: Objective) -> Solver:
     if not loss.smooth:
         why = f"{loss.name} has a kink, at which steps over all rows stall"
         return GradientDescent(batch_size=1, reason=why)
-    if _few_passes(objective):
+    if _suits_coordinate_ascent(objective):
         why = f"the rows are sparse and the penalty is strong enough for single rows of {loss.name}"
         return DualAscent(reason=why)
     twice = loss.has_curvature and loss.convex
     k = objective.shape[0]
     if twice and not sparse and k * d <= FEW_WEIGHTS and n * d * k**2 <= SMALL:
         return Newton(reason=f"{loss.name} is convex and twice differentiable, and {n} x {d} small")
-    if not sparse and _at_kinks(objective):
+    if not sparse and _suits_interior_point(objective):
         why = f"{loss.name} has {n} rows for {d} features, and hardly a penalty"
         return DualAscent(reason=why)
     return LBFGS(reason=f"{loss.name} is smooth: gradients are enough, and cheap")

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..data import Block
-from ..losses import JointPerceptron, PerceptronLoss
 from ..numeric import checks
 from ..numeric.rows import squared_norms, take_rows, to_dense
 from ..numeric.threads import one_blas_thread
@@ -20,7 +19,7 @@ from ..objective.objective import SAMPLE_ROWS
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
 from .online import OnlineRun, warn_slow
-from .rescaling import constant_step
+from .rescaling import constant_step, is_perceptron
 
 MOST_HALVINGS = 60
 EIGEN_FEATURES = 1000
@@ -97,11 +96,11 @@ class GradientDescent(Solver):
         """One pass after another."""
         if not self.by_row:
             if self.learning_rate == "auto" and objective.loss.smooth:
-                return searched_descent(objective, W, state, self.average)
+                return barzilai_borwein(objective, W, state, self.average)
             if self.learning_rate == "auto":
-                return shortened_descent(objective, self._rate(objective), W, state, self.average)
+                return subgradient_descent(objective, self._rate(objective), W, state, self.average)
             return self._batch(objective, W, state)
-        return self._run(objective, W, rng, state).forever()
+        return self._run(objective, W, rng, state).epochs()
 
     def updates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
@@ -109,7 +108,7 @@ class GradientDescent(Solver):
         """One update after another."""
         if not self.by_row:
             return self.steps(objective, W, rng, state)
-        return self._run(objective, W, rng, state).forever(max_updates=1)
+        return self._run(objective, W, rng, state).epochs(max_updates=1)
 
     def _run(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
@@ -198,7 +197,7 @@ def largest_batch(objective: Objective, batch: int) -> float:
     """The same of batches in the order given, found on some of them from all over the rows."""
     source, largest = objective.source, 0.0
     d = source.n_features + 1
-    for X, y, weight, _, order in source.blocks():
+    for (X, y, weight, _), order in source.visits():
         rows = np.arange(len(y)) if order is None else order
         count = -(-len(rows) // batch)
         some = np.linspace(0, count - 1, min(count, max(2, SAMPLE_ROWS // batch)))
@@ -215,7 +214,7 @@ def largest_batch(objective: Objective, batch: int) -> float:
     return largest * (source.n_rows / source.weight_sum)
 
 
-def shortened_descent(
+def subgradient_descent(
     objective: Objective, rate: LearningRate, W: Array, state: State | None, average: bool
 ) -> Iterator[Step]:
     """Batch descent on a loss with a kink, by a schedule that is shortened where J leaves it.
@@ -226,7 +225,7 @@ def shortened_descent(
     schedule = as_schedule(rate, objective.penalty.l2)
     if state is None:
         at = objective.value_and_gradient(W)
-        perceptron = type(objective.loss) in (PerceptronLoss, JointPerceptron)
+        perceptron = is_perceptron(objective.loss)
         state = {
             "weights": W, "gradient": at.gradient, "level": np.inf if perceptron else at.value,
             "short": 1.0, "t": 0, "sum": np.zeros(W.shape),
@@ -255,7 +254,7 @@ def shortened_descent(
         yield Step(W, state, at.value, at.mistakes, step_scale=short * step / first, average=mean)
 
 
-def searched_descent(
+def barzilai_borwein(
     objective: Objective, W: Array, state: State | None, average: bool
 ) -> Iterator[Step]:
     """Batch descent with the Barzilai-Borwein step, shortened until J falls enough.

@@ -65,15 +65,15 @@ class LeastSquares(Solver):
         while True:
             if state is None or not (state["solved"] or state["lost"]):
                 n, d = objective.source.n_rows, objective.source.n_features
-                found = by_products(objective) if direct and d < n else None
+                found = normal_equations(objective) if direct and d < n else None
                 if found is not None:
                     W, at, solved = *found, True
                 elif direct:
                     with one_blas_thread(min(n, ROWS + 2 * d) * d * d):
-                        W, solved = factored(objective), True
+                        W, solved = qr_svd(objective), True
                     at = objective.value_and_gradient(W)
                 else:
-                    W, solved = iterated(objective, None if state is None else state["weights"])
+                    W, solved = by_lsmr(objective, None if state is None else state["weights"])
                     at = objective.value_and_gradient(W)
                 least = lowest(objective, start)
                 lost = not at.value <= (1.0 + BEHIND) * least.objective + NOTHING
@@ -104,22 +104,13 @@ def targets(block: Block, k: int) -> Array:
     return np.where(block.y[:, None] == np.arange(k), 1.0, -1.0)
 
 
-def whole_blocks(objective: Objective) -> Iterator[Block]:
-    """The rows, those to visit marked by their weight: the order of a sum does not matter."""
-    for X, y, weight, start, order in objective.source.blocks():
-        if order is not None:
-            times = np.bincount(order, minlength=len(y)).astype(np.float64)
-            weight = times if weight is None else times * weight
-        yield Block(X, y, weight, start)
-
-
 def _centre(objective: Objective) -> tuple[Array, Array]:
     """Weighted means of x (d,) and of the targets (k,); zeros without an intercept."""
     source, k = objective.source, objective.shape[0]
     if not objective.intercept:
         return np.zeros(source.n_features), np.zeros(k)
     total = np.zeros(k)
-    for block in whole_blocks(objective):
+    for block in objective.source.blocks():
         y = targets(block, k)
         total += y.sum(axis=0) if block.weight is None else block.weight @ y
     return objective.moments.mean, total / source.weight_sum
@@ -130,7 +121,7 @@ def _with_bias(w: Array, mean: Array, target: Array) -> Array:
     return np.ascontiguousarray(np.column_stack([w.T, target - mean @ w]))
 
 
-def by_products(objective: Objective) -> tuple[Array, Evaluation] | None:
+def normal_equations(objective: Objective) -> tuple[Array, Evaluation] | None:
     """Minimise by the normal equations, and J there; None where they leave an error.
 
     Their error is the square of that of an orthogonal factorisation, and each Newton step with
@@ -163,12 +154,12 @@ def by_products(objective: Objective) -> tuple[Array, Evaluation] | None:
     return None
 
 
-def factored(objective: Objective) -> Array:
+def qr_svd(objective: Objective) -> Array:
     """Minimise over a triangle R with R'R = X'CX, built up block by block."""
     mean, target = _centre(objective)
     d, k = objective.source.n_features, objective.shape[0]
     triangle = np.empty((0, d + k))
-    for block in whole_blocks(objective):
+    for block in objective.source.blocks():
         n = len(block.y)
         weight = np.ones(n) if block.weight is None else block.weight
         y = targets(block, k)
@@ -198,7 +189,7 @@ def ridge(A: Array, B: Array, l2: float) -> Array:
     return w
 
 
-def iterated(objective: Objective, start: Array | None) -> tuple[Array, bool]:
+def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     """LSMR (Fong and Saunders, 2011) on the centred rows, which are never formed.
 
     With a penalty the minimum is unique, and features are scaled to converge sooner; without,
@@ -208,7 +199,7 @@ def iterated(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     source, k = objective.source, objective.shape[0]
     d, l2 = source.n_features, objective.penalty.l2
     scale = objective.standardization.scale[:-1] if l2 else np.ones(d)
-    blocks = list(whole_blocks(objective))
+    blocks = list(objective.source.blocks())
     roots = [
         np.sqrt((np.ones(len(b.y)) if b.weight is None else b.weight) / source.weight_sum)
         for b in blocks

@@ -64,7 +64,7 @@ class LinearProgram(Solver):
         if state is None:
             best, J, mistakes, _ = lowest(objective, W)
             remaining = J  # no loss is negative
-            found = _solved(objective) if J > 0.0 else None
+            found = _solve(objective) if J > 0.0 else None
             if found is not None:
                 there, least = found
                 reached = objective.value(there)
@@ -91,7 +91,7 @@ def solvable(objective: Objective) -> bool:
     return in_memory and is_hinge(objective.loss) and objective.penalty.l2 == 0.0
 
 
-def _solved(objective: Objective) -> tuple[Array, float] | None:
+def _solve(objective: Objective) -> tuple[Array, float] | None:
     """Weights, and the least J that the dual tells; None where HiGHS finds no end.
 
     In variables in which features are centred and of one scale: tolerances are absolute.
@@ -102,7 +102,11 @@ def _solved(objective: Objective) -> tuple[Array, float] | None:
     rows, y = standardization.rows(take_rows(source.X, present)), source.y[present]
     rows = rows if objective.intercept else rows[:, :-1]
     c = weight * (len(present) / source.weight_sum)  # about 1, as are all other numbers then
-    found = _of_two(rows, y, c) if k == 1 else _of_many(rows, y, k, c, _near(objective, present))
+    found = (
+        _two_classes(rows, y, c)
+        if k == 1
+        else _crammer_singer(rows, y, k, c, _nearly_unpenalised_scores(objective, present))
+    )
     if found is None:
         return None
     u = np.zeros((k, len(standardization.scale)))
@@ -110,22 +114,24 @@ def _solved(objective: Objective) -> tuple[Array, float] | None:
     W = standardization.to_weights(u)
     if not objective.intercept:
         W[:, -1] = 0.0
-    return _all_right(objective, W), found[1] / len(present)
+    return _without_rounding(objective, W), found[1] / len(present)
 
 
-def _of_two(rows: Array, y: Array, c: Array) -> tuple[Array, float] | None:
+def _two_classes(rows: Array, y: Array, c: Array) -> tuple[Array, float] | None:
     """Prices of the conditions, (1, d), and the dual's value: rows of weights c."""
     return _program(y[:, None] * rows, 1, bounds=np.column_stack([np.zeros_like(c), c]))
 
 
-def _of_many(rows: Array, y: Ints, k: int, c: Array, scores: Array) -> tuple[Array, float] | None:
+def _crammer_singer(
+    rows: Array, y: Ints, k: int, c: Array, scores: Array
+) -> tuple[Array, float] | None:
     """The same for k classes, (k, d): with those rivals only that are near, and all that come near.
 
     A rival that is nowhere above its row's loss does not change the minimum: to leave it out is
     to leave out conditions of the primal, which are looked at again with the weights found.
     """
     each = np.arange(len(y))
-    above = _above(scores, y)
+    above = _rival_losses(scores, y)
     working = above > above.max(axis=1, keepdims=True) - NEAR
     while True:
         working[each, y] = False
@@ -141,7 +147,7 @@ def _of_many(rows: Array, y: Ints, k: int, c: Array, scores: Array) -> tuple[Arr
         )  # fmt: skip
         if found is None:
             return None
-        above = _above(rows @ found[0].T, y)
+        above = _rival_losses(rows @ found[0].T, y)
         loss = np.maximum(np.where(working, above, 0.0).max(axis=1), 0.0)
         missing = ~working & (above > loss[:, None] + ALLOWED)
         if not missing.any():
@@ -159,7 +165,7 @@ def _program(conditions: Any, k: int, **each: Any) -> tuple[Array, float] | None
     return -result.eqlin.marginals.reshape(k, -1), -float(result.fun)
 
 
-def _above(scores: Array, y: Ints) -> Array:
+def _rival_losses(scores: Array, y: Ints) -> Array:
     """What a rival would make a row lose; 0 for its own class."""
     each = np.arange(len(y))
     above = scores + 1.0 - scores[each, y][:, None]
@@ -167,7 +173,7 @@ def _above(scores: Array, y: Ints) -> Array:
     return above
 
 
-def _near(objective: Objective, present: Ints) -> Array:
+def _nearly_unpenalised_scores(objective: Objective, present: Ints) -> Array:
     """Scores of the rows with hardly a penalty: from these, rivals are near or not."""
     some = objective.with_penalty(HARDLY)
     W = np.zeros(objective.shape)
@@ -188,7 +194,7 @@ def _differences(rows: Array, y: Ints, row: Ints, rival: Ints, k: int) -> csr_ar
     return csr_array((values.ravel(), at.ravel(), ends), shape=(len(row), k * d))
 
 
-def _all_right(objective: Objective, W: Array) -> Array:
+def _without_rounding(objective: Objective, W: Array) -> Array:
     """Rows that are all right up to rounding get margins of 1 and no less: J is then 0."""
     J, mistakes = objective.value(W)
     if mistakes > 0.0 or J == 0.0:

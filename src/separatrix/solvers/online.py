@@ -1,28 +1,37 @@
-"""Row by row: the online perceptron, and the machinery of every solver that visits rows."""
+"""Row by row: what every solver that visits rows one after another runs on.
+
+Problem     min J(W), the weighted mean loss plus l2 |w|^2, or the perceptron's rule on its loss.
+Input       A source whose rows can be visited in the order given or in random ones; step sizes.
+Output      W after every epoch (or every update), and J and the mistakes as they were met.
+Algorithm   W <- W - step * (gradient of the next row or batch), for the perceptron only after a
+            mistake; a fresh permutation every epoch. Averaged over all updates if asked for.
+Paper       Robbins and Monro, Annals of Mathematical Statistics 22 (1951); Shalev-Shwartz et al.,
+            Pegasos, Mathematical Programming 127 (2011), for the penalty in every step; Polyak and
+            Juditsky, SIAM Journal on Control and Optimization 30 (1992), for averages.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from .. import loops
-from ..data import ArraySource, Block, Shuffle
-from ..data.source import check_numbers
-from ..losses import JointPerceptron, PerceptronLoss
-from ..numeric.rows import Rows
+from ..data import ArraySource, Block, Shuffle, Visit
+from ..data.source import RowState
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
-from .base import Solver, State, Step
-from .rescaling import common_weight, constant_step, near_power, only_rescales, weight_scale
+from .base import State, Step
+from .rescaling import common_weight, is_perceptron, near_power, weight_scale
+from .thresholds import MOST_AHEAD, VALUES_AHEAD
 
-CUT = 0.8
-LOG_ROOM = 1 << 17
-# Passes made ahead, and products in them: more than Python takes for one, and gone in no time.
-MOST_AHEAD, VALUES_AHEAD = 8, 1 << 16
+STEP_CUT = 0.8  # of a step after an epoch that did not lower J
+LOG_ROWS = 1 << 17  # that a log of updated rows holds
 NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
 
 
@@ -53,10 +62,12 @@ class OnlineRun:
     common: float | None = None
     """The weight of every row, if that is why they count as 1."""
     adapts: bool = False
-    pace: float = 1.0
+    step_scale: float = 1.0
     least: float = np.inf
-    known: tuple[Rows, loops.ScreeningState | None] | None = None
-    """Rows, and what is remembered of them from pass to pass."""
+    screening: RowState[loops.ScreeningState | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.screening = self.objective.source.row_state(self._begin_screening)
 
     @classmethod
     def start(
@@ -104,17 +115,20 @@ class OnlineRun:
         total = factor * state["sum"] if average else None
         work = loops.OnlineWeights.start(factor * state["weights"], total)
         if adapts:
-            numbers |= {"pace": state.get("pace", 1.0), "least": state.get("least", np.inf)}
+            numbers |= {
+                "step_scale": state.get("step_scale", 1.0),
+                "least": state.get("least", np.inf),
+            }
         return cls(
             objective, schedule, batch, shuffle, work, **numbers, weight_scale=scale,
             common=common, adapts=adapts,
         )  # fmt: skip
 
-    def forever(self, max_updates: int = loops.EVERY_UPDATE) -> Iterator[Step]:
+    def epochs(self, max_updates: int = loops.EVERY_UPDATE) -> Iterator[Step]:
         """One pass after another, in pieces of so many updates."""
         ahead, most = 1, self._most_ahead() if max_updates == loops.EVERY_UPDATE else 1
         while True:
-            yield from self.one_pass(max_updates) if ahead == 1 else self._passes(ahead)
+            yield from self.one_pass(max_updates) if ahead == 1 else self._several_epochs(ahead)
             ahead = min(2 * ahead, most)
 
     def _most_ahead(self) -> int:
@@ -125,32 +139,17 @@ class OnlineRun:
             return 1
         return max(1, min(MOST_AHEAD, VALUES_AHEAD // (source.n_rows * self.weights.v.size)))
 
-    def _passes(self, count: int) -> Iterator[Step]:
+    def _several_epochs(self, count: int) -> Iterator[Step]:
         """Several passes in one call; each is then told as if it had been made alone."""
         source, V = self.objective.source, self.weights.v
         shuffle = Shuffle(self.seed, self.passes, count) if self.shuffle else None
-        (block,) = source.blocks(shuffle)
-        order = block.order
+        ((block, order),) = source.visits(shuffle)
         if shuffle is None:
             order = np.tile(np.arange(source.n_rows) if order is None else order, count)
         log = np.empty(count * source.n_rows, dtype=np.int64)
         ends = np.empty((count, 3 + V.size * (1 if self.weights.sum is None else 2)))
-        result = loops.online_pass(
-            block.X,
-            block.y,
-            self.objective.loss,
-            self.weights,
-            steps=step_sizes(self.schedule, 1, 1),
-            weight=None if self.common else block.weight,
-            weight_scale=self.weight_scale,
-            order=order,
-            l2=self.objective.penalty.l2,
-            batch=self.batch,
-            intercept=self.objective.intercept,
-            log=log,
-            screening=self._memory(block.X),
-            ends=ends,
-        )
+        steps = step_sizes(self.schedule, 1, 1)
+        result = self._advance(block, True, steps=steps, order=order, log=log, ends=ends)
         made = ends[: result.position // source.n_rows]
         each = made[:, 3:].reshape(len(made), -1, *V.shape)
         smooth = self.objective.loss.smooth
@@ -174,10 +173,8 @@ class OnlineRun:
         updates = 0
         rows: list[Ints] = []
         stepwise = max_updates < loops.EVERY_UPDATE
-        for block in self.objective.source.blocks(shuffle):
-            if not isinstance(self.objective.source, ArraySource):  # which has checked its own
-                check_numbers(block.y, len(self.objective.source.classes))
-            for piece, changed in self._visit(block, max_updates):
+        for visit in self.objective.source.visits(shuffle):
+            for piece, changed in self._visit(visit, max_updates):
                 loss_sum += piece.loss_sum
                 mistakes += piece.mistakes
                 updates += piece.updates
@@ -195,42 +192,33 @@ class OnlineRun:
         yield self._step(self.weights.weights, total, loss_sum, mistakes, updates, whole)
 
     def _visit(
-        self, block: Block, max_updates: int
+        self, visit: Visit, max_updates: int
     ) -> Iterator[tuple[loops.PassResult, Ints | None]]:
-        order = block.order
+        block, order = visit
         count = len(block.y) if order is None else len(order)
         # Where every row moves the weights, the log would only repeat the order.
         log = None
         if not self.objective.loss.smooth or max_updates < loops.EVERY_UPDATE:
-            max_updates = min(max_updates, LOG_ROOM)  # a long pass goes in pieces: a short log
+            max_updates = min(max_updates, LOG_ROWS)  # a long pass goes in pieces: a short log
             log = np.empty(min(count, max_updates + self.batch), dtype=np.int64)
-        # One update at a time, neither a memory nor another thread would pay.
-        memory, threads = None, 1
-        if max_updates > 1:
-            memory, threads = self._memory(block.X), self.objective.source.threads
+        # One update at a time, neither screening nor another thread would pay.
+        screens = max_updates > 1
+        threads = self.objective.source.threads if screens else 1
         steps = step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
         if self.adapts:
-            steps = self.pace * steps
+            steps = self.step_scale * steps
         position = 0
         while position < count:
             taken = 0 if len(steps) == 1 else -(-position // self.batch)
             if position and order is None:
                 order = np.arange(count)
-            result = loops.online_pass(
-                block.X,
-                block.y,
-                self.objective.loss,
-                self.weights,
+            result = self._advance(
+                block,
+                screens,
                 steps=steps[taken:],
-                weight=None if self.common else block.weight,
-                weight_scale=self.weight_scale,
                 order=None if order is None else order[position:],
-                l2=self.objective.penalty.l2,
-                batch=self.batch,
-                intercept=self.objective.intercept,
                 max_updates=max_updates,
                 log=log,
-                screening=memory,
                 threads=threads,
             )
             position += result.position
@@ -243,13 +231,30 @@ class OnlineRun:
         whole = log + block.start if block.start else log
         return whole.astype(np.int32 if last <= 2**31 else np.int64)
 
-    def _memory(self, rows: Rows) -> loops.ScreeningState | None:
+    def _advance(self, block: Block, screens: bool, **given: Any) -> loops.PassResult:
+        """One call of the loop; what screening notes of the rows stays with their source."""
+        run = partial(
+            loops.online_pass,
+            block.X,
+            block.y,
+            self.objective.loss,
+            self.weights,
+            weight=None if self.common else block.weight,
+            weight_scale=self.weight_scale,
+            l2=self.objective.penalty.l2,
+            batch=self.batch,
+            intercept=self.objective.intercept,
+            **given,
+        )
+        if not screens:
+            return run()
+        return self.screening.advance(block, lambda state: run(screening=state))
+
+    def _begin_screening(self, block: Block) -> loops.ScreeningState | None:
         """Only the perceptron leaves rows alone whose margin is large enough."""
-        if type(self.objective.loss) not in (PerceptronLoss, JointPerceptron):
+        if not is_perceptron(self.objective.loss):
             return None
-        if self.known is None or self.known[0] is not rows:
-            self.known = rows, loops.screening_state(rows, len(self.weights.v))
-        return self.known[1]
+        return loops.screening_state(block.X, len(self.weights.v))
 
     def _plain(self) -> Array:
         W = self.weights.weights
@@ -269,73 +274,23 @@ class OnlineRun:
             loss_sum, mistakes = self.common * loss_sum, self.common * mistakes
         W = weights if self.unit == 1.0 else self.unit * weights
         value = self.objective.mean(self.unit * loss_sum, W)
-        now = vars(self)
-        state: State = {name: now[name] for name in NUMBERS}
+        state: State = {name: getattr(self, name) for name in NUMBERS}
         state["weights"] = weights
         if self.adapts:
             if not value < self.least:
                 # Not faster than 1 / passes, whose sum has no bound: it gets anywhere in the end.
-                self.pace = max(CUT * self.pace, min(self.pace, 1.0 / self.passes))
+                self.step_scale = max(
+                    STEP_CUT * self.step_scale, min(self.step_scale, 1.0 / self.passes)
+                )
             self.least = min(self.least, value)
-            state |= {"pace": self.pace, "least": self.least}
+            state |= {"step_scale": self.step_scale, "least": self.least}
         average = None
         if total is not None:
             state["sum"] = total
             average = self.unit * total / self.batches
         return Step(
-            W, state, value, mistakes, rows, updates, step_scale=self.pace, average=average
+            W, state, value, mistakes, rows, updates, step_scale=self.step_scale, average=average
         )  # fmt: skip
-
-
-@dataclass(frozen=True, repr=False)
-class Rosenblatt(Solver):
-    """The online perceptron: rows in order, ``(w, b) += step * y * (x, 1)`` on a mistake.
-
-    With a penalty, ``w`` first shrinks by ``1 - 2 * step * l2`` at every row.
-    """
-
-    learning_rate: LearningRate = 1.0
-    shuffle: bool = True
-    average: bool = False
-    """Keep the mean of the weights after every row."""
-
-    def check(self, objective: Objective) -> None:
-        """Only the perceptron loss."""
-        if type(objective.loss) not in (PerceptronLoss, JointPerceptron):
-            raise ValueError(
-                f"Rosenblatt is the perceptron rule and knows no loss {objective.loss.name!r}; "
-                "use GradientDescent(batch_size=1) to go row by row with it"
-            )
-        as_schedule(self.learning_rate, objective.penalty.l2)
-
-    def is_deterministic_map(self) -> bool:
-        """Fixed order and constant step."""
-        return not self.shuffle and constant_step(self.learning_rate)
-
-    @property
-    def by_row(self) -> bool:
-        """Yes."""
-        return True
-
-    def _run(
-        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
-    ) -> OnlineRun:
-        return OnlineRun.start(
-            objective, self.learning_rate, W, rng, state, shuffle=self.shuffle,
-            average=self.average, rescales=only_rescales(objective, self.learning_rate, W),
-        )  # fmt: skip
-
-    def steps(
-        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
-    ) -> Iterator[Step]:
-        """One pass after another."""
-        return self._run(objective, W, rng, state).forever()
-
-    def updates(
-        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
-    ) -> Iterator[Step]:
-        """One update after another; a step without ``rows`` ends a pass."""
-        return self._run(objective, W, rng, state).forever(max_updates=1)
 
 
 def warn_slow(objective: Objective) -> None:

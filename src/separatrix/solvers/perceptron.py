@@ -1,4 +1,15 @@
-"""The batch perceptron: all mistakes at once."""
+"""The perceptron: its mistakes one after another, or all at once.
+
+Problem     Weights W = (w, b) that put every row on its side: y (w.x + b) > 0.
+Input       Rows, their labels and weights; step sizes; a start, zeros unless given.
+Output      W after every pass, the mistakes met in it and which rows they were.
+Algorithm   ``Rosenblatt``: (w, b) += step * y * (x, 1) at every row that is a mistake, in the
+            order given or in a random one. ``BatchPerceptron``: the sum of these over all mistakes,
+            once per pass. For k classes the true one gains what the best rival loses.
+Paper       Rosenblatt, Psychological Review 65 (1958); Novikoff (1962) for when it ends; Crammer
+            and Singer, JMLR 3 (2003), for more than two classes; Freund and Schapire, Machine
+            Learning 37 (1999), for averages.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +21,64 @@ import numpy as np
 
 from .. import loops
 from ..data import Block
-from ..losses import JointPerceptron, Loss, PerceptronLoss
+from ..losses import Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
-from .rescaling import constant_step, unit_step
+from .online import OnlineRun
+from .rescaling import constant_step, is_perceptron, only_rescales, unit_step
+
+
+@dataclass(frozen=True, repr=False)
+class Rosenblatt(Solver):
+    """The online perceptron: rows in order, ``(w, b) += step * y * (x, 1)`` on a mistake.
+
+    With a penalty, ``w`` first shrinks by ``1 - 2 * step * l2`` at every row.
+    """
+
+    learning_rate: LearningRate = 1.0
+    shuffle: bool = True
+    average: bool = False
+    """Keep the mean of the weights after every row."""
+
+    def check(self, objective: Objective) -> None:
+        """Only the perceptron loss."""
+        if not is_perceptron(objective.loss):
+            raise ValueError(
+                f"Rosenblatt is the perceptron rule and knows no loss {objective.loss.name!r}; "
+                "use GradientDescent(batch_size=1) to go row by row with it"
+            )
+        as_schedule(self.learning_rate, objective.penalty.l2)
+
+    def is_deterministic_map(self) -> bool:
+        """Fixed order and constant step."""
+        return not self.shuffle and constant_step(self.learning_rate)
+
+    @property
+    def by_row(self) -> bool:
+        """Yes."""
+        return True
+
+    def _run(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    ) -> OnlineRun:
+        return OnlineRun.start(
+            objective, self.learning_rate, W, rng, state, shuffle=self.shuffle,
+            average=self.average, rescales=only_rescales(objective, self.learning_rate, W),
+        )  # fmt: skip
+
+    def steps(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One pass after another."""
+        return self._run(objective, W, rng, state).epochs()
+
+    def updates(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One update after another; a step without ``rows`` ends a pass."""
+        return self._run(objective, W, rng, state).epochs(max_updates=1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,7 +90,7 @@ class BatchPerceptron(Solver):
 
     def check(self, objective: Objective) -> None:
         """Only the perceptron loss, and no penalty."""
-        if type(objective.loss) not in (PerceptronLoss, JointPerceptron):
+        if not is_perceptron(objective.loss):
             raise ValueError(
                 f"BatchPerceptron is the perceptron rule and knows no loss "
                 f"{objective.loss.name!r}; use GradientDescent() or LBFGS() with it"

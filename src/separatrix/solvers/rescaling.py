@@ -5,12 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ..data import Source
+from ..losses import JointPerceptron, Loss, PerceptronLoss
 from ..numeric.types import Array
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule
 from .base import State
 
-EQUAL = 1e-9  # sums of equal weights, but for rounding
+EQUAL_WEIGHT_SUMS = 1e-9  # but for rounding
+
+
+def is_perceptron(loss: Loss) -> bool:
+    """Whether a loss is the perceptron's; by type, as a subclass may differ."""
+    return type(loss) in (PerceptronLoss, JointPerceptron)
 
 
 def constant_step(learning_rate: object) -> bool:
@@ -46,9 +52,9 @@ def common_weight(source: Source) -> float | None:
         return None
     least, most = np.inf, 0.0
     for block in source.blocks():
-        weight = np.ones(1) if block.weight is None else block.weight
-        some = weight if block.weight is None or block.order is None else weight[block.order]
-        least, most = min(least, float(some.min())), max(most, float(some.max()))
+        some = block.weights[block.weights != 0.0]
+        least = min(least, float(some.min(initial=np.inf)))
+        most = max(most, float(some.max(initial=0.0)))
     return most if least == most else None
 
 
@@ -57,7 +63,7 @@ def weight_scale(source: Source, state: State | None, common: float | None) -> f
     rows, weights = (0, 0.0) if state is None else (state["rows_before"], state["weight_before"])
     if common is None:
         return float((rows + source.n_rows) / (weights + source.weight_sum))
-    if abs(weights - rows * common) <= EQUAL * weights:
+    if abs(weights - rows * common) <= EQUAL_WEIGHT_SUMS * weights:
         return 1.0
     return float(common * (rows + source.n_rows) / (weights + source.weight_sum))
 

@@ -352,8 +352,8 @@ def test_some_rows_are_a_source(make, weighted):
         at, expected = some.value_and_gradient(W), alone.value_and_gradient(W)
         assert at.value == pytest.approx(expected.value, rel=1e-12)
         np.testing.assert_allclose(at.gradient, expected.gradient, rtol=1e-9, atol=1e-12)
-        (block,) = some.source.blocks(Shuffle(0, 1))
-        assert sorted(block.order) == sorted(rows if c is None else rows[c != 0.0])
+        ((_, order),) = some.source.visits(Shuffle(0, 1))
+        assert sorted(order) == np.flatnonzero(np.ones(len(rows)) if c is None else c).tolist()
 
 
 def test_a_sample_is_random_and_stays_the_same():

@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from separatrix import ArraySource, GradientDescent, LinearClassifier, Perceptron, loops
 from separatrix.data import Shuffle
-from separatrix.data.arrays import GROUP, NEIGHBOURS_BYTES
+from separatrix.data.blocks import GROUP, NEIGHBOURS_BYTES
 from separatrix.solvers import online
 
 RNG = np.random.default_rng(0)
@@ -122,6 +122,6 @@ def test_orders_drawn_ahead_are_those_of_their_passes():
         Shuffle(5, 5),
         Shuffle(5, 6),
     ]:
-        (block,) = source.blocks(shuffle)
+        ((_, order),) = source.visits(shuffle)
         expected = loops.draw_orders(len(y), int(NEIGHBOURS_BYTES / 160), GROUP, *shuffle)
-        np.testing.assert_array_equal(block.order, expected[0])
+        np.testing.assert_array_equal(order, expected[0])

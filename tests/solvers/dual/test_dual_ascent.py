@@ -489,7 +489,7 @@ class Elsewhere(Source):
 
     n_rows, weight_sum, n_features, classes = 2, 2.0, 1, np.arange(2)
 
-    def blocks(self, rng=None):
+    def blocks(self):
         raise NotImplementedError
 
 

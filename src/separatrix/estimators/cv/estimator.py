@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from ...data import InMemory, Source, Subset
 from ...losses import Loss
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array, Ints
@@ -22,8 +23,9 @@ from ...training.interrupt import passed_on
 from ...training.loop import Callback
 from ...training.minimize import minimize
 from ...training.stopping import OPTIMISM, Stop
-from ..base import Plan
+from ..base import FitSettings
 from ..minimizer import LossModel
+from ..sources import labels_of
 from . import Folds, Path, disjoint, leave_one_out
 from .l2_path import l2_path
 from .scores import (
@@ -131,27 +133,27 @@ verbose
         self.callbacks = callbacks
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
-        """Find l2 by cross-validation, then fit all rows with it.
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
+        """Find l2 by cross-validation, then fit all rows, X and y or a source in memory, with it.
 
         ``params`` go to the splitter and the scorer: where scikit-learn's metadata routing is
         enabled, to those that ask for them; else only ``groups``, to the splitter.
         """
         with self._all_or_nothing():
             metadata = routed(self, sample_weight, params)
-            plan = self._checked_plan()
+            settings = self._checked_settings()
             rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
-            source = self._source(X, y, sample_weight)
-            objective = self._objective(plan, source)
+            X, y, source = self._rows(X, y, sample_weight)
+            objective = self._objective(settings, source)
             self._solver(objective, partial=False)  # refuses early
             self.__dict__.pop("loo_check_", None)
             self._unfinished = Unfinished()
             self.l2_path_ = l2_path(self.l2s, objective)
             fits: list[Array] = []
             if isinstance(self.cv, str):
-                scores = self._left_out(plan, objective)
+                scores = self._left_out(settings, objective)
             else:
-                scores, fits = self._folds(plan, objective, X, np.asarray(y), metadata)
+                scores, fits = self._folds(settings, objective, X, y, metadata)
             self.cv_results_ = results(self.l2_path_, scores)
             best = chosen(self.cv_results_, rule)
             self.l2_ = float(self.l2_path_[best])
@@ -159,15 +161,37 @@ verbose
             solver = self._solver(objective, partial=False)
             W = fits[best] if best < len(fits) else np.zeros(objective.shape)
             seed = checks.seed(self.random_state)
-            result = self._train(replace(plan, l2=self.l2_), objective, solver, seed, W)
+            result = self._train(replace(settings, l2=self.l2_), objective, solver, seed, W)
             self._finish(objective, result)
         self._warn_of_the_end()
         if self._unfinished.l2s:
             warnings.warn(self._unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)
         return self
 
-    def _plan(self) -> Plan:
-        return self._loss_plan(1.0)  # any positive one: those of the path are
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, AnyArray, InMemory]:
+        """What a splitter and a scorer see, and the rows in memory."""
+        if not isinstance(X, Source):
+            rows = self._source(X, y, sample_weight)
+            return X, np.asarray(y), rows
+        if not isinstance(X, InMemory):
+            raise TypeError(
+                f"LinearClassifierCV reads its rows many times and needs them in memory, and "
+                f"{type(X).__name__} reads them from elsewhere: find l2 on some of them, "
+                "cv = LinearClassifierCV().fit(source.sample(100_000)), then "
+                "LinearClassifier(l2=cv.l2_).fit(source)"
+            )
+        if self.scoring not in (None, "loss"):
+            raise TypeError(
+                f"scoring={self.scoring!r} is asked about arrays, and {type(X).__name__} is a "
+                "source: set scoring=None or 'loss', or call fit(X, y)"
+            )
+        source = cast(InMemory, self._given_source(X, y, sample_weight))
+        source = source.materialised if isinstance(source, Subset) else source
+        labels = labels_of(source)
+        return np.empty((len(labels), 0)), labels, source
+
+    def _settings(self) -> FitSettings:
+        return self._loss_settings(1.0)  # any positive one: those of the path are
 
     def get_metadata_routing(self) -> Any:
         """Who asks for what beside X and y: the splitter, and a scorer of scikit-learn's."""
@@ -185,12 +209,12 @@ verbose
     # ---- folds ---------------------------------------------------------------------------
 
     def _folds(
-        self, plan: Plan, objective: Objective, X: Any, y: AnyArray, metadata: Metadata
+        self, settings: FitSettings, objective: Objective, X: Any, y: AnyArray, metadata: Metadata
     ) -> tuple[Array, list[Array]]:
         """Scores (folds, values); and along the path, as far as they are known, fits to all."""
         source = objective.in_memory
         folds, others = disjoint(objective, splits(self.cv, source, X, y, metadata.split))
-        known, fits = self._together(plan, folds) if others is None else ([], [])
+        known, fits = self._together(settings, folds) if others is None else ([], [])
         mine = folds.splits
         del folds  # its sample, too, takes room
         if len(known) == len(self.l2_path_) and self.scoring in (None, "loss"):
@@ -201,16 +225,16 @@ verbose
         self.classes_ = source.classes  # for scorers
         for fold, split in enumerate(chain(mine, others or ())):
             alone = replace(objective, source=split.training(source))
-            weights = self._along(plan, alone, [W[fold] for W in known])
+            weights = self._along(settings, alone, [W[fold] for W in known])
             if self.scoring in (None, "loss"):
                 scores.append(self._scores(objective, split.test, weights))
             else:
                 scores.append(self._by_scorer(X, y, split.test, weights, metadata.score))
         return np.array(scores), fits
 
-    def _together(self, plan: Plan, folds: Folds) -> tuple[list[Array], list[Array]]:
+    def _together(self, settings: FitSettings, folds: Folds) -> tuple[list[Array], list[Array]]:
         """Weights (folds, k, d + 1) along the path and fits to all, as far as they can be had."""
-        tol = plan.stop.tol
+        tol = settings.stop.tol
         smooth = isinstance(self._solver(folds.objective, partial=False), (LBFGS, Newton))
         known: list[Array] = []
         fits: list[Array] = []
@@ -223,19 +247,19 @@ verbose
                 break
             for fold in np.flatnonzero(~fit.near):
                 own = folds.without(int(fold)).with_penalty(l2)
-                fit.folds[fold] = self._settled(plan, own, fit.folds[fold])
+                fit.folds[fold] = self._settled(settings, own, fit.folds[fold])
             self._unfinished.fits += int(fit.near.sum())
             known.append(fit.folds)
             fits.append(fit.weights)
         return known, fits
 
-    def _near_enough(self, plan: Plan, solver: Solver) -> Stop:
+    def _near_enough(self, settings: FitSettings, solver: Solver) -> Stop:
         """When the scores are those of the minimum.
 
         Each step of Newton's squares what remains: its own estimate of that, made before the
         step, needs no margin. Gradients are believed with one; others have to prove it.
         """
-        stop = plan.stop
+        stop = settings.stop
         if not isinstance(solver, (Newton, LBFGS, LeastSquares)):
             return stop
         if stop.tol is not None and isinstance(solver, Newton):
@@ -243,11 +267,15 @@ verbose
         return replace(stop, prove=False)
 
     def _settled(
-        self, plan: Plan, objective: Objective, start: Array, solver: Solver | None = None
+        self,
+        settings: FitSettings,
+        objective: Objective,
+        start: Array,
+        solver: Solver | None = None,
     ) -> Array:
         """Weights that are near enough for scores; or the fit is noted."""
         solver = solver or self._solver(objective, partial=False)
-        keep, stop = plan.kept_by(solver).keep, self._near_enough(plan, solver)
+        keep, stop = settings.kept_by(solver).keep, self._near_enough(settings, solver)
         fit = partial(
             minimize, objective, solver, stop=stop, seed=checks.seed(self.random_state),
             keep=keep,
@@ -261,13 +289,13 @@ verbose
         return result.weights
 
     def _along(
-        self, plan: Plan, objective: Objective, known: Sequence[Array] = ()
+        self, settings: FitSettings, objective: Objective, known: Sequence[Array] = ()
     ) -> Iterator[Array]:
         """Weights along the path: those known, then each from where the one before ended."""
         yield from known
         W = known[-1] if known else np.zeros(objective.shape)
         for l2 in self.l2_path_[len(known) :].tolist():
-            W = self._settled(plan, objective.with_penalty(l2), W)
+            W = self._settled(settings, objective.with_penalty(l2), W)
             yield W
 
     def _scores(self, objective: Objective, test: Ints, weights: Iterator[Array]) -> list[float]:
@@ -299,7 +327,7 @@ verbose
 
     # ---- leaving out one row at a time ---------------------------------------------------
 
-    def _left_out(self, plan: Plan, objective: Objective) -> Array:
+    def _left_out(self, settings: FitSettings, objective: Objective) -> Array:
         """Scores of every row by the fit without it, along the path: (n, values)."""
         if self.cv != "loo":
             raise ValueError(
@@ -315,13 +343,13 @@ verbose
         if is_squared(objective.loss):
             left_out = leave_one_out.squared_scores(objective, self.l2_path_)
         else:
-            left_out = self._by_removal(plan, objective)[:, :, None]
+            left_out = self._by_removal(settings, objective)[:, :, None]
         each = np.swapaxes(left_out, 1, 2)
         return row_scores(self.scoring, objective.loss, source.y, each).T.astype(np.float64)
 
-    def _by_removal(self, plan: Plan, objective: Objective) -> Array:
+    def _by_removal(self, settings: FitSettings, objective: Objective) -> Array:
         leave_one_out.check_smooth(objective)  # refuses early
-        strict = replace(plan, stop=replace(plan.stop, tol=LEFT_OUT_TOL))
+        strict = replace(settings, stop=replace(settings.stop, tol=LEFT_OUT_TOL))
         together = partial(self._settled, strict)
         alone = partial(self._settled, strict, solver=Newton())
         path, y = self.l2_path_, objective.in_memory.y

@@ -35,7 +35,8 @@ def diagnose(estimator: Any, X: Any, y: Any) -> Diagnosis:
 
     ``estimator`` is a fitted :class:`separatrix.Perceptron`, ``LinearClassifier``,
     ``LinearClassifierCV`` or ``KernelPerceptron``, or a pipeline that ends in one; X and y are
-    the data of the fit. Each finding has a sentence, the numbers on which it rests and a line of
+    the data of the fit, as arrays or sparse matrices: columns are compared, and rows drawn from all
+    over them. Each finding has a sentence, the numbers on which it rests and a line of
     Python that mends it, for the names ``clf``, ``X`` and ``y``.
 
     First come causes after which no fit is worth having, in this order: float32 exhausted, step

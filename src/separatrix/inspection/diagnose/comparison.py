@@ -6,15 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...data import ArraySource
-from ...data.arrays import scores
+from ...data import ArraySource, InMemory
 from ...estimators.cv.l2_path import outweighing_l2
 from ...losses import JointPerceptron, Logistic, Loss, PerceptronLoss
 from ...numeric.lazy import cached_property
-from ...numeric.rows import CsrRows, Rows
 from ...numeric.types import Array, Ints
 from ...objective import Objective
-from ...objective.standardization import Moments
 from ...penalties import L2
 from ...solvers import choose
 from ...training.interrupt import passed_on
@@ -58,11 +55,9 @@ class Gain:
 class HeldOut:
     """Losses of sampled rows by fits to the other folds of the sample."""
 
-    def __init__(self, objective: Objective, sample: ArraySource, moments: Moments) -> None:
+    def __init__(self, objective: Objective, sample: InMemory) -> None:
         self.objective = replace(objective, source=sample)
-        self.source, self.y, self.weight = sample, sample.y, sample.weight
-        self.moments = moments
-        """Of the features, over all rows."""
+        self.source, self.y = sample, sample.y
         self._losses: dict[float, Array] = {}
 
     @cached_property
@@ -87,22 +82,22 @@ class HeldOut:
         folds[order] = np.arange(len(self.y)) % FOLDS
         return folds
 
-    def grid(self) -> Array:
+    def grid(self, deviation: Array) -> Array:
         """A few penalties, from where they outweigh the data down over seven decades."""
-        largest = outweighing_l2(self.objective.loss, self.moments.deviation)
+        largest = outweighing_l2(self.objective.loss, deviation)
         largest = min(largest, LARGEST_L2) or 1.0
         return largest * np.logspace(0.0, -7.0, 6)
 
     def losses(self, l2s: Array) -> list[Array]:
         """Loss of each sampled row at each penalty; from large to small, each from the last."""
         fresh = sorted({float(l2) for l2 in l2s} - self._losses.keys(), reverse=True)
-        for l2, losses in zip(fresh, self._along(self.source.X, fresh), strict=True):
+        for l2, losses in zip(fresh, self._along(self.source, fresh), strict=True):
             self._losses[l2] = losses
         return [self._losses[float(l2)] for l2 in l2s]
 
-    def standardised(self) -> Array:
-        """Loss of each sampled row at the same penalty, with features of deviation 1."""
-        return self._along(self._scaled(self.source.X), [self.objective.penalty.l2])[0]
+    def losses_on(self, other: InMemory) -> Array:
+        """Loss of each sampled row at the same penalty, by fits to other features of the sample."""
+        return self._along(other, [self.objective.penalty.l2])[0]
 
     def worth(self, loss: float) -> bool:
         """Whether so much loss is worth saving."""
@@ -113,39 +108,32 @@ class HeldOut:
         with np.errstate(over="ignore", invalid="ignore"):  # then no gain is clear
             difference = own - other
             error = float(np.std(difference)) / np.sqrt(len(difference))
-        mean, mean_of_other = (float(np.average(e, weights=self.weight)) for e in (own, other))
+        mean, mean_of_other = (
+            float(np.average(e, weights=self.source.weight)) for e in (own, other)
+        )
         return Gain(mean, mean_of_other, float(error), self.nothing)
 
     @cached_property
     def nothing(self) -> float:
         """Loss of the best model without features."""
         blank = np.zeros((len(self.y), 1))
-        source = ArraySource(blank, self.y, self.source.classes, self.weight)
+        source = ArraySource(blank, self.y, self.source.classes, self.source.weight)
         objective = replace(self.objective, source=source, penalty=L2(1.0))
         W = _fitted(objective, self._stop)
         return objective.value(W)[0]
 
-    def _along(self, rows: Rows, l2s: list[float]) -> list[Array]:
+    def _along(self, sample: InMemory, l2s: list[float]) -> list[Array]:
         losses = [np.empty(len(self.y)) for _ in l2s]
-        ones = np.ones(len(self.y)) if self.weight is None else self.weight
         for fold in range(FOLDS):
             out = self.folds == fold
-            kept = np.where(out, 0.0, ones)
-            source = ArraySource(rows, self.y, self.source.classes, kept)
+            others = sample.with_weight(np.where(out, 0.0, sample.weights))
             W = np.zeros(self.objective.shape)
             for l2, found in zip(l2s, losses, strict=True):
-                here = replace(self.objective, source=source, penalty=L2(l2))
+                here = replace(self.objective, source=others, penalty=L2(l2))
                 with np.errstate(all="ignore"):  # a quick fit that overflows is no better
                     W = _fitted(here, self._stop, W)
-                found[out] = here.loss.value(self.y, scores(rows, W))[out]
+                found[out] = here.loss.value(self.y, others.scores(W))[out]
         return losses
-
-    def _scaled(self, rows: Rows) -> Rows:
-        mean, deviation = self.moments
-        scale = np.where(deviation > 0.0, deviation, 1.0)
-        if isinstance(rows, CsrRows):
-            return rows._replace(data=rows.data / scale[rows.indices])
-        return np.ascontiguousarray((rows - mean) / scale)
 
 
 def _fitted(objective: Objective, stop: Stop, start: Array | None = None) -> Array:
@@ -154,8 +142,8 @@ def _fitted(objective: Objective, stop: Stop, start: Array | None = None) -> Arr
         return minimize(objective, choose(objective), stop=stop, start=start).weights
 
 
-def logistic_mistakes(objective: Objective, sample: ArraySource) -> float:
+def logistic_mistakes(objective: Objective, sample: InMemory) -> float:
     """Share of sampled rows that a quick logistic fit to them gets wrong."""
     loss: Loss = Logistic() if len(sample.classes) == 2 else Logistic().multiclass()
     W = _fitted(replace(objective, loss=loss, source=sample, penalty=L2(1e-4)), QUICK)
-    return float(loss.mistakes(sample.y, scores(sample.X, W)).mean())
+    return float(loss.mistakes(sample.y, sample.scores(W)).mean())

@@ -33,7 +33,7 @@ def _named(model: FittedModel, at: Ints) -> str:
 
 def float32_exhausted(model: FittedModel) -> Finding | None:
     """Values so far from 0 that float32 cannot tell them apart."""
-    if _dtype(model) != np.float32 or _precomputed(model):
+    if model.source.dtype != np.float32 or _precomputed(model):
         return None
     mean, deviation = model.moments
     spacing = np.finfo(np.float32).eps * np.abs(mean)
@@ -56,11 +56,6 @@ def float32_exhausted(model: FittedModel) -> Finding | None:
     if model.sparse:
         remedy = "X = X.astype(np.float64); clf.fit(X, y)"
     return Finding("float32 exhausted", text, evidence, remedy)
-
-
-def _dtype(model: FittedModel) -> Any:
-    X = model.source.X
-    return X.data.dtype if isinstance(X, CsrRows) else X.dtype
 
 
 def _precomputed(model: FittedModel) -> bool:
@@ -109,7 +104,8 @@ def _harm_of_scales(model: FittedModel, evidence: dict[str, Any]) -> float | Non
     if model.l2 == 0.0 or not model.held_out.possible:
         return None
     (own,) = model.held_out.losses(np.array([model.l2]))
-    gain = model.held_out.gain(own, model.held_out.standardised())
+    standardised = model.held_out.losses_on(model.standardised_sample)
+    gain = model.held_out.gain(own, standardised)
     if not gain.clear:
         return None
     evidence |= {
@@ -129,7 +125,7 @@ def constant(model: FittedModel) -> Finding | None:
     at = np.flatnonzero(deviation == 0.0)
     if not model.objective.intercept:
         at = at[mean[at] == 0.0]  # another constant takes the place of the bias
-    X = model.source.X
+    X = model.rows
     if not isinstance(X, CsrRows):
         at = np.array([j for j in at if np.all(X[:, j] == X[0, j])], dtype=np.int64)
     if not len(at):
@@ -160,7 +156,7 @@ def duplicates(model: FittedModel) -> Finding | None:
     """Features that are others again, up to scale and shift."""
     if model.kernel or model.n < FEWEST_ROWS or model.source.n_features < 2:
         return None
-    allowed = EQUAL32 if _dtype(model) == np.float32 else EQUAL
+    allowed = EQUAL32 if model.source.dtype == np.float32 else EQUAL
     most = max(FEWEST_PAIRS, VALUES_COMPARED // model.n)
     columns = _columns(model)
     compared = [(a, b, _difference(columns(a), columns(b))) for a, b in _candidates(model)[:most]]
@@ -188,7 +184,7 @@ def _candidates(model: FittedModel) -> list[tuple[int, int]]:
 
     The first of each pair is the first of all that agree.
     """
-    rows, n = model.sample_source.X, len(model.sample)
+    rows, n = model.sample_rows, len(model.sample)
     d = model.source.n_features
     draws = np.random.default_rng(SEED).standard_normal((n, 2))
     draws -= draws.mean(axis=0)  # shifts of a feature do not show
@@ -198,8 +194,7 @@ def _candidates(model: FittedModel) -> list[tuple[int, int]]:
     with np.errstate(over="ignore", invalid="ignore"):  # squares of huge values: not compared
         variance = squares / n - (total / n) ** 2
     varies = np.flatnonzero(np.isfinite(variance) & (variance > 1e-12 * squares / n))
-    products = np.zeros((2, d + 1))
-    loops.transpose_product(rows, draws, products)
+    products = model.sample_source.transpose_product(draws)
     hashes = products[:, varies] / np.sqrt(n * variance[varies])
     hashes *= np.where(hashes[0] < 0.0, -1.0, 1.0)
     order = np.lexsort((varies, hashes[0]))
@@ -218,7 +213,7 @@ def _difference(one: Array, other: Array) -> float:
 
 def _columns(model: FittedModel) -> Callable[[int], Array]:
     """A function that gives a column of all rows in float64."""
-    X = model.source.X
+    X = model.rows
     if not isinstance(X, CsrRows):
         return lambda j: X[:, j].astype(np.float64)
     by_column = as_scipy(X).tocsc()

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from ...data import ArraySource
+from ...data import ArraySource, InMemory, Source
 from ...data.validation import array_source, check_labels, check_rows
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ...losses import Loss, PerceptronLoss, get_loss
@@ -38,8 +38,10 @@ class FittedModel:
     clf: Any
     X: Any
     """As the classifier got it: behind the other steps of a pipeline."""
+    rows: Rows
+    """X as it is stored: an array or CSR."""
     labels: AnyArray
-    source: ArraySource
+    source: InMemory
     objective: Objective
 
     # ---- the estimator -------------------------------------------------------------------
@@ -77,7 +79,7 @@ class FittedModel:
     @property
     def streams(self) -> bool:
         """Whether rows came by ``partial_fit``, whose every call is a pass of its own."""
-        return bool(getattr(getattr(self.clf, "_resume", None), "streams", False))
+        return bool(getattr(getattr(self.clf, "_stream", None), "streams", False))
 
     @property
     def gap(self) -> float | None:
@@ -113,7 +115,7 @@ class FittedModel:
     @property
     def sparse(self) -> bool:
         """Whether rows are sparse."""
-        return isinstance(self.source.X, CsrRows)
+        return self.source.storage == "csr"
 
     @cached_property
     def moments(self) -> Moments:
@@ -122,7 +124,7 @@ class FittedModel:
             with np.errstate(over="ignore", invalid="ignore"):
                 return self.objective.moments
         except ValueError:
-            x = to_dense(self.sample_source.X)
+            x = to_dense(self.sample_rows)
             size = np.abs(x).max(axis=0)
             x = x / np.where(size > 0.0, size, 1.0)
             return Moments(size * x.mean(axis=0), size * x.std(axis=0))
@@ -136,8 +138,8 @@ class FittedModel:
     @cached_property
     def sample(self) -> Ints:
         """Some rows, the same each time, with a few of every class; all if they are few."""
-        X = self.source.X
-        width = len(X.data) / self.n if isinstance(X, CsrRows) else self.source.n_features
+        rows = self.rows
+        width = len(rows.data) / self.n if isinstance(rows, CsrRows) else self.source.n_features
         values = max(width, 1.0) * self.objective.shape[0]
         most = int(np.clip(SAMPLE_VALUES / values, LEAST_ROWS, MOST_ROWS))
         if self.n <= most:
@@ -152,18 +154,31 @@ class FittedModel:
         return len(self.sample) < self.n
 
     @cached_property
-    def sample_source(self) -> ArraySource:
+    def sample_rows(self) -> Rows:
+        """The rows of the sample."""
+        return take_rows(self.rows, self.sample)
+
+    @cached_property
+    def sample_source(self) -> InMemory:
         """The sample as data to fit."""
-        weight, at = self.source.weight, self.sample
-        return ArraySource(
-            take_rows(self.source.X, at), self.source.y[at], self.source.classes,
-            None if weight is None else weight[at], self.source.n_jobs,
-        )  # fmt: skip
+        return self.source.take(self.sample)
+
+    @cached_property
+    def standardised_sample(self) -> InMemory:
+        """The sample with features of deviation 1; those of dense rows are centred too."""
+        (mean, deviation), rows = self.moments, self.sample_rows
+        scale = np.where(deviation > 0.0, deviation, 1.0)
+        if isinstance(rows, CsrRows):
+            rows = rows._replace(data=rows.data / scale[rows.indices])
+        else:
+            rows = np.ascontiguousarray((rows - mean) / scale)
+        sample = self.sample_source
+        return ArraySource(rows, sample.y, sample.classes, sample.weight)
 
     @cached_property
     def held_out(self) -> HeldOut:
         """Fits to parts of the sample."""
-        return HeldOut(self.objective, self.sample_source, self.moments)
+        return HeldOut(self.objective, self.sample_source)
 
     def name(self, feature: int) -> str:
         """The feature by its name, or by its number."""
@@ -235,13 +250,13 @@ class FittedModel:
 
     @cached_property
     def _of_sample(self) -> Separability:
-        return self._separability(self.sample_source.X, self.labels[self.sample])
+        return self._separability(self.sample_rows, self.labels[self.sample])
 
     @cached_property
     def _of_all(self) -> Separability:
         if not self.sampled:
             return self._of_sample
-        return self._separability(self.source.X, self.labels)
+        return self._separability(self.rows, self.labels)
 
     def _separability(self, rows: Rows, labels: AnyArray) -> Separability:
         X = as_scipy(rows) if isinstance(rows, CsrRows) else rows
@@ -250,7 +265,7 @@ class FittedModel:
     @property
     def _sample_has_full_rank(self) -> bool:
         """Whether no weights but 0 are 0 on the whole sample, and so could separate the rest."""
-        rows = self.sample_source.X
+        rows = self.sample_rows
         n, d = shape_of(rows)
         if d >= n:
             return False
@@ -307,6 +322,11 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
             f"diagnose knows {', '.join(known.__name__ for known in KNOWN)} and pipelines that "
             f"end in one of them, got {estimator!r}; of a search pass best_estimator_"
         )
+    if isinstance(X, Source):
+        raise TypeError(
+            "diagnose compares columns, and rows from all over the data: pass X and y as arrays or "
+            "sparse matrices, of a Source some of its rows"
+        )
     check_is_fitted(clf)
     if clf is not estimator and len(estimator.steps) > 1:
         X = estimator[:-1].transform(X)
@@ -332,4 +352,4 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
     loss = loss if len(clf.classes_) == 2 else loss.multiclass()
     l2 = float(getattr(clf, "l2_", getattr(clf, "l2", 0.0)))
     objective = Objective(loss, L2(l2), source, clf.fit_intercept)
-    return FittedModel(estimator, clf, X, labels, source, objective)
+    return FittedModel(estimator, clf, X, rows, labels, source, objective)

@@ -68,7 +68,7 @@ def penalty_too_small(model: FittedModel) -> Finding | None:
         return None
     share = len(model.sample) / model.n
     l2 = model.l2 / share
-    grid = model.held_out.grid()
+    grid = model.held_out.grid(model.moments.deviation)
     tried = grid[grid > 2.0 * l2]
     (own,) = model.held_out.losses(np.array([l2]))
     if not len(tried) or not model.held_out.worth(float(own.mean())):

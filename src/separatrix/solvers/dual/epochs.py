@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...data import Block, Shuffle
-from ...data.arrays import random_order
+from ...data.blocks import random_order
 from ...numeric.rows import squared_norms
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective

@@ -1,0 +1,111 @@
+"""Pieces of the rows: blocks as they stand, visits in an order, and the orders drawn."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import loops
+from ..numeric.rows import Rows, concatenate_rows
+from ..numeric.types import AnyArray, Array, Ints
+
+# In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
+# by class is mixed to within a few per cent in every group.
+NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
+BLOCK_STRIDE = 0x9E3779B97F4A7C15  # between seeds of blocks: as far from a fraction as can be
+LARGEST_SEED = 2**62
+
+
+class Block(NamedTuple):
+    """Some rows, and where they stand in the whole.
+
+    One of weight 0 is as if absent.
+    """
+
+    X: Rows
+    y: AnyArray
+    weight: Array | None
+    start: int
+
+    @property
+    def weights(self) -> Array:
+        """The weight of every row, 1 where none are given."""
+        return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    @property
+    def at(self) -> slice:
+        """Where its rows stand in arrays of all rows."""
+        return slice(self.start, self.start + len(self.y))
+
+    @property
+    def present(self) -> Ints | None:
+        """Rows whose weight is not zero; None if that is all of them."""
+        if self.weight is None or np.all(self.weight != 0.0):
+            return None
+        return np.flatnonzero(self.weight)
+
+
+class Visit(NamedTuple):
+    """A block for those who go row by row."""
+
+    block: Block
+    order: Ints | None
+    """Rows of the block to visit, in this order; None: all, as they stand."""
+
+
+class Shuffle(NamedTuple):
+    """One of the random orders that a seed stands for, or several one after another."""
+
+    seed: int
+    number: int
+    passes: int = 1
+
+    def of_block(self, number: int) -> Shuffle:
+        """Another for each block, so that blocks of one length have orders of their own."""
+        return self._replace(seed=(self.seed + number * BLOCK_STRIDE) % LARGEST_SEED)
+
+
+def random_order(
+    n: int,
+    shuffle: Shuffle,
+    row_bytes: float = 0.0,
+    group: int = GROUP,
+    room: Ints | None = None,
+) -> Ints:
+    """A random order of n rows; of large ones so that pages of memory are read once."""
+    neighbours = max(1, int(NEIGHBOURS_BYTES / row_bytes) if row_bytes else n)
+    return loops.draw_orders(n, neighbours, group, *shuffle, room=room).reshape(-1)
+
+
+def random_rows(n: int, size: int) -> Ints:
+    """Numbers of so many of n rows, increasing, one from each stretch; the same each time."""
+    if size >= n:
+        return np.arange(n)
+    within = np.random.default_rng(n).random(size)
+    return ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
+
+
+def concatenated(blocks: list[Block]) -> Block:
+    """The rows of blocks, one after another: copied."""
+    weight = None
+    if any(block.weight is not None for block in blocks):
+        weight = np.concatenate([block.weights for block in blocks])
+    X = concatenate_rows([block.X for block in blocks])
+    return Block(X, np.concatenate([block.y for block in blocks]), weight, 0)
+
+
+def check_numbers(y: AnyArray, classes: int) -> None:
+    """That labels of more than two classes are numbers of classes.
+
+    They index weights: one out of range would read and write elsewhere. Sources check their rows
+    once, for a loop may be called for every few of them.
+    """
+    if classes <= 2 or not len(y):
+        return
+    # Negative ones are the largest of all without a sign.
+    if y.dtype != np.int64 or y.view(np.uint64).max() >= classes:
+        raise ValueError(
+            f"y must hold the numbers of {classes} classes, int64 from 0 to {classes - 1}, got "
+            f"{y.dtype} from {y.min()} to {y.max()}"
+        )

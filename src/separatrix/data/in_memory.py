@@ -1,0 +1,57 @@
+"""Rows in memory that are worked on block by block."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from .. import loops
+from ..numeric.rows import squared_norms
+from ..numeric.types import Array
+from .blocks import Block
+from .source import InMemory, T
+
+
+class InBlocks(InMemory):
+    """Rows that are worked on block by block, on threads."""
+
+    @abstractmethod
+    def _each(self, of: Callable[[Block], T]) -> T:
+        """The sum over blocks, the same ones on any number of threads.
+
+        Blocks know where their rows stand: what there is of every row may be written.
+        """
+
+    def scores(self, W: Array, out: Array | None = None) -> Array:
+        """Of every row, block by block."""
+        found = np.empty((len(self.y), len(W))) if out is None else out
+
+        def part(block: Block) -> tuple[()]:
+            loops.scores(block.X, W, found[block.at])
+            return ()
+
+        self._each(part)
+        return found
+
+    def transpose_product(self, C: Array) -> Array:
+        """Summed over the same blocks as any other sum."""
+
+        def part(block: Block) -> tuple[Array]:
+            out = np.zeros((C.shape[1], self.n_features + 1))
+            loops.transpose_product(block.X, C[block.at], out)
+            return (out,)
+
+        return self._each(part)[0]
+
+    def row_norms(self, squared: bool = False) -> Array:
+        """|x| of every row, or its square."""
+        out = np.empty(len(self.y))
+
+        def part(block: Block) -> tuple[()]:
+            out[block.at] = squared_norms(block.X)
+            return ()
+
+        self._each(part)
+        return out if squared else np.sqrt(out)

@@ -1,0 +1,81 @@
+"""A fitted kernel perceptron in use: scores, or votes, as sums over its supports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.validation import check_scores
+from ..kernels import Kernel, Matrix, Precomputed, Reference
+from ..kernels.perceptron import Votes
+from ..numeric.rows import CsrRows, Rows, as_scipy
+from ..numeric.types import Array, Ints
+from .thresholds import KERNEL_BLOCK_BYTES, KERNEL_BLOCK_ROWS
+
+
+def as_matrix(rows: Rows) -> Matrix:
+    """Rows as a kernel takes them: SciPy's CSR, or an array."""
+    return as_scipy(rows) if isinstance(rows, CsrRows) else rows
+
+
+@dataclass(frozen=True)
+class KernelExpansion:
+    """``f(x) = sum_i a_i * (K(x_i, x) + bias)`` over the supports x_i, for every class.
+
+    The coefficients are ``unit * sums / visits``: made of sums that are exact for whole numbers,
+    so that ties are ties. With ``votes``, those of all weight vectors there were instead.
+    """
+
+    kernel: Kernel
+    bias: float
+    support: Ints
+    vectors: Matrix
+    """The supports; empty where the kernel is precomputed."""
+    sums: Array
+    bias_sums: Array
+    unit: float
+    visits: int
+    votes: Votes | None
+
+    def scores(self, rows: Matrix) -> Array:
+        """Of rows, (n, 1) for two classes, else (n, k); a block at a time."""
+        scores = np.empty((rows.shape[0], len(self.sums)))
+        per_row = 8 * max(len(self.support), 1)
+        size = int(np.clip(KERNEL_BLOCK_BYTES // per_row, 1, KERNEL_BLOCK_ROWS))
+        reference = self._reference()
+        for start in range(0, rows.shape[0], size):
+            at = slice(start, start + size)
+            scores[at] = self._block_scores(rows[at], reference)
+        return check_scores(scores)
+
+    def of_rows(self, rows: Rows) -> Array:
+        """The same of rows as sources have them."""
+        return self.scores(as_matrix(rows).astype(np.float64, copy=False))
+
+    def _reference(self) -> Reference | None:
+        """The supports; None where nothing is to be compared with them."""
+        # Step sizes of 0 have learned nothing.
+        if isinstance(self.kernel, Precomputed) or not len(self.support):
+            return None
+        return self.kernel.prepare(self.vectors)
+
+    def _block_scores(self, block: Matrix, reference: Reference | None) -> Array:
+        """Scores, or votes, of some rows: the kernel with all supports stays bounded."""
+        if reference is None:
+            block = block[:, self.support]
+            values: Array = block.toarray() if sp.issparse(block) else block
+        elif self.votes is not None:
+            values = self.kernel.between(block, reference)
+        if self.votes is None:
+            sums = (
+                values @ self.sums.T
+                if reference is None
+                else self.kernel.sums(block, reference, self.sums)
+            )
+            scores: Array = self.unit * (sums + self.bias_sums) / self.visits
+            return scores
+        by_support = np.ascontiguousarray(values.T) + self.bias
+        places = {row: place for place, row in enumerate(self.support.tolist())}
+        return self.votes.count(by_support, places).T

@@ -1,0 +1,115 @@
+"""Rows that an estimator gets as a source: what it may come with, its weights, its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import loops
+from ..data import Block, InMemory, Source, Sum
+from ..data.arrays import small_scores
+from ..data.validation import ClassWeight, check_scores, encoded, weighed_classes
+from ..numeric.rows import Rows
+from ..numeric.types import AnyArray, Array, Ints
+
+
+def refuse_labels_beside(y: Any, sample_weight: Any) -> None:
+    """A source brings its own."""
+    if y is not None or sample_weight is not None:
+        other = "y" if y is not None else "sample_weight"
+        raise TypeError(
+            f"a source has labels and weights of its own, and {other} came beside it: pass the "
+            "source alone, or arrays with y and sample_weight"
+        )
+
+
+def check_features(source: Source, n_features: int, name: str) -> None:
+    """As many as the fit had, whose estimator has this name."""
+    if source.n_features != n_features:
+        raise ValueError(
+            f"X has {source.n_features} features, but {name} is expecting {n_features} features "
+            "as input"
+        )
+
+
+def reweighted(source: Source, class_weight: ClassWeight) -> Source:
+    """The same rows, weighed by their class too."""
+    if not isinstance(source, InMemory):
+        raise TypeError(
+            f"class_weight={class_weight!r} needs rows in memory, and {type(source).__name__} "
+            "reads them from elsewhere: let the source give every row its weight, and set "
+            "class_weight=None"
+        )
+    labels = labels_of(source)
+    classes, weight, _ = weighed_classes(labels, None, source.weight, class_weight)
+    result = source.with_weight(weight)
+    if len(classes) < len(source.classes):  # every row of the others has lost its weight
+        result = result.with_labels(encoded(labels, classes), classes)
+    return result
+
+
+def class_numbers(y: AnyArray, n_classes: int) -> Ints:
+    """The numbers of the classes, from labels as sources have them."""
+    return (y > 0.0).astype(np.int64) if n_classes == 2 else y
+
+
+def labels_of(source: InMemory) -> AnyArray:
+    """The label of every row."""
+    labels: AnyArray = source.classes[class_numbers(source.y, len(source.classes))]
+    return labels
+
+
+@dataclass(frozen=True)
+class LinearScores:
+    """``w.x + b`` of rows, (n, k); overflow that leaves a doubt is refused."""
+
+    W: Array
+
+    def __call__(self, rows: Rows) -> Array:
+        """Of all the rows given."""
+        found = loops.scores(rows, self.W)
+        if not np.all(np.isfinite(found)):
+            check_scores(found, lambda: small_scores(rows, self.W))
+        return found
+
+
+@dataclass(frozen=True)
+class FiniteScores(Sum[tuple[()]]):
+    """Nothing, unless scores overflow: then an error."""
+
+    W: Array
+
+    def of(self, block: Block) -> tuple[()]:
+        """Of one block."""
+        LinearScores(self.W)(block.X)
+        return ()
+
+
+@dataclass(frozen=True)
+class Correct(Sum[tuple[float]]):
+    """The weight of the rows that scores put into their own class."""
+
+    scores: Callable[[Rows], Array]
+    """Of some rows, (n, 1) for two classes, else (n, k)."""
+    numbers: Ints
+    """Which class of the scores each class of the source is; -1: none."""
+
+    def of(self, block: Block) -> tuple[float]:
+        """Of one block; on a tie the larger of two classes, the first of more."""
+        if not len(block.y):
+            return (0.0,)
+        found = self.scores(block.X)
+        predicted = found[:, 0] >= 0.0 if found.shape[1] == 1 else found.argmax(axis=1)
+        own = self.numbers[class_numbers(block.y, len(self.numbers))]
+        return (float(block.weights[predicted == own].sum()),)
+
+
+def accuracy(source: Source, classes: AnyArray, scores: Callable[[Rows], Array]) -> float:
+    """Share of the rows, by weight, that scores for these classes classify right."""
+    known = classes.tolist()
+    numbers = [known.index(label) if label in known else -1 for label in source.classes.tolist()]
+    (weight,) = source.total(Correct(scores, np.array(numbers, dtype=np.int64)))
+    return weight / source.weight_sum

@@ -1,0 +1,11 @@
+"""Where the estimators go another way by size: the kernel perceptron's memory."""
+
+from __future__ import annotations
+
+# The kernel between rows to classify and the supports is filled so many bytes, and at most so many
+# rows, at a time: trades memory for calls, and changes no bit.
+KERNEL_BLOCK_BYTES = 32 << 20
+KERNEL_BLOCK_ROWS = 4096
+
+# Megabytes of kernel rows kept where they are dear to compute again: trades memory for time.
+KERNEL_CACHE_MB = 200.0

@@ -1,0 +1,127 @@
+"""What is asked of a source about its signed rows: sums, each of one block at a time.
+
+Each is a frozen object that can be sent to where the rows are. Lists add up to the list of all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import loops
+from ..data import Block, Sum
+from ..numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows
+from ..numeric.types import Array, Ints
+from .signed_blocks import CHUNK, MarginSelection, SignedRowEncoding
+
+
+@dataclass(frozen=True)
+class Extremes(Sum[tuple[list[Array], list[float], list[Array]]]):
+    """Largest absolute value of every entry of (x, 1), largest |(x, 1)|, rows of each class."""
+
+    encoding: SignedRowEncoding
+
+    def of(self, block: Block) -> tuple[list[Array], list[float], list[Array]]:
+        """Lists of one: what is largest of all is asked of them."""
+        encoding = self.encoding
+        present, d = encoding.present(block), shape_of(block.X)[1]
+        numbers = encoding.numbers(block)[present]
+        counts = np.bincount(numbers, minlength=encoding.n_classes).astype(np.float64)
+        largest = np.ones(d + encoding.intercept)
+        if isinstance(block.X, CsrRows):
+            X = as_scipy(block.X)
+            if not present.all():
+                X = X[np.flatnonzero(present)]
+            largest[:d] = abs(X).max(axis=0).toarray().ravel() if X.shape[0] else 0.0
+            scale = float(largest.max()) or 1.0
+            squares = (X / scale).power(2).sum(axis=1) if X.nnz else np.zeros(1)
+        else:
+            X = block.X if present.all() else block.X[present]
+            largest[:d] = np.maximum(X.max(axis=0), -X.min(axis=0)) if len(X) else 0.0
+            scale = float(largest.max()) or 1.0
+            squares = np.zeros(1)
+            for start in range(0, len(X), CHUNK):
+                some = X[start : start + CHUNK] / scale
+                squares = max(squares, np.einsum("ij,ij->i", some, some).max(keepdims=True))
+        one = scale**-2 if encoding.intercept else 0.0
+        norm = scale * np.sqrt(float(np.max(squares)) + one) if present.any() else 0.0
+        return [largest], [float(norm)], [counts]
+
+
+@dataclass(frozen=True)
+class LowMargins(Sum[tuple[list[Ints], list[Array], int]]):
+    """Signed rows that a selection chooses, their margins, and how many they are in all.
+
+    Of each block the ``most`` lowest at most.
+    """
+
+    encoding: SignedRowEncoding
+    selection: MarginSelection
+    most: int | None = None
+
+    def of(self, block: Block) -> tuple[list[Ints], list[Array], int]:
+        """Numbers of signed rows, in no order."""
+        ids, margins = self.selection.among(block, self.encoding)
+        count = len(ids)
+        if self.most is not None and count > self.most:
+            lowest = np.argpartition(margins, self.most - 1)[: self.most]
+            ids, margins = ids[lowest], margins[lowest]
+        return [ids + block.start * self.encoding.stacked], [margins], count
+
+
+@dataclass(frozen=True)
+class StratifiedSample(Sum[tuple[list[Ints]]]):
+    """Numbers of random signed rows, of each class a share of its own."""
+
+    encoding: SignedRowEncoding
+    share: Array
+
+    def of(self, block: Block) -> tuple[list[Ints]]:
+        """Drawn by a seed that is the block's place."""
+        rng = np.random.default_rng(block.start)
+        y, k = self.encoding.numbers(block), self.encoding.stacked
+        drawn = self.encoding.present(block) & (rng.random(len(y)) < self.share[y])
+        rows = np.flatnonzero(drawn) + block.start
+        if k == 1:
+            return ([rows],)
+        rivals = (y[rows - block.start][:, None] + np.arange(1, k)) % k
+        return ([(rows[:, None] * k + rivals).ravel()],)
+
+
+@dataclass(frozen=True)
+class Gather(Sum[tuple[list[Rows], list[Array]]]):
+    """The x of some rows, and their signs, or the numbers of their classes."""
+
+    encoding: SignedRowEncoding
+    rows: Ints
+    """In ascending order."""
+
+    def of(self, block: Block) -> tuple[list[Rows], list[Array]]:
+        """Those of them that are here."""
+        first, last = np.searchsorted(self.rows, [block.start, block.start + len(block.y)])
+        at = self.rows[first:last] - block.start
+        signs = self.encoding.signs(block) if self.encoding.stacked == 1 else block.y
+        return [take_rows(block.X, at)], [signs[at].astype(np.float64)]
+
+
+@dataclass(frozen=True)
+class SelectedSum(Sum[tuple[Array, int]]):
+    """The sum of all signed rows, or of those that a selection chooses, and their number."""
+
+    encoding: SignedRowEncoding
+    selection: MarginSelection | None
+
+    def of(self, block: Block) -> tuple[Array, int]:
+        """Summed in floating point."""
+        encoding = self.encoding
+        k, (n, d) = encoding.stacked, shape_of(block.X)
+        if self.selection is None:
+            chosen = np.isfinite(encoding.margins(block, np.zeros((k, d + encoding.intercept))))
+        else:
+            chosen = np.zeros(n * k, bool)
+            chosen[self.selection.among(block, encoding)[0]] = True
+        total = np.zeros((k, d + 1))
+        coefficients = encoding.coefficients(block, chosen.reshape(n, k))
+        loops.transpose_product(block.X, coefficients, total)
+        return total if encoding.intercept else total[:, :-1], int(chosen.sum())

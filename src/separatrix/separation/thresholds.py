@@ -1,0 +1,49 @@
+"""Sizes at which another way to the same verdict is taken.
+
+None of them decides what is found: every answer is proven, whichever way it was come by.
+"""
+
+from __future__ import annotations
+
+NEWTON_DIMENSION = 600
+"""Longer signed rows: Newton's method on the squared hinge instead of linear programs.
+
+It trades simplex steps on a basis of D rows for a few factorisations of D x D matrices.
+"""
+
+DENSE_DIMENSION = 1500
+"""Up to this length signed rows are gathered as dense arrays, beyond it as sparse ones.
+
+It trades memory, rows x D values, for products by BLAS.
+"""
+
+DECORRELATED_WIDTH = 300
+"""Up to this width the coordinates of linear programs are decorrelated, beyond it only scaled.
+
+It trades a decomposition, width^3, for programs that see nearly repeated features apart.
+"""
+
+QR_VALUES = 4e7
+"""Rows x D up to which rows wider than many are shortened by QR, beyond by an eigenbasis of Z Z'.
+
+QR loses no digits and needs the rows as a dense array; products of rows lose half of them.
+"""
+
+DANTZIG_PIVOTS = 20
+"""Pivots per equation by the most negative cost (Dantzig), then by Bland's rule.
+
+Dantzig's choice needs fewer pivots and may cycle; Bland's never does.
+"""
+
+EXACT_MARGIN_VALUES = 2e7
+"""Boundary rows x width up to which all of their margins are computed in whole numbers.
+
+Beyond it they are taken for 0 where floating point cannot tell them from it, unless the caller
+asked for exact arithmetic: it trades the word "exact" for time.
+"""
+
+SPANNING_VALUES = 1 << 22
+"""Values in the signed rows of many classes up to which repeated features are looked for.
+
+Beyond it the direction itself says which coefficients run away.
+"""
