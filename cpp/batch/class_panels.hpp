@@ -5,30 +5,31 @@
 // with each. All is in double; or in float where rows are, for sums that need not be exact.
 #pragma once
 #include "simd/panels.hpp"
-#include "perceptron/filter.hpp"
+#include "rows/products.hpp"
+#include "simd/floats.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr int64_t kFew = 32;  // rows in a tile, at most
-constexpr int64_t kColumns = 128;
+constexpr int64_t kClassTileRows = 32;  // rows in a tile, at most
+constexpr int64_t kClassTileColumns = 128;
 
 // Such a tile as rows of its own. Floats are made doubles once, and not for every class.
 template <class Rows, class Real>
-struct Wide {
+struct WidenedTile {
   const Rows& rows;
-  explicit Wide(const Rows& all) : rows(all) {}
-  Rows tile(int64_t first, int64_t count) const { return part(rows, first, count); }
+  explicit WidenedTile(const Rows& all) : rows(all) {}
+  Rows tile(int64_t first, int64_t count) const { return slice(rows, first, count); }
 };
 
 template <>
-struct Wide<DenseRows<float>, double> {
+struct WidenedTile<DenseRows<float>, double> {
   const DenseRows<float>& rows;
   double* const room;
-  explicit Wide(const DenseRows<float>& all)
-      : rows(all), room(new double[size_t(kFew * all.d)]) {}
-  ~Wide() { delete[] room; }
-  Wide(const Wide&) = delete;
-  Wide& operator=(const Wide&) = delete;
+  explicit WidenedTile(const DenseRows<float>& all)
+      : rows(all), room(new double[size_t(kClassTileRows * all.d)]) {}
+  ~WidenedTile() { delete[] room; }
+  WidenedTile(const WidenedTile&) = delete;
+  WidenedTile& operator=(const WidenedTile&) = delete;
 
   DenseRows<double> tile(int64_t first, int64_t count) const {
     const float* const from = row(rows, first);
@@ -104,7 +105,7 @@ template <int kRows, int kPieces, class Real>
 
 // f(number of vectors, the first) for so many of them, some at a time.
 template <class F>
-inline void each_few(int64_t count, F&& f) {
+inline void each_group(int64_t count, F&& f) {
   int64_t i = 0;
   for (; i + kTileRows <= count; i += kTileRows) f(Number<kTileRows>{}, i);
   for (; i < count; ++i) f(Number<1>{}, i);
@@ -112,12 +113,12 @@ inline void each_few(int64_t count, F&& f) {
 
 // Scores of tiles by weights (k, d + 1).
 template <class Rows, class Real>
-class ManyScores;
+class ClassScores;
 
 template <class Value, class Real>
-class ManyScores<DenseRows<Value>, Real> {
+class ClassScores<DenseRows<Value>, Real> {
  public:
-  ManyScores(const DenseRows<Value>& rows, const double* weights, int64_t k)
+  ClassScores(const DenseRows<Value>& rows, const double* weights, int64_t k)
       : panels_(k), d_(rows.d), w_(new Real[size_t(width() * (d_ + 1))]()) {
     panels_.each([&](auto pieces, int64_t first) {
       constexpr int kWide = pieces * kPiece;
@@ -127,9 +128,9 @@ class ManyScores<DenseRows<Value>, Real> {
           panel[j * kWide + c - first] = Real(weights[c * (d_ + 1) + j]);
     });
   }
-  ~ManyScores() { delete[] w_; }
-  ManyScores(const ManyScores&) = delete;
-  ManyScores& operator=(const ManyScores&) = delete;
+  ~ClassScores() { delete[] w_; }
+  ClassScores(const ClassScores&) = delete;
+  ClassScores& operator=(const ClassScores&) = delete;
 
   int64_t width() const { return panels_.width(); }
 
@@ -141,18 +142,18 @@ class ManyScores<DenseRows<Value>, Real> {
       for (int64_t i = 0; i < rows.n; ++i)
         std::memcpy(out + i * width() + first, biases, sizeof(Real) * kWide);
     });
-    Ahead<1> next{after};
+    StreamPrefetcher<1> next{after};
     const int64_t bytes = rows.n * int64_t(sizeof(Value)) / panels_.pieces();
-    for (int64_t j = 0; j < d_; j += kColumns) {
-      const int64_t columns = d_ - j < kColumns ? d_ - j : kColumns;
+    for (int64_t j = 0; j < d_; j += kClassTileColumns) {
+      const int64_t columns = d_ - j < kClassTileColumns ? d_ - j : kClassTileColumns;
       panels_.each([&](auto pieces, int64_t first) {
         constexpr int kWide = pieces * kPiece;
         const Real* const panel = w_ + first * (d_ + 1) + j * kWide;
-        each_few(rows.n, [&](auto some, int64_t i) {
+        each_group(rows.n, [&](auto some, int64_t i) {
           add_block<some, pieces, Real>(row(rows, i) + j, d_, 1, panel, kWide, columns,
                                         out + i * width() + first, width());
         });
-        next.used(bytes * pieces * columns);
+        next.advance(bytes * pieces * columns);
       });
     }
   }
@@ -165,9 +166,9 @@ class ManyScores<DenseRows<Value>, Real> {
 };
 
 template <class Value, class Index>
-class ManyScores<CsrRows<Value, Index>, double> {
+class ClassScores<CsrRows<Value, Index>, double> {
  public:
-  ManyScores(const CsrRows<Value, Index>&, const double* weights, int64_t k)
+  ClassScores(const CsrRows<Value, Index>&, const double* weights, int64_t k)
       : weights_(weights), k_(k) {}
 
   int64_t width() const { return k_; }
@@ -186,15 +187,15 @@ class ManyScores<CsrRows<Value, Index>, double> {
 
 // total (k, d + 1) += factors' . (rows, 1), in the end.
 template <class Rows, class Real>
-class ManySums;
+class ClassGradients;
 
 template <class Value, class Real>
-class ManySums<DenseRows<Value>, Real> {
+class ClassGradients<DenseRows<Value>, Real> {
  public:
-  ManySums(const DenseRows<Value>& rows, int64_t k, double* total)
+  ClassGradients(const DenseRows<Value>& rows, int64_t k, double* total)
       : panels_(k), d_(rows.d), k_(k), total_(total),
         sums_(new Real[size_t(panels_.width() * (d_ + 1))]()) {}
-  ~ManySums() {
+  ~ClassGradients() {
     panels_.each([&](auto pieces, int64_t first) {
       constexpr int kWide = pieces * kPiece;
       const Real* const panel = sums_ + first * (d_ + 1);
@@ -204,19 +205,19 @@ class ManySums<DenseRows<Value>, Real> {
     });
     delete[] sums_;
   }
-  ManySums(const ManySums&) = delete;
-  ManySums& operator=(const ManySums&) = delete;
+  ClassGradients(const ClassGradients&) = delete;
+  ClassGradients& operator=(const ClassGradients&) = delete;
 
   // Of the rows of a tile, each with factors (rows, width of the scores).
   void add(const DenseRows<Real>& rows, const Real* factors) {
     const int64_t width = panels_.width();
     const Real one = 1;
-    for (int64_t j = 0; j < d_; j += kColumns) {
-      const int64_t columns = d_ - j < kColumns ? d_ - j : kColumns;
+    for (int64_t j = 0; j < d_; j += kClassTileColumns) {
+      const int64_t columns = d_ - j < kClassTileColumns ? d_ - j : kClassTileColumns;
       panels_.each([&](auto pieces, int64_t first) {
         constexpr int kWide = pieces * kPiece;
         Real* const panel = sums_ + first * (d_ + 1) + j * kWide;
-        each_few(columns, [&](auto some, int64_t c) {
+        each_group(columns, [&](auto some, int64_t c) {
           add_block<some, pieces, Real>(rows.data + j + c, 1, d_, factors + first, width, rows.n,
                                         panel + c * kWide, kWide);
         });
@@ -237,9 +238,9 @@ class ManySums<DenseRows<Value>, Real> {
 };
 
 template <class Value, class Index>
-class ManySums<CsrRows<Value, Index>, double> {
+class ClassGradients<CsrRows<Value, Index>, double> {
  public:
-  ManySums(const CsrRows<Value, Index>&, int64_t k, double* total) : k_(k), total_(total) {}
+  ClassGradients(const CsrRows<Value, Index>&, int64_t k, double* total) : k_(k), total_(total) {}
 
   void add(const CsrRows<Value, Index>& rows, const double* factors) {
     for (int64_t c = 0; c < k_; ++c) {

@@ -1,7 +1,7 @@
 // Sums of products to twice the working precision (Ogita, Rump and Oishi, 2005, algorithm Dot2):
 // what every product and every sum loses is summed as well.
 #pragma once
-#include "batch/value_gradient.hpp"
+#include "batch/tiles.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -69,8 +69,8 @@ inline void each_value(const DenseRows<Value>& rows, int64_t i, F&& f) {
 
 // high + low (k, d + 1) += coefficients' . (rows, 1) for coefficients (n, k)
 template <class Rows>
-bool compensated_combine(const Rows& rows, const double* coefficients, int64_t k, double* high,
-                         double* low, ShouldStop stop) {
+bool compensated_transpose_product(const Rows& rows, const double* coefficients, int64_t k,
+                                   double* high, double* low, ShouldStop stop) {
   return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; ++i)
       for (int64_t c = 0; c < k; ++c) {

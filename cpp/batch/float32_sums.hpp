@@ -4,7 +4,8 @@
 // sums are made in float before they are added up in double, so that the result is right to about
 // six digits of its largest terms. The order of all sums is the same at every level.
 #pragma once
-#include "perceptron/filter.hpp"
+#include "rows/products.hpp"
+#include "simd/floats.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -44,23 +45,23 @@ inline float total(const Floats* part) {
 }
 
 template <class Rows>
-constexpr bool kInFloats = false;
+constexpr bool kHasFloat32Sums = false;
 template <>
-constexpr bool kInFloats<DenseRows<float>> = true;
+constexpr bool kHasFloat32Sums<DenseRows<float>> = true;
 
 // Scores of a tile of rows, and what they add to the gradient.
-class InFloats {
+class Float32Sums {
  public:
-  InFloats(const DenseRows<float>& rows, const double* w, double* gradient)
+  Float32Sums(const DenseRows<float>& rows, const double* w, double* gradient)
       : rows_(rows), gradient_(gradient), w_(new float[size_t(2 * rows.d)]()), sum_(w_ + rows.d) {
     for (int64_t j = 0; j < rows.d; ++j) w_[j] = float(w[j]);
   }
-  ~InFloats() {
+  ~Float32Sums() {
     flush();
     delete[] w_;
   }
-  InFloats(const InFloats&) = delete;
-  InFloats& operator=(const InFloats&) = delete;
+  Float32Sums(const Float32Sums&) = delete;
+  Float32Sums& operator=(const Float32Sums&) = delete;
 
   template <class Next>
   void dot_tile(int64_t first, int64_t count, double* scores, Next& next) const {
@@ -90,7 +91,7 @@ class InFloats {
       for (int r = 0; r < kRows; ++r) x[r] = row(rows_, i + r);
       int64_t j = from;
       for (; j + kFloatLanes <= end; j += kFloatLanes) {
-        ahead.used(kRows * kFloatLanes * 4);
+        ahead.advance(kRows * kFloatLanes * 4);
         unrolled<kFloatPacks>([&](auto p) SEPARATRIX_INLINE {
           const Floats w = load_pack<Floats>(w_ + j + p * kFloatWidth);
           unrolled<kRows>([&](auto r) SEPARATRIX_INLINE {
@@ -129,7 +130,7 @@ class InFloats {
     Next ahead = next;
     int64_t j = 0;
     for (; j + kFloatLanes <= d; j += kFloatLanes) {
-      ahead.used(kRows * kFloatLanes * 4);
+      ahead.advance(kRows * kFloatLanes * 4);
       unrolled<kFloatPacks>([&](auto p) SEPARATRIX_INLINE {
         float* const at = to + j + p * kFloatWidth;
         Floats sum = load_pack<Floats>(at);

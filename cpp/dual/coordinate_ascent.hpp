@@ -1,127 +1,126 @@
-// Dual coordinate ascent: one alpha at a time, each to its best value.
+// One epoch of dual coordinate ascent (Hsieh, Chang, Lin, Keerthi and Sundararajan 2008).
 //
-// With p a row's share of all weight, w = sum of p*alpha*y*x / (2*l2) at any time. A change of
-// one alpha by t moves its own margin by t*p*(|x|^2/(2*l2) + 1/(2*rho)), where the bias is held
-// near where it stood by rho*(b - b_0)^2: so that one alpha can move without another.
-//
-// Several parts of the rows may be climbed at the same time, each from the same w. Each then
-// sees its own moves `parts` times as large: so their mean never overshoots (Ma, Smith, Jaggi,
-// Jordan, Richtarik, Takac 2015).
-//
-// A row that sits at a bound, and whose margin says that it will stay, is left out of `kept`
-// (shrinking, as in LIBLINEAR: Hsieh, Chang, Lin, Keerthi, Sundararajan 2008).
+// Problem: with p_i the share of row i in all weight, maximise over alpha
+//     D = - sum of p_i phi*(-alpha_i) - l2 |w|^2,   w = sum of p_i alpha_i y_i x_i / (2 l2)
+// Input: alpha and the weights that follow from it, an order of rows.
+// Output: both after one visit of each row, and the rows that are still active.
+// Algorithm: one alpha at a time, to its best value. A change of it by t moves its own margin by
+//     t p (|x|^2 / (2 l2) + 1 / (2 rho)),
+// where the bias is held near where it stood by rho (b - b_0)^2, so that one alpha can move without
+// another. A row that sits at a bound, and whose margin says that it will stay, is no longer active
+// (shrinking, as in LIBLINEAR). The logistic loss takes Newton's steps inside a bracket (Yu, Huang
+// and Lin 2011).
 #pragma once
+#include "abi/table.hpp"
 #include "losses/margin.hpp"
-#include "online/sgd.hpp"
-#include "rows/products.hpp"
 #include "rows/prefetch.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-// What a loss asks of its alphas: the best one where the margin m moves by `bend` times the
-// change of alpha, the slope of the dual that it can follow, and whether it will stay.
+// What a loss asks of its alphas: the best one where the margin m moves by `curvature` times the
+// change of alpha; the projected gradient of the dual; and whether it will stay at its bound.
 template <class Loss>
-struct Climb;
+struct CoordinateUpdate;
 
 template <>
-struct Climb<Hinge> {
-  static double best(double alpha, double m, double bend) {
+struct CoordinateUpdate<Hinge> {
+  static double argmax(double alpha, double m, double curvature) {
     const double lack = 1 - m;
-    alpha = bend > 0 ? alpha + lack / bend : lack > 0 ? 1.0 : lack < 0 ? 0.0 : alpha;
+    alpha = curvature > 0 ? alpha + lack / curvature : lack > 0 ? 1.0 : lack < 0 ? 0.0 : alpha;
     return alpha > 1 ? 1 : alpha > 0 ? alpha : 0;
   }
-  static double slope(double alpha, double m) {
+  static double projected_gradient(double alpha, double m) {
     const double lack = 1 - m;
     return (alpha <= 0 && lack < 0) || (alpha >= 1 && lack > 0) ? 0 : lack < 0 ? -lack : lack;
   }
-  static bool stays(double alpha, double m, double safe) {
-    return alpha <= 0 ? m > 1 + safe : alpha >= 1 && m < 1 - safe;
+  static bool can_shrink(double alpha, double m, double shrink_margin) {
+    return alpha <= 0 ? m > 1 + shrink_margin : alpha >= 1 && m < 1 - shrink_margin;
   }
 };
 
 template <>
-struct Climb<SquaredHinge> {
-  static double best(double alpha, double m, double bend) {
-    alpha += (1 - m - 0.5 * alpha) / (bend + 0.5);
+struct CoordinateUpdate<SquaredHinge> {
+  static double argmax(double alpha, double m, double curvature) {
+    alpha += (1 - m - 0.5 * alpha) / (curvature + 0.5);
     return alpha > 0 ? alpha : 0;
   }
-  static double slope(double alpha, double m) {
+  static double projected_gradient(double alpha, double m) {
     const double lack = 1 - m - 0.5 * alpha;
     return alpha <= 0 && lack < 0 ? 0 : lack < 0 ? -lack : lack;
   }
-  static bool stays(double alpha, double m, double safe) { return alpha <= 0 && m > 1 + safe; }
+  static bool can_shrink(double alpha, double m, double shrink_margin) {
+    return alpha <= 0 && m > 1 + shrink_margin;
+  }
 };
 
 template <>
-struct Climb<Logistic> {
-  static constexpr double kNear = 0.05;  // a step so short is Newton's last: its error is squared
-  static constexpr int kMost = 50;
-
+struct CoordinateUpdate<Logistic> {
   // The margin m + t to which the new alpha brings the row is where alpha = -phi'(m + t): a root
-  // of t - bend*(-phi'(m + t) - alpha), which rises by 1 at least. No logarithm is needed.
-  static double best(double alpha, double m, double bend) {
-    double low = -2 * bend, high = 2 * bend, t = 0;  // |t| <= bend, as alpha is in [0, 1]
+  // of t - curvature*(-phi'(m + t) - alpha), which rises by 1 at least. No logarithm is needed.
+  static double argmax(double alpha, double m, double curvature) {
+    // |t| <= curvature, as alpha is in [0, 1].
+    double low = -2 * curvature, high = 2 * curvature, t = 0;
     Point<double> at = point_at<Logistic>(m);
-    if (!(bend > 0)) return -at.slope;
-    for (int i = 0; i < kMost; ++i) {
-      const double over = t + bend * (at.slope + alpha);
+    if (!(curvature > 0)) return -at.slope;
+    for (int i = 0; i < kNewtonMaxIter; ++i) {
+      const double over = t + curvature * (at.slope + alpha);
       (over > 0 ? high : low) = t;
-      double step = -over / (1 + bend * at.curvature);
+      double step = -over / (1 + curvature * at.curvature);
       const bool inside = t + step > low && t + step < high;
       t = inside ? t + step : 0.5 * (low + high);
-      if (inside && step < kNear && step > -kNear) break;
+      if (inside && step < kNewtonLastStep && step > -kNewtonLastStep) break;
       at = point_at<Logistic>(m + t);
     }
-    alpha += t / bend;
+    alpha += t / curvature;
     return alpha > 1 ? 1 : alpha > 0 ? alpha : 0;
   }
-  static double slope(double, double) { return 0; }
-  static bool stays(double, double, double) { return false; }  // no alpha gets to a bound
+  static double projected_gradient(double, double) { return 0; }
+  static bool can_shrink(double, double, double) { return false; }  // no alpha gets to a bound
 };
 
-// What is kept beside the rows lies as far apart as they do.
+// What is kept of each row lies as far apart as they do.
 template <class Rows>
-inline void prefetch_beside(const Rows& rows, const DualPass& pass, int64_t i) {
+inline void prefetch_row_state(const Rows& rows, const CoordinateEpoch& pass, int64_t i) {
   prefetch_place(rows, i);
-  const double* const beside[] = {pass.y, pass.square, pass.alpha};
-  for (const double* each : beside) __builtin_prefetch(each + i);
+  const double* const of_rows[] = {pass.y, pass.row_norm2, pass.alpha};
+  for (const double* each : of_rows) __builtin_prefetch(each + i);
   if (pass.weight) __builtin_prefetch(pass.weight + i);
 }
 
 template <class Loss, class Rows>
-void climb(const Rows& rows, DualPass& pass) {
+void ascend(const Rows& rows, CoordinateEpoch& pass) {
   const int64_t d = rows.d;
   double* const w = pass.w;
   const auto at = [&](int64_t t) { return pass.order[t]; };
   for (int64_t t = 0; t < pass.count; ++t) {
     const int64_t i = at(t);
-    if (t + kSoon < pass.count) prefetch_beside(rows, pass, at(t + kSoon));
-    const double p = (pass.weight ? pass.weight[i] : 1.0) * pass.share * pass.parts;
+    if (t + kLabelsAhead < pass.count) prefetch_row_state(rows, pass, at(t + kLabelsAhead));
+    const double p = (pass.weight ? pass.weight[i] : 1.0) * pass.inv_weight_sum;
     const double before = pass.alpha[i], y = pass.y[i];
-    const double product = dot(rows, i, w, soon(t, pass.count, at));
+    const double product = dot(rows, i, w, prefetch_targets(t, pass.count, at));
     const double m = y * (product + w[d]);
     // The rows behind in `order` have been read: their places may be taken.
-    if (Climb<Loss>::stays(before, m, pass.safe)) continue;
-    pass.order[pass.kept++] = i;
-    pass.slope += Climb<Loss>::slope(before, m);
-    const double bend = p * (pass.square[i] * pass.give + pass.bias_give);
-    const double after = Climb<Loss>::best(before, m, bend);
+    if (CoordinateUpdate<Loss>::can_shrink(before, m, pass.shrink_margin)) continue;
+    pass.order[pass.n_active++] = i;
+    pass.projected_gradient += CoordinateUpdate<Loss>::projected_gradient(before, m);
+    const double curvature = p * (pass.row_norm2[i] * pass.inv_2l2 + pass.bias_inv_penalty);
+    const double after = CoordinateUpdate<Loss>::argmax(before, m, curvature);
     if (after != before) {
       const double change = p * (after - before) * y;
-      add(rows, i, change * pass.give, w);
-      w[d] += change * pass.bias_give;
+      add(rows, i, change * pass.inv_2l2, w);
+      w[d] += change * pass.bias_inv_penalty;
       pass.alpha[i] = after;
     }
-    if (t % kPatience == kPatience - 1 && (pass.stopped = pass.should_stop())) break;
+    if (t % kStopInterval == kStopInterval - 1 && (pass.stopped = pass.should_stop())) break;
   }
 }
 
 template <class Rows>
-void dual_pass(const Rows& rows, DualPass& pass) {
+void coordinate_epoch(const Rows& rows, CoordinateEpoch& pass) {
   switch (LossId(pass.loss)) {
-    case LossId::hinge: return climb<Hinge>(rows, pass);
-    case LossId::squared_hinge: return climb<SquaredHinge>(rows, pass);
-    case LossId::logistic: return climb<Logistic>(rows, pass);
+    case LossId::hinge: return ascend<Hinge>(rows, pass);
+    case LossId::squared_hinge: return ascend<SquaredHinge>(rows, pass);
+    case LossId::logistic: return ascend<Logistic>(rows, pass);
     default: return;  // refused by whoever asks
   }
 }

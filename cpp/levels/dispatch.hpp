@@ -1,6 +1,6 @@
 // Which of the compiled levels this processor runs.
 #pragma once
-#include "abi/views.hpp"
+#include "abi/table.hpp"
 
 namespace separatrix {
 

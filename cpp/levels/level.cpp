@@ -1,14 +1,18 @@
 // Compiled once per instruction-set level, with SEPARATRIX_LEVEL set to the level's name and
 // the level's flags. Everything the headers define sits in that namespace, and nothing from
 // the standard library that could be emitted as a shared symbol is used.
-#include "batch/value_gradient.hpp"
+#include "batch/accuracy.hpp"
 #include "batch/compensated.hpp"
-#include "dual/coordinate_ascent.hpp"
-#include "rows/all_finite.hpp"
-#include "losses/multiclass.hpp"
-#include "kernel/gaussian.hpp"
 #include "batch/gram.hpp"
+#include "batch/moments.hpp"
+#include "batch/multiclass.hpp"
+#include "batch/products.hpp"
+#include "batch/value_gradient.hpp"
+#include "dual/coordinate_ascent.hpp"
+#include "kernel/perceptron_pass.hpp"
+#include "online/multiclass_sgd.hpp"
 #include "online/sgd.hpp"
+#include "rows/all_finite.hpp"
 
 #define SEPARATRIX_NAME_OF(level) #level
 #define SEPARATRIX_NAME(level) SEPARATRIX_NAME_OF(level)
@@ -17,10 +21,20 @@ namespace separatrix::SEPARATRIX_LEVEL {
 
 template <class Rows>
 constexpr LoopsFor<Rows> loops() {
-  return {online_pass<Rows>, batch_pass<Rows>, online_joint_pass<Rows>, batch_joint_pass<Rows>,
-          scores<Rows>,      combine<Rows>,    hessian_product<Rows>,   moments<Rows>,
-          right<Rows>,       farthest<Rows>,   gram<Rows>,              dual_pass<Rows>,
-          compensated_scores<Rows>, compensated_combine<Rows>};
+  return {online_pass<Rows>,
+          batch_pass<Rows>,
+          online_joint_pass<Rows>,
+          batch_joint_pass<Rows>,
+          scores<Rows>,
+          transpose_product<Rows>,
+          hessian_product<Rows>,
+          moments<Rows>,
+          weighted_correct<Rows>,
+          max_standardised_norm2<Rows>,
+          gram<Rows>,
+          coordinate_epoch<Rows>,
+          compensated_scores<Rows>,
+          compensated_transpose_product<Rows>};
 }
 
 extern const Table table;
@@ -36,7 +50,7 @@ const Table table = {SEPARATRIX_NAME(SEPARATRIX_LEVEL),
                      gaussian_update,
                      gaussian_rows,
                      gaussian_sums,
-                     decay_all,
+                     exp_neg_all,
                      all_finite<float>,
                      all_finite<double>};
 

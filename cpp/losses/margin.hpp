@@ -1,10 +1,10 @@
 // One struct per compiled loss: value, slope and curvature at the margin m, for a number or
 // for a vector of numbers. Conditions are written so that a NaN margin gives a NaN value.
 //
-// At the kinks: perceptron's slope at 0 is -1, hinge's at 1 is 0 (see losses.py).
+// At the kinks: perceptron's slope at 0 is -1, hinge's at 1 is 0 (see losses/margin.py).
 #pragma once
-#include "simd/doubles.hpp"
-#include "abi/views.hpp"
+#include "abi/table.hpp"
+#include "simd/exp.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -62,8 +62,8 @@ struct TanhSquared {
   static Point<T> at(T m, T e) {
     const T share = 1.0 / (1.0 + e);
     const T miss = 2.0 * select(m > 0.0, e * share, share);  // 1 - tanh m
-    const T bend = 4.0 * e * share * share;                  // 1 - tanh^2 m
-    return {miss * miss, -2.0 * miss * bend, 2.0 * bend * (bend + 2.0 * miss * (1.0 - miss))};
+    const T slope = 4.0 * e * share * share;                 // of tanh: 1 - tanh^2 m
+    return {miss * miss, -2.0 * miss * slope, 2.0 * slope * (slope + 2.0 * miss * (1.0 - miss))};
   }
 };
 

@@ -5,19 +5,19 @@
 #include <new>
 #include <vector>
 
-#include "abi/views.hpp"
+#include "online/fold.hpp"
 
 namespace separatrix {
 
-// Owns what RowMemory points to.
-class OwnedMemory {
+// Owns what ScreeningState points to.
+class OwnedScreeningState {
  public:
-  OwnedMemory(int64_t n, int64_t size)
-      : clearance_(static_cast<float*>(std::calloc(size_t(n) + 1, sizeof(float))), &std::free),
+  OwnedScreeningState(int64_t n, int64_t size)
+      : angle_margin_(static_cast<float*>(std::calloc(size_t(n) + 1, sizeof(float))), &std::free),
         sign_(size_t(n)), vectors_(size_t(3 * size)) {
-    if (!clearance_) throw std::bad_alloc();
-    view = RowMemory{};
-    view.clearance = clearance_.get();
+    if (!angle_margin_) throw std::bad_alloc();
+    view = ScreeningState{};
+    view.angle_margin = angle_margin_.get();
     view.sign = sign_.data();
     view.n = n;
     view.size = size;
@@ -25,9 +25,9 @@ class OwnedMemory {
     view.mean = view.reference + size;
     view.sum = view.mean + size;
     view.stride = int64_t(0.618 * double(n)) + 1;
-    view.price = 0.5;
+    view.rebuild_cost = 0.5;
   }
-  RowMemory view;
+  ScreeningState view;
 
   size_t bytes() const {
     return size_t(view.n) * (sizeof(float) + 1) + 8 * vectors_.size();
@@ -35,31 +35,16 @@ class OwnedMemory {
 
  private:
   // Pages that nobody writes to take no memory: where no row is skipped, no notes are taken.
-  std::unique_ptr<float[], void (*)(void*)> clearance_;
+  std::unique_ptr<float[], void (*)(void*)> angle_margin_;
   std::vector<int8_t> sign_;
   std::vector<double> vectors_;
 };
-
-// Scale, area and lag go into v and sum, with the bits of OnlineWeights.fold in loops/online.py.
-inline void fold(const OnlinePass& pass, int64_t d) {
-  for (int64_t c = 0; c < pass.k; ++c) {
-    double* const v = pass.v + c * (d + 1);
-    for (int64_t j = 0; pass.sum && j < d; ++j) {
-      double& lag = pass.lag[c * (d + 1) + j];
-      pass.sum[c * (d + 1) + j] += *pass.area * v[j] - lag;
-      lag = 0;
-    }
-    for (int64_t j = 0; j < d; ++j) v[j] *= *pass.scale;
-  }
-  *pass.scale = 1;
-  *pass.area = 0;
-}
 
 // The order is that of several passes. What stands at the end of each is left in its row of
 // `ends`: loss, mistakes, updates, the weights and, where it is kept, their sum. A pass without
 // an update is the last.
 template <class Rows, class Loop>
-OnlinePass several_passes(const Rows& view, Loop loop, OnlinePass all, int64_t passes,
+OnlinePass several_epochs(const Rows& view, Loop loop, OnlinePass all, int64_t passes,
                           double* ends) {
   const int64_t size = all.k * (view.d + 1), count = all.count / passes;
   OnlinePass pass = all;

@@ -8,35 +8,11 @@
 // row costs only its nonzeros.
 #pragma once
 #include "losses/margin.hpp"
+#include "online/fold.hpp"
+#include "perceptron/binary.hpp"
 #include "perceptron/pass.hpp"
-#include "rows/products.hpp"
-#include "rows/prefetch.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
-
-// v = w / scale stays far from overflow; and the sum A * v - lag, a difference of numbers that
-// grow with 1 / scale, loses no more than three digits.
-constexpr double kSmallestScale = 1e-9, kSmallestScaleOfSum = 1e-3;
-
-// scale and the running sum's area and lag go into v and sum; the state is plain again.
-inline void fold(OnlinePass& pass, int64_t d) {
-  for (int64_t c = 0; c < pass.k; ++c) {
-    double* const v = pass.v + c * (d + 1);
-    if (pass.sum) {
-      double *sum = pass.sum + c * (d + 1), *lag = pass.lag + c * (d + 1);
-      for (int64_t j = 0; j < d; ++j) sum[j] += fma(*pass.area, v[j], -lag[j]);
-      for (int64_t j = 0; j < d; ++j) lag[j] = 0;
-    }
-    for (int64_t j = 0; j < d; ++j) v[j] *= *pass.scale;
-  }
-  if (pass.sum) *pass.area = 0;
-  *pass.scale = 1;
-}
-
-inline void decay(OnlinePass& pass, int64_t d, double factor) {
-  *pass.scale *= factor > 0 ? factor : 0;
-  if (*pass.scale < (pass.sum ? kSmallestScaleOfSum : kSmallestScale)) fold(pass, d);
-}
 
 template <class Loss, class Rows>
 inline void online(const Rows& rows, OnlinePass& pass) {
@@ -52,7 +28,7 @@ inline void online(const Rows& rows, OnlinePass& pass) {
     bool moves = false;
     for (int64_t b = 0; b < size; ++b) {
       const int64_t i = at(done + b);
-      const double product = dot(rows, i, v, soon(done + b, pass.count, at));
+      const double product = dot(rows, i, v, prefetch_targets(done + b, pass.count, at));
       const double m = pass.y[i] * (*pass.scale * product + v[d]);
       const double weight = pass.weight ? pass.weight[i] : 1.0;
       const Point<double> point = point_at<Loss>(m);
@@ -78,7 +54,7 @@ inline void online(const Rows& rows, OnlinePass& pass) {
     }
     done += size;
     watched += size;
-    if (watched >= kPatience) {
+    if (watched >= kStopInterval) {
       watched = 0;
       if ((pass.stopped = pass.should_stop())) break;
     }
@@ -89,8 +65,8 @@ inline void online(const Rows& rows, OnlinePass& pass) {
 template <class Rows>
 void online_pass(const Rows& rows, OnlinePass& pass) {
   if (LossId(pass.loss) == LossId::perceptron && plain_steps(pass)) {
-    TwoClasses<Rows> problem(rows, pass);
-    return Rosenblatt(rows, pass, problem).run();
+    BinaryPerceptron<Rows> problem(rows, pass);
+    return PerceptronPass(rows, pass, problem).run();
   }
   with_loss(pass.loss, [&](auto loss) { online<decltype(loss)>(rows, pass); });
 }

@@ -1,4 +1,4 @@
-// Margins of a few rows at once, only as exact as a decision needs: see perceptron/filter.hpp.
+// A floating-point filter for the margins of a few rows at once: see perceptron/filter.hpp.
 #pragma once
 #include "perceptron/filter.hpp"
 
@@ -6,23 +6,23 @@ namespace separatrix::SEPARATRIX_LEVEL {
 
 // Margins of rows one by one, as the plain loop has them.
 template <class Rows>
-class Margins {
+class BinaryFilter {
  public:
-  Margins(const Rows& rows, const double* v) : rows_(rows), v_(v) {}
+  BinaryFilter(const Rows& rows, const double* v) : rows_(rows), v_(v) {}
 
   template <bool kFetches>
-  int64_t proven(const int64_t* row, const double* y, int64_t count) {
+  int64_t certified_prefix(const int64_t* row, const double* y, int64_t count) {
     for (int64_t p = 0; p < count; ++p) {
       const double product =
-          kFetches ? dot(rows_, row[p], v_, soon(row + p)) : dot(rows_, row[p], v_);
+          kFetches ? dot(rows_, row[p], v_, prefetch_targets(row + p)) : dot(rows_, row[p], v_);
       margin_ = y[p] * (product + v_[rows_.d]);
       if (!(margin_ > 0)) return p;
     }
     return count;
   }
 
-  bool right(int64_t, double) const { return false; }
-  void renew() {}
+  bool is_correct(int64_t, double) const { return false; }
+  void resync() {}
 
   // Adds a times that row to the weights; returns its margin before.
   double update(int64_t i, double /*y*/, double a, double* v) {
@@ -38,47 +38,47 @@ class Margins {
 
 // Of dense rows in their own precision.
 template <class Value>
-class Margins<DenseRows<Value>> {
+class BinaryFilter<DenseRows<Value>> {
  public:
-  Margins(const DenseRows<Value>& rows, const double* v)
+  BinaryFilter(const DenseRows<Value>& rows, const double* v)
       : rows_(rows), v_(v), copy_(kCopies ? new Value[size_t(rows.d)] : nullptr),
-        slack_(rows) {
-    renew();
+        error_bound_(rows) {
+    resync();
   }
-  ~Margins() { delete[] copy_; }
-  Margins(const Margins&) = delete;
-  Margins& operator=(const Margins&) = delete;
+  ~BinaryFilter() { delete[] copy_; }
+  BinaryFilter(const BinaryFilter&) = delete;
+  BinaryFilter& operator=(const BinaryFilter&) = delete;
 
   template <bool kFetches>
-  int64_t proven(const int64_t* row, const double* y, int64_t count) {
+  int64_t certified_prefix(const int64_t* row, const double* y, int64_t count) {
     // Long rows come fastest one after another, short ones two at a time.
     const bool short_rows = rows_.d * int64_t(sizeof(Value)) <= kShortRow;
     const int64_t pairs = kFetches || short_rows ? count & ~1 : 0;
-    const Slack<Value> slack = slack_;
+    const ErrorBound<Value> error_bound = error_bound_;
     for (int64_t p = 0; p < pairs; p += 2) {
       Product<2> now = product<2, kFetches>(row + p, y + p);
       for (int r = 0; r < 2; ++r) {
-        const double bound = now.margin[r] - slack.of(now.square[r]);
-        if (!(bound > 0)) return doubt(p + r, now.margin[r], now.square[r]);
+        const double bound = now.margin[r] - error_bound.of_margin(now.square[r]);
+        if (!(bound > 0)) return uncertain(p + r, now.margin[r], now.square[r]);
       }
     }
     for (int64_t p = pairs; p < count; ++p) {
       Product<1> now = product<1, kFetches>(row + p, y + p);
-      const double bound = now.margin[0] - slack.of(now.square[0]);
-      if (!(bound > 0)) return doubt(p, now.margin[0], now.square[0]);
+      const double bound = now.margin[0] - error_bound.of_margin(now.square[0]);
+      if (!(bound > 0)) return uncertain(p, now.margin[0], now.square[0]);
     }
     return count;
   }
 
-  bool right(int64_t i, double y) const {
-    return !wrong_ && y * (dot(rows_, i, v_) + v_[rows_.d]) > 0;
+  bool is_correct(int64_t i, double y) const {
+    return !surely_wrong_ && y * (dot(rows_, i, v_) + v_[rows_.d]) > 0;
   }
 
   // The weights have changed by other means.
-  void renew() {
+  void resync() {
     if (kCopies) narrow(v_, copy_, rows_.d);
     measure();
-    slack_.allow(longest_);
+    error_bound_.set_norms(norm_above_);
   }
 
   double update(int64_t i, double y, double a, double* v) {
@@ -87,12 +87,12 @@ class Margins<DenseRows<Value>> {
     double product;
     dot_then_add<1, Value>(x, &a, v, rows_.d, &product);
     if (kCopies) narrow(v, copy_, rows_.d);
-    if (!(longest_ < 2 * measured_)) {
-      slack_.expect(square_);
+    if (!(norm_above_ < 2 * measured_)) {
+      error_bound_.set_typical(square_);
       measure();
     }
-    longest_ += (a < 0 ? -a : a) * slack_.norm(square_);
-    slack_.allow(longest_);
+    norm_above_ += (a < 0 ? -a : a) * error_bound_.norm_above(square_);
+    error_bound_.set_norms(norm_above_);
     return y * (product + before);
   }
 
@@ -106,14 +106,14 @@ class Margins<DenseRows<Value>> {
   };
   template <int kRows, bool kFetches>
   SEPARATRIX_INLINE Product<kRows> product(const int64_t* i, const double* y) const {
-    const Value *x[kRows], *soon[kRows], *later[kRows];
+    const Value *x[kRows], *near[kRows], *far[kRows];
     for (int r = 0; r < kRows; ++r) {
       x[r] = row(rows_, i[r]);
-      soon[r] = row(rows_, i[r + kNear]);
-      later[r] = row(rows_, i[r + kAhead]);
+      near[r] = row(rows_, i[r + kNearAhead]);
+      far[r] = row(rows_, i[r + kFarAhead]);
     }
     Value products[kRows], squares[kRows];
-    multiply_and_square<kRows, kFetches, Value>(x, weights(), rows_.d, soon, later, products,
+    dot_and_norm2<kRows, kFetches, Value>(x, weights(), rows_.d, near, far, products,
                                                 squares);
     Product<kRows> out;
     for (int r = 0; r < kRows; ++r) {
@@ -123,15 +123,15 @@ class Margins<DenseRows<Value>> {
     return out;
   }
 
-  int64_t doubt(int64_t p, double margin, double square) {
-    wrong_ = margin + slack_.of(square) < 0;
+  int64_t uncertain(int64_t p, double margin, double square) {
+    surely_wrong_ = margin + error_bound_.of_margin(square) < 0;
     square_ = square;
     return p;
   }
 
   // |(w, b)|, or more.
   void measure() {
-    measured_ = longest_ = 1.001 * __builtin_sqrt(dot(v_, v_, rows_.d + 1));
+    measured_ = norm_above_ = 1.001 * __builtin_sqrt(dot(v_, v_, rows_.d + 1));
   }
 
   const Value* weights() const {
@@ -142,10 +142,10 @@ class Margins<DenseRows<Value>> {
   const DenseRows<Value>& rows_;
   const double* v_;
   Value* copy_;                            // w in the precision of the rows
-  double measured_ = 0, longest_ = 0;      // |(w, b)| when last measured, and at most now
-  Slack<Value> slack_;                     // what a margin may be wrong by
+  double measured_ = 0, norm_above_ = 0;      // |(w, b)| when last measured, and at most now
+  ErrorBound<Value> error_bound_;                     // what a margin may be wrong by
   double square_ = 0;                      // |x|^2 of the row in doubt
-  bool wrong_ = false;                     // and it is surely wrong
+  bool surely_wrong_ = false;                     // and it is surely wrong
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

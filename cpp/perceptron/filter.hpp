@@ -1,4 +1,6 @@
-// Products of rows with weights, only as exact as a decision needs.
+// Floating-point filters: products of rows with weights, only as exact as a decision needs
+// (Shewchuk 1997, "Adaptive precision floating-point arithmetic and fast robust geometric
+// predicates"; docs/compiled.md derives the bounds).
 //
 // The plain loop sums products in double and in one fixed order. To know that a row is right it
 // is enough to sum them in the precision of the row, in any order, and to stay clear of zero by
@@ -6,90 +8,9 @@
 // loop: no decision changes.
 #pragma once
 #include "rows/prefetch.hpp"
+#include "simd/floats.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
-
-typedef float Floats __attribute__((vector_size(kBytes)));
-
-inline Floats fma(Floats a, Floats b, Floats c) {
-#if defined(__AVX512F__)
-  return _mm512_fmadd_ps(a, b, c);
-#elif defined(__FMA__) && defined(__AVX2__)
-  return _mm256_fmadd_ps(a, b, c);
-#elif defined(__aarch64__)
-  return vfmaq_f32(c, a, b);
-#else
-  return a * b + c;
-#endif
-}
-
-// Weights in float, stored in pieces as large as those in which they are read, where that is
-// possible.
-inline void narrow(const Doubles (&from)[kPacks], float* to) {
-#if defined(__AVX512F__)
-  _mm256_storeu_ps(to, _mm512_maskz_cvtpd_ps(0xff, from[0]));
-#elif defined(__AVX2__)
-  _mm256_storeu_ps(to, _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(from[0])),
-                                            _mm256_cvtpd_ps(from[1]), 1));
-#elif defined(__x86_64__)
-  for (int p = 0; p < kPacks; p += 2)
-    _mm_storeu_ps(to + 2 * p, _mm_movelh_ps(_mm_cvtpd_ps(from[p]), _mm_cvtpd_ps(from[p + 1])));
-#elif defined(__aarch64__)
-  for (int p = 0; p < kPacks; p += 2)
-    vst1q_f32(to + 2 * p, vcvt_high_f32_f64(vcvt_f32_f64(from[p]), from[p + 1]));
-#else
-  for (int l = 0; l < kLanes; ++l) to[l] = float(from[l / kWidth][l % kWidth]);
-#endif
-}
-
-inline void narrow(const double* from, float* to, int64_t count) {
-  int64_t j = 0;
-  for (; j + kLanes <= count; j += kLanes) {
-    Doubles some[kPacks];
-    for (int p = 0; p < kPacks; ++p) some[p] = load(from + j + p * kWidth);
-    narrow(some, to + j);
-  }
-  for (; j < count; ++j) to[j] = float(from[j]);
-}
-inline void narrow(const double* from, double* to, int64_t count) {
-  std::memcpy(to, from, sizeof(double) * size_t(count));
-}
-
-// A vector of the rows' own type; weights shorter than kShort may lose more than kUnit of their
-// products or squares, longer than kLongest may overflow.
-template <class Value>
-struct PackOf {
-  using Type = Doubles;
-  static constexpr double kUnit = 0x1p-53, kShort = 0x1p-500, kLongest = 0x1p+500;
-};
-template <>
-struct PackOf<float> {
-  using Type = Floats;
-  static constexpr double kUnit = 0x1p-24, kShort = 0x1p-102, kLongest = 0x1p+60;
-};
-
-template <class Pack, class Value>
-inline Pack load_pack(const Value* from) {
-  Pack to;
-  std::memcpy(&to, from, sizeof to);
-  return to;
-}
-
-template <class Value, class Pack>
-inline Value total(Pack pack) {
-  constexpr int kCount = sizeof(Pack) / sizeof(Value);
-  Value lane[kCount];
-  std::memcpy(lane, &pack, sizeof pack);
-  for (int h = kCount / 2; h >= 1; h /= 2)
-    for (int l = 0; l < h; ++l) lane[l] += lane[l + h];
-  return lane[0];
-}
-#if defined(__aarch64__)  // in registers, where compilers go through memory
-template <>
-inline float total<float>(Floats pack) { return vaddvq_f32(pack); }
-template <>
-inline double total<double>(Doubles pack) { return vaddvq_f64(pack); }
-#endif
 
 // product[r] = x[r] . w as dot() has it, then w += a[r] * x[r] as add() has it, for one row after
 // another in one read of the weights; two pieces of them at a time, as each row waits for the one
@@ -134,11 +55,11 @@ template <int kRows, class Value>
   });
 }
 
-// Products x . w and squares |x|^2 of a few rows, in their precision, in as many sums as a
+// BoundedProducts x . w and squares |x|^2 of a few rows, in their precision, in as many sums as a
 // processor has under way. On the way lines of other rows are fetched, one for each that is used:
 // a burst of them would wait for room.
 template <int kRows, bool kFetches, class Value>
-inline SEPARATRIX_INLINE void multiply_and_square(
+inline SEPARATRIX_INLINE void dot_and_norm2(
     const Value* const (&x)[kRows], const Value* w, int64_t d, const Value* const (&near)[kRows],
     const Value* const (&far)[kRows], Value (&product)[kRows], Value (&square)[kRows]) {
   using Pack = typename PackOf<Value>::Type;
@@ -194,32 +115,32 @@ inline SEPARATRIX_INLINE void multiply_and_square(
 // for relative errors, by less than with weights of length `least`. To spare a root for every
 // row, its norm is bounded by (|(x, 1)|^2 / typical + typical) / 2.
 template <class Value>
-class Slack {
+class ErrorBound {
  public:
-  explicit Slack(const DenseRows<Value>& rows) {
+  explicit ErrorBound(const DenseRows<Value>& rows) {
     // So many roundings meet a term at most: in one of two or four sums per lane, in their sum, in
     // that of the lanes and of the values left over; and that of the weight.
     const auto d = double(rows.d), lanes = kBytes / double(sizeof(Value));
     const double terms = d / (2 * lanes) + lanes + 12;
     error_ = 1.02 * (Pack::kUnit * terms + 0x1p-53 * (d + 24));
     least_ = (d + 1) * Pack::kShort;
-    if (rows.n > 0) expect(squared_norm(rows, 0));
+    if (rows.n > 0) set_typical(squared_norm(rows, 0));
   }
   // |x|^2 of a row that is like many others.
-  void expect(double square) {
+  void set_typical(double square) {
     typical_ = __builtin_sqrt(1 + square) < 1e300 ? __builtin_sqrt(1 + square) : 1;
     inverse_ = 1 / typical_;
   }
   // Weights of this length at most, which may be off by a vector of length `drift`.
-  void allow(double longest, double drift = 0) {
+  void set_norms(double longest, double drift = 0) {
     const double length = longest + least_, half = 0.51 * (error_ * length + drift);
     per_square_ = half * inverse_;
     at_least_ = half * typical_ + 1.01 * per_square_;
     if (!(length < Pack::kLongest && error_ < 0.01)) at_least_ = __builtin_inf();
   }
-  double of(double square) const { return per_square_ * square + at_least_; }
+  double of_margin(double square) const { return per_square_ * square + at_least_; }
   // More than |(x, 1)|.
-  double norm(double square) const { return 0.51 * ((square + 1) * inverse_ + typical_); }
+  double norm_above(double square) const { return 0.51 * ((square + 1) * inverse_ + typical_); }
   // How much further weights of this length may be off after so many additions in the precision of
   // the rows, of vectors whose lengths are `added` in sum: factors, products and sums are rounded.
   double of_additions(int64_t count, double longest, double added) const {
@@ -227,7 +148,7 @@ class Slack {
   }
   // Whether rows that are too near to zero for weights so far off cost more than exact ones. With
   // u the unit of rounding, after t additions there were some t^2 u |x| / 2 of them.
-  bool shows(double drift, double longest) const {
+  bool is_coarse(double drift, double longest) const {
     return !(drift < __builtin_sqrt(Pack::kUnit * inverse_) * longest);
   }
 
@@ -241,10 +162,10 @@ class Slack {
 // Products of rows with weights that stay, no more than the truth in the direction of the sign y;
 // and |x|^2.
 template <class Rows>
-class Products {
+class BoundedProducts {
  public:
-  Products(const Rows& rows, const double* w) : rows_(rows), w_(w) {}
-  double least(int64_t i, double y, double& square) const {
+  BoundedProducts(const Rows& rows, const double* w) : rows_(rows), w_(w) {}
+  double lower_bound(int64_t i, double y, double& square) const {
     square = squared_norm(rows_, i);
     return y * dot(rows_, i, w_);
   }
@@ -255,29 +176,29 @@ class Products {
 };
 
 template <class Value>
-class Products<DenseRows<Value>> {
+class BoundedProducts<DenseRows<Value>> {
  public:
-  Products(const DenseRows<Value>& rows, const double* w)
-      : rows_(rows), w_(new Value[size_t(rows.d)]), slack_(rows) {
+  BoundedProducts(const DenseRows<Value>& rows, const double* w)
+      : rows_(rows), w_(new Value[size_t(rows.d)]), error_bound_(rows) {
     narrow(w, w_, rows.d);
-    slack_.allow(1.001 * __builtin_sqrt(dot(w, w, rows.d + 1)));
+    error_bound_.set_norms(1.001 * __builtin_sqrt(dot(w, w, rows.d + 1)));
   }
-  ~Products() { delete[] w_; }
-  Products(const Products&) = delete;
-  Products& operator=(const Products&) = delete;
+  ~BoundedProducts() { delete[] w_; }
+  BoundedProducts(const BoundedProducts&) = delete;
+  BoundedProducts& operator=(const BoundedProducts&) = delete;
 
-  double least(int64_t i, double y, double& square) const {
+  double lower_bound(int64_t i, double y, double& square) const {
     const Value* const x[] = {row(rows_, i)};
     Value product[1], squares[1];
-    multiply_and_square<1, false, Value>(x, w_, rows_.d, x, x, product, squares);
+    dot_and_norm2<1, false, Value>(x, w_, rows_.d, x, x, product, squares);
     square = double(squares[0]);
-    return y * double(product[0]) - slack_.of(square);
+    return y * double(product[0]) - error_bound_.of_margin(square);
   }
 
  private:
   const DenseRows<Value>& rows_;
   Value* w_;
-  Slack<Value> slack_;
+  ErrorBound<Value> error_bound_;
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

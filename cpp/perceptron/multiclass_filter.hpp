@@ -1,42 +1,43 @@
-// Scores of a row by many classes, only as exact as a decision needs: see perceptron/filter.hpp.
+// A floating-point filter for many classes: see perceptron/filter.hpp.
 //
 // A row is right beyond doubt if its margin in float is more than both sums can be wrong; weights
 // in float take half the room, and half the products of doubles.
 #pragma once
+#include "abi/passes.hpp"
 #include "perceptron/filter.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr int64_t kPadded = 16;    // floats: rows of weights in float are as long as whole vectors
-constexpr int kSure = 32;         // rows by which the right ones are ahead of the others, or behind
+constexpr int64_t kPadded = 16;  // floats: rows of weights in float are as long as whole vectors
+constexpr int kSwitchAfter = 32;   // by so many rows the right ones are ahead, or behind
 
 // Rows of which nothing is known but by the plain sums.
 template <class Rows>
-class RoughMargins {
+class MulticlassFilter {
  public:
-  static constexpr double kShare = 1;  // of the work of the plain sums
-  RoughMargins(const Rows&, const OnlinePass&) {}
-  double bound(int64_t, int64_t) const { return -1; }
-  void seen(bool) {}
-  void moved(int64_t, double) {}
+  static constexpr double kCostShare = 1;  // of the work of the plain sums
+  MulticlassFilter(const Rows&, const OnlinePass&) {}
+  double lower_bound(int64_t, int64_t) const { return -1; }
+  void on_outcome(bool) {}
+  void on_update(int64_t, double) {}
 };
 
 template <class Value>
-class RoughMargins<DenseRows<Value>> {
+class MulticlassFilter<DenseRows<Value>> {
  public:
-  static constexpr double kShare = 0.25;
-  RoughMargins(const DenseRows<Value>& rows, const OnlinePass& pass)
+  static constexpr double kCostShare = 0.25;
+  MulticlassFilter(const DenseRows<Value>& rows, const OnlinePass& pass)
       : rows_(rows), v_(pass.v), k_(pass.k), width_((rows.d + kPadded - 1) / kPadded * kPadded) {
     const double terms = double(rows.d) * 4 / kBytes + 32;
     error_ = 4 * (0x1p-24 * terms + 0x1p-53 * (double(rows.d) + 24));
   }
-  ~RoughMargins() { delete[] room_; }
-  RoughMargins(const RoughMargins&) = delete;
-  RoughMargins& operator=(const RoughMargins&) = delete;
+  ~MulticlassFilter() { delete[] room_; }
+  MulticlassFilter(const MulticlassFilter&) = delete;
+  MulticlassFilter& operator=(const MulticlassFilter&) = delete;
 
   // Of a row's score by its class over all others, from below; above 0 only where the plain
   // sums' is.
-  double bound(int64_t i, int64_t label) {
+  double lower_bound(int64_t i, int64_t label) {
     if (!on_) return -1;
     float* const x = room_ + k_ * width_;
     float* const score = x + width_;
@@ -53,21 +54,21 @@ class RoughMargins<DenseRows<Value>> {
       best = c != label && !(rival <= best) ? rival : best;
     }
     const double own = double(score[label]) + v_[label * stride + rows_.d];
-    return own - best - error_ * longest_ * __builtin_sqrt(1.01 * square_ + 1);
+    return own - best - error_ * norm_above_ * __builtin_sqrt(1.01 * square_ + 1);
   }
 
   // Another row was right or not: bounds are of use while most are.
-  void seen(bool right) {
-    if (right ? luck_ < kSure : luck_ > -kSure) luck_ += right ? 1 : -1;
-    if (luck_ == (on_ ? -kSure : kSure) && error_ < 0.01) turn();
+  void on_outcome(bool right) {
+    if (right ? streak_ < kSwitchAfter : streak_ > -kSwitchAfter) streak_ += right ? 1 : -1;
+    if (streak_ == (on_ ? -kSwitchAfter : kSwitchAfter) && error_ < 0.01) toggle();
   }
 
   // The row of the last bound was added to the weights of a class so many times.
-  void moved(int64_t c, double times) {
+  void on_update(int64_t c, double times) {
     if (!on_) return;
     copy(c);
-    longest_ += (times < 0 ? -times : times) * __builtin_sqrt(1.01 * square_ + 1);
-    if (!(longest_ < 2 * measured_)) measure();
+    norm_above_ += (times < 0 ? -times : times) * __builtin_sqrt(1.01 * square_ + 1);
+    if (!(norm_above_ < 2 * measured_)) measure();
   }
 
  private:
@@ -121,7 +122,7 @@ class RoughMargins<DenseRows<Value>> {
     });
   }
 
-  [[gnu::noinline]] void turn() {
+  [[gnu::noinline]] void toggle() {
     on_ = !on_;
     if (!on_) return;
     if (!room_) room_ = new float[size_t((k_ + 1) * width_ + k_)]();
@@ -141,8 +142,8 @@ class RoughMargins<DenseRows<Value>> {
   // classes, and not the largest: it keeps a NaN.
   void measure() {
     const double least = double(rows_.d + 1) * PackOf<float>::kShort;
-    measured_ = longest_ = 1.001 * __builtin_sqrt(dot(v_, v_, k_ * (rows_.d + 1))) + least;
-    if (!(longest_ < PackOf<float>::kLongest)) measured_ = longest_ = __builtin_inf();
+    measured_ = norm_above_ = 1.001 * __builtin_sqrt(dot(v_, v_, k_ * (rows_.d + 1))) + least;
+    if (!(norm_above_ < PackOf<float>::kLongest)) measured_ = norm_above_ = __builtin_inf();
   }
 
   const DenseRows<Value>& rows_;
@@ -150,10 +151,10 @@ class RoughMargins<DenseRows<Value>> {
   int64_t k_, width_;
   float* room_ = nullptr;  // weights of all classes, the row, its scores
   double error_ = 0;       // of a margin, for weights and a row of length 1
-  double measured_ = 0, longest_ = 0;
+  double measured_ = 0, norm_above_ = 0;
   float square_ = 0;       // of the row
   bool on_ = false;
-  int luck_ = 0;
+  int streak_ = 0;
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -1,256 +1,125 @@
 // One pass of the online perceptron: no penalty, an update after every mistaken row.
 //
-// It gives the bits of the loops in online/sgd.hpp and losses/multiclass.hpp, sooner: only mistaken rows change
-// anything, so a row that is known to be right need not be read, nor summed more exactly than to
-// know it; and a few rows are read at the same weights, those after a mistake again.
+// It gives the bits of the loops in online/, sooner: only mistaken rows change anything, so a row
+// that is known to be right need not be read (screening.hpp), nor summed more exactly than to know
+// it (filter.hpp); and a few rows are read at the same weights, those after a mistake again.
+// (Rosenblatt 1958.)
 #pragma once
-#include "perceptron/speculation.hpp"
-#include "losses/margin.hpp"
-#include "perceptron/binary_filter.hpp"
-#include "perceptron/screening.hpp"
 #include "perceptron/cache_warming.hpp"
+#include "perceptron/screening.hpp"
+#include "perceptron/speculation.hpp"
+#include "perceptron/updates.hpp"
+#include "perceptron/visit_queue.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
-constexpr double kValuesOfNote = 4;  // what a note costs, in values read
-constexpr int64_t kBetween = 64;    // visits between two entries into the books
-constexpr int64_t kOften = 16;      // one in so many rows mistaken is often
-constexpr int kTies = 2;            // rows between two entries that wait for the exact weights: many
-
-inline bool plain_steps(const OnlinePass& pass) {
-  return pass.batch == 1 && pass.l2 == 0 && *pass.scale == 1;
-}
-
-template <class Rows>
-class TwoClasses {
- public:
-  static constexpr double kNormFactor = 1;
-  using Runner = Forerun<Rows>;
-  TwoClasses(const Rows& rows, OnlinePass& pass)
-      : rows_(rows), pass_(pass), margins_(rows, pass.v) {
-    if (!pass.memory || pass.memory->signs_known) return;
-    for (int64_t i = 0; i < rows.n; ++i) pass.memory->sign[i] = pass.y[i] < 0 ? -1 : 1;
-    pass.memory->signs_known = true;
-  }
-
-  double values() const { return row_values(rows_); }
-  // Rows in order stream in so fast that to pick a few of them takes as long, unless most are
-  // left out; rows in random order cost a wait each.
-  double worth() const { return pass_.order ? 0.1 + kValuesOfNote / (values() + 1) : 0.5; }
-  using Label = double;
-  Label label(int64_t i) const { return sign_of(pass_, i); }
-  void prefetch_label(int64_t i) const { prefetch_sign(pass_, i); }
-
-  // Reads the rows of a list, two places further those to be read soon, until one is not proven
-  // to be right; returns its place.
-  template <bool kFetches>
-  int64_t proven(const int64_t* row, const double* y, int64_t count) {
-    return margins_.template proven<kFetches>(row, y, count);
-  }
-  // Whether that row is right after all.
-  bool right(int64_t i, double y) { return margins_.right(i, y); }
-
-  // The weights have changed by other means.
-  void renew() { margins_.renew(); }
-
-  // Margins at any weights, or less, and |x|^2.
-  class Seen {
-   public:
-    Seen(TwoClasses& problem, const double* w)
-        : products_(problem.rows_, w), y_(problem.pass_.y), bias_(w[problem.rows_.d]) {}
-    double margin(int64_t i, double& square) const {
-      return products_.least(i, y_[i], square) + y_[i] * bias_;
-    }
-
-   private:
-    Products<Rows> products_;
-    const double* y_;
-    double bias_;
-  };
-
-  // Returns how many times the row was added.
-  double update(int64_t i, double y, int64_t visit, double weight, double& margin) {
-    const double change = change_of(pass_, visit, weight, y);
-    margin = margins_.update(i, y, change, pass_.v);
-    if (pass_.sum) add(rows_, i, *pass_.area * change, pass_.lag);
-    if (pass_.intercept) pass_.v[rows_.d] += change;
-    return change;
-  }
-
- private:
-  const Rows& rows_;
-  OnlinePass& pass_;
-  Margins<Rows> margins_;
-};
-
-// The next visits whose rows are not known to be right at the weights of now, with their labels:
-// of many rows at a time, as each may have to be waited for.
-template <class Label>
-class Coming {
- public:
-  static constexpr int64_t kFew = 32, kMany = 512;  // visits looked at together
-
-  Coming(const int64_t* order, int64_t count) : order_(order), count_(count) {}
-
-  // Looks at visits until there are kAhead more than the few to be read, or none is left;
-  // unknown(first, last, to) lists those of visits first to last whose rows are not known to be
-  // right, and returns how many; label(i) is a row's label. At first it is asked for kFew visits
-  // at a time, in the end for `most`.
-  template <class Unknown, class LabelOf>
-  void extend(int64_t most, Unknown&& unknown, LabelOf&& label) {
-    for (int64_t p = begin_; p < end_; ++p) {
-      row_[p - begin_] = row_[p];
-      visit_[p - begin_] = visit_[p];
-      label_[p - begin_] = label_[p];
-    }
-    end_ -= begin_;
-    begin_ = 0;
-    while (!enough() && scanned_ < count_) {
-      const int64_t last = count_ - scanned_ < chunk_ ? count_ : scanned_ + chunk_;
-      const int64_t end = end_ + unknown(scanned_, last, visit_ + end_);
-      for (; end_ < end; ++end_) {
-        row_[end_] = at(visit_[end_]);
-        label_[end_] = label(row_[end_]);
-      }
-      scanned_ = last;
-      if (chunk_ < most) chunk_ *= 2;
-    }
-    for (int64_t p = 0; p < kAhead; ++p) row_[end_ + p] = at(count_ - 1);  // only fetched
-  }
-  // There are kAhead more than one to be read, or the first was found long ago.
-  bool enough() const {
-    return end_ - begin_ > kAhead || (begin_ < end_ && scanned_ - visit_[begin_] >= kFar);
-  }
-  // How many of them may be read now: if possible so that kAhead more are known.
-  int64_t ready() const {
-    const int64_t count = end_ - begin_;
-    return count > kAhead ? count - kAhead : count;
-  }
-  const int64_t* rows() const { return row_ + begin_; }
-  const Label* labels() const { return label_ + begin_; }
-  int64_t visit(int64_t p) const { return visit_[begin_ + p]; }
-  void pop(int64_t count) { begin_ += count; }
-  // All visits before this one are behind us, or known to be right.
-  int64_t here() const { return begin_ < end_ ? visit_[begin_] : scanned_; }
-  // What was left out must be looked at again.
-  void restart(int64_t from) {
-    begin_ = end_ = 0;
-    scanned_ = from;
-    chunk_ = kFew;
-  }
-
- private:
-  static constexpr int64_t kFar = 256;
-  int64_t at(int64_t t) const { return order_ ? order_[t] : t; }
-  int64_t row_[2 * kAhead + kMany], visit_[kAhead + kMany];
-  Label label_[kAhead + kMany];
-  int64_t begin_ = 0, end_ = 0, scanned_ = 0, chunk_ = kFew;
-  const int64_t* order_;
-  int64_t count_;
-};
+constexpr int64_t kStatisticsInterval = 64;  // visits
+constexpr int64_t kFrequent = 16;            // one in so many rows mistaken is often
+constexpr int kMostUncertain = 2;            // rows of an interval that wait for the exact weights
 
 template <class Rows, class Problem>
-class Rosenblatt {
+class PerceptronPass {
  public:
-  Rosenblatt(const Rows& rows, OnlinePass& pass, Problem& problem)
+  PerceptronPass(const Rows& rows, OnlinePass& pass, Problem& problem)
       : rows_(rows), pass_(pass), problem_(problem),
-        skipping_(rows, problem, pass.memory, pass.v), coming_(pass.order, pass.count),
-        runner_(rows, pass), touching_(rows, pass) {}
+        screening_(rows, problem, pass.screening, pass.v), queue_(pass.order, pass.count),
+        speculation_(rows, pass), warmer_(rows, pass) {}
 
   void run() {
-    pass_.stopped = !skipping_.survey(pass_.should_stop);
-    if (!Problem::Runner::kRuns && !skipping_.on()) touching_.begin();
+    pass_.stopped = !screening_.rebuild(pass_.should_stop);
+    if (!Problem::Speculation::kEnabled && !screening_.on()) warmer_.begin();
     while (moves_ < pass_.max_updates && !pass_.stopped) {
-      if (!run_ahead()) {
-        look_ahead();
-        const int64_t count = coming_.ready();
+      if (!speculate()) {
+        refill();
+        const int64_t count = queue_.ready();
         if (count == 0) break;
-        const int64_t proven = read(count);
-        coming_.pop(proven);
-        read_ += proven;
-        if (proven < count) doubt();
+        const int64_t certified = read(count);
+        queue_.pop(certified);
+        read_ += certified;
+        if (certified < count) resolve_uncertain();
       }
-      const int64_t here = coming_.here();
-      if (here - told_ >= kBetween) tell(here);
+      const int64_t here = queue_.here();
+      if (here - counted_ >= kStatisticsInterval) update_statistics(here);
     }
-    fall_back();
-    touching_.end();
-    const int64_t here = coming_.here();
+    stop_speculating();
+    warmer_.end();
+    const int64_t here = queue_.here();
     count_rows(pass_, rows_.d, here);
-    tell(here);
+    update_statistics(here);
   }
 
  private:
-  void look_ahead() {
-    if (coming_.enough()) return;
-    using List = Coming<typename Problem::Label>;
-    const auto soon = [&](int64_t t, auto&& ask) {
-      if (t + kSoon < pass_.count) ask(pass_.order[t + kSoon]);
+  void refill() {
+    if (queue_.enough()) return;
+    using List = VisitQueue<typename Problem::Label>;
+    const auto at_later_visit = [&](int64_t t, auto&& f) {
+      if (t + kLabelsAhead < pass_.count) f(pass_.order[t + kLabelsAhead]);
     };
     const auto label = [&](int64_t i) { return problem_.label(i); };
     const auto prefetch_label = [&](int64_t i) {
       problem_.prefetch_label(i);
       prefetch_place(rows_, i);
     };
-    const auto not_skipped = [&](int64_t first, int64_t last, int64_t* visit) {
-      return skipping_.unknown(pass_.order, first, last, visit, [&](int64_t t) {
-        soon(t, prefetch_label);
-        soon(t, [&](int64_t i) { skipping_.prefetch_note(i); });
+    const auto not_screened = [&](int64_t first, int64_t last, int64_t* visit) {
+      return screening_.active_visits(pass_.order, first, last, visit, [&](int64_t t) {
+        at_later_visit(t, prefetch_label);
+        at_later_visit(t, [&](int64_t i) { screening_.prefetch_angle_margin(i); });
       });
     };
     const auto all = [&](int64_t first, int64_t last, int64_t* visit) {
       for (int64_t t = first; t < last; ++t) {
-        if (pass_.order) soon(t, prefetch_label);
+        if (pass_.order) at_later_visit(t, prefetch_label);
         visit[t - first] = t;
       }
       return last - first;
     };
-    if (skipping_.on()) coming_.extend(List::kMany, not_skipped, label);
-    else coming_.extend(List::kFew, all, label);
+    if (screening_.on()) queue_.extend(List::kLastScan, not_screened, label);
+    else queue_.extend(List::kFirstScan, all, label);
   }
 
   // Reads rows until one is not proven to be right; returns how many were.
   int64_t read(int64_t count) {
-    const int64_t* const row = coming_.rows();
-    const auto* const label = coming_.labels();
-    return pass_.order || skipping_.on() ? problem_.template proven<true>(row, label, count)
-                                         : problem_.template proven<false>(row, label, count);
+    const int64_t* const row = queue_.rows();
+    const auto* const label = queue_.labels();
+    return pass_.order || screening_.on()
+               ? problem_.template certified_prefix<true>(row, label, count)
+               : problem_.template certified_prefix<false>(row, label, count);
   }
 
   // Where mistakes are frequent, the weights follow later. False if the next rows are to be read
   // otherwise.
-  bool run_ahead() {
-    if constexpr (Problem::Runner::kRuns) {
-      const int64_t t = coming_.here();
-      if (often_ && !skipping_.on() && t + kPiece + kAhead <= pass_.count &&
-          pass_.max_updates - moves_ >= kPiece) {
-        if (!runner_.on()) runner_.begin();
-        const int64_t decided = runner_.run(t, moves_);
-        coming_.restart(t + decided);
+  bool speculate() {
+    if constexpr (Problem::Speculation::kEnabled) {
+      const int64_t t = queue_.here();
+      if (frequent_mistakes_ && !screening_.on() && t + kSpeculated + kFarAhead <= pass_.count &&
+          pass_.max_updates - moves_ >= kSpeculated) {
+        if (!speculation_.on()) speculation_.begin();
+        const int64_t decided = speculation_.speculate(t, moves_);
+        queue_.restart(t + decided);
         read_ += decided;
-        if (!runner_.unclear()) return true;
-        if (++unclear_ == kTies) often_ = false;
+        if (!speculation_.uncertain()) return true;
+        if (++uncertain_ == kMostUncertain) frequent_mistakes_ = false;
       }
     }
-    fall_back();
+    stop_speculating();
     return false;
   }
 
-  void fall_back() {
-    if constexpr (Problem::Runner::kRuns) {
-      if (!runner_.on()) return;
-      runner_.end();
-      problem_.renew();
+  void stop_speculating() {
+    if constexpr (Problem::Speculation::kEnabled) {
+      if (!speculation_.on()) return;
+      speculation_.end();
+      problem_.resync();
     }
   }
 
   // The next row may be a mistake.
-  void doubt() {
-    const int64_t i = coming_.rows()[0], t = coming_.visit(0);
-    const auto label = coming_.labels()[0];
-    coming_.pop(1);
+  void resolve_uncertain() {
+    const int64_t i = queue_.rows()[0], t = queue_.visit(0);
+    const auto label = queue_.labels()[0];
+    queue_.pop(1);
     ++read_;
-    if (problem_.right(i, label)) return;
+    if (problem_.is_correct(i, label)) return;
     const double weight = weight_of(pass_, i);
     pass_.mistakes += weight;
     if (weight != 0) update(i, label, t, weight);
@@ -262,25 +131,26 @@ class Rosenblatt {
     const double times = problem_.update(i, label, t, weight, margin);
     count_update(pass_, i, weight, margin);
     ++moves_;
-    skipping_.moved(i, times);
-    if (skipping_.on()) coming_.restart(t + 1);
+    screening_.on_update(i, times);
+    if (screening_.on()) queue_.restart(t + 1);
   }
 
-  // What happened before visit t goes into the books.
-  void tell(int64_t t) {
-    const bool left_out = skipping_.on();
-    if constexpr (Problem::Runner::kRuns)
-      if (skipping_.looks(t - told_)) runner_.catch_up();
-    often_ = kOften * (moves_ - told_moves_) >= t - told_ && unclear_ < kTies;
-    unclear_ = 0;
-    told_moves_ = moves_;
-    skipping_.visited(t - told_, t - told_ - read_);
-    if (left_out && !skipping_.on()) coming_.restart(t);  // from now on nobody looks again
-    touching_.come(t);
-    watched_ += t - told_;
-    told_ = t;
+  // What happened before visit t is counted.
+  void update_statistics(int64_t t) {
+    const bool was_screening = screening_.on();
+    if constexpr (Problem::Speculation::kEnabled)
+      if (screening_.samples_after(t - counted_)) speculation_.drain();
+    frequent_mistakes_ =
+        kFrequent * (moves_ - counted_moves_) >= t - counted_ && uncertain_ < kMostUncertain;
+    uncertain_ = 0;
+    counted_moves_ = moves_;
+    screening_.on_visits(t - counted_, t - counted_ - read_);
+    if (was_screening && !screening_.on()) queue_.restart(t);  // from now on nobody looks again
+    warmer_.advance_to(t);
+    watched_ += t - counted_;
+    counted_ = t;
     read_ = 0;
-    if (watched_ < kPatience) return;
+    if (watched_ < kStopInterval) return;
     watched_ = 0;
     pass_.stopped = pass_.should_stop();
   }
@@ -288,14 +158,14 @@ class Rosenblatt {
   const Rows& rows_;
   OnlinePass& pass_;
   Problem& problem_;
-  Skipping<Rows, Problem> skipping_;
-  Coming<typename Problem::Label> coming_;
-  typename Problem::Runner runner_;
-  Touching<Rows> touching_;
-  bool often_ = false;                  // mistakes were frequent of late
-  int unclear_ = 0;                     // rows that had to wait for the exact weights
-  int64_t moves_ = 0, told_moves_ = 0;  // rows that change the weights, sooner or later
-  int64_t told_ = 0, read_ = 0, watched_ = 0;
+  SafeScreening<Rows, Problem> screening_;
+  VisitQueue<typename Problem::Label> queue_;
+  typename Problem::Speculation speculation_;
+  CacheWarmer<Rows> warmer_;
+  bool frequent_mistakes_ = false;         // of late
+  int uncertain_ = 0;                      // rows that had to wait for the exact weights
+  int64_t moves_ = 0, counted_moves_ = 0;  // rows that change the weights, sooner or later
+  int64_t counted_ = 0, read_ = 0, watched_ = 0;
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

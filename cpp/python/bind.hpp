@@ -1,7 +1,7 @@
 // What all bindings share: from Python's arrays to rows, and stopping early.
 //
-// The bind_*.cpp and python/module.cpp alone know Python: they find the loop for (layout, dtype), release
-// the GIL and call it. Arguments were checked in Python; here they are only asserted.
+// The files of this folder alone know Python: they find the loop for (layout, dtype), release the
+// GIL and call it. Arguments were checked in Python; here they are only asserted.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

@@ -10,16 +10,15 @@ namespace {
 std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
                                       std::optional<Numbers> weight, Numbers w,
                                       std::optional<Output> gradient,
-                                      std::optional<Output> curvature, bool rough) {
+                                      std::optional<Output> curvature, bool float32_sums) {
   BatchPass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t k = int64_t(w.size()) / (view.d + 1);
     const Labels labels(y);
     expect(int64_t(y.size()) == view.n && int64_t(w.size()) == k * (view.d + 1), "y or w: size");
     labels.expect_below(k, view.n);
-    pass = BatchPass{loss,     labels.signs,      labels.numbers,     k,           pointer(weight),
-                     w.data(), pointer(gradient), pointer(curvature), rough,       should_stop,
-                     0,        0,                 false};
+    pass = BatchPass{loss, labels.signs, labels.numbers, k, pointer(weight), w.data(),
+                     pointer(gradient), pointer(curvature), float32_sums, should_stop, 0, 0, false};
     nb::gil_scoped_release free;
     (labels.numbers ? loops.batch_joint : loops.batch)(view, pass);
   });
@@ -39,33 +38,24 @@ struct OwnedSum : BlockSum {
   Output sum;
 };
 
-// Some rows of a view; rows/products.hpp has the same, compiled for each level.
-template <class Value>
-DenseRows<Value> part(const DenseRows<Value>& rows, int64_t first, int64_t count) {
-  return {rows.data + first * rows.d, count, rows.d};
-}
-template <class Value, class Index>
-CsrRows<Value, Index> part(const CsrRows<Value, Index>& rows, int64_t first, int64_t count) {
-  return {rows.data, rows.indices, rows.indptr + first, count, rows.d};
-}
-
 // The numbers of the sum: losses, mistakes, and the gradient (k, d + 1).
 void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, Numbers w,
-                bool rough, OwnedSum& blocks) {
+                bool float32_sums, OwnedSum& blocks) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const auto size = int64_t(w.size()), k = size / (view.d + 1);
     const Labels labels(y);
     expect(int64_t(y.size()) == view.n && size == k * (view.d + 1), "y or w: size");
-    expect(blocks.rows() == view.n && blocks.size() == 2 + size, "blocks: of other rows or weights");
+    expect(blocks.rows() == view.n && blocks.size() == 2 + size,
+           "blocks: of other rows or weights");
     const auto loop = labels.numbers ? loops.batch_joint : loops.batch;
     nb::gil_scoped_release free;
     whole = blocks.work([&](int64_t first, int64_t count, double* numbers) {
       const Labels own = labels.from(first);
       own.expect_below(k, count);
       BatchPass pass{loss, own.signs, own.numbers, k, weight ? weight->data() + first : nullptr,
-                     w.data(), numbers + 2, nullptr, rough, should_stop, 0, 0, false};
-      loop(part(view, first, count), pass);
+                     w.data(), numbers + 2, nullptr, float32_sums, should_stop, 0, 0, false};
+      loop(slice(view, first, count), pass);
       numbers[0] = pass.loss_sum;
       numbers[1] = pass.mistakes;
       return !pass.stopped;
@@ -97,26 +87,26 @@ void compensated_scores(nb::handle rows, Numbers weights, Output high, Output lo
   raise_if(!whole);
 }
 
-void compensated_combine(nb::handle rows, Numbers coefficients, Output high, Output low) {
+void compensated_transpose_product(nb::handle rows, Numbers coefficients, Output high, Output low) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t k = int64_t(high.size()) / (view.d + 1);
     expect(high.size() == low.size() && int64_t(coefficients.size()) == view.n * k,
            "coefficients, high or low: wrong size");
     nb::gil_scoped_release free;
-    whole = loops.compensated_combine(view, coefficients.data(), k, high.data(), low.data(),
-                                      should_stop);
+    whole = loops.compensated_transpose_product(view, coefficients.data(), k, high.data(),
+                                                low.data(), should_stop);
   });
   raise_if(!whole);
 }
 
-void combine(nb::handle rows, Numbers coefficients, Output out) {
+void transpose_product(nb::handle rows, Numbers coefficients, Output out) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t k = int64_t(out.size()) / (view.d + 1);
     expect(int64_t(coefficients.size()) == view.n * k, "coefficients: wrong size");
     nb::gil_scoped_release free;
-    whole = loops.combine(view, coefficients.data(), k, out.data(), should_stop);
+    whole = loops.transpose_product(view, coefficients.data(), k, out.data(), should_stop);
   });
   raise_if(!whole);
 }
@@ -146,30 +136,32 @@ void moments(nb::handle rows, std::optional<Numbers> weight, std::optional<Longs
   raise_if(!whole);
 }
 
-void right(nb::handle rows, AnyArray y, std::optional<Numbers> weight, Numbers weights,
-           Output right) {
+void weighted_correct(nb::handle rows, AnyArray y, std::optional<Numbers> weight, Numbers weights,
+           Output correct) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const int64_t m = int64_t(right.size()), k = int64_t(weights.size()) / (m * (view.d + 1));
+    const int64_t m = int64_t(correct.size()), k = int64_t(weights.size()) / (m * (view.d + 1));
     const Labels labels(y);
     expect(int64_t(y.size()) == view.n && int64_t(weights.size()) == m * k * (view.d + 1),
            "y or weights: size");
     labels.expect_below(k, view.n);
     nb::gil_scoped_release free;
-    whole = loops.right(view, labels.signs, labels.numbers, pointer(weight), weights.data(), m, k,
-                        right.data(), should_stop);
+    whole = loops.weighted_correct(view, labels.signs, labels.numbers, pointer(weight),
+                                   weights.data(), m, k, correct.data(), should_stop);
   });
   raise_if(!whole);
 }
 
-double farthest(nb::handle rows, std::optional<Numbers> weight, Numbers mean, Numbers factor) {
+double max_standardised_norm2(nb::handle rows, std::optional<Numbers> weight, Numbers mean,
+                              Numbers factor) {
   bool whole = true;
   double square = 0;
   with_rows(rows, [&](const auto& view, const auto& loops) {
     expect(int64_t(mean.size()) == view.d && int64_t(factor.size()) == view.d,
            "mean or factor: wrong size");
     nb::gil_scoped_release free;
-    whole = loops.farthest(view, pointer(weight), mean.data(), factor.data(), square, should_stop);
+    whole = loops.max_standardised_norm2(view, pointer(weight), mean.data(), factor.data(), square,
+                                         should_stop);
   });
   raise_if(!whole);
   return square;
@@ -216,26 +208,33 @@ int csr_flaw(AnyArray indices, AnyArray indptr, int64_t features) {
 void bind_batch(nb::module_& m) {
   // What a loop writes to is never converted: the numbers would go into a copy.
   m.def("batch_pass", &batch_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
-        "gradient"_a.none().noconvert(), "curvature"_a.none().noconvert(), "rough"_a);
+        "gradient"_a.none().noconvert(), "curvature"_a.none().noconvert(), "float32_sums"_a);
   nb::class_<OwnedSum>(m, "BlockSum")
       .def(nb::init<Longs, Output>(), "edges"_a, "sum"_a.noconvert())
       .def("give_up", &OwnedSum::give_up);
-  m.def("batch_blocks", &batch_blocks, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a, "rough"_a,
-        "blocks"_a);
+  m.def("batch_blocks", &batch_blocks, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
+        "float32_sums"_a, "blocks"_a);
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());
   m.def("compensated_scores", &compensated_scores, "rows"_a, "weights"_a, "high"_a.noconvert(),
         "low"_a.noconvert());
-  m.def("compensated_combine", &compensated_combine, "rows"_a, "coefficients"_a,
+  m.def("compensated_transpose_product", &compensated_transpose_product, "rows"_a, "coefficients"_a,
         "high"_a.noconvert(), "low"_a.noconvert());
-  m.def("combine", &combine, "rows"_a, "coefficients"_a, "out"_a.noconvert());
+  m.def("transpose_product", &transpose_product, "rows"_a, "coefficients"_a, "out"_a.noconvert());
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());
   m.def("moments", &moments, "rows"_a, "weight"_a.none(), "group"_a.none(), "shift"_a.none(),
         "sum"_a.noconvert(), "squares"_a.noconvert());
-  m.def("right", &right, "rows"_a, "y"_a, "weight"_a.none(), "weights"_a, "right"_a.noconvert());
-  m.def("farthest", &farthest, "rows"_a, "weight"_a.none(), "mean"_a, "factor"_a);
+  m.def("weighted_correct", &weighted_correct, "rows"_a, "y"_a, "weight"_a.none(),
+        "weights"_a, "correct"_a.noconvert());
+  m.def("max_standardised_norm2", &max_standardised_norm2, "rows"_a,
+        "weight"_a.none(), "mean"_a, "factor"_a);
   m.def("gram", &gram, "rows"_a, "weight"_a, "mean"_a, "factor"_a, "out"_a.noconvert());
   m.def("all_finite", &all_finite, "values"_a);
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
+  nb::dict flaws;
+  flaws["offsets"] = int(kOffsets);
+  flaws["range"] = int(kRange);
+  flaws["order"] = int(kOrder);
+  m.attr("csr_flaws") = flaws;
 }
 
 }  // namespace separatrix

@@ -36,17 +36,17 @@ struct Gaussian {
   }
 };
 
-void gaussian_rows(Numbers rows, AnyArray reference, Numbers shift, double gamma, Longs places,
+void gaussian_rows(Numbers rows, AnyArray reference, Numbers shift, double gamma, Longs slots,
                    Output out) {
   const Gaussian gaussian(rows, reference, shift, gamma);
   expect(out.ndim() == 2 && int64_t(out.shape(1)) == gaussian.block.n, "out: shape");
-  expect(places.size() == rows.shape(0), "places: size");
-  for (size_t i = 0; i < places.size(); ++i)
-    expect(places.data()[i] >= 0 && places.data()[i] < int64_t(out.shape(0)), "no such place");
+  expect(slots.size() == rows.shape(0), "slots: size");
+  for (size_t i = 0; i < slots.size(); ++i)
+    expect(slots.data()[i] >= 0 && slots.data()[i] < int64_t(out.shape(0)), "no such place");
   bool whole;
   {
     nb::gil_scoped_release free;
-    whole = active.load()->gaussian_rows(gaussian.block, places.data(), out.data());
+    whole = active.load()->gaussian_rows(gaussian.block, slots.data(), out.data());
   }
   raise_if(!whole);
 }
@@ -67,9 +67,9 @@ void gaussian_sums(Numbers rows, AnyArray reference, Numbers shift, double gamma
   raise_if(!whole);
 }
 
-void decay_all(Output values, double factor) {
+void exp_neg_all(Output values, double factor) {
   nb::gil_scoped_release free;
-  active.load()->decay_all(values.data(), int64_t(values.size()), factor);
+  active.load()->exp_neg_all(values.data(), int64_t(values.size()), factor);
 }
 
 // The arrays: y, weight, factor, order, steps, scores, coefficients, late, counts, totals, log.
@@ -106,17 +106,17 @@ KernelPass kernel_view(const nb::tuple& arrays, int64_t visits, int64_t position
 }
 
 // Where the pass left, and how many updates it made.
-std::tuple<int64_t, int64_t> kernel_pass(nb::tuple arrays, Numbers kept, Longs place,
-                                         LongOutput used, int64_t visits, int64_t position,
+std::tuple<int64_t, int64_t> kernel_pass(nb::tuple arrays, Numbers kept, Longs slot,
+                                         LongOutput last_used, int64_t visits, int64_t position,
                                          int64_t end, int64_t max_updates) {
   KernelPass pass = kernel_view(arrays, visits, position, end, max_updates);
-  expect(kept.ndim() == 2 && int64_t(kept.shape(1)) == pass.n && used.size() == kept.shape(0) &&
-             int64_t(place.size()) == pass.n,
-         "kept, place or used: size");
+  expect(kept.ndim() == 2 && int64_t(kept.shape(1)) == pass.n &&
+             last_used.size() == kept.shape(0) && int64_t(slot.size()) == pass.n,
+         "kept, slot or last_used: size");
   pass.capacity = int64_t(kept.shape(0));
   pass.kept = kept.data();
-  pass.place = place.data();
-  pass.used = used.data();
+  pass.slot = slot.data();
+  pass.last_used = last_used.data();
   {
     nb::gil_scoped_release free;
     active.load()->kernel_pass(pass);
@@ -146,11 +146,11 @@ std::tuple<int64_t, int64_t> gaussian_scan(nb::tuple arrays, Numbers rows, doubl
 }
 
 void gaussian_update(Numbers rows, AnyArray reference, Numbers shift, double gamma, double bias,
-                     Longs column, Numbers factor, Longs place, Longs ready, Output kept,
+                     Longs column, Numbers factor, Longs slot, Longs ready, Output kept,
                      Output scores, int64_t first, int64_t last) {
   const Gaussian gaussian(rows, reference, shift, gamma);
   const auto m = int64_t(rows.shape(0)), n = int64_t(scores.shape(1));
-  const auto count = int64_t(place.size());
+  const auto count = int64_t(slot.size());
   expect(gaussian.block.n == n, "reference or scores: size");
   expect(first >= 0 && (last - 1) * kPanel < n, "no such panels");
   expect(column.size() == size_t(2 * count) && factor.size() == size_t(2 * count) &&
@@ -158,14 +158,14 @@ void gaussian_update(Numbers rows, AnyArray reference, Numbers shift, double gam
          "updates: size");
   int64_t fresh = 0;
   for (int64_t u = 0; u < count; ++u) {
-    expect(place.data()[u] < int64_t(kept.shape(0)), "place: no such row");
-    expect(!ready.data()[u] || place.data()[u] >= 0, "ready: without a place");
+    expect(slot.data()[u] < int64_t(kept.shape(0)), "slot: no such row");
+    expect(!ready.data()[u] || slot.data()[u] >= 0, "ready: without a slot");
     fresh += !ready.data()[u];
     for (int64_t e = 2 * u; e < 2 * u + 2; ++e)
       expect(column.data()[e] < int64_t(scores.shape(0)), "column: too large");
   }
   expect(fresh == m, "rows: as many as are not ready");
-  const KernelUpdates updates{count,        column.data(), factor.data(), place.data(),
+  const KernelUpdates updates{count,        column.data(), factor.data(), slot.data(),
                               ready.data(), kept.data(),   scores.data(), bias,
                               first,        last};
   bool whole;
@@ -180,17 +180,17 @@ void gaussian_update(Numbers rows, AnyArray reference, Numbers shift, double gam
 
 void bind_kernel(nb::module_& m) {
   // What a loop writes to is never converted: the numbers would go into a copy.
-  m.def("gaussian_rows", &gaussian_rows, "rows"_a, "reference"_a, "shift"_a, "gamma"_a, "places"_a,
+  m.def("gaussian_rows", &gaussian_rows, "rows"_a, "reference"_a, "shift"_a, "gamma"_a, "slots"_a,
         "out"_a.noconvert());
   m.def("gaussian_sums", &gaussian_sums, "rows"_a, "reference"_a, "shift"_a, "gamma"_a,
         "coefficients"_a, "sums"_a.noconvert());
-  m.def("decay_all", &decay_all, "values"_a.noconvert(), "factor"_a);
-  m.def("kernel_pass", &kernel_pass, "arrays"_a, "kept"_a, "place"_a, "used"_a, "visits"_a,
+  m.def("exp_neg_all", &exp_neg_all, "values"_a.noconvert(), "factor"_a);
+  m.def("kernel_pass", &kernel_pass, "arrays"_a, "kept"_a, "slot"_a, "last_used"_a, "visits"_a,
         "position"_a, "end"_a, "max_updates"_a);
   m.def("gaussian_scan", &gaussian_scan, "arrays"_a, "rows"_a, "gamma"_a, "bias"_a, "visits"_a,
         "position"_a, "max_updates"_a);
   m.def("gaussian_update", &gaussian_update, "rows"_a, "reference"_a, "shift"_a, "gamma"_a,
-        "bias"_a, "column"_a, "factor"_a, "place"_a, "ready"_a, "kept"_a.noconvert(),
+        "bias"_a, "column"_a, "factor"_a, "slot"_a, "ready"_a, "kept"_a.noconvert(),
         "scores"_a.noconvert(), "first"_a, "last"_a);
   m.attr("most_updates") = kMostUpdates;
   m.attr("panel") = kPanel;

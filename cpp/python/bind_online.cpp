@@ -15,7 +15,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
     nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, double weight_scale,
     std::optional<Longs> order, Numbers steps, double l2, int64_t batch, bool intercept,
     int64_t max_updates, Output v, Output scalars, std::optional<Output> sum,
-    std::optional<Output> lag, std::optional<LongOutput> log, OwnedMemory* memory,
+    std::optional<Output> lag, std::optional<LongOutput> log, OwnedScreeningState* screening,
     std::optional<Output> ends, int64_t threads) {
   OnlinePass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
@@ -25,50 +25,51 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
     const Labels labels(y);
     expect(int64_t(y.size()) == view.n && int64_t(v.size()) == k * (view.d + 1), "y or v: size");
     expect(batch >= 1 && scalars.size() == 2, "batch or scalars: wrong");
-    expect(!memory || (memory->view.n == view.n && memory->view.size == int64_t(v.size())),
-           "memory: of other rows or weights");
+    expect(!screening ||
+               (screening->view.n == view.n && screening->view.size == int64_t(v.size())),
+           "screening: of other rows or weights");
     expect(steps.size() == 1 || int64_t(steps.size()) * batch >= count, "steps: too few");
     pass = OnlinePass{loss, labels.signs, labels.numbers, k, pointer(weight), weight_scale,
                       pointer(order),
                       count, steps.data(), steps.size() == 1, l2, batch, intercept, max_updates,
                       v.data(), scalars.data(), pointer(sum), pointer(lag), scalars.data() + 1,
-                      pointer(log), memory ? &memory->view : nullptr, nullptr, should_stop, 0, 0,
-                      0, 0, false};
+                      pointer(log), screening ? &screening->view : nullptr, nullptr, should_stop,
+                      0, 0, 0, 0, false};
     const int64_t passes = ends ? int64_t(ends->shape(0)) : 0;
     expect(!ends || (order && steps.size() == 1 && count % passes == 0 &&
                      ends->size() == passes * (3 + v.size() * (sum ? 2 : 1))),
            "ends: wrong size");
     const auto loop = labels.numbers ? loops.online_joint : loops.online;
     nb::gil_scoped_release free;
-    std::optional<Beside> beside;
-    if (threads > 1) pass.beside = &beside.emplace();
-    if (ends) pass = several_passes(view, loop, pass, passes, ends->data());
+    std::optional<HelperThread> helper;
+    if (threads > 1) pass.helper = &helper.emplace();
+    if (ends) pass = several_epochs(view, loop, pass, passes, ends->data());
     else loop(view, pass);
   });
   raise_if(pass.stopped);
   return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
 }
 
-// The rows to visit again are left at the front of `order`; how many, and the rest, are told.
-std::tuple<int64_t, double> dual_pass(
-    nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double share,
-    Numbers square, double give, double bias_give, double parts, LongOutput order, Output alpha,
-    Output w, double safe) {
-  DualPass pass{};
+// The active rows are left at the front of `order`.
+std::tuple<int64_t, double> coordinate_epoch(
+    nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double inv_weight_sum,
+    Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput order, Output alpha,
+    Output w, double shrink_margin) {
+  CoordinateEpoch pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     expect(int64_t(y.size()) == view.n && int64_t(alpha.size()) == view.n &&
-               int64_t(square.size()) == view.n && int64_t(w.size()) == view.d + 1,
-           "y, alpha, square or w: size");
+               int64_t(row_norm2.size()) == view.n && int64_t(w.size()) == view.d + 1,
+           "y, alpha, row_norm2 or w: size");
     for (size_t t = 0; t < order.size(); ++t)
       expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
-    pass = DualPass{loss, y.data(), pointer(weight), share, square.data(), give, bias_give,
-                    parts, order.data(), int64_t(order.size()), alpha.data(), w.data(), safe,
-                    should_stop, 0, 0, false};
+    pass = CoordinateEpoch{loss, y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
+                           inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()),
+                           alpha.data(), w.data(), shrink_margin, should_stop, 0, 0, false};
     nb::gil_scoped_release free;
-    loops.dual(view, pass);
+    loops.coordinate_epoch(view, pass);
   });
   raise_if(pass.stopped);
-  return {pass.kept, pass.slope};
+  return {pass.n_active, pass.projected_gradient};
 }
 
 // Of the orders that a seed stands for, those from a number on: (count, n).
@@ -88,22 +89,27 @@ void draw_orders(LongOutput orders, int64_t block_rows, int64_t blocks_per_group
 }  // namespace
 
 void bind_online(nb::module_& m) {
-  nb::class_<OwnedMemory>(m, "RowMemory")
+  nb::class_<OwnedScreeningState>(m, "ScreeningState")
       .def(nb::init<int64_t, int64_t>(), "n"_a, "size"_a)
-      .def_prop_ro("nbytes", &OwnedMemory::bytes)
-      .def_prop_ro("skips", [](const OwnedMemory& memory) { return memory.view.skips; })
-      .def_prop_ro("skipped", [](const OwnedMemory& memory) { return memory.view.skipped_ever; })
-      .def_prop_rw("always", [](const OwnedMemory& memory) { return memory.view.always; },
-                   [](OwnedMemory& memory, bool always) { memory.view.always = always; });
+      .def_prop_ro("nbytes", &OwnedScreeningState::bytes)
+      .def_prop_ro("active", [](const OwnedScreeningState& state) { return state.view.active; })
+      .def_prop_ro("screened",
+                   [](const OwnedScreeningState& state) { return state.view.screened_total; })
+      .def_prop_rw("always", [](const OwnedScreeningState& state) { return state.view.always; },
+                   [](OwnedScreeningState& state, bool always) { state.view.always = always; });
   // What a loop writes to is never converted: the numbers would go into a copy.
   m.def("online_pass", &online_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "weight_scale"_a, "order"_a.none(), "steps"_a, "l2"_a, "batch"_a, "intercept"_a,
         "max_updates"_a, "v"_a.noconvert(), "scalars"_a.noconvert(), "sum"_a.none().noconvert(),
-        "lag"_a.none().noconvert(), "log"_a.none().noconvert(), "memory"_a.none(),
+        "lag"_a.none().noconvert(), "log"_a.none().noconvert(), "screening"_a.none(),
         "ends"_a.none().noconvert(), "threads"_a);
-  m.def("dual_pass", &dual_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "share"_a,
-        "square"_a, "give"_a, "bias_give"_a, "parts"_a, "order"_a.noconvert(),
-        "alpha"_a.noconvert(), "w"_a.noconvert(), "safe"_a);
+  m.def("coordinate_epoch", &coordinate_epoch, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
+        "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
+        "alpha"_a.noconvert(), "w"_a.noconvert(), "shrink_margin"_a);
+  m.attr("smallest_scale") = kSmallestScale;
+  m.attr("smallest_scale_of_sum") = kSmallestScaleOfSum;
+  m.attr("newton_last_step") = kNewtonLastStep;
+  m.attr("newton_max_iter") = kNewtonMaxIter;
   m.def("draw_orders", &draw_orders, "orders"_a.noconvert(), "block_rows"_a,
         "blocks_per_group"_a, "seed"_a, "number"_a);
 }

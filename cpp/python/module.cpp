@@ -53,6 +53,14 @@ nb::list levels() {
   return names;
 }
 
+// The numbers by which the loops know the losses.
+template <size_t kCount>
+nb::dict numbered(const char* const (&names)[kCount]) {
+  nb::dict numbers;
+  for (size_t i = 0; i < kCount; ++i) numbers[names[i]] = int(i);
+  return numbers;
+}
+
 void use_level(const std::string& name) {
   const Table* level = find_level(name.c_str());
   expect(level != nullptr, "no such instruction-set level on this machine");
@@ -82,5 +90,7 @@ NB_MODULE(_loops, m) {
   m.def("request_stop", [] { stop_requested = true; });
   m.def("clear_stop", [] { stop_requested = false; });
   m.def("stop_requested", [] { return stop_requested.load(); });
+  m.attr("loss_ids") = numbered(kLossNames);
+  m.attr("joint_ids") = numbered(kJointNames);
   m.attr("compiler") = SEPARATRIX_COMPILER;
 }

@@ -1,6 +1,6 @@
 // Whether numbers are finite, at the speed at which they can be read.
 #pragma once
-#include "perceptron/filter.hpp"
+#include "simd/floats.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 

@@ -5,8 +5,8 @@
 namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr int64_t kPrefetched = 16;   // lines of a row asked for early; hardware follows on
-constexpr int64_t kAhead = 8, kNear = 2;  // rows between a prefetch and its use: far, near cache
-constexpr int64_t kSoon = 64;  // and between asking for a label and its use
+constexpr int64_t kFarAhead = 8, kNearAhead = 2;  // rows from prefetch to use: far, near cache
+constexpr int64_t kLabelsAhead = 64;  // and between asking for a label and its use
 
 // kNearness as in __builtin_prefetch: 3 for the nearest cache, 2 for the one behind it. The far
 // one has room for more requests at a time.
@@ -41,67 +41,70 @@ inline void prefetch_place(const CsrRows<Value, Index>& rows, int64_t i) {
 }
 
 // The rows that a loop will visit soon: one next to come, one far ahead.
-struct Soon {
+struct PrefetchTargets {
   int64_t near, far;
 };
 
 template <class At>
-inline Soon soon(int64_t t, int64_t count, At&& at) {
+inline PrefetchTargets prefetch_targets(int64_t t, int64_t count, At&& at) {
   const auto until = [&](int64_t then) { return at(then < count ? then : count - 1); };
-  return {until(t + kNear), until(t + kAhead)};
+  return {until(t + kNearAhead), until(t + kFarAhead)};
 }
 
-// The same from a place in a list of rows that has kAhead more.
-inline Soon soon(const int64_t* row) { return {row[kNear], row[kAhead]}; }
+// The same from a place in a list of rows that has kFarAhead more.
+inline PrefetchTargets prefetch_targets(const int64_t* row) {
+  return {row[kNearAhead], row[kFarAhead]};
+}
 
 template <class Rows>
-inline void prefetch_rows(const Rows& rows, const Soon& soon) {
-  prefetch_row<2>(rows, soon.far);
-  prefetch_row<3>(rows, soon.near);
+inline void prefetch_rows(const Rows& rows, const PrefetchTargets& targets) {
+  prefetch_row<2>(rows, targets.far);
+  prefetch_row<3>(rows, targets.near);
 }
 
-// A sparse row, asked for by stretches: a burst of requests would wait for room.
+// A sparse row, asked for chunk by chunk: a burst of requests would wait for room.
 template <int kNearness, class Value, class Index>
-class Asking {
+class SparsePrefetcher {
  public:
-  Asking(const CsrRows<Value, Index>& rows, int64_t i)
+  SparsePrefetcher(const CsrRows<Value, Index>& rows, int64_t i)
       : value_(rows.data + rows.indptr[i]), index_(rows.indices + rows.indptr[i]) {}
-  SEPARATRIX_INLINE void stretch() {
+  SEPARATRIX_INLINE void advance() {
     if (left_-- <= 0) return;
-    some(value_);
-    some(index_);
+    prefetch_chunk(value_);
+    prefetch_chunk(index_);
   }
 
  private:
   template <class Item>
-  static SEPARATRIX_INLINE void some(const Item*& at) {
-    for (const Item* const end = at + kStretch; at < end; at += kLine / int64_t(sizeof(Item)))
+  static SEPARATRIX_INLINE void prefetch_chunk(const Item*& at) {
+    for (const Item* const end = at + kSparseChunk; at < end; at += kLine / int64_t(sizeof(Item)))
       __builtin_prefetch(at, 0, kNearness);
   }
   const Value* value_;
   const Index* index_;
-  int left_ = int(kPrefetched * kLine / int64_t(sizeof(Value))) / kStretch;
+  int left_ = int(kPrefetched * kLine / int64_t(sizeof(Value))) / kSparseChunk;
 };
 
 // x . w, while other rows are asked for.
 template <class Value>
-inline double dot(const DenseRows<Value>& rows, int64_t i, const double* w, const Soon& soon) {
-  prefetch_rows(rows, soon);
+inline double dot(const DenseRows<Value>& rows, int64_t i, const double* w,
+                  const PrefetchTargets& targets) {
+  prefetch_rows(rows, targets);
   return dot(rows, i, w);
 }
 
 template <class Value, class Index>
 inline double dot(const CsrRows<Value, Index>& rows, int64_t i, const double* w,
-                  const Soon& soon) {
-  Asking<2, Value, Index> far(rows, soon.far);
-  Asking<3, Value, Index> near(rows, soon.near);
-  // As many stretches as this row has, and one: whose are more, the hardware sees to.
-  const auto ask = [&]() SEPARATRIX_INLINE {
-    far.stretch();
-    near.stretch();
+                  const PrefetchTargets& targets) {
+  SparsePrefetcher<2, Value, Index> far(rows, targets.far);
+  SparsePrefetcher<3, Value, Index> near(rows, targets.near);
+  // As many chunks as this row has, and one: whose are more, the hardware sees to.
+  const auto prefetch_next = [&]() SEPARATRIX_INLINE {
+    far.advance();
+    near.advance();
   };
-  ask();
-  return dot_with(rows, i, w, ask);
+  prefetch_next();
+  return dot_with(rows, i, w, prefetch_next);
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -1,12 +1,12 @@
 // What the loops ask of rows, dense or sparse: products with weights, additions to them.
 #pragma once
+#include "abi/rows.hpp"
 #include "simd/doubles.hpp"
-#include "abi/views.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
 constexpr int64_t kLine = 64;             // bytes in a cache line
-constexpr int64_t kPatience = 512;        // rows between two looks at should_stop
+constexpr int64_t kStopInterval = 512;        // rows between two looks at should_stop
 constexpr int64_t kTileBytes = 16 << 10;  // two fit into the nearest cache, beside the weights
 constexpr int64_t kTile = 256;            // most rows in a tile
 
@@ -30,23 +30,12 @@ inline const char* after(const CsrRows<Value, Index>&, int64_t) {
 template <int kParts, class Value, class F>
 inline void with_next_tile(const DenseRows<Value>& rows, int64_t first, int64_t count, F&& f) {
   const char* const at = after(rows, first + count);
-  if (count * rows.d * int64_t(sizeof(Value)) <= kTileBytes) f(Ahead<kParts, true>{at});
-  else f(Ahead<kParts>{at});
+  if (count * rows.d * int64_t(sizeof(Value)) <= kTileBytes) f(StreamPrefetcher<kParts, true>{at});
+  else f(StreamPrefetcher<kParts>{at});
 }
 template <int kParts, class Value, class Index, class F>
 inline void with_next_tile(const CsrRows<Value, Index>&, int64_t, int64_t, F&& f) {
-  f(NothingAhead{});
-}
-
-template <class Value>
-inline DenseRows<Value> part(const DenseRows<Value>& rows, int64_t first, int64_t count) {
-  return {row(rows, first), count, rows.d};
-}
-
-template <class Value, class Index>
-inline CsrRows<Value, Index> part(const CsrRows<Value, Index>& rows, int64_t first,
-                                  int64_t count) {
-  return {rows.data, rows.indices, rows.indptr + first, count, rows.d};
+  f(NoPrefetch{});
 }
 
 template <class Value>
@@ -65,7 +54,7 @@ inline void dot_all(const DenseRows<Value>& rows, int64_t i, const double* w, in
                     double* out) {
   const int64_t stride = rows.d + 1;
   const Value* const x = row(rows, i);
-  NothingAhead nothing;
+  NoPrefetch nothing;
   int64_t c = 0;
   for (; c + 4 <= k; c += 4, w += 4 * stride)
     products<4, double, Value>(out + c, {w, w + stride, w + 2 * stride, w + 3 * stride}, x, rows.d,
@@ -80,7 +69,7 @@ inline double squared_norm(const DenseRows<Value>& rows, int64_t i) {
   return dot(row(rows, i), row(rows, i), rows.d);
 }
 
-constexpr int kStretch = 16;  // values of a sparse row, between which others may be asked for
+constexpr int kSparseChunk = 16;  // values of a sparse row, between which others may be asked for
 
 // Sparse rows are taken by fours, two numbers in a load where that is possible: they wait for loads
 // more than for anything else.
@@ -129,9 +118,9 @@ inline double dot_with(const CsrRows<Value, Index>& rows, int64_t i, const doubl
     x += 4;
     index += 4;
   };
-  for (; left >= kStretch; left -= kStretch) {
+  for (; left >= kSparseChunk; left -= kSparseChunk) {
     between();
-    for (int l = 0; l < kStretch; l += 4) four();
+    for (int l = 0; l < kSparseChunk; l += 4) four();
   }
   for (; left >= 4; left -= 4) four();
   double first = pair[0][0];
@@ -212,7 +201,7 @@ inline void dot_tile(const DenseRows<Value>& rows, int64_t first, int64_t count,
 
 template <class Value, class Index>
 inline void dot_tile(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
-                     const double* w, double* scores, NothingAhead) {
+                     const double* w, double* scores, NoPrefetch) {
   for (int64_t i = 0; i < count; ++i) scores[i] = dot(rows, first + i, w);
 }
 
@@ -236,7 +225,7 @@ inline void add_tile(const DenseRows<Value>& rows, int64_t first, int64_t count,
 
 template <class Value, class Index>
 inline void add_tile(const CsrRows<Value, Index>& rows, int64_t first, int64_t count,
-                     const double* a, double* w, NothingAhead) {
+                     const double* a, double* w, NoPrefetch) {
   for (int64_t i = 0; i < count; ++i)
     if (a[i] != 0) add(rows, first + i, a[i], w);
 }

@@ -127,18 +127,18 @@ inline SEPARATRIX_INLINE void unrolled(F&& f) {
 // at a time, in the order in which they lie. Of every kParts lines that the loop uses it asks for
 // one: into the nearest cache if there is room until they are used, or else into the one behind
 // it, which also has room for more requests.
-template <int kParts, bool kNear = false>
-struct Ahead {
+template <int kParts, bool kNearest = false>
+struct StreamPrefetcher {
   const char* at;
-  inline void used(int64_t bytes) {
+  inline void advance(int64_t bytes) {
     for (const char* end = at + bytes / kParts; at < end; at += 64)
-      __builtin_prefetch(at, 0, kNear ? 3 : 2);
+      __builtin_prefetch(at, 0, kNearest ? 3 : 2);
   }
-  Ahead<1, kNear> all() const { return {at}; }
+  StreamPrefetcher<1, kNearest> all() const { return {at}; }
 };
-struct NothingAhead {
-  inline void used(int64_t) {}
-  NothingAhead all() const { return {}; }
+struct NoPrefetch {
+  inline void advance(int64_t) {}
+  NoPrefetch all() const { return {}; }
 };
 
 // kLanes partial sums of products.
@@ -182,7 +182,7 @@ template <int kRows, class Value, class Weight, class Next>
   Next ahead = next;  // of its own, as the sums must be: what is passed in has an address
   int64_t j = 0;
   for (; j + kLanes <= d; j += kLanes) {
-    ahead.used(kRows * kLanes * int64_t(sizeof(Value)));
+    ahead.advance(kRows * kLanes * int64_t(sizeof(Value)));
     unrolled<kPacks>([&](auto p) SEPARATRIX_INLINE {
       add_at(p, [&](const auto* from) SEPARATRIX_INLINE { return load(from + j + p * kWidth); });
     });
@@ -218,7 +218,7 @@ inline void add_scaled(const double (&a)[kRows], const Value* const (&x)[kRows],
   Next ahead = next;
   int64_t j = 0;
   for (; j + kLanes <= d; j += kLanes) {
-    ahead.used(kRows * kLanes * int64_t(sizeof(Value)));
+    ahead.advance(kRows * kLanes * int64_t(sizeof(Value)));
     add_at(Number<kPacks>{}, j);
   }
   next = ahead;
@@ -231,7 +231,7 @@ inline void add_scaled(const double (&a)[kRows], const Value* const (&x)[kRows],
 template <class Value, class Weight>
 inline double dot(const Value* x, const Weight* w, int64_t d) {
   double out;
-  NothingAhead nothing;
+  NoPrefetch nothing;
   products<1, Value, Weight>(&out, {x}, w, d, nothing);
   return out;
 }
@@ -239,56 +239,8 @@ inline double dot(const Value* x, const Weight* w, int64_t d) {
 // w += a * x
 template <class Value>
 inline void add_scaled(double a, const Value* x, double* w, int64_t d) {
-  NothingAhead nothing;
+  NoPrefetch nothing;
   add_scaled<1, Value>({a}, {x}, w, d, nothing);
-}
-
-// e^x for x <= 0, to about one unit in the last place; e^-708 below that.
-template <class T>
-inline T exp_negative(T x) {
-  constexpr double kLog2E = 0x1.71547652b82fep0;
-  constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
-  constexpr double kRound = 0x1.8p52;  // adding it leaves the nearest integer in the low bits
-  // e^r - 1 - r over r^2 for |r| <= ln(2)/2, by interpolation in Chebyshev's points, to 2e-17.
-  constexpr double k2 = 0x1.0000000000011p-1, k3 = 0x1.555555555555ap-3,
-                   k4 = 0x1.555555554f0bap-5, k5 = 0x1.111111110f21ep-7,
-                   k6 = 0x1.6c16c1880029fp-10, k7 = 0x1.a01a01b1461c5p-13,
-                   k8 = 0x1.a01991a10d9aep-16, k9 = 0x1.71ddf56d8deb5p-19,
-                   k10 = 0x1.28b4101c77212p-22, k11 = 0x1.af632a0f7e2cfp-26;
-  x = select(x < -708.0, splat<T>(-708.0), x);  // written so that NaN stays NaN
-  const T shifted = fma(x, splat<T>(kLog2E), splat<T>(kRound));
-  const T power = shifted - kRound;
-  T rest = fma(power, splat<T>(-kLn2High), x);
-  rest = fma(power, splat<T>(-kLn2Low), rest);
-  // In pairs: a chain of terms would wait for each of its products.
-  const auto pair = [rest](double low, double high) {
-    return fma(splat<T>(high), rest, splat<T>(low));
-  };
-  const T square = rest * rest, fourth = square * square;
-  const T low = fma(square, pair(k4, k5), pair(k2, k3));
-  const T high = fma(fourth, pair(k10, k11), fma(square, pair(k8, k9), pair(k6, k7)));
-  const T sum = 1.0 + fma(square, fma(fourth, high, low), rest);
-  const T result = from_bits(bits(sum) + (bits(shifted) << 52));
-  return select(x == x, result, x);  // the payload of a NaN would be added to its exponent
-}
-
-// 2 artanh(s) for 0 <= s <= 1/3, which is log(1 + t) where s = t / (2 + t).
-template <class T>
-inline T twice_artanh(T s) {
-  // (artanh(s) / s - 1) / s^2, by interpolation in Chebyshev's points of s^2, to 3e-17.
-  constexpr double k1 = 0x1.5555555555527p-2, k2 = 0x1.99999999a1c4fp-3,
-                   k3 = 0x1.249249201beacp-3, k4 = 0x1.c71c7445b2127p-4,
-                   k5 = 0x1.745caf74cbe5ep-4, k6 = 0x1.3b1e2bc8a12dep-4,
-                   k7 = 0x1.106443d797a85p-4, k8 = 0x1.f00852a5c69fap-5,
-                   k9 = 0x1.54f8c703ce149p-5, k10 = 0x1.5d1081172f887p-4;
-  const T square = s * s, fourth = square * square;
-  const auto pair = [square](double low, double high) {
-    return fma(splat<T>(high), square, splat<T>(low));
-  };
-  const T low = fma(fourth, pair(k3, k4), pair(k1, k2));
-  const T high = fma(fourth, pair(k7, k8), pair(k5, k6));
-  const T rest = fma(fourth * fourth, fma(fourth * fourth, pair(k9, k10), high), low);
-  return 2.0 * fma(s * square, rest, s);
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -1,8 +1,8 @@
 // Products with vectors that stand in panels of kPanel, one entry of all of them after another:
 // lanes are vectors, so that nothing is left to be summed across them.
 #pragma once
+#include "abi/passes.hpp"
 #include "simd/doubles.hpp"
-#include "abi/views.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 

@@ -29,30 +29,30 @@ void idle_for(int times) {
 }
 }  // namespace
 
-struct Beside::State {
-  Work work = nullptr;
+struct HelperThread::State {
+  Task task = nullptr;
   void* of = nullptr;
   int64_t before = 0;  // pieces of other work
   // What one of both writes and the other reads is not to share a line with the rest.
-  alignas(64) std::atomic<int64_t> given{0};
+  alignas(64) std::atomic<int64_t> posted{0};
   std::atomic<bool> over{false};
   alignas(64) std::atomic<int64_t> done{0};
-  std::atomic<bool> taken{false};
+  std::atomic<bool> busy{false};
   std::thread thread;
 
   // Works on the next piece, unless there is none or somebody works on one.
   bool take() {
     // Before anything is written: who only looks must not hold up others.
-    if (done.load(std::memory_order_relaxed) == given.load(std::memory_order_acquire) ||
-        taken.load(std::memory_order_relaxed) || taken.exchange(true, std::memory_order_acquire))
+    if (done.load(std::memory_order_relaxed) == posted.load(std::memory_order_acquire) ||
+        busy.load(std::memory_order_relaxed) || busy.exchange(true, std::memory_order_acquire))
       return false;
     const int64_t number = done.load(std::memory_order_relaxed);
-    const bool found = number != given.load(std::memory_order_acquire);
+    const bool found = number != posted.load(std::memory_order_acquire);
     if (found) {
-      work(of, number - before);
+      task(of, number - before);
       done.store(number + 1, std::memory_order_release);
     }
-    taken.store(false, std::memory_order_release);
+    busy.store(false, std::memory_order_release);
     return found;
   }
 
@@ -64,21 +64,21 @@ struct Beside::State {
   }
 };
 
-Beside::Beside() : state_(new State) {}
+HelperThread::HelperThread() : state_(new State) {}
 
-Beside::~Beside() {
-  wait(0);
+HelperThread::~HelperThread() {
+  drain(0);
   state_->over = true;
   if (state_->thread.joinable()) state_->thread.join();
   delete state_;
 }
 
-void Beside::follow(Work work, void* of) {
-  wait(0);
-  // The thread takes nothing before the next piece is given, and that tells it of these.
-  state_->work = work;
+void HelperThread::set_task(Task task, void* of) {
+  drain(0);
+  // The thread takes nothing before the next piece is posted, and that tells it of these.
+  state_->task = task;
   state_->of = of;
-  state_->before = state_->given;
+  state_->before = state_->posted;
   if (state_->thread.joinable()) return;
   try {
     state_->thread = std::thread(&State::run, state_);
@@ -86,14 +86,14 @@ void Beside::follow(Work work, void* of) {
   }
 }
 
-void Beside::give() {
-  const int64_t before = state_->given.load(std::memory_order_relaxed);  // nobody else writes it
-  state_->given.store(before + 1, std::memory_order_release);
+void HelperThread::post() {
+  const int64_t before = state_->posted.load(std::memory_order_relaxed);  // nobody else writes it
+  state_->posted.store(before + 1, std::memory_order_release);
 }
 
-void Beside::wait(int64_t left) {
+void HelperThread::drain(int64_t left) {
   const auto open = [this] {
-    return state_->given.load(std::memory_order_relaxed) -
+    return state_->posted.load(std::memory_order_relaxed) -
            state_->done.load(std::memory_order_acquire);
   };
   for (int idle = 0; open() > left;) {

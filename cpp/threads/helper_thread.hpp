@@ -7,22 +7,22 @@
 
 namespace separatrix {
 
-class Beside {
+class HelperThread {
  public:
-  using Work = void (*)(void* of, int64_t number);
+  using Task = void (*)(void* of, int64_t number);
 
-  Beside();
-  ~Beside();  // when all pieces are done
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
+  HelperThread();
+  ~HelperThread();  // when all pieces are done
+  HelperThread(const HelperThread&) = delete;
+  HelperThread& operator=(const HelperThread&) = delete;
 
-  // From now on the next piece is work(of, 0), then work(of, 1). Where no thread can be had, or it
+  // From now on the next piece is task(of, 0), then task(of, 1). Where no thread can be had, or it
   // does not get to run, the one who waits for the pieces works on them.
-  void follow(Work work, void* of);
+  void set_task(Task task, void* of);
   // One more piece is there.
-  void give();
+  void post();
   // Returns when no more than so many pieces are left to do.
-  void wait(int64_t left);
+  void drain(int64_t left);
 
  private:
   struct State;

@@ -11,18 +11,26 @@ descent. Any callable ``t -> step size`` will do; the ones here take arrays of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .numeric import checks
+from .numeric import checks, registry
+from .numeric.registry import Registered
 from .numeric.types import Array
 
+REGISTRY: dict[str, type[Schedule]] = {}
 
-class Schedule:
-    """A step size for every t, vectorised over t."""
+
+class Schedule(Registered):
+    """A step size for every t, vectorised over t.
+
+    A subclass that sets ``name`` registers itself, and can then be written down (``to_dict``).
+    """
+
+    _kind, _registry = "schedule", REGISTRY
 
     def __call__(self, t: Any) -> Any:
         """Step size at t."""
@@ -40,6 +48,8 @@ LearningRate = float | Schedule | Callable[[int], float]
 class Constant(Schedule):
     """The same step always."""
 
+    name = "constant"
+
     step: float = 1.0
 
     def __call__(self, t: Any) -> Any:
@@ -50,6 +60,8 @@ class Constant(Schedule):
 @dataclass(frozen=True)
 class InverseScaling(Schedule):
     """``step / (1 + (t - 1) / delay)^power``: with delay 1, ``step / t^power``."""
+
+    name = "inverse_scaling"
 
     step: float = 1.0
     power: float = 0.5
@@ -63,6 +75,8 @@ class InverseScaling(Schedule):
 @dataclass(frozen=True)
 class StepDecay(Schedule):
     """``step * factor^floor((t - 1) / every)``."""
+
+    name = "step_decay"
 
     step: float = 1.0
     factor: float = 0.5
@@ -79,6 +93,8 @@ class StepDecay(Schedule):
 class Pegasos(Schedule):
     """``1 / (2 * l2 * t)``, with the l2 of the objective unless given."""
 
+    name = "pegasos"
+
     l2: float | None = None
 
     def __call__(self, t: Any) -> Any:
@@ -90,6 +106,17 @@ class Pegasos(Schedule):
     def bind(self, l2: float) -> Schedule:
         """The schedule for a given penalty."""
         return replace(self, l2=l2) if self.l2 is None else self
+
+
+def from_dict(data: Mapping[str, Any]) -> Schedule:
+    """The schedule that ``to_dict`` wrote down as plain data.
+
+    >>> InverseScaling(0.5).to_dict()
+    {'schedule': 'inverse_scaling', 'step': 0.5, 'power': 0.5, 'delay': 1.0}
+    >>> from_dict({"schedule": "inverse_scaling", "step": 0.5})
+    InverseScaling(step=0.5, power=0.5, delay=1.0)
+    """
+    return registry.from_dict(Schedule, data)
 
 
 def as_schedule(learning_rate: LearningRate, l2: float = 0.0) -> Schedule | Callable[[int], float]:

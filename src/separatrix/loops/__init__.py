@@ -39,7 +39,6 @@ from .batch import (
 from .coordinate_ascent import EpochResult, coordinate_epoch, coordinate_epoch_twin
 from .dispatch import (
     COMPILED,
-    JOINT,
     Interrupted,
     clear_stop,
     compiled,
@@ -65,7 +64,6 @@ from .online import (
 __all__ = [
     "COMPILED",
     "EVERY_UPDATE",
-    "JOINT",
     "OFFSETS",
     "ORDER",
     "RANGE",

@@ -8,11 +8,11 @@ compiler: str
 
 class Interrupted(KeyboardInterrupt): ...
 
-class RowMemory:
+class ScreeningState:
     def __init__(self, n: int, size: int) -> None: ...
     nbytes: int
-    skips: bool
-    skipped: int
+    active: bool
+    screened: int
     always: bool
 
 class BlockSum:
@@ -36,7 +36,7 @@ def online_pass(
     sum: Array | None,
     lag: Array | None,
     log: Ints | None,
-    memory: RowMemory | None,
+    screening: ScreeningState | None,
     ends: Array | None,
     threads: int,
 ) -> tuple[float, float, int, int]: ...
@@ -48,15 +48,23 @@ def batch_pass(
     w: Array,
     gradient: Array | None,
     curvature: Array | None,
-    rough: bool,
+    float32_sums: bool,
 ) -> tuple[float, float]: ...
 def batch_blocks(
-    rows: Rows, loss: int, y: Array, weight: Array | None, w: Array, rough: bool, blocks: BlockSum
+    rows: Rows,
+    loss: int,
+    y: Array,
+    weight: Array | None,
+    w: Array,
+    float32_sums: bool,
+    blocks: BlockSum,
 ) -> None: ...
 def scores(rows: Rows, weights: Array, out: Array) -> None: ...
 def compensated_scores(rows: Rows, weights: Array, high: Array, low: Array) -> None: ...
-def compensated_combine(rows: Rows, coefficients: Array, high: Array, low: Array) -> None: ...
-def combine(rows: Rows, coefficients: Array, out: Array) -> None: ...
+def compensated_transpose_product(
+    rows: Rows, coefficients: Array, high: Array, low: Array
+) -> None: ...
+def transpose_product(rows: Rows, coefficients: Array, out: Array) -> None: ...
 def hessian_product(rows: Rows, curvature: Array, v: Array, out: Array) -> None: ...
 def moments(
     rows: Rows,
@@ -66,38 +74,41 @@ def moments(
     sum: Array,
     squares: Array,
 ) -> None: ...
-def right(rows: Rows, y: AnyArray, weight: Array | None, weights: Array, right: Array) -> None: ...
-def farthest(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float: ...
+def weighted_correct(
+    rows: Rows, y: AnyArray, weight: Array | None, weights: Array, correct: Array
+) -> None: ...
+def max_standardised_norm2(
+    rows: Rows, weight: Array | None, mean: Array, factor: Array
+) -> float: ...
 def gram(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None: ...
-def dual_pass(
+def coordinate_epoch(
     rows: Rows,
     loss: int,
     y: Array,
     weight: Array | None,
-    share: float,
-    square: Array,
-    give: float,
-    bias_give: float,
-    parts: float,
+    inv_weight_sum: float,
+    row_norm2: Array,
+    inv_2l2: float,
+    bias_inv_penalty: float,
     order: Ints,
     alpha: Array,
     w: Array,
-    safe: float,
+    shrink_margin: float,
 ) -> tuple[int, float]: ...
 def gaussian_rows(
-    rows: Array, reference: AnyArray, shift: Array, gamma: float, places: Ints, out: Array
+    rows: Array, reference: AnyArray, shift: Array, gamma: float, slots: Ints, out: Array
 ) -> None: ...
 def gaussian_sums(
     rows: Array, reference: AnyArray, shift: Array, gamma: float, coefficients: Array, sums: Array
 ) -> None: ...
 def all_finite(values: AnyArray) -> bool: ...
 def csr_flaw(indices: AnyArray, indptr: AnyArray, features: int) -> int: ...
-def decay_all(values: Array, factor: float) -> None: ...
+def exp_neg_all(values: Array, factor: float) -> None: ...
 def kernel_pass(
     arrays: tuple[AnyArray, ...],
     kept: Array,
-    place: Ints,
-    used: Ints,
+    slot: Ints,
+    last_used: Ints,
     visits: int,
     position: int,
     end: int,
@@ -120,7 +131,7 @@ def gaussian_update(
     bias: float,
     column: Ints,
     factor: Array,
-    place: Ints,
+    slot: Ints,
     ready: Ints,
     kept: Array,
     scores: Array,
@@ -137,5 +148,13 @@ def request_stop() -> None: ...
 def clear_stop() -> None: ...
 def stop_requested() -> bool: ...
 
+# What the loops share with their twins.
 panel: int
 most_updates: int
+smallest_scale: float
+smallest_scale_of_sum: float
+newton_last_step: float
+newton_max_iter: int
+csr_flaws: dict[str, int]
+loss_ids: dict[str, int]
+joint_ids: dict[str, int]

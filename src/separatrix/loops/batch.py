@@ -14,7 +14,7 @@ from ._compiled import _loops
 from .dispatch import compiled
 
 BlockSum = _loops.BlockSum
-OFFSETS, RANGE, ORDER = 1, 2, 3  # as in cpp/rows/csr_flaw.hpp
+OFFSETS, RANGE, ORDER = (_loops.csr_flaws[name] for name in ("offsets", "range", "order"))
 
 
 def batch_pass(
@@ -55,7 +55,8 @@ def batch_blocks(
     What they add up to: losses, mistakes, and the gradient. The loss is a compiled one.
     """
     number = compiled(loss)
-    assert number is not None
+    if number is None:
+        raise TypeError(f"{loss!r} is not compiled")
     _loops.batch_blocks(rows, number, y, weight, W, float32_sums, blocks)
 
 
@@ -137,7 +138,7 @@ def compensated_scores_twin(rows: Rows, W: Array) -> tuple[Array, Array]:
 def compensated_transpose_product(rows: Rows, coefficients: Array) -> tuple[Array, Array]:
     """``coefficients' . (rows, 1)`` (k, d + 1) to twice the working precision, in two parts."""
     high, low = np.zeros((2, coefficients.shape[1], shape_of(rows)[1] + 1))
-    _loops.compensated_combine(rows, coefficients, high, low)
+    _loops.compensated_transpose_product(rows, coefficients, high, low)
     return high, low
 
 
@@ -151,7 +152,7 @@ def compensated_transpose_product_twin(rows: Rows, coefficients: Array) -> tuple
 
 def transpose_product(rows: Rows, coefficients: Array, out: Array) -> None:
     """Add ``coefficients' . (rows, 1)``, for coefficients (n, k), to out (k, d + 1)."""
-    _loops.combine(rows, coefficients, out)
+    _loops.transpose_product(rows, coefficients, out)
 
 
 def transpose_product_twin(rows: Rows, coefficients: Array, out: Array) -> None:
@@ -240,7 +241,7 @@ def weighted_correct(rows: Rows, y: AnyArray, weight: Array | None, W: Array, ri
 
     On a tie of two classes that is the larger, of more the first.
     """
-    _loops.right(rows, y, weight, W, right)
+    _loops.weighted_correct(rows, y, weight, W, right)
 
 
 def weighted_correct_twin(
@@ -256,7 +257,7 @@ def weighted_correct_twin(
 
 def max_standardised_norm2(rows: Rows, weight: Array | None, mean: Array, factor: Array) -> float:
     """Square of the largest |(x - mean) * factor| of a row whose weight is not 0."""
-    return _loops.farthest(rows, weight, mean, factor)
+    return _loops.max_standardised_norm2(rows, weight, mean, factor)
 
 
 def max_standardised_norm2_twin(

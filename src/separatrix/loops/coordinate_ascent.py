@@ -12,7 +12,7 @@ from ..numeric.types import Array, Ints
 from ._compiled import _loops
 from .dispatch import COMPILED, Interrupted, stop_requested
 
-NEWTON_LAST_STEP, NEWTON_MAX_ITER = 0.05, 50  # as in cpp/dual/coordinate_ascent.hpp
+NEWTON_LAST_STEP, NEWTON_MAX_ITER = _loops.newton_last_step, _loops.newton_max_iter
 
 
 class EpochResult(NamedTuple):
@@ -47,9 +47,9 @@ def coordinate_epoch(
     with a margin beyond 1 by more than ``shrink_margin`` are left out of the active ones.
     """
     return EpochResult(
-        *_loops.dual_pass(
+        *_loops.coordinate_epoch(
             rows, COMPILED[type(loss)], y, weight, inv_weight_sum, row_norm2, inv_2l2,
-            bias_inv_penalty, 1.0, order, alpha, w, shrink_margin,
+            bias_inv_penalty, order, alpha, w, shrink_margin,
         )
     )  # fmt: skip
 
@@ -95,9 +95,9 @@ def coordinate_epoch_twin(
                 np.clip(alpha[i] + lack / curvature, 0.0, top) if curvature else float(lack > 0.0)
             )
         kept.append(i)
-        pull = p * (best - alpha[i]) * y[i]
-        w[:-1][at] += pull * inv_2l2 * x
-        w[-1] += pull * bias_inv_penalty
+        change = p * (best - alpha[i]) * y[i]
+        w[:-1][at] += change * inv_2l2 * x
+        w[-1] += change * bias_inv_penalty
         alpha[i] = best
     order[: len(kept)] = kept
     return EpochResult(len(kept), float(slope))

@@ -8,7 +8,6 @@ from ..losses import (
     Columns,
     CrammerSinger,
     Hinge,
-    Joint,
     JointPerceptron,
     Logistic,
     Loss,
@@ -20,24 +19,25 @@ from ..losses import (
 )
 from ._compiled import _loops
 
-# In the order of LossId and JointId in cpp/abi/views.hpp. By exact type: a subclass may compute
-# otherwise.
+# By exact type: a subclass may compute otherwise.
 COMPILED: dict[type[Loss], int] = {
-    loss: number
-    for number, loss in enumerate(
-        (PerceptronLoss, Logistic, Squared, TanhSquared, Hinge, SquaredHinge)
-    )
+    PerceptronLoss: _loops.loss_ids["perceptron"],
+    Logistic: _loops.loss_ids["logistic"],
+    Squared: _loops.loss_ids["squared"],
+    TanhSquared: _loops.loss_ids["tanh_squared"],
+    Hinge: _loops.loss_ids["hinge"],
+    SquaredHinge: _loops.loss_ids["squared_hinge"],
+    Softmax: _loops.joint_ids["softmax"],
+    JointPerceptron: _loops.joint_ids["perceptron"],
+    CrammerSinger: _loops.joint_ids["crammer_singer"],
 }
-
-JOINT: tuple[type[Joint], ...] = (Softmax, JointPerceptron, CrammerSinger)
-COMPILED |= {loss: number for number, loss in enumerate(JOINT)}
 
 
 def compiled(loss: Loss) -> int | None:
     """The number of a loss in the compiled loops, or None."""
     if isinstance(loss, Columns):
         inner = COMPILED.get(type(loss.binary))
-        return None if inner is None else len(JOINT) + inner
+        return None if inner is None else _loops.joint_ids["columns"] + inner
     return COMPILED.get(type(loss))
 
 

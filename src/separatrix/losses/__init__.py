@@ -32,6 +32,10 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from ..numeric import registry
 from .base import REGISTRY, Loss, MarginLoss
 from .margin import (
     Hinge,
@@ -60,6 +64,7 @@ __all__ = [
     "SquaredHinge",
     "TanhSquared",
     "ZeroOne",
+    "from_dict",
     "get_loss",
     "names",
 ]
@@ -72,6 +77,21 @@ def names() -> tuple[str, ...]:
     ('zero_one', 'perceptron', 'logistic')
     """
     return tuple(REGISTRY)
+
+
+def from_dict(data: Mapping[str, Any]) -> Loss:
+    """The loss that ``to_dict`` wrote down as plain data.
+
+    >>> Hinge().to_dict()
+    {'loss': 'hinge'}
+    >>> from_dict({"loss": "logistic", "multiclass": True})
+    Softmax(binary=Logistic())
+    """
+    several = isinstance(data, Mapping) and data.get("multiclass") is True
+    if several:
+        data = {key: value for key, value in data.items() if key != "multiclass"}
+    loss = registry.from_dict(Loss, data)
+    return loss.multiclass() if several else loss
 
 
 def get_loss(loss: str | Loss) -> Loss:

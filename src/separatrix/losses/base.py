@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..numeric.registry import Registered
 from ..numeric.types import AnyArray, Array
 from .rivals import best_rival
 
@@ -17,10 +18,10 @@ MULTICLASS: dict[type, Callable[[Any], Loss]] = {}
 Filled in :mod:`separatrix.losses.multiclass`, which knows both."""
 
 
-class Loss:
+class Loss(Registered):
     """What a wrong answer costs, given the true labels and the scores, row by row."""
 
-    name: ClassVar[str] = ""
+    _kind, _registry = "loss", REGISTRY
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     """Whether the gradient is continuous."""
@@ -28,20 +29,6 @@ class Loss:
     """Whether the least loss of a row is taken at some score, and not only approached."""
     max_curvature: ClassVar[float | None] = None
     """Largest second derivative, for the default step of gradient descent, where known."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if not isinstance(vars(cls).get("name"), str):
-            return
-        known = REGISTRY.get(cls.name)
-        # The same class again (a notebook cell, @dataclass(slots=True)) replaces itself.
-        same = known is not None and known.__qualname__ == cls.__qualname__
-        if known is not None and not (same and known.__module__ == cls.__module__):
-            raise ValueError(
-                f"a loss named {cls.name!r} exists already ({known.__module__}."
-                f"{known.__qualname__}); give {cls.__qualname__} another name"
-            )
-        REGISTRY[cls.name] = cls
 
     def value(self, y: AnyArray, scores: Array) -> Array:
         """Loss of each row, (n,), for scores (n, k)."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -40,6 +40,15 @@ class Joint(Loss):
     def name(self) -> str:  # type: ignore[override]
         """The name of the two-class loss that this one stands for."""
         return self.binary.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """The two-class loss as plain data, and that its form for more classes is meant."""
+        if self.binary.multiclass() != self:
+            raise TypeError(
+                f"{self!r} cannot be written down as plain data: it is not what "
+                f"{self.binary!r}.multiclass() gives"
+            )
+        return {**self.binary.to_dict(), "multiclass": True}
 
     @property
     def has_conjugate(self) -> bool:

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..numeric.registry import Registered
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 
 State = dict[str, Any]
+REGISTRY: dict[str, type[Solver]] = {}
 
 
 class Step(NamedTuple):
@@ -67,8 +69,13 @@ def locked(value: Any) -> Any:
 
 
 @dataclass(frozen=True, repr=False)
-class Solver(ABC):
-    """A frozen set of hyper-parameters that knows how to descend an objective."""
+class Solver(Registered, ABC):
+    """A frozen set of hyper-parameters that knows how to descend an objective.
+
+    A subclass that sets ``name`` registers itself, and can then be written down (``to_dict``).
+    """
+
+    _kind, _registry = "solver", REGISTRY
 
     reason: str = field(default="", kw_only=True, compare=False)
     """Why this solver was chosen, if ``solver="auto"`` chose it."""
@@ -110,6 +117,10 @@ class Solver(ABC):
 
     def for_partial_fit(self, objective: Objective) -> Solver:
         """The solver for rows that come in chunks, of which ``objective`` has the first."""
+        return self
+
+    def after(self, state: State) -> Solver:
+        """Itself, with what a run that ended in this state tells of it."""
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -64,6 +64,8 @@ class LBFGS(Solver):
     exact.
     """
 
+    name = "LBFGS"
+
     memory: int = 10
     factored_features: int = 5000
 

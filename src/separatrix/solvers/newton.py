@@ -33,6 +33,8 @@ class Newton(Solver):
     conjugate gradients.
     """
 
+    name = "Newton"
+
     direct_weights: int = 1500
 
     def check(self, objective: Objective) -> None:
@@ -88,4 +90,4 @@ def truncated_newton_direction(
 
     right = -standardization.gradient(gradient)
     share = min(0.25, float(np.linalg.norm(right)))
-    return standardization.to_weights(conjugate_gradients(product, right, share))
+    return standardization.to_weights(conjugate_gradients(product, right, share)[0])

@@ -37,6 +37,8 @@ class Rosenblatt(Solver):
     With a penalty, ``w`` first shrinks by ``1 - 2 * step * l2`` at every row.
     """
 
+    name = "Rosenblatt"
+
     learning_rate: LearningRate = 1.0
     shuffle: bool = True
     average: bool = False
@@ -84,6 +86,8 @@ class Rosenblatt(Solver):
 @dataclass(frozen=True, repr=False)
 class BatchPerceptron(Solver):
     """``(w, b) += step * (sum of y * (x, 1) over all mistakes)``, once per pass."""
+
+    name = "BatchPerceptron"
 
     learning_rate: LearningRate = 1.0
     average: bool = False

@@ -118,7 +118,7 @@ def test_ties_zeros_and_margins_of_one_rounding():
 def test_rows_are_left_unread_once_the_weights_settle():
     X, y = separable(2000, 5, 0)
     memory = assert_same(X, y, 2, [None] * 60)
-    assert memory.skipped > 0.5 * 60 * 2000
+    assert memory.screened > 0.5 * 60 * 2000
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
@@ -135,8 +135,8 @@ def test_notes_are_taken_where_they_save_most_of_the_reading(shuffled):
                 X, signs, PerceptronLoss(), weights, steps=np.ones(1), order=order, screening=known
             )
     np.testing.assert_array_equal(with_notes.v, plain.v)
-    assert memory.skips
-    assert memory.skipped > 0.5 * 60 * 3000
+    assert memory.active
+    assert memory.screened > 0.5 * 60 * 3000
 
 
 def test_a_survey_that_is_interrupted_leaves_the_weights_alone():
@@ -173,7 +173,7 @@ def test_notes_are_given_up_where_they_save_nothing():
     memory = loops.screening_state(X, 1)
     for _ in range(20):
         loops.online_pass(X, signs, PerceptronLoss(), weights, steps=np.ones(1), screening=memory)
-    assert not memory.skips
+    assert not memory.active
 
 
 def test_rows_left_out_are_looked_at_again_once_notes_are_given_up():
@@ -187,8 +187,8 @@ def test_rows_left_out_are_looked_at_again_once_notes_are_given_up():
     for place in range(4 * rest):
         orders = [calm, calm, calm[rest:], np.insert(calm, place, 0)]
         memory = assert_same(X, y, 2, orders, start=np.array([[1.0, 0.0]]), sure=3)
-        assert memory.skipped > 0
-        assert not memory.skips
+        assert memory.screened > 0
+        assert not memory.active
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_the_memory_is_small(shape, most_classes):
 def test_a_memory_of_other_rows_is_refused():
     weights = loops.OnlineWeights.start(np.zeros((1, 4)), None)
     memory = loops.screening_state(np.ones((500, 3)), 1)
-    with pytest.raises(ValueError, match="memory"):
+    with pytest.raises(ValueError, match="screening"):
         loops.online_pass(
             np.ones((6, 3)),
             np.ones(6),

@@ -1,0 +1,179 @@
+// What each loop is asked for, and where its results go: see abi/rows.hpp.
+#pragma once
+#include <cstdint>
+
+namespace separatrix {
+
+// Asked every few thousand values; true means: leave the loop as soon as possible.
+using ShouldStop = bool (*)();
+
+// What online passes of the perceptron know of rows; see perceptron/screening.hpp. It changes what
+// is read, never a result. A round is n visits.
+struct ScreeningState {
+  float* angle_margin;    // (n): sine of the angle by which the reference clears a row, or less
+  int8_t* sign;           // (n): labels of two classes, in an eighth of their room
+  bool signs_known;
+  int64_t n, size;        // rows; all weights
+  double* reference;      // (size): weights that the angles refer to
+  double* mean;           // (size): of the weights in the round before
+  double* sum;            // (size): of those met in this round so far
+  double reference_norm, mean_norm;  // 0: there is none
+  bool active;            // the angles are used
+  bool rebuild_due;       // and made anew before the next pass, with the mean as reference
+  bool always;            // they will be used, whatever they save: for tests
+  int64_t screened_total; // rows not read so far
+  // Measured in this round: visits, rows not read, samples of the weights, rows looked at to see
+  // what the mean would save, and those that it would.
+  int64_t visits, screened, samples, rows_sampled, rows_clear;
+  int64_t since_sample;   // visits since the last sample
+  int64_t place, stride;  // of the rows looked at
+  double saved;           // reads of all rows that the mean would have saved so far
+  double rebuild_cost;    // and as many as make another rebuild pay
+};
+
+class HelperThread;  // see threads/helper_thread.hpp
+
+// v = w / scale stays far from overflow; and the sum A * v - lag, a difference of numbers that
+// grow with 1 / scale, loses no more than three digits.
+constexpr double kSmallestScale = 1e-9, kSmallestScaleOfSum = 1e-3;
+
+// One online pass. Weights are scale * v (bias apart), so that an L2 decay of all of them
+// is one multiplication. For k > 2 classes v, sum and lag have k rows of d + 1.
+struct OnlinePass {
+  int loss;               // LossId, or JointId where there are more than two classes
+  const double* y;        // -1 or +1; for more than two classes null
+  const int64_t* label;   // number of the class, or null
+  int64_t k;              // rows of v
+  const double* weight;   // of rows, or null for 1 each
+  double weight_scale;    // (number of rows) / (sum of weights): times step and weight
+  const int64_t* order;   // rows to visit, or null for 0, 1, 2, ...
+  int64_t count;          // how many
+  const double* steps;    // one per batch, or a single one
+  bool constant_step;
+  double l2;
+  int64_t batch;          // rows per update
+  bool intercept;
+  int64_t max_updates;    // leave after the batch in which so many rows have moved the weights
+  double* v;              // (d + 1), bias last, bias not scaled
+  double* scale;
+  // Running sum of the weights after every batch, or null. With the area A = sum of scales,
+  // the sum since the last fold is A * v - lag: O(1) per batch without an update. The state
+  // is left unfolded, so that a pass may be taken in pieces with the same bits.
+  double* sum;            // (d + 1)
+  double* lag;            // (d + 1); the last entry is unused
+  double* area;
+  int64_t* log;           // updated rows in order, or null; room for `count`
+  ScreeningState* screening;      // or null
+  HelperThread* helper;         // another thread, or null
+  ShouldStop should_stop;
+  // Results.
+  double loss_sum;        // weighted, each row scored before its update
+  double mistakes;        // weighted
+  int64_t updates;        // rows that moved the weights
+  int64_t position;       // rows visited
+  bool stopped;
+};
+
+// Value, gradient and curvature of the weighted loss over some rows.
+struct BatchPass {
+  int loss;               // as in OnlinePass, and so on
+  const double* y;
+  const int64_t* label;
+  int64_t k;
+  const double* weight;   // or null
+  const double* w;        // (k, d + 1), bias last
+  double* gradient;       // (k, d + 1), added to; or null
+  double* curvature;      // (n), weight * second derivative; or null, as it is for joint losses
+  bool float32_sums;             // sums in float will do, where rows are
+  ShouldStop should_stop;
+  double loss_sum;
+  double mistakes;
+  bool stopped;
+};
+
+// Of the logistic loss: a step so short is Newton's last, as its error is squared; and most steps.
+constexpr double kNewtonLastStep = 0.05;
+constexpr int kNewtonMaxIter = 50;
+
+// One epoch of dual coordinate ascent.
+struct CoordinateEpoch {
+  int loss;
+  const double* y;        // -1 or +1
+  const double* weight;   // or null
+  double inv_weight_sum;    // 1 / (sum of weights)
+  const double* row_norm2;  // |x|^2 of every row
+  double inv_2l2;           // 1 / (2 * l2): what a change of 1 moves the weights by
+  double bias_inv_penalty;  // and the bias; 0 without one
+  int64_t* order;         // rows to visit; those to visit again are left at its front
+  int64_t count;
+  double* alpha;          // (n)
+  double* w;              // (d + 1), bias last
+  double shrink_margin;   // a row at its bound with a margin so far beyond 1 is left out
+  ShouldStop should_stop;
+  // Results.
+  double projected_gradient;  // sum over the active rows of its absolute value
+  int64_t n_active;
+  bool stopped;
+};
+
+// Rows against a reference. Its rows are read as they are: a panel of kPanel of them side by side,
+// each less the shift, is made when it is needed, so that they are nowhere held twice.
+constexpr int kPanel = 8;
+struct GaussianBlock {
+  const double* rows;     // (m, d), the shift taken from them
+  int64_t m, d;
+  const double* doubles;  // (n, d): the reference, in one of two types, the other null
+  const float* floats;
+  int64_t n;
+  const double* shift;    // (d)
+  double* row_squares;    // (m): |x|^2
+  double* panel;          // (d + 1, kPanel), room for one; |z|^2 in its last line
+  double gamma;
+  ShouldStop should_stop;
+};
+
+// One pass of the perceptron in the dual, or a piece of it.
+struct KernelPass {
+  const double* y;        // -1 or +1; for more than two classes null
+  const int64_t* label;   // number of the class, or null
+  int64_t n, k;           // rows, and columns of coefficients
+  const double* weight;   // (n)
+  const double* factor;   // (n): a row's step is step * factor
+  const int64_t* order;
+  int64_t count;
+  const double* steps;    // one per visit, or a single one
+  bool constant_step;
+  int64_t capacity;
+  const double* kept;     // (capacity, n): rows of the kernel matrix
+  const int64_t* slot;    // (n): where a row's stands there, or -1
+  int64_t* last_used;     // the visit that last used each of them
+  double* scores;         // (k, n), and so on
+  double* coefficients;
+  double* late;           // every change times the visits before it
+  int64_t* counts;
+  int64_t visits;         // before this pass
+  int64_t max_updates;
+  ShouldStop should_stop;
+  double* totals;         // weighted loss and mistakes, each row scored before its update
+  int64_t* log;           // position, row and rival of every update
+  // Results.
+  int64_t position;       // of the row at which the loop left; set to where it begins
+  int64_t updates;
+  bool stopped;
+};
+
+// What some mistakes change in the scores of all rows.
+constexpr int kMostUpdates = 64;
+struct KernelUpdates {
+  int64_t count;
+  const int64_t* column;  // (count, 2), or -1
+  const double* factor;   // (count, 2)
+  const int64_t* slot;    // (count): of its kernel row in kept, or -1
+  const int64_t* ready;   // (count): whether the row stands there already
+  double* kept;           // (any, n)
+  double* scores;         // (k, n)
+  double bias;
+  int64_t first_panel, last_panel;
+};
+
+}  // namespace separatrix

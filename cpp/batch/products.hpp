@@ -1,0 +1,77 @@
+// Products of all rows with weights, and of coefficients with all rows.
+#pragma once
+#include "batch/class_panels.hpp"
+#include "batch/tiles.hpp"
+
+namespace separatrix::SEPARATRIX_LEVEL {
+
+// f(row, its scores) for all rows; false if told to stop.
+template <class Rows, class F>
+inline bool each_score(const Rows& rows, const double* weights, int64_t k, ShouldStop stop, F&& f) {
+  const ClassScores<Rows, double> many(rows, weights, k);
+  const WidenedTile<Rows, double> wide(rows);
+  double* const scores = new double[size_t(kClassTileRows * many.width())];
+  const bool done = each_tile(rows, kClassTileRows, stop, [&](int64_t first, int64_t count) {
+    many.tile(wide.tile(first, count), after(rows, first + count), scores);
+    for (int64_t i = 0; i < count; ++i) f(first + i, scores + i * many.width());
+  });
+  delete[] scores;
+  return done;
+}
+
+template <class Rows>
+bool scores(const Rows& rows, const double* weights, int64_t k, double* out, ShouldStop stop) {
+  const int64_t d = rows.d;
+  if (k == 1)
+    return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
+      with_next_tile<1>(rows, first, count, [&](auto next) {
+        dot_tile(rows, first, count, weights, out + first, next);
+      });
+      for (int64_t i = 0; i < count; ++i) out[first + i] += weights[d];
+    });
+  return each_score(rows, weights, k, stop, [&](int64_t i, const double* row_scores) {
+    std::memcpy(out + i * k, row_scores, 8 * size_t(k));
+  });
+}
+
+template <class Rows>
+bool transpose_product(const Rows& rows, const double* coefficients, int64_t k, double* out,
+                       ShouldStop stop) {
+  double column[kTile];
+  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
+    for (int64_t c = 0; c < k; ++c) {
+      double* w = out + c * (rows.d + 1);
+      double sum = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        column[i] = coefficients[(first + i) * k + c];
+        sum += column[i];
+      }
+      with_next_tile<1>(rows, first, count, [&](auto next) {
+        add_tile(rows, first, count, column, w, next);
+      });
+      w[rows.d] += sum;
+    }
+  });
+}
+
+template <class Rows>
+bool hessian_product(const Rows& rows, const double* curvature, const double* v, double* out,
+                     ShouldStop stop) {
+  double score[kTile];
+  const auto go_through = [&](int64_t first, int64_t count, auto next) {
+    dot_tile(rows, first, count, v, score, next);
+    double sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const double h = curvature[first + i];
+      score[i] = h != 0 ? h * (score[i] + v[rows.d]) : 0;
+      sum += score[i];
+    }
+    add_tile(rows, first, count, score, out, next);
+    out[rows.d] += sum;
+  };
+  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
+    with_next_tile<2>(rows, first, count, [&](auto next) { go_through(first, count, next); });
+  });
+}
+
+}  // namespace separatrix::SEPARATRIX_LEVEL

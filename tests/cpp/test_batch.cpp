@@ -1,0 +1,130 @@
+// Sums over all rows, at every level this machine runs.
+#include "by_hand.hpp"
+
+namespace {
+
+using namespace separatrix;
+using namespace separatrix::tests;
+
+void test_batch(const Problem& p, int loss, const double* weight, Near near = kClose) {
+  test("batch, loss " + std::to_string(loss), p, near, [&](auto& loops, auto& rows) {
+    Numbers slopes(p.d + 1, kFiller), curvatures(p.n);
+    BatchPass bare{loss, p.y.data(), {}, 1, weight, p.w.data(), {}, {}, false, never, 0, 0, false};
+    BatchPass full = bare;
+    full.gradient = slopes.data(), full.curvature = curvatures.data();
+    loops.batch(rows, full);
+    loops.batch(rows, bare);
+    return join({full.loss_sum, full.mistakes, bare.loss_sum, bare.mistakes}, slopes, curvatures);
+  });
+}
+
+// As many classes as leave panels of every width, some filled up.
+void test_softmax(const Problem& p, int64_t k, const double* weight) {
+  const Numbers w = uniforms(k * (p.d + 1));
+  std::vector<int64_t> label(p.n);
+  for (int64_t& number : label) number = below(k);
+  for (const bool float32_sums : {false, true}) {
+    const std::string kind = float32_sums ? "softmax, float32 sums, of " : "softmax of ";
+    const std::string what = kind + std::to_string(k);
+    test(what, p, float32_sums ? kFloat32 : kClose, [&](auto& loops, auto& rows) {
+      Numbers slopes(k * (p.d + 1), kFiller);
+      BatchPass bare{int(JointId::softmax), {}, label.data(), k, weight, w.data(), {}, {},
+                     float32_sums, never, 0, 0, false};
+      BatchPass full = bare;
+      full.gradient = slopes.data();
+      loops.batch_joint(rows, full);
+      loops.batch_joint(rows, bare);
+      if (float32_sums) full.mistakes = bare.mistakes = 0;  // rounding may turn them
+      return join({full.loss_sum, full.mistakes, bare.loss_sum, bare.mistakes}, slopes);
+    });
+  }
+}
+
+// Sums in float where rows are; of a loss without jumps, so that rounding cannot change much.
+void test_float32_sums(const Problem& p, const double* weight) {
+  test("batch, float32 sums", p, kFloat32, [&](auto& loops, auto& rows) {
+    Numbers slopes(p.d + 1, kFiller), curvatures(p.n);
+    BatchPass pass{int(LossId::logistic), p.y.data(), {}, 1, weight, p.w.data(), slopes.data(),
+                   curvatures.data(), true, never, 0, 0, false};
+    loops.batch(rows, pass);
+    return join({pass.loss_sum}, slopes, curvatures);
+  });
+}
+
+void test_products(const Problem& p, int64_t k, const double* weight) {
+  const Numbers w = uniforms(k * (p.d + 1)), a = uniforms(p.n * k, 1, true);
+  const char* const what = "scores, transpose_product, hessian_product, moments";
+  test(what, p, kClose, [&](auto& loops, auto& rows) {
+    Numbers scores(p.n * k), sums(k * (p.d + 1), kFiller), product(p.d + 1, kFiller);
+    Numbers sum(k * p.d, kFiller), squares(p.d, kFiller);
+    std::vector<int64_t> group(p.n);
+    for (int64_t i = 0; i < p.n; ++i) group[i] = i * i % k;
+    loops.scores(rows, w.data(), k, scores.data(), never);
+    loops.transpose_product(rows, a.data(), k, sums.data(), never);
+    loops.hessian_product(rows, p.weight.data(), p.w.data(), product.data(), never);
+    loops.moments(rows, weight, group.data(), k, nullptr, sum.data(), squares.data(), never);
+    return join(scores, sums, product, sum, squares);
+  });
+}
+
+// Many weights at once, on rows and labels such that some are right by some of them.
+void test_many(const Problem& p, int64_t m, int64_t k, const double* weight) {
+  const Numbers w = uniforms(m * k * (p.d + 1)), mean = uniforms(p.d), factor = uniforms(p.d + 1);
+  std::vector<int64_t> label(p.n);
+  for (int64_t& number : label) number = below(k);
+  test("weighted_correct, max_standardised_norm2, gram", p, kClose, [&](auto& loops, auto& rows) {
+    Numbers correct(m, kFiller), square(1), products((p.d + 1) * (p.d + 1), kFiller);
+    loops.weighted_correct(rows, k == 1 ? p.y.data() : nullptr, k == 1 ? nullptr : label.data(),
+                           weight, w.data(), m, k, correct.data(), never);
+    loops.max_standardised_norm2(rows, weight, mean.data(), factor.data(), square[0], never);
+    loops.gram(rows, p.weight.data(), mean.data(), factor.data(), products.data(), never);
+    return join(correct, square, products);
+  });
+}
+
+// With no features the bias is the margin, and nothing else hides what a loss gives there.
+void test_margin(double m, int loss, Near near) {
+  Problem p(1, {}, {m});
+  p.y = {1};
+  test_batch(p, loss, nullptr, near);
+}
+
+void test_margins() {
+  for (int loss = 0; loss < 6; ++loss) {
+    for (double m : {0.0, 1.0, std::nextafter(1, 2), std::nextafter(1, 0), 5e-324, 1e3, 1e6,
+                     HUGE_VAL, std::nan(""), std::nan("1954")})
+      for (double sign : {1, -1}) test_margin(sign * m, loss, kClose);
+    Problem p(2, {std::nan(""), 0.5}, {1, 0.5});
+    p.weight = {0, 1};  // a row without weight is as if absent, whatever is in it
+    test_batch(p, loss, p.weight.data());
+  }
+  for (double m = -40; m <= 40; m += 1 / 33.0) test_margin(m, 1, kCloseValue);
+}
+
+void test_shape(int64_t n, int64_t d) {
+  const Problem p = random_problem(n, d);
+  for (int loss = 0; loss < 6; ++loss) {
+    test_batch(p, loss, nullptr);
+    test_batch(p, loss, p.weight.data());
+  }
+  test_float32_sums(p, nullptr);
+  test_float32_sums(p, p.weight.data());
+  test_products(p, 1, nullptr);
+  test_products(p, 3, p.weight.data());
+  for (int64_t k : {2, 3, 5, 8, 10, 11, 13, 27})
+    test_softmax(p, k, k % 2 ? p.weight.data() : nullptr);
+  if (d > 100) return;  // products of all features with all others
+  test_many(p, 1, 1, nullptr);
+  test_many(p, 11, 1, p.weight.data());
+  test_many(p, 3, 4, p.weight.data());
+}
+
+}  // namespace
+
+int main() {
+  for (const Table* const* level = usable_levels(); *level; ++level)
+    std::printf("level %s\n", (*level)->level);
+  test_margins();
+  each_shape(test_shape);
+  return summary();
+}

@@ -1,0 +1,44 @@
+// Sums over blocks by several threads.
+#include "by_hand.hpp"
+
+#include <thread>
+
+#include "threads/ordered_reduction.hpp"
+
+namespace {
+
+using namespace separatrix;
+using namespace separatrix::tests;
+
+// Sums whose bits depend on the order, by more and more threads.
+void test_ordered_reduction() {
+  std::vector<int64_t> edges(1, 0);
+  for (int64_t block = 0; block < 500; ++block) edges.push_back(edges.back() + below(4));
+  const Numbers values = uniforms(edges.back() * 3, 0.1);
+  Numbers first;
+  for (int threads : {1, 2, 5}) {
+    Numbers sum(3);
+    BlockSum reduction(edges, sum.data(), 3);
+    const auto work = [&] {
+      reduction.work([&](int64_t from, int64_t count, double* numbers) {
+        for (int64_t i = 3 * from; i < 3 * (from + count); ++i) numbers[i % 3] += values[i];
+        return true;
+      });
+    };
+    std::vector<std::thread> others;
+    for (int t = 1; t < threads; ++t) others.emplace_back(work);
+    work();
+    for (auto& each : others) each.join();
+    if (first.empty()) first = sum;
+    const bool same = std::equal(first.begin(), first.end(), sum.begin(), kSameBits);
+    ++(same ? passed : failed);
+    if (!same) std::printf("ordered reduction: %d threads\n", threads);
+  }
+}
+
+}  // namespace
+
+int main() {
+  test_ordered_reduction();
+  return summary();
+}
