@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from separatrix import L2, ArraySource, Objective, get_loss, loops
 from separatrix.data.validation import check_rows
 from separatrix.numeric.threads import n_threads, ordered_sum, run_on_threads
-from separatrix.objective.objective import _gradient
+from separatrix.objective.sums import ValueGradient
 
 LAYOUTS = {
     "float64": lambda X: X,
@@ -50,7 +50,7 @@ def test_bits_are_those_of_blocks_added_in_order(layout, loss, classes, weighted
             source = ArraySource(layout(X), y, np.arange(classes), weight, threads)
             assert len(source._parts) > 20
             objective = Objective(loss, L2(0.0), source, float32_sums=float32_sums)
-            plain = ordered_sum(lambda b: _gradient(b, loss, W, float32_sums), source._parts, 1)  # noqa: B023
+            plain = ordered_sum(ValueGradient(loss, W, float32_sums).of, source._parts, 1)
             at = objective.value_and_gradient(W)
             assert (at.value, at.mistakes) == (plain[0] / source.weight_sum, plain[1])
             np.testing.assert_array_equal(at.gradient, plain[2] / source.weight_sum)

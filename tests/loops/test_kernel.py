@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from separatrix import KernelPerceptron, kernels, loops
-from separatrix.kernels import gaussian, perceptron
+from separatrix.kernels import gaussian
 from separatrix.loops import kernel as kernel_loops
 from separatrix.loops.kernel import (
     PANEL,
@@ -224,7 +224,7 @@ def test_blocks_give_the_bits_of_row_after_row(monkeypatch, k):
     class Elsewhere(kernels.Gaussian):
         """No kernel is of this class, so that none goes by blocks."""
 
-    monkeypatch.setattr(perceptron, "Gaussian", Elsewhere)
+    monkeypatch.setattr(gaussian, "Gaussian", Elsewhere)
     assert_same_model(fitted(X, y), blocks, X)
 
 

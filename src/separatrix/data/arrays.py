@@ -140,17 +140,15 @@ class ArraySource(InBlocks):
         size = max(1, int(BLOCK_BYTES / each), -(-n // MOST_BLOCKS), apart)
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
+    def block(self, at: slice | None = None) -> Block:
+        """A run of rows, or all: never copied."""
+        start, stop, _ = (at or slice(None)).indices(len(self.y))
+        weight = None if self.weight is None else self.weight[start:stop]
+        return Block(slice_rows(self.X, start, stop), self.y[start:stop], weight, start)
+
     @cached_property
     def _parts(self) -> list[Block]:
-        return [
-            Block(
-                slice_rows(self.X, at.start, at.stop),
-                self.y[at],
-                None if self.weight is None else self.weight[at],
-                at.start,
-            )
-            for at in self.slices_of(len(self.y))
-        ]
+        return [self.block(at) for at in self.slices_of(len(self.y))]
 
     @cached_property
     def threads(self) -> int:
@@ -266,17 +264,15 @@ class Subset(InBlocks):
             for at in self.source.slices_of(stop - start)
         ]
 
-    def block(self, at: slice) -> Block:
-        """A piece of the rows."""
-        X, y, weight = self.source.X, self.source.y, self.source.weight
-        first, last = int(self.rows[at.start]), int(self.rows[at.stop - 1])
-        if last - first == at.stop - at.start - 1 and self.increasing:
-            run = slice(first, last + 1)
-            some = None if weight is None else weight[run]
-            return Block(slice_rows(X, first, last + 1), y[run], some, at.start)
-        rows = self.rows[at]
-        some = None if weight is None else weight[rows]
-        return Block(take_rows(X, rows), y[rows], some, at.start)
+    def block(self, at: slice | None = None) -> Block:
+        """A run of the rows, or all: copied unless they lie together."""
+        start, stop, _ = (at or slice(None)).indices(len(self.rows))
+        rows = self.rows[start:stop]
+        if self.increasing and len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            run = self.source.block(slice(int(rows[0]), int(rows[-1]) + 1))
+            return run._replace(start=start)
+        weight = None if self.source.weight is None else self.source.weight[rows]
+        return Block(take_rows(self.source.X, rows), self.source.y[rows], weight, start)
 
     @cached_property
     def increasing(self) -> bool:
@@ -358,7 +354,7 @@ class Subset(InBlocks):
     @cached_property
     def materialised(self) -> ArraySource:
         """The rows in arrays of their own."""
-        block = self.block(slice(0, len(self.rows)))
+        block = self.block()
         return ArraySource(block.X, block.y, self.classes, block.weight, self.source.n_jobs)
 
 

@@ -225,6 +225,10 @@ class InMemory(Source):
         return np.ones(len(self.y)) if self.weight is None else self.weight
 
     @abstractmethod
+    def block(self, at: slice | None = None) -> Block:
+        """A run of rows, or all: not copied where they lie together."""
+
+    @abstractmethod
     def scores(self, W: Array, out: Array | None = None) -> Array:
         """(X, 1) W', of every row for weights (k, d + 1): (n, k)."""
 

@@ -15,12 +15,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data import InMemory, Source
 from ..data.validation import check_labels, numbers, sound_rows, weighed_classes
 from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, get_kernel
-from ..kernels.perceptron import (
-    KernelPerceptronRun,
-    ManyClasses,
-    TwoClasses,
-    goes_by_blocks,
-)
+from ..kernels.gaussian import goes_by_blocks
+from ..kernels.perceptron import KernelPerceptronRun
+from ..kernels.update_rules import ManyClasses, TwoClasses
 from ..numeric import checks
 from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array, Ints

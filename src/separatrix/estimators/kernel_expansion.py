@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from ..data.validation import check_scores
 from ..kernels import Kernel, Matrix, Precomputed, Reference
-from ..kernels.perceptron import Votes
+from ..kernels.votes import Votes
 from ..numeric.rows import CsrRows, Rows, as_scipy
 from ..numeric.types import Array, Ints
 from .thresholds import KERNEL_BLOCK_BYTES, KERNEL_BLOCK_ROWS

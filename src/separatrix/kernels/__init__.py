@@ -35,7 +35,6 @@ import scipy.sparse as sp
 from ..numeric import checks
 from .cache import KernelCache
 from .functions import (
-    WORTH_A_THREAD,
     Custom,
     Gaussian,
     Kernel,
@@ -53,7 +52,6 @@ from .functions import (
 
 __all__ = [
     "NAMES",
-    "WORTH_A_THREAD",
     "Custom",
     "Gaussian",
     "Kernel",

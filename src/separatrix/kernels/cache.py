@@ -10,8 +10,8 @@ from ..loops.kernel import CacheLines
 from ..numeric.types import Array, Ints
 from .functions import Kernel, Matrix
 
-SMALL = 2 << 20  # bytes of rows that stay in a processor's cache: no need to read them for many
-MOST_AT_ONCE = 64 << 20  # bytes of a block of kernel rows
+CACHED_BYTES = 2 << 20  # of rows that stay in a processor's cache: no need to read them for many
+MOST_BLOCK_BYTES = 64 << 20  # of a block of kernel rows
 WORTH_A_CALL = 16_000  # kernel values that cost as much as the call that computes them
 
 
@@ -30,7 +30,7 @@ class KernelCache:
         if self.reference.dense is not None:
             self.block = int(np.clip(WORTH_A_CALL // n, 8, 32))
         else:
-            self.block = 8 if rows.size * 8 <= SMALL or 32 * 8 * n > MOST_AT_ONCE else 32
+            self.block = 8 if rows.size * 8 <= CACHED_BYTES or 32 * 8 * n > MOST_BLOCK_BYTES else 32
         self.capacity = max(1, min(n, int(cache_bytes // (8 * n))))
         self.lines = CacheLines(
             np.empty((self.capacity, n)),  # pages that are never used cost nothing

@@ -13,11 +13,11 @@ from ..loops import kernel as kernel_loops
 from ..loops.kernel import ShiftedRows
 from ..numeric.threads import equal_parts, n_threads, one_blas_thread, ordered_sum
 from ..numeric.types import AnyArray, Array, Ints
+from .thresholds import WORTH_A_THREAD
 
 Matrix = Any  # a float64 array, or scipy CSR: scipy carries no types
 KernelFunction = Callable[[Matrix, Matrix], Any]
 
-WORTH_A_THREAD = 200_000  # kernel values
 ROWS_AT_ONCE = 128  # which stay in a processor's cache, with their sums, beside the reference
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..loops.kernel import (
     PANEL,
@@ -24,7 +25,9 @@ from ..loops.kernel import (
 )
 from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import Ints
-from . import WORTH_A_THREAD, KernelCache
+from .cache import KernelCache
+from .functions import Gaussian, Kernel, Matrix
+from .thresholds import WORTH_A_THREAD
 
 LEAST_ROWS, MOST_ROWS = 64, 256  # of a block
 SHARE = 16  # a block has so small a part of the rows: its own kernel hardly counts
@@ -42,6 +45,14 @@ class GaussianPasses:
         self.width = int(np.clip(self.n // SHARE, LEAST_ROWS, MOST_ROWS))
         self.seen = np.zeros(self.n, dtype=np.bool_)
         self.threads = n_threads(None)
+
+    @classmethod
+    def of(cls, rows: KernelCache) -> GaussianPasses | None:
+        """None where the kernel is another one, or the rows are sparse."""
+        kernel, dense = rows.kernel, rows.reference.dense
+        if not isinstance(kernel, Gaussian) or dense is None:
+            return None
+        return cls(rows, dense, kernel.gamma)
 
     def visit(self, run: KernelPerceptronPass) -> None:
         """All rows of the pass."""
@@ -84,3 +95,8 @@ class GaussianPasses:
             slots[again] = self.rows.free_slots(rows[again])
             kept.last_used[slots[again]] = now
         return Changes(rows, columns, factors, slots, ready.astype(np.int64))
+
+
+def goes_by_blocks(kernel: Kernel, rows: Matrix, budget: int | None) -> bool:
+    """Whether passes compute kernel rows many at a time, so that to keep them hardly pays."""
+    return isinstance(kernel, Gaussian) and not sp.issparse(rows) and budget is None

@@ -9,13 +9,12 @@ read. Where it is too much, J is summed again from scores of twice the working p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from .. import loops
-from ..data import Block
+from ..data import Block, Sum
 from ..losses import Columns, CrammerSinger, Hinge, Joint, Logistic, Loss, MarginLoss, Softmax
 from ..losses.multiclass import signs
 from ..numeric.tolerances import EPS
@@ -60,20 +59,28 @@ def rounding(objective: Objective, W: Array, value: float) -> float:
 
 def exact_value(objective: Objective, W: Array) -> float:
     """J at W, from scores of twice the working precision, in one read of the data."""
-    loss_sum, _ = objective.source.total(partial(_exact_value, loss=objective.loss, W=W))
+    loss_sum, _ = objective.source.total(ExactValue(objective.loss, W))
     return objective.mean(loss_sum, W)
 
 
 def exact_mistakes(objective: Objective, W: Array) -> float:
     """Weighted mistakes at W, likewise: no sign of a margin is an accident of rounding."""
-    _, mistakes = objective.source.total(partial(_exact_value, loss=objective.loss, W=W))
+    _, mistakes = objective.source.total(ExactValue(objective.loss, W))
     return float(mistakes)
 
 
-def _exact_value(block: Block, loss: Loss, W: Array) -> tuple[float, float]:
-    high, low = _exact_scores(block, W)
-    losses, wrong = loss_of_pairs(loss, block.y, high, low), loss.mistakes(block.y, high)
-    return _weighted(block, losses), _weighted(block, wrong)
+@dataclass(frozen=True)
+class ExactValue(Sum[tuple[float, float]]):
+    """Weighted losses and mistakes, from scores of twice the working precision."""
+
+    loss: Loss
+    W: Array
+
+    def of(self, block: Block) -> tuple[float, float]:
+        """In one read of the rows."""
+        high, low = _exact_scores(block, self.W)
+        losses = loss_of_pairs(self.loss, block.y, high, low)
+        return _weighted(block, losses), _weighted(block, self.loss.mistakes(block.y, high))
 
 
 def _exact_scores(block: Block, W: Array) -> tuple[Array, Array]:
@@ -106,9 +113,7 @@ def exact_tangents(objective: Objective, W: Array, alpha: Array | None = None) -
 
     For losses of one margin, or one for each class.
     """
-    loss_sum, conjugates, sums = objective.source.total(
-        partial(_exact_tangents, loss=objective.loss, W=W, alpha=alpha)
-    )
+    loss_sum, conjugates, sums = objective.source.total(ExactTangents(objective.loss, W, alpha))
     C = objective.source.weight_sum
     gradient = sums.high / C + sums.low / C + objective.penalty.gradient(W)
     if not objective.intercept:
@@ -128,22 +133,30 @@ class _Pair:
         return _Pair(high, low)
 
 
-def _exact_tangents(
-    block: Block, loss: Loss, W: Array, alpha: Array | None
-) -> tuple[float, float, _Pair]:
-    high, low = _exact_scores(block, W)
-    binary = loss.binary if isinstance(loss, Columns) else loss
-    assert isinstance(binary, MarginLoss)
-    sign = signs(block.y, high) if isinstance(loss, Columns) else block.y[:, None]
-    if alpha is None:
-        a = -binary.slope(sign * high)
-    else:
-        a = alpha[block.start : block.start + len(block.y)]
-    weight = np.ones(len(a)) if block.weight is None else block.weight
-    sums = _Pair(*loops.compensated_transpose_product(block.X, -weight[:, None] * a * sign))
-    conjugates = binary.conjugate(a).sum(axis=1)
-    losses = loss_of_pairs(loss, block.y, high, low)
-    return _weighted(block, losses), _weighted(block, conjugates), sums
+@dataclass(frozen=True)
+class ExactTangents(Sum[tuple[float, float, _Pair]]):
+    """Weighted losses, conjugates of the tangents' slopes, and the tangents' gradient."""
+
+    loss: Loss
+    W: Array
+    alpha: Array | None = None
+    """Of every row of the source, less its slope; None: those of the loss at W."""
+
+    def of(self, block: Block) -> tuple[float, float, _Pair]:
+        """In two reads of the rows."""
+        loss = self.loss
+        high, low = _exact_scores(block, self.W)
+        binary = loss.binary if isinstance(loss, Columns) else loss
+        if not isinstance(binary, MarginLoss):
+            raise TypeError(f"{loss!r} is not a function of a margin, nor of one for each class")
+        sign = signs(block.y, high) if isinstance(loss, Columns) else block.y[:, None]
+        a = -binary.slope(sign * high) if self.alpha is None else self.alpha[block.at]
+        sums = _Pair(
+            *loops.compensated_transpose_product(block.X, -block.weights[:, None] * a * sign)
+        )
+        conjugates = binary.conjugate(a).sum(axis=1)
+        losses = loss_of_pairs(loss, block.y, high, low)
+        return _weighted(block, losses), _weighted(block, conjugates), sums
 
 
 def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:

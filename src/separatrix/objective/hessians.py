@@ -1,4 +1,4 @@
-"""How much losses bend: second derivatives of a block's sum, by the scores and by the weights."""
+"""Second derivatives of a block's sum of losses, by the scores and by the weights."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def curvature_of(block: Block, loss: Loss, W: Array) -> Curvature:
     """Weighted second derivative of every row by the scores of two classes."""
     weight = block.weight
     if type(loss) is Squared:  # the same at any score
-        bend = np.full(len(block.y), 2.0) if weight is None else 2.0 * weight
-        return lambda a, b: bend
+        curvature = np.full(len(block.y), 2.0) if weight is None else 2.0 * weight
+        return lambda a, b: curvature
     if isinstance(loss, MarginLoss):
-        bend = np.empty(len(block.y))
-        loops.batch_pass(block.X, block.y, loss, W, weight=weight, curvature=bend)
-        if not np.all(bend >= 0.0):
+        curvature = np.empty(len(block.y))
+        loops.batch_pass(block.X, block.y, loss, W, weight=weight, curvature=curvature)
+        if not np.all(curvature >= 0.0):
             raise ValueError(
                 f"{loss!r} has a negative second derivative: it is not convex; set convex = False "
                 "in its class and use LBFGS()"
             )
-        return lambda a, b: bend
-    entries = _joint(loss).curvature_entries(block.y, loops.scores(block.X, W))
+        return lambda a, b: curvature
+    entries = as_joint(loss).curvature_entries(block.y, loops.scores(block.X, W))
 
     def weighted(a: int, b: int) -> Array | None:
         entry = entries(a, b)
@@ -49,16 +49,6 @@ def class_curvature(block: Block, loss: Loss, W: Array, of: int | None = None) -
         return np.asarray(curvature(of, of))
     entries = (curvature(c, c) for c in range(len(W)))
     return np.asarray(sum(entry for entry in entries if entry is not None) / len(W))
-
-
-def bias_curvature(block: Block, loss: Loss, W: Array) -> tuple[Array]:
-    """Second derivative of a block's sum by the biases, (k, k)."""
-    if isinstance(loss, MarginLoss):
-        return (np.sum(np.asarray(curvature_of(block, loss, W)(0, 0))).reshape(1, 1),)
-    weight = np.ones(len(block.y)) if block.weight is None else block.weight
-    present = weight != 0.0  # others may have scores that are not finite
-    scores = loops.scores(block.X, W)[present]
-    return (_joint(loss).curvature_sum(block.y[present], scores, weight[present]),)
 
 
 def hessian_of(block: Block, loss: Loss, W: Array, standardization: Standardization) -> Array:
@@ -85,21 +75,8 @@ def assemble_hessian(
     return hessian
 
 
-def hessian_product(block: Block, loss: Loss, W: Array, V: Array) -> tuple[Array]:
-    """The second derivative of a block's sum at W times V, both (k, d + 1)."""
-    product = np.zeros(V.shape)
-    if isinstance(loss, MarginLoss):
-        curvature = curvature_of(block, loss, W)(0, 0)
-        loops.hessian_product(block.X, np.asarray(curvature), V[0], product[0])
-        return (product,)
-    scores, turn = loops.scores(block.X, W), loops.scores(block.X, V)
-    change = _joint(loss).curvature_product(block.y, scores, turn)
-    weight = np.ones(len(change)) if block.weight is None else block.weight
-    loops.transpose_product(block.X, weight[:, None] * change, product)
-    return (product,)
-
-
-def _joint(loss: Loss) -> Joint:
+def as_joint(loss: Loss) -> Joint:
+    """A loss of all scores, which has second derivatives by them."""
     if not isinstance(loss, Joint):
         raise TypeError(f"{loss!r} defines no curvature")
     return loss

@@ -8,36 +8,31 @@ bias last, k = 1 for two classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import loops
-from ..data import ArraySource, Block, Source, Sum
+from ..data import ArraySource, Source
 from ..losses import Loss, MarginLoss
 from ..numeric.lazy import cached_property
-from ..numeric.rows import shape_of, slice_rows
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
 from ..penalties import L2
-from .hessians import bias_curvature, class_curvature, hessian_of, hessian_product
+from . import sums
 from .standardization import (
     GRAM_ROWS,
     TILE,
     Moments,
     Standardization,
-    gram,
     gram_blocked,
     refuse_underflow,
 )
 
 SAMPLE_ROWS = 4096
-COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
 
 
 class Evaluation(NamedTuple):
@@ -46,6 +41,24 @@ class Evaluation(NamedTuple):
     value: float
     gradient: Array
     mistakes: float
+
+
+class ClassSums(NamedTuple):
+    """A shift, by class the sums of x - shift and of 1, and the sum of all squares of x - shift."""
+
+    shift: Array
+    sums: Array
+    counts: Array
+    squares: Array
+
+
+@dataclass
+class _Known:
+    """What has been read of the data, whatever the penalty."""
+
+    sums: ClassSums | None = None
+    moments: Moments | None = None
+    samples: dict[int, Source] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,6 +71,7 @@ class Objective:
     intercept: bool = True
     float32_sums: bool = False
     """Sums of dense float32 rows in float32: right to about six digits, and twice as fast."""
+    _known: _Known = field(default_factory=_Known, init=False, repr=False, compare=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -77,7 +91,7 @@ class Objective:
 
     def with_penalty(self, l2: float) -> Objective:
         """The same with another penalty; what is remembered of the data goes along."""
-        return self._changed(penalty=L2(l2))
+        return self._sharing(replace(self, penalty=L2(l2)))
 
     def in_float32(self) -> Objective | None:
         """The same with sums in float32, if that saves time."""
@@ -85,19 +99,21 @@ class Objective:
         if self.float32_sums or not floats or loops.compiled(self.loss) is None:
             return None
         self.moments  # noqa: B018 (to be remembered by both)
-        return self._changed(float32_sums=True)
+        return self._sharing(replace(self, float32_sums=True))
 
-    def _changed(self, **changes: Any) -> Objective:
-        """With what is remembered of the data."""
-        other = replace(self, **changes)
-        known = ("_sums", "moments")
-        vars(other).update({name: vars(self)[name] for name in known if name in vars(self)})
+    def _sharing(self, other: Objective) -> Objective:
+        """Another objective of the same data, with what is known of it."""
+        other._known.sums, other._known.moments = self._known.sums, self._known.moments
+        other._known.samples = self._known.samples
         return other
 
     def sample(self, size: int) -> Objective:
-        """The same on about so many random rows; this one if it has no more."""
-        source = self.source.sample(size)
-        return self if source is self.source else replace(self, source=source)
+        """The same on at most so many random rows in memory; this one if it has no more."""
+        if size >= self.source.n_rows:
+            return self
+        if size not in self._known.samples:
+            self._known.samples = {size: self.source.sample(size)}
+        return replace(self, source=self._known.samples[size])
 
     def mean(self, loss_sum: float, W: Array) -> float:
         """J at W, given the weighted sum of the losses."""
@@ -105,12 +121,13 @@ class Objective:
 
     def value(self, W: Array) -> tuple[float, float]:
         """J at W, and the weighted mistakes there."""
-        loss_sum, mistakes = self.source.total(partial(_value, loss=self.loss, W=W))
+        loss_sum, mistakes = self.source.total(sums.Value(self.loss, W))
         return self.mean(loss_sum, W), mistakes
 
     def value_and_gradient(self, W: Array) -> Evaluation:
         """J, its gradient and the weighted mistakes at W, in one read of the data."""
-        loss_sum, mistakes, gradient = self.source.total(_Gradient(self.loss, W, self.float32_sums))
+        asked = sums.ValueGradient(self.loss, W, self.float32_sums)
+        loss_sum, mistakes, gradient = self.source.total(asked)
         return self._evaluation(loss_sum, gradient, W, mistakes)
 
     def at_zeros(self) -> Evaluation:
@@ -144,7 +161,7 @@ class Objective:
         """
         with self._one_blas_thread():
             loss_sum, mistakes, gradient, hessian = self.source.total(
-                partial(_hessian, loss=self.loss, W=W, standardization=standardization)
+                sums.Hessian(self.loss, W, standardization)
             )
         hessian /= self.source.weight_sum
         self.add_penalty(hessian, standardization)
@@ -176,33 +193,24 @@ class Objective:
         of: int | None = None,
     ) -> Array:
         """Second derivative by the variables of one class, or their mean: (d + 1, d + 1)."""
-        curvature = partial(class_curvature, loss=self.loss, W=W, of=of)
-        threads = self.source.threads
+        asked = sums.ClassHessian(self.loss, W, standardization, dtype, of)
         with self._one_blas_thread():
             if W.shape[1] > TILE:
                 blocks = self.source.batches(2 * GRAM_ROWS)
-                parts = ((block.X, curvature(block)) for block in blocks)
-                hessian = gram_blocked(parts, standardization, dtype, threads)
+                parts = ((block.X, asked.curvature(block)) for block in blocks)
+                hessian = gram_blocked(parts, standardization, dtype, self.source.threads)
             else:
-                part = partial(
-                    _class_hessian,
-                    curvature=curvature,
-                    standardization=standardization,
-                    dtype=dtype,
-                )
-                (hessian,) = self.source.total(part)
+                (hessian,) = self.source.total(asked)
         hessian /= self.source.weight_sum
         self.add_penalty(hessian, standardization)
         self.regularise_biases(hessian)
-        result: Array = hessian
-        return result
+        return hessian
 
     def bias_curvature(self, W: Array) -> Array:
         """Second derivative of J by the biases, (k, k)."""
         with one_blas_thread(self.source.n_rows * len(W) ** 2):
-            (curvature,) = self.source.total(partial(bias_curvature, loss=self.loss, W=W))
-        result: Array = curvature / self.source.weight_sum
-        return result
+            (curvature,) = self.source.total(sums.BiasCurvature(self.loss, W))
+        return curvature / self.source.weight_sum
 
     def _one_blas_thread(self) -> AbstractContextManager[object]:
         """Threads work on blocks; BLAS's own would change bits."""
@@ -214,7 +222,7 @@ class Objective:
         V = V.copy()
         if not self.intercept:
             V[:, -1] = 0.0
-        (product,) = self.source.total(partial(hessian_product, loss=self.loss, W=W, V=V))
+        (product,) = self.source.total(sums.HessianProduct(self.loss, W, V))
         return self._scaled(product, V)  # the penalty is quadratic: its second derivative is linear
 
     def signed_row_sum(self) -> Array:
@@ -222,37 +230,41 @@ class Objective:
 
         For k classes, k - 1 times the rows of a class less all others.
         """
-        (total,) = self.source.total(partial(_signed_row_sum, k=self.shape[0]))
+        (total,) = self.source.total(sums.SignedRowSum(self.shape[0]))
         if not self.intercept:
             total[:, -1] = 0.0
-        result: Array = total
-        return result
+        return total
 
     @property
     def class_sums(self) -> Array:
         """Weighted sum of (x, 1) over each class, (number of classes, d + 1)."""
-        shift, sums, counts, _ = self._sums
-        return np.column_stack([sums + counts[:, None] * shift, counts])
+        shift, by_class, counts, _ = self._sums
+        return np.column_stack([by_class + counts[:, None] * shift, counts])
 
-    @cached_property
-    def _sums(self) -> tuple[Array, Array, Array, Array]:
-        """A shift, by class the sums of x - shift and of 1, and all their squares: one read."""
-        shift = self.source.approximate_mean()
-        k = len(self.source.classes)
-        sums, counts, squares = self.source.total(partial(_moments, shift=shift, k=k))
-        return np.zeros(1) if shift is None else shift, sums, counts, squares
+    @property
+    def _sums(self) -> ClassSums:
+        """One read, remembered."""
+        if self._known.sums is None:
+            shift = self.source.approximate_mean()
+            found = self.source.total(sums.MomentSums(shift, len(self.source.classes)))
+            self._known.sums = ClassSums(np.zeros(1) if shift is None else shift, *found)
+        return self._known.sums
 
     def mistakes_of(self, candidates: Array) -> Array:
         """Weighted mistakes of several weights (m, k, d + 1) in one read of the data."""
-        (mistakes,) = self.source.total(partial(_mistakes, loss=self.loss, candidates=candidates))
-        result: Array = mistakes
-        return result
+        (mistakes,) = self.source.total(sums.Mistakes(self.loss, candidates))
+        return mistakes
 
-    @cached_property
+    @property
     def moments(self) -> Moments:
         """Mean and deviation of every feature, remembered."""
-        shift, sums, _, squares = self._sums
-        offset = sums.sum(axis=0) / self.source.weight_sum
+        if self._known.moments is None:
+            self._known.moments = self._moments()
+        return self._known.moments
+
+    def _moments(self) -> Moments:
+        shift, by_class, _, squares = self._sums
+        offset = by_class.sum(axis=0) / self.source.weight_sum
         square = squares / self.source.weight_sum
         if not np.all(np.isfinite(square)):
             raise ValueError(
@@ -266,128 +278,28 @@ class Objective:
 
     def largest_eigenvalue(self) -> float:
         """Of the mean of (x, 1)(x, 1)', on a sample of the rows."""
-        source, d = self.source.sample(SAMPLE_ROWS), self.source.n_features
+        source, d = self.sample(SAMPLE_ROWS).source, self.source.n_features
         raw = Standardization(np.zeros(d), np.append(np.ones(d), float(self.intercept) or np.inf))
         with self._one_blas_thread():
-            (product,) = source.total(partial(_products, standardization=raw))
+            (product,) = source.total(sums.Gram(raw))
             return float(np.linalg.eigvalsh(product / source.weight_sum)[-1])
 
     @cached_property
     def standardization(self) -> Standardization:
         """Variables in which features are centred and of one scale."""
         mean, deviation = self.moments
-        bend = self.loss.max_curvature or 1.0
+        curvature = self.loss.max_curvature or 1.0
         if not self.intercept:
             deviation = np.hypot(deviation, mean)
             mean = np.zeros_like(mean)
         with np.errstate(over="ignore"):  # a feature that large is left where it is
-            square = bend * deviation**2 + 2.0 * self.penalty.l2
+            square = curvature * deviation**2 + 2.0 * self.penalty.l2
         # A constant feature without penalty: J does not depend on it, any scale will do.
         scale = np.sqrt(np.where(square > 0.0, square, 1.0))
-        return Standardization(mean, np.append(scale, np.sqrt(bend)))
+        return Standardization(mean, np.append(scale, np.sqrt(curvature)))
 
     def checked_standardization(self) -> Standardization:
         """The same, refused where it would lose a feature that counts."""
         if not self.penalty.l2:
-            refuse_underflow(self.moments, self._sums[1])
+            refuse_underflow(self.moments, self._sums.sums)
         return self.standardization
-
-
-# Parts of a sum, one block each: module-level functions, so that they can be sent to a worker.
-
-
-def _value(block: Block, loss: Loss, W: Array) -> tuple[float, float]:
-    return loops.batch_pass(block.X, block.y, loss, W, weight=block.weight)
-
-
-def _gradient(
-    block: Block, loss: Loss, W: Array, float32_sums: bool = False
-) -> tuple[float, float, Array]:
-    gradient = np.zeros(W.shape)  # not zeros_like: the loops need rows in a row
-    sums = loops.batch_pass(
-        block.X, block.y, loss, W, weight=block.weight, gradient=gradient, float32_sums=float32_sums
-    )
-    return *sums, gradient
-
-
-@dataclass(frozen=True)
-class _Gradient(Sum[tuple[float, float, Array]]):
-    """The same of block after block, for a compiled loss."""
-
-    loss: Loss
-    W: Array
-    float32_sums: bool
-
-    @property
-    def size(self) -> int | None:
-        return None if loops.compiled(self.loss) is None else 2 + self.W.size
-
-    def of(self, block: Block) -> tuple[float, float, Array]:
-        return _gradient(block, self.loss, self.W, self.float32_sums)
-
-    def add_blocks(self, rows: Block, blocks: loops.BlockSum) -> None:
-        loops.batch_blocks(
-            rows.X,
-            rows.y,
-            self.loss,
-            self.W,
-            blocks,
-            weight=rows.weight,
-            float32_sums=self.float32_sums,
-        )
-
-    def unpack(self, total: Array) -> tuple[float, float, Array]:
-        return float(total[0]), float(total[1]), total[2:].reshape(self.W.shape)
-
-
-def _hessian(
-    block: Block, loss: Loss, W: Array, standardization: Standardization
-) -> tuple[float, float, Array, Array]:
-    *sums, gradient = _gradient(block, loss, W)
-    return sums[0], sums[1], gradient, hessian_of(block, loss, W, standardization)
-
-
-def _products(block: Block, standardization: Standardization) -> tuple[Array]:
-    weight = np.ones(len(block.y)) if block.weight is None else block.weight
-    return (gram(block.X, weight, standardization),)
-
-
-def _class_hessian(
-    block: Block,
-    curvature: Callable[[Block], Array],
-    standardization: Standardization,
-    dtype: DTypeLike,
-) -> tuple[Array]:
-    return (gram(block.X, curvature(block), standardization, dtype),)
-
-
-def _mistakes(block: Block, loss: Loss, candidates: Array) -> tuple[Array]:
-    m, k, d = candidates.shape
-    counts = np.zeros(m)
-    for start in range(0, len(block.y), COUNTED_ROWS):
-        at = slice(start, min(start + COUNTED_ROWS, len(block.y)))
-        rows = slice_rows(block.X, at.start, at.stop)
-        scores = loops.scores(rows, candidates.reshape(m * k, d)).reshape(-1, m, k)
-        weight = np.ones(len(scores)) if block.weight is None else block.weight[at]
-        counts += [weight @ loss.mistakes(block.y[at], scores[:, j]) for j in range(m)]
-    return (counts,)
-
-
-def _signed_row_sum(block: Block, k: int) -> tuple[Array]:
-    if k == 1:
-        coefficients = block.y[:, None].copy()
-    else:
-        coefficients = np.where(block.y[:, None] == np.arange(k), k - 1.0, -1.0)
-    if block.weight is not None:
-        coefficients *= block.weight[:, None]
-    total = np.zeros((k, shape_of(block.X)[1] + 1))
-    loops.transpose_product(block.X, coefficients, total)
-    return (total,)
-
-
-def _moments(block: Block, shift: Array | None, k: int) -> tuple[Array, Array, Array]:
-    d = shape_of(block.X)[1]
-    sums, squares = np.zeros((k, d)), np.zeros(d)
-    number = (block.y > 0.0).astype(np.int64) if k == 2 else block.y
-    loops.moments(block.X, block.weight, number, shift, sums, squares)
-    return sums, np.bincount(number, block.weight, k).astype(np.float64), squares

@@ -1,0 +1,57 @@
+"""What is a mistake of the kernel perceptron, and whom it then changes: two classes and more."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ..losses.rivals import best_rival
+from ..numeric.types import AnyArray, Array, Ints
+
+
+class UpdateRule(Protocol):
+    """What is a mistake, and which columns then gain or lose the row."""
+
+    columns: int
+    y: AnyArray
+    """Signs, or numbers of classes, as the compiled pass wants them."""
+
+    def violations(self, scores: Array, rows: Ints) -> Array:
+        """How wrong each row is, (m,), for scores (columns, m); a mistake unless below 0."""
+
+    def changes(self, row: int, rival: int) -> tuple[tuple[int, int], ...]:
+        """Column and sign of each change by a mistaken row with this best rival."""
+
+
+class TwoClasses:
+    """``y * score <= 0`` is a mistake; the one column gains ``y`` times the row."""
+
+    columns: int = 1
+
+    def __init__(self, signs: Array) -> None:
+        self.y = signs
+
+    def violations(self, scores: Array, rows: Ints) -> Array:
+        """Minus the margin."""
+        violations: Array = -self.y[rows] * scores[0]
+        return violations
+
+    def changes(self, row: int, rival: int) -> tuple[tuple[int, int], ...]:
+        """The label."""
+        return ((0, int(self.y[row])),)
+
+
+class ManyClasses:
+    """A rival that reaches the true class is a mistake: that one gains, the best rival loses."""
+
+    def __init__(self, labels: Ints, columns: int) -> None:
+        self.y, self.columns = labels, columns
+
+    def violations(self, scores: Array, rows: Ints) -> Array:
+        """Score of the best rival minus that of the true class."""
+        own, _, best = best_rival(self.y[rows], scores.T)
+        violations: Array = best - own
+        return violations
+
+    def changes(self, row: int, rival: int) -> tuple[tuple[int, int], ...]:
+        """True class and best rival, of equal ones the first."""
+        return (int(self.y[row]), 1), (rival, -1)

@@ -1,0 +1,220 @@
+"""Sums over rows that J and its derivatives are made of: what is asked of a source.
+
+Each is a frozen, picklable :class:`separatrix.data.Sum` that writes nothing. With c_i the weight
+of row i, z_i = (x_i, 1) and s_i = W z_i its scores:
+
+    Value             sum c_i loss_i                                         and mistakes
+    ValueGradient     the same, and  sum c_i (d loss_i / d s_i) z_i'         (k, d + 1)
+    Hessian           the same, and  sum c_i (d2 loss_i / d s_i2) (x) u_i u_i'  standardised
+    ClassHessian      sum c_i h_i u_i u_i'  for one class, or the mean h_i of all
+    HessianProduct    sum c_i (d2 loss_i / d s_i2) (V z_i) z_i'
+    BiasCurvature     sum c_i (d2 loss_i / d s_i2)                           (k, k)
+    Gram              sum c_i u_i u_i'
+    MomentSums        sum c_i (x_i - shift) by class, sum c_i by class, sum c_i (x_i - shift)^2
+    Mistakes          sum c_i [row i is not right]  for each of many weights
+    SignedRowSum      sum c_i y_i z_i
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from .. import loops
+from ..data import Block, Sum
+from ..losses import Loss, MarginLoss
+from ..numeric.rows import shape_of, slice_rows
+from ..numeric.types import Array
+from .hessians import as_joint, class_curvature, curvature_of, hessian_of
+from .standardization import Standardization, gram
+
+COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
+
+
+@dataclass(frozen=True)
+class Value(Sum[tuple[float, float]]):
+    """Weighted losses and mistakes."""
+
+    loss: Loss
+    W: Array
+
+    def of(self, block: Block) -> tuple[float, float]:
+        """In one read of the rows."""
+        return loops.batch_pass(block.X, block.y, self.loss, self.W, weight=block.weight)
+
+
+@dataclass(frozen=True)
+class ValueGradient(Sum[tuple[float, float, Array]]):
+    """Weighted losses and mistakes, and the gradient."""
+
+    loss: Loss
+    W: Array
+    float32_sums: bool = False
+    """Of dense float32 rows: right to about six digits, and twice as fast."""
+
+    def of(self, block: Block) -> tuple[float, float, Array]:
+        """In one read of the rows."""
+        gradient = np.zeros(self.W.shape)  # not zeros_like: the loops need rows in a row
+        sums = loops.batch_pass(
+            block.X, block.y, self.loss, self.W, weight=block.weight, gradient=gradient,
+            float32_sums=self.float32_sums,
+        )  # fmt: skip
+        return *sums, gradient
+
+    @property
+    def size(self) -> int | None:
+        """Numbers of a block, for a compiled loss."""
+        return None if loops.compiled(self.loss) is None else 2 + self.W.size
+
+    def add_blocks(self, rows: Block, blocks: loops.BlockSum) -> None:
+        """Of block after block, without Python in between."""
+        loops.batch_blocks(
+            rows.X, rows.y, self.loss, self.W, blocks, weight=rows.weight,
+            float32_sums=self.float32_sums,
+        )  # fmt: skip
+
+    def unpack(self, total: Array) -> tuple[float, float, Array]:
+        """Losses, mistakes, gradient."""
+        return float(total[0]), float(total[1]), total[2:].reshape(self.W.shape)
+
+
+@dataclass(frozen=True)
+class Hessian(Sum[tuple[float, float, Array, Array]]):
+    """What ``ValueGradient`` gives, and the second derivative by all standardised variables."""
+
+    loss: Loss
+    W: Array
+    standardization: Standardization
+
+    def of(self, block: Block) -> tuple[float, float, Array, Array]:
+        """In two reads of the block."""
+        sums = ValueGradient(self.loss, self.W).of(block)
+        return *sums, hessian_of(block, self.loss, self.W, self.standardization)
+
+
+@dataclass(frozen=True)
+class ClassHessian(Sum[tuple[Array]]):
+    """Second derivative by the standardised variables of one class, or the mean of all."""
+
+    loss: Loss
+    W: Array
+    standardization: Standardization
+    dtype: DTypeLike = np.float64
+    of_class: int | None = None
+
+    def curvature(self, block: Block) -> Array:
+        """Of every row by its score."""
+        return class_curvature(block, self.loss, self.W, self.of_class)
+
+    def of(self, block: Block) -> tuple[Array]:
+        """(d + 1, d + 1)."""
+        return (gram(block.X, self.curvature(block), self.standardization, self.dtype),)
+
+
+@dataclass(frozen=True)
+class HessianProduct(Sum[tuple[Array]]):
+    """The second derivative at W times V, both (k, d + 1)."""
+
+    loss: Loss
+    W: Array
+    V: Array
+
+    def of(self, block: Block) -> tuple[Array]:
+        """(k, d + 1)."""
+        product = np.zeros(self.V.shape)
+        if isinstance(self.loss, MarginLoss):
+            curvature = curvature_of(block, self.loss, self.W)(0, 0)
+            loops.hessian_product(block.X, np.asarray(curvature), self.V[0], product[0])
+            return (product,)
+        scores, turn = loops.scores(block.X, self.W), loops.scores(block.X, self.V)
+        change = as_joint(self.loss).curvature_product(block.y, scores, turn)
+        loops.transpose_product(block.X, block.weights[:, None] * change, product)
+        return (product,)
+
+
+@dataclass(frozen=True)
+class BiasCurvature(Sum[tuple[Array]]):
+    """Second derivative by the biases."""
+
+    loss: Loss
+    W: Array
+
+    def of(self, block: Block) -> tuple[Array]:
+        """(k, k)."""
+        if isinstance(self.loss, MarginLoss):
+            curvature = curvature_of(block, self.loss, self.W)(0, 0)
+            return (np.sum(np.asarray(curvature)).reshape(1, 1),)
+        weight = block.weights
+        present = weight != 0.0  # others may have scores that are not finite
+        scores = loops.scores(block.X, self.W)[present]
+        loss = as_joint(self.loss)
+        return (loss.curvature_sum(block.y[present], scores, weight[present]),)
+
+
+@dataclass(frozen=True)
+class Gram(Sum[tuple[Array]]):
+    """Weighted products of standardised variables."""
+
+    standardization: Standardization
+
+    def of(self, block: Block) -> tuple[Array]:
+        """(d + 1, d + 1)."""
+        return (gram(block.X, block.weights, self.standardization),)
+
+
+@dataclass(frozen=True)
+class MomentSums(Sum[tuple[Array, Array, Array]]):
+    """By class the sums of x - shift and of 1, and the squares of x - shift over all rows."""
+
+    shift: Array | None
+    classes: int
+
+    def of(self, block: Block) -> tuple[Array, Array, Array]:
+        """(classes, d), (classes,) and (d,)."""
+        d, k = shape_of(block.X)[1], self.classes
+        sums, squares = np.zeros((k, d)), np.zeros(d)
+        number = (block.y > 0.0).astype(np.int64) if k == 2 else block.y
+        loops.moments(block.X, block.weight, number, self.shift, sums, squares)
+        return sums, np.bincount(number, block.weight, k).astype(np.float64), squares
+
+
+@dataclass(frozen=True)
+class Mistakes(Sum[tuple[Array]]):
+    """Weighted mistakes of each of several weights (m, k, d + 1)."""
+
+    loss: Loss
+    candidates: Array
+
+    def of(self, block: Block) -> tuple[Array]:
+        """(m,), for a few rows at a time."""
+        m, k, d = self.candidates.shape
+        counts, weight = np.zeros(m), block.weights
+        for start in range(0, len(block.y), COUNTED_ROWS):
+            at = slice(start, min(start + COUNTED_ROWS, len(block.y)))
+            rows = slice_rows(block.X, at.start, at.stop)
+            scores = loops.scores(rows, self.candidates.reshape(m * k, d)).reshape(-1, m, k)
+            wrong = (self.loss.mistakes(block.y[at], scores[:, j]) for j in range(m))
+            counts += [weight[at] @ each for each in wrong]
+        return (counts,)
+
+
+@dataclass(frozen=True)
+class SignedRowSum(Sum[tuple[Array]]):
+    """y * (x, 1); for k classes, k - 1 times the rows of a class less all others."""
+
+    k: int
+
+    def of(self, block: Block) -> tuple[Array]:
+        """(k, d + 1)."""
+        if self.k == 1:
+            coefficients = block.y[:, None].copy()
+        else:
+            own = block.y[:, None] == np.arange(self.k)
+            coefficients = np.where(own, self.k - 1.0, -1.0)
+        if block.weight is not None:
+            coefficients *= block.weight[:, None]
+        total = np.zeros((self.k, shape_of(block.X)[1] + 1))
+        loops.transpose_product(block.X, coefficients, total)
+        return (total,)

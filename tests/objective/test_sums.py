@@ -1,0 +1,96 @@
+"""Every sum over rows: sent by pickle, pure, and the same however rows are cut into blocks."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from conftest import overlapping
+
+from separatrix import get_loss
+from separatrix.data import Block, Sum
+from separatrix.objective import accuracy, sums
+from separatrix.objective.standardization import Standardization
+
+N, D = 60, 3
+X, Y = overlapping(N, D, seed=1)
+WEIGHT = np.random.default_rng(2).integers(0, 3, N).astype(float)
+MARGIN, SOFTMAX = get_loss("logistic"), get_loss("logistic").multiclass()
+W1, W3 = np.random.default_rng(3).standard_normal((2, 3, D + 1))
+PLAIN = Standardization(np.array([0.5, -1.0, 0.0]), np.array([1.0, 2.0, 0.5, 1.0]))
+BLOCKS = {
+    1: Block(X, Y, WEIGHT, 0),
+    3: Block(X, np.arange(N) % 3, WEIGHT, 0),
+}
+
+
+def of_both(kind, *rest):
+    yield 1, kind(MARGIN, W1[:1].copy(), *rest)
+    yield 3, kind(SOFTMAX, W3.copy(), *rest)
+
+
+ASKED = [
+    *of_both(sums.Value),
+    *of_both(sums.ValueGradient),
+    *of_both(sums.Hessian, PLAIN),
+    *of_both(sums.ClassHessian, PLAIN),
+    (3, sums.ClassHessian(SOFTMAX, W3, PLAIN, np.float64, 2)),
+    (1, sums.HessianProduct(MARGIN, W1[:1].copy(), W3[:1].copy())),
+    (3, sums.HessianProduct(SOFTMAX, W3, W1)),
+    *of_both(sums.BiasCurvature),
+    (1, sums.Gram(PLAIN)),
+    (1, sums.MomentSums(np.array([0.1, 0.2, 0.3]), 2)),
+    (3, sums.MomentSums(None, 3)),
+    (1, sums.Mistakes(MARGIN, np.stack([W1[:1], W3[:1]]))),
+    (3, sums.Mistakes(SOFTMAX, np.stack([W1, W3]))),
+    (1, sums.SignedRowSum(1)),
+    (3, sums.SignedRowSum(3)),
+    *of_both(accuracy.ExactValue),
+    (1, accuracy.ExactTangents(MARGIN, W1[:1].copy())),
+    (1, accuracy.ExactTangents(MARGIN, W1[:1].copy(), np.linspace(0.1, 0.9, N)[:, None])),
+]
+
+
+def numbers(found):
+    """The entries of what a sum gives, pairs added up."""
+    for each in found:
+        yield np.asarray(each.high + each.low if hasattr(each, "high") else each)
+
+
+@pytest.mark.parametrize(("k", "asked"), ASKED, ids=lambda v: getattr(type(v), "__name__", v))
+def test_it_can_be_sent_and_writes_nothing(k, asked):
+    block = BLOCKS[k]
+    before = pickle.dumps((asked, block))
+    found = asked.of(block)
+    assert pickle.dumps((asked, block)) == before
+    again = pickle.loads(pickle.dumps(asked)).of(block)
+    for here, there in zip(numbers(found), numbers(again), strict=True):
+        np.testing.assert_array_equal(here, there)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(asked, dataclasses.fields(asked)[0].name, None)
+
+
+@pytest.mark.parametrize(("k", "asked"), ASKED, ids=lambda v: getattr(type(v), "__name__", v))
+def test_it_is_the_sum_of_its_blocks(k, asked):
+    """Of uneven ones, in which a class may be absent, and one without rows."""
+    whole = BLOCKS[k]
+    edges = [0, 1, 1, 25, 26, N]
+    parts = [
+        asked.of(Block(whole.X[a:b], whole.y[a:b], whole.weight[a:b], a))
+        for a, b in pairwise(edges)
+    ]
+    expected = list(numbers(asked.of(whole)))
+    for entry, each in enumerate(zip(*map(numbers, parts), strict=True)):
+        np.testing.assert_allclose(sum(each[1:], each[0]), expected[entry], rtol=1e-12, atol=1e-12)
+
+
+def test_all_sums_of_these_files_are_here():
+    named = {type(asked) for _, asked in ASKED}
+    for module in (sums, accuracy):
+        for _, kind in inspect.getmembers(module, inspect.isclass):
+            if issubclass(kind, Sum) and kind is not Sum:
+                assert kind in named, kind
