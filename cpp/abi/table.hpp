@@ -7,6 +7,8 @@ namespace separatrix {
 
 // Python reads the numbers from the module: loops/dispatch.py.
 enum class LossId : int { perceptron, logistic, squared, tanh_squared, hinge, squared_hinge };
+constexpr const char* kLossNames[] = {"perceptron",   "logistic", "squared",
+                                      "tanh_squared", "hinge",    "squared_hinge"};
 
 // A loss over all classes: one of these, or `columns` plus a LossId: one -1/+1 column per class.
 enum class JointId : int { softmax, perceptron, crammer_singer, columns };

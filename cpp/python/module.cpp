@@ -56,12 +56,8 @@ nb::list levels() {
 // The numbers by which the loops know the losses: of two classes, and of more.
 nb::dict loss_ids() {
   nb::dict ids;
-  ids["perceptron"] = int(LossId::perceptron);
-  ids["logistic"] = int(LossId::logistic);
-  ids["squared"] = int(LossId::squared);
-  ids["tanh_squared"] = int(LossId::tanh_squared);
-  ids["hinge"] = int(LossId::hinge);
-  ids["squared_hinge"] = int(LossId::squared_hinge);
+  int number = 0;
+  for (const char* name : kLossNames) ids[name] = number++;
   return ids;
 }
 
