@@ -176,3 +176,24 @@ def kesler(X, y):
                 z[own], z[rival] = x, -x
                 rows.append(z.ravel())
     return np.array(rows)
+
+
+def best_margin(Z):
+    """Nearest point of the hull by plain projected steps on two rows at a time."""
+    share = np.full(len(Z), 1.0 / len(Z))
+    for _ in range(20000):
+        x = share @ Z
+        m = Z @ x
+        low, high = int(np.argmin(m)), int(np.argmax(np.where(share > 0.0, m, -np.inf)))
+        step = Z[low] - Z[high]
+        if m[high] - m[low] <= 1e-12 or step @ step == 0.0:
+            break
+        t = min(share[high], (m[high] - m[low]) / (step @ step))
+        share[low], share[high] = share[low] + t, share[high] - t
+    return np.linalg.norm(share @ Z)
+
+
+def quasi():
+    """Rows that are quasi-separable: the first four lie on the boundary."""
+    X = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [1, 3]], float)
+    return X, np.array([0, 1, 0, 1, 1, 1])

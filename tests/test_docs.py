@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
-from inspection.test_diagnose import FIRST
+from inspection.cases import FIRST
 from test_rooms import script
 
 import separatrix

@@ -5,13 +5,14 @@
 
 namespace separatrix {
 
-// Python reads the numbers from the module: loops/dispatch.py.
+// The names, in the order of the enum, are those by which Python asks for the numbers.
 enum class LossId : int { perceptron, logistic, squared, tanh_squared, hinge, squared_hinge };
 constexpr const char* kLossNames[] = {"perceptron",   "logistic", "squared",
                                       "tanh_squared", "hinge",    "squared_hinge"};
 
 // A loss over all classes: one of these, or `columns` plus a LossId: one -1/+1 column per class.
 enum class JointId : int { softmax, perceptron, crammer_singer, columns };
+constexpr const char* kJointNames[] = {"softmax", "perceptron", "crammer_singer", "columns"};
 
 template <class Rows>
 struct LoopsFor {

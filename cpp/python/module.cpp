@@ -53,21 +53,12 @@ nb::list levels() {
   return names;
 }
 
-// The numbers by which the loops know the losses: of two classes, and of more.
-nb::dict loss_ids() {
-  nb::dict ids;
-  int number = 0;
-  for (const char* name : kLossNames) ids[name] = number++;
-  return ids;
-}
-
-nb::dict joint_ids() {
-  nb::dict ids;
-  ids["softmax"] = int(JointId::softmax);
-  ids["perceptron"] = int(JointId::perceptron);
-  ids["crammer_singer"] = int(JointId::crammer_singer);
-  ids["columns"] = int(JointId::columns);
-  return ids;
+// The numbers by which the loops know the losses.
+template <size_t kCount>
+nb::dict numbered(const char* const (&names)[kCount]) {
+  nb::dict numbers;
+  for (size_t i = 0; i < kCount; ++i) numbers[names[i]] = int(i);
+  return numbers;
 }
 
 void use_level(const std::string& name) {
@@ -99,7 +90,7 @@ NB_MODULE(_loops, m) {
   m.def("request_stop", [] { stop_requested = true; });
   m.def("clear_stop", [] { stop_requested = false; });
   m.def("stop_requested", [] { return stop_requested.load(); });
-  m.attr("loss_ids") = loss_ids();
-  m.attr("joint_ids") = joint_ids();
+  m.attr("loss_ids") = numbered(kLossNames);
+  m.attr("joint_ids") = numbered(kJointNames);
   m.attr("compiler") = SEPARATRIX_COMPILER;
 }

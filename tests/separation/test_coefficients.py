@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
-from oracles import oracle, random_problem, signed
+from conftest import CORNERS, LOGIC
+from oracles import oracle, quasi, random_problem, signed
 from scipy.optimize import linprog
 
 from separatrix import separability
@@ -108,3 +110,27 @@ def test_overlapping_rows_let_nothing_run_away():
     assert found.verdict == oracle(signed(X, np.array([0, 1, 0, 1]))) == "overlapping"
     assert found.runaway == {}
     assert found.infinite_intercept == "finite"
+
+
+def test_quasi_separable_data_and_the_coefficients_that_run_away():
+    X, y = quasi()
+    found = separability(pd.DataFrame(X, columns=["rare", "x"]), y)
+    assert found.verdict == "quasi-separable"
+    assert found.boundary.tolist() == [0, 1, 2, 3]
+    assert found.infinite_coefficients == {"rare": "+inf", "x": "finite"}
+    margins = signed(X, y) @ np.append(found.coef[0], found.intercept)
+    assert margins == pytest.approx([0, 0, 0, 0, 1, 1], abs=1e-12)
+    flipped = separability(X * [-1, 1], y)
+    assert flipped.infinite_coefficients == {"x0": "-inf", "x1": "finite"}
+    copied = separability(np.column_stack([X, 2 * X[:, 0], np.ones(6)]), y)
+    words = ["not identified", "finite", "not identified", "not identified"]
+    assert list(copied.infinite_coefficients.values()) == words
+    assert copied.verify(exact=True)
+
+
+def test_infinite_coefficients_of_the_other_verdicts():
+    assert separability([[0.0], [1.0]], [0, 1]).infinite_coefficients == {"x0": "+inf"}
+    fan = separability([[0, 0], [1, 2], [2, 1], [3, 3]], [0, 1, 1, 1]).infinite_coefficients
+    assert set(fan.values()) == {"infinite, sign not determined"}
+    xor = separability(CORNERS, LOGIC["xor"]).infinite_coefficients
+    assert set(xor.values()) == {"finite"}

@@ -127,7 +127,7 @@ def test_auto_takes_it_unless_it_is_too_large(monkeypatch):
         chosen = choose(problem(k=k))
         assert type(chosen) is LinearProgram
         assert "linear program" in chosen.reason
-    monkeypatch.setattr(linear_program, "MOST_VALUES", 10)
+    monkeypatch.setattr(linear_program, "LINEAR_PROGRAM_VALUES", 10)
     assert type(choose(problem())) is GradientDescent
 
 

@@ -20,11 +20,11 @@ from ..penalties import L2
 from ..solvers import Solver, State
 from ..training.ending import CONVERGED
 from ..training.interrupt import gentle_interrupt
-from ..training.loop import Callback
 from ..training.minimize import Result, minimize
 from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
+from .mistake_bound import MistakeBoundCallback
 from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted
 from .stream import StreamState, continued, counted
@@ -38,8 +38,8 @@ class FitSettings:
     l2: float
     stop: Stop
     keep: str
-    watchers: tuple[Callback, ...] = ()
-    """Called after every pass, before the user's own callbacks."""
+    watchers: tuple[MistakeBoundCallback, ...] = ()
+    """Called after every pass, before the user's own callbacks; the history gains their columns."""
 
     def kept_by(self, solver: Solver) -> FitSettings:
         """A solver that averages is asked for its average."""
@@ -83,17 +83,24 @@ class LinearModel(LinearPredictor):
         solver = self._solver(objective, partial=False)
         seed = checks.seed(self.random_state)
         W = self._start(objective, seed)
-        return objective, self._train(settings, objective, solver, seed, W)
+        settings = self._watched(settings, objective, solver, W).kept_by(solver)
+        result = self._minimize(settings, objective, solver, seed, W, None)
+        self._note_fit(settings, solver, result)
+        return objective, result
 
-    def _train(
-        self, settings: FitSettings, objective: Objective, solver: Solver, seed: int, W: Array
-    ) -> Result:
-        """All passes over all rows, and what they leave to see."""
-        result = self._minimize(settings.kept_by(solver), objective, solver, seed, W, None)
+    def _watched(
+        self, settings: FitSettings, objective: Objective, solver: Solver, W: Array
+    ) -> FitSettings:
+        """The same, with what is to watch the whole fit; here nothing."""
+        return settings
+
+    def _note_fit(self, settings: FitSettings, solver: Solver, result: Result) -> None:
+        """What all passes over all rows leave to see."""
         self._stream = StreamState(solver, solver, result.state)
         self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
         self.history_ = result.history
-        return result
+        for watcher in settings.watchers:
+            self.history_ |= watcher.columns()
 
     def _partial_fit(
         self, X: Any, y: Any, classes: Any, sample_weight: Any

@@ -50,7 +50,7 @@ class LossModel(LinearModel):
     _runaway: Runaway | None
 
     def _finish(self, objective: Objective, result: Result) -> None:
-        self.solver_ = self.trace_.solver
+        self.solver_ = self.trace_.solver.after(result.state)
         if result.objective is None:  # the weights of a chunk
             self.objective_ = objective.value(result.weights)[0]
         else:

@@ -181,21 +181,18 @@ class Perceptron(LinearModel):
         self._pass_on_interrupt()
         return self
 
-    def _train(
-        self, settings: FitSettings, objective: Objective, solver: Solver, seed: int, W: Array
-    ) -> Result:
-        """As ever; with a monitor, each pass beside what it may come to."""
+    def _watched(
+        self, settings: FitSettings, objective: Objective, solver: Solver, W: Array
+    ) -> FitSettings:
+        """With a monitor, each pass beside what it may come to."""
         if self.monitor is None:
-            return super()._train(settings, objective, solver, seed, W)
+            return settings
         solver.check(objective)  # before the data is read for the monitor
         bound = mistake_bound_callback(
             self.monitor, objective, W,
             update=self.update, learning_rate=self.learning_rate, l2=self.l2,
         )  # fmt: skip
-        watched = replace(settings, watchers=(bound,))
-        result = super()._train(watched, objective, solver, seed, W)
-        self.history_ |= bound.columns()
-        return result
+        return replace(settings, watchers=(bound,))
 
     def _refuse_overflow(self, objective: Objective, result: Result) -> None:
         """Which row is a mistake is not known where scores overflow: such a run has no meaning."""

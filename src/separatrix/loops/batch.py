@@ -55,7 +55,8 @@ def batch_blocks(
     What they add up to: losses, mistakes, and the gradient. The loss is a compiled one.
     """
     number = compiled(loss)
-    assert number is not None
+    if number is None:
+        raise TypeError(f"{loss!r} is not compiled")
     _loops.batch_blocks(rows, number, y, weight, W, float32_sums, blocks)
 
 

@@ -95,9 +95,9 @@ def coordinate_epoch_twin(
                 np.clip(alpha[i] + lack / curvature, 0.0, top) if curvature else float(lack > 0.0)
             )
         kept.append(i)
-        pull = p * (best - alpha[i]) * y[i]
-        w[:-1][at] += pull * inv_2l2 * x
-        w[-1] += pull * bias_inv_penalty
+        change = p * (best - alpha[i]) * y[i]
+        w[:-1][at] += change * inv_2l2 * x
+        w[-1] += change * bias_inv_penalty
         alpha[i] = best
     order[: len(kept)] = kept
     return EpochResult(len(kept), float(slope))

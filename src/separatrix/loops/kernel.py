@@ -212,7 +212,7 @@ def _violation(run: KernelPerceptronPass, scores: Array, i: int) -> tuple[float,
 def _record_update(
     run: KernelPerceptronPass, position: int, i: int, violation: float, rival: int
 ) -> list[tuple[int, float]]:
-    """Columns and changes of an update that is now in the books, except for the scores."""
+    """Columns and changes of an update that is now recorded, except in the scores."""
     run.totals += run.weight[i] * violation, run.weight[i]
     run.log[run.updates] = position, i, rival
     size = float(run.sizes(run.log[run.updates : run.updates + 1])[0])

@@ -12,6 +12,7 @@ from ..numeric.rows import CsrRows, Rows, row_nonzeros, shape_of
 from ..numeric.types import AnyArray, Array, Ints
 from ._compiled import _loops
 from .dispatch import Interrupted, compiled, stop_requested
+from .thresholds import SCREENING_ROW_BYTES, SCREENING_SHARE
 
 SMALLEST_SCALE, SMALLEST_SCALE_OF_SUM = _loops.smallest_scale, _loops.smallest_scale_of_sum
 EVERY_UPDATE = 2**62
@@ -134,8 +135,8 @@ def screening_state(rows: Rows, k: int) -> ScreeningState | None:
     n, d = shape_of(rows)
     size = k * (d + 1)
     arrays = [rows.data, rows.indices] if isinstance(rows, CsrRows) else [rows]
-    of_rows = sum(array.nbytes for array in arrays)
-    return ScreeningState(n, size) if 24 * size <= of_rows // 20 + 8 * n else None
+    allowed = sum(array.nbytes for array in arrays) // SCREENING_SHARE + SCREENING_ROW_BYTES * n
+    return ScreeningState(n, size) if 3 * 8 * size <= allowed else None
 
 
 def online_pass(

@@ -12,6 +12,7 @@ from .threads import one_blas_thread
 from .types import Array
 
 MOST_PRODUCTS = 250
+FLAT = 1e-12  # of |p|^2: up to rounding there is nothing to gain along p
 NOISE = 1e-7  # less on the diagonal of a factor is that of a nearly singular matrix
 
 
@@ -67,20 +68,36 @@ def _inverse(matrix: Array, noise: float = NOISE) -> Callable[[Array], Array]:
     return lambda right: vectors @ (vectors.T @ right / values)
 
 
-def conjugate_gradients(product: Callable[[Array], Array], right: Array, share: float) -> Array:
-    """Solve with a matrix known by its products, down to a share of the squared residual."""
+def conjugate_gradients(
+    product: Callable[[Array], Array],
+    right: Array,
+    residual: float = 0.0,
+    gain: float = 0.0,
+    most: int = MOST_PRODUCTS,
+) -> tuple[Array, float]:
+    """Solve with a matrix A known by its products: u, and ``right.u - u.A u / 2`` there.
+
+    Ends at this share of the squared residual, or where a product adds no more than this share of
+    what was gained so far (Hestenes and Stiefel, Methods of conjugate gradients for solving linear
+    systems, 1952).
+    """
     u, r, p = np.zeros_like(right), right, right
-    size = float(np.vdot(r, r))
-    enough = share * size
-    for _ in range(MOST_PRODUCTS):
+    size, gained = float(np.vdot(r, r)), 0.0
+    enough = residual * size
+    for _ in range(most):
         if size <= enough:
             break
         image = product(p)
-        bend = float(np.vdot(p, image))
-        if bend <= 1e-12 * float(np.vdot(p, p)):  # flat up to rounding: nothing to gain there
+        curvature = float(np.vdot(p, image))
+        if curvature <= FLAT * float(np.vdot(p, p)):
             break
-        u = u + size / bend * p
-        r = r - size / bend * image
+        length = size / curvature
+        u = u + length * p
+        r = r - length * image
+        added = 0.5 * length * size
+        gained += added
+        if added <= gain * gained:
+            break
         size, before = float(np.vdot(r, r)), size
         p = r + size / before * p
-    return u
+    return u, gained

@@ -6,6 +6,9 @@ from typing import Any
 from ..numeric import registry
 from .auto import choose
 from .base import REGISTRY, Solver, State, Step
+from .dual.coordinate_ascent import CoordinateAscent
+from .dual.interior_point import InteriorPoint
+from .dual.proximal_point import ProximalPoint
 from .dual_ascent import DualAscent
 from .gradient_descent import GradientDescent
 from .lbfgs import LBFGS
@@ -18,11 +21,14 @@ __all__ = [
     "LBFGS",
     "REGISTRY",
     "BatchPerceptron",
+    "CoordinateAscent",
     "DualAscent",
     "GradientDescent",
+    "InteriorPoint",
     "LeastSquares",
     "LinearProgram",
     "Newton",
+    "ProximalPoint",
     "Rosenblatt",
     "Solver",
     "State",

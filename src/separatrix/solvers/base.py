@@ -119,6 +119,10 @@ class Solver(Registered, ABC):
         """The solver for rows that come in chunks, of which ``objective`` has the first."""
         return self
 
+    def after(self, state: State) -> Solver:
+        """Itself, with what a run that ended in this state tells of it."""
+        return self
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Hyper-parameters by name, as scikit-learn asks for them."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "reason"}

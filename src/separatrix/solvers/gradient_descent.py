@@ -1,4 +1,15 @@
-"""Gradient descent in its four forms: batch, sequential, stochastic and mini-batch."""
+"""Gradient descent in its four forms: batch, sequential, stochastic and mini-batch.
+
+Problem     min J(W), the weighted mean loss plus the penalty; of a loss with a kink as near as
+            subgradients get.
+Input       J and its gradient, or rows to visit; step sizes, unless they are to be found.
+Output      W after every pass, J and the mistakes.
+Algorithm   W <- W - step * gradient, of all rows, of one or of a few. Of all rows without a step
+            given: Barzilai and Borwein's length, shortened until J falls below its recent values.
+Paper       Cauchy (1847); Robbins and Monro, Annals of Mathematical Statistics 22 (1951); Barzilai
+            and Borwein, IMA Journal of Numerical Analysis 8 (1988); Grippo, Lampariello and Lucidi,
+            SIAM Journal on Numerical Analysis 23 (1986).
+"""
 
 from __future__ import annotations
 
@@ -18,11 +29,12 @@ from ..objective import Objective
 from ..objective.objective import SAMPLE_ROWS
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
+from .line_search import SUFFICIENT_DECREASE
 from .online import OnlineRun, warn_slow
 from .rescaling import constant_step, is_perceptron
+from .thresholds import EIGEN_FEATURES
 
 MOST_HALVINGS = 60
-EIGEN_FEATURES = 1000
 NO_FURTHER = 2.0  # than the distance to a row's own minimum
 LARGER = 1.2  # a sample's largest eigenvalue may fall short of the whole's
 MEMORY = 10  # recent values of J that a searched step may not exceed
@@ -158,7 +170,7 @@ def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True)
     of a given order, may be longer or weigh more than the mean by far: none of them is left
     further beyond its own minimum than it came from.
     """
-    bend = objective.loss.max_curvature or 1.0
+    curvature = objective.loss.max_curvature or 1.0
     objective.checked_standardization()  # refuses features that such a step would never move
     with np.errstate(over="ignore"):
         trace = objective.moments.mean_square + objective.intercept
@@ -175,7 +187,7 @@ def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True)
         bound = row / batch + (1.0 - 1.0 / batch) * largest
         if not shuffle and objective.source.n_features <= EIGEN_FEATURES:
             bound = max(bound, LARGER * largest_batch(objective, batch) / NO_FURTHER)
-    bound = bend * bound + 2.0 * objective.penalty.l2
+    bound = curvature * bound + 2.0 * objective.penalty.l2
     return 1.0 / bound if bound > 0.0 else 1.0
 
 
@@ -282,7 +294,7 @@ def barzilai_borwein(
         for _ in range(MOST_HALVINGS):
             there = W - step * standardization.to_weights(g)
             at = objective.value_and_gradient(there)
-            if at.value <= recent.max() - 1e-4 * step * slope:
+            if at.value <= recent.max() - SUFFICIENT_DECREASE * step * slope:
                 break
             step *= 0.5 if np.isfinite(at.value) else 0.01
         else:  # rounding leaves no way down, and to go on blindly might lead anywhere

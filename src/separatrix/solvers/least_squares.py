@@ -1,4 +1,16 @@
-"""Least squares in closed form."""
+"""Least squares in closed form.
+
+Problem     min over W of sum_i p_i |t_i - w.x_i - b|^2 + l2 |w|^2, p the rows' shares of all
+            weight, t = -1 or +1, one column of targets per class if there are more than two.
+Input       Rows, targets, l2 >= 0.
+Output      The minimum; of several, which l2 = 0 may leave, that of smallest |w|. J there.
+Algorithm   Normal equations with refinement, where the last step proves that they leave no error;
+            else a triangle R with R'R = X'X by orthogonal factorisations, block by block, and its
+            singular values; else, where both n and d are large, LSMR on the centred rows, read
+            twice per step.
+Paper       Golub and Van Loan, Matrix Computations (2013), chapter 5; Fong and Saunders, LSMR,
+            SIAM Journal on Scientific Computing 33 (2011).
+"""
 
 from __future__ import annotations
 
@@ -13,15 +25,15 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 from .. import loops
 from ..data import Block
 from ..losses import Columns, Loss, Squared
-from ..numeric.rows import CsrRows, slice_rows, to_dense
+from ..numeric.rows import slice_rows, to_dense
 from ..numeric.threads import one_blas_thread
-from ..numeric.tolerances import EPS
+from ..numeric.tolerances import EPS, SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from .base import Solver, State, Step, lowest
+from .thresholds import FILLED_VALUES
 
-ROWS = 1024  # converted to float64 at a time
-MOST_FILLED = 5_000_000  # values that sparse rows may become when they are filled in
+QR_ROWS = 1024  # converted to float64 at a time
 READS = 3  # of the data, at least: for the means, for the products, and for J
 BEHIND, NOTHING = 1e-9, 1e-20  # of J, and J itself, which is of the order of 1: rounding
 OUT_OF_STEPS = 7  # LSMR's word for it
@@ -37,9 +49,9 @@ class LeastSquares(Solver):
     From the products of the features where these tell it to the last digits, which a step of
     refinement shows. Else centred rows are reduced to a triangle by orthogonal factorisations, a
     block at a time, and the triangle by its singular values: right where the matrix is rank
-    deficient or n < d. Where
-    both n and d exceed ``direct_size``, or sparse rows would fill too much memory, LSMR on the
-    centred rows, which stay as they are; every step then goes on until it says it has arrived.
+    deficient or n < d. Where both n and d exceed ``direct_size``, or sparse rows would fill too
+    much memory, LSMR on the centred rows, which stay as they are; every step then goes on until it
+    says it has arrived.
     """
 
     name = "LeastSquares"
@@ -71,7 +83,7 @@ class LeastSquares(Solver):
                 if found is not None:
                     W, at, solved = *found, True
                 elif direct:
-                    with one_blas_thread(min(n, ROWS + 2 * d) * d * d):
+                    with one_blas_thread(min(n, QR_ROWS + 2 * d) * d * d):
                         W, solved = qr_svd(objective), True
                     at = objective.value_and_gradient(W)
                 else:
@@ -89,9 +101,9 @@ class LeastSquares(Solver):
 
     def _direct(self, objective: Objective) -> bool:
         n, d = objective.source.n_rows, objective.source.n_features
-        sparse = isinstance(getattr(objective.source, "X", None), CsrRows)
-        filled = min(n, ROWS + 2 * d) * d
-        return min(n, d) <= self.direct_size and not (sparse and filled > MOST_FILLED)
+        sparse = objective.source.storage == "csr"
+        filled = min(n, QR_ROWS + 2 * d) * d
+        return min(n, d) <= self.direct_size and not (sparse and filled > FILLED_VALUES)
 
 
 def is_squared(loss: Loss) -> bool:
@@ -130,11 +142,8 @@ def normal_equations(objective: Objective) -> tuple[Array, Evaluation] | None:
     the gradient at the solution takes as much off it again: one that hardly moves it is proof
     that nothing is left.
     """
-    standardization, W, at = (
-        objective.standardization,
-        np.zeros(objective.shape),
-        objective.at_zeros(),
-    )
+    standardization = objective.standardization
+    W, at = np.zeros(objective.shape), objective.at_zeros()
     hessian = objective.class_hessian(W, standardization)
     if not np.diag(hessian).min() > 0.0:  # a constant feature, and no penalty
         return None
@@ -162,11 +171,9 @@ def qr_svd(objective: Objective) -> Array:
     d, k = objective.source.n_features, objective.shape[0]
     triangle = np.empty((0, d + k))
     for block in objective.source.blocks():
-        n = len(block.y)
-        weight = np.ones(n) if block.weight is None else block.weight
-        y = targets(block, k)
-        for start in range(0, n, ROWS):
-            at = slice(start, min(start + ROWS, n))
+        n, weight, y = len(block.y), block.weights, targets(block, k)
+        for start in range(0, n, QR_ROWS):
+            at = slice(start, min(start + QR_ROWS, n))
             root = np.sqrt(weight[at] / objective.source.weight_sum)
             x = np.empty((len(root), d + k))
             x[:, :d] = to_dense(slice_rows(block.X, at.start, at.stop)) - mean
@@ -186,7 +193,11 @@ def ridge(A: Array, B: Array, l2: float) -> Array:
     cut = EPS * max(A.shape) * (s[0] if len(s) else 0.0)
     keep = s > cut
     shrunk = np.zeros_like(s)
-    shrunk[keep] = s[keep] / (s[keep] ** 2 + l2)
+    kept = s[keep]
+    square = kept**2 + l2
+    # Without a penalty it is 1 / s, told so where squares lose their digits or vanish.
+    lost = (square < SMALLEST_NORMAL) & (l2 == 0.0)
+    shrunk[keep] = np.where(lost, 1.0, kept) / np.where(lost, kept, square)
     w: Array = Vt.T @ (shrunk[:, None] * (U.T @ B))
     return w
 
@@ -201,32 +212,30 @@ def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     source, k = objective.source, objective.shape[0]
     d, l2 = source.n_features, objective.penalty.l2
     scale = objective.standardization.scale[:-1] if l2 else np.ones(d)
-    blocks = list(objective.source.blocks())
-    roots = [
-        np.sqrt((np.ones(len(b.y)) if b.weight is None else b.weight) / source.weight_sum)
-        for b in blocks
-    ]
+    roots = [np.sqrt(block.weights / source.weight_sum) for block in source.blocks()]
     n = sum(map(len, roots))
+
+    def blocks() -> Iterator[tuple[Block, Array]]:
+        return zip(source.blocks(), roots, strict=True)
 
     def product(u: Array) -> Array:
         w = u.ravel() / scale
         W = np.append(w, -(w @ mean))[None]
-        parts = [loops.scores(b.X, W)[:, 0] * r for b, r in zip(blocks, roots, strict=True)]
+        parts = [loops.scores(block.X, W)[:, 0] * root for block, root in blocks()]
         return np.concatenate([*parts, np.sqrt(l2) * w])
 
     def transposed(z: Array) -> Array:
         z = z.ravel()
         out = np.zeros((1, d + 1))
         start = 0
-        for b, r in zip(blocks, roots, strict=True):
-            loops.transpose_product(b.X, (z[start : start + len(r)] * r)[:, None], out)
-            start += len(r)
+        for block, root in blocks():
+            at = slice(start, start + len(root))
+            loops.transpose_product(block.X, (z[at] * root)[:, None], out)
+            start = at.stop
         product: Array = (out[0, :-1] - out[0, -1] * mean + np.sqrt(l2) * z[n:]) / scale
         return product
 
-    Y = np.concatenate(
-        [r[:, None] * (targets(b, k) - target) for b, r in zip(blocks, roots, strict=True)]
-    )
+    Y = np.concatenate([root[:, None] * (targets(block, k) - target) for block, root in blocks()])
     A = LinearOperator((n + d, d), matvec=product, rmatvec=transposed)
     columns, arrived = [], True
     for c in range(k):

@@ -1,4 +1,16 @@
-"""The hinge without a penalty: a linear program."""
+"""The hinge without a penalty: a linear program.
+
+Problem     min over W of sum_i p_i max(0, 1 - y_i (w.x_i + b)), p the rows' shares of all weight;
+            for k classes Crammer and Singer's, the largest s_c + [c != d] - s_d of a row.
+Input       Rows in memory, their labels and weights.
+Output      A minimum W, and how far above the dual's value J is there.
+Algorithm   The dual, which has an equation per weight instead of one per row, by the simplex of
+            HiGHS, in standardised variables; of k classes with a working set of rivals that grows
+            until none above its row's loss is missing.
+Paper       Mangasarian, Linear and Nonlinear Separation of Patterns by Linear Programming,
+            Operations Research 13 (1965); Crammer and Singer, JMLR 2 (2001); Huangfu and Hall,
+            Mathematical Programming Computation 10 (2018), for HiGHS.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +31,8 @@ from ..numeric.types import Array, Ints
 from ..objective import Objective
 from .base import Solver, State, Step, lowest
 from .dual_ascent import DualAscent
+from .thresholds import LINEAR_PROGRAM_VALUES
 
-MOST_VALUES = 5_000_000  # of rows times rivals: more are not solved in sane time
 # Of more classes, rivals within NEAR of a loss are taken in at first: with a penalty that is hardly
 # one, at weights roughly at their best. Those that come above it by more than ALLOWED join.
 NEAR, HARDLY, ROUGHLY, MOST_STEPS, ALLOWED = 0.1, 1e-6, 1e-3, 60, 1e-9
@@ -89,7 +101,7 @@ def is_hinge(loss: Loss) -> bool:
 def solvable(objective: Objective) -> bool:
     """Whether ``LinearProgram`` has nothing to refuse, and the program is not too large."""
     source, (k, d) = objective.source, objective.shape
-    in_memory = isinstance(source, ArraySource) and source.n_rows * d * k <= MOST_VALUES
+    in_memory = isinstance(source, ArraySource) and source.n_rows * d * k <= LINEAR_PROGRAM_VALUES
     return in_memory and is_hinge(objective.loss) and objective.penalty.l2 == 0.0
 
 

@@ -90,4 +90,4 @@ def truncated_newton_direction(
 
     right = -standardization.gradient(gradient)
     share = min(0.25, float(np.linalg.norm(right)))
-    return standardization.to_weights(conjugate_gradients(product, right, share))
+    return standardization.to_weights(conjugate_gradients(product, right, share)[0])

@@ -4,6 +4,55 @@ Each line says what it chooses and what that gains, as measured by ``benchmarks/
 (time without / time with).
 """
 
+# ---- auto: which solver
+
+FEW_WEIGHTS, SMALL_TABLE = 200, 200_000
+"""Up to so many weights, and values in all rows (times the square of the classes), Newton; and up
+to so many features the closed form for a table that is larger.
+
+Measured: logistic-small-correlated, 1.80; logistic-small, 1.56. The closed form:
+squared-correlated, 1.18; squared-tall, 0.55."""
+LONG_ROWS = 40
+"""Values in a sparse row, on average, from which on coordinate ascent of a smooth loss is worth a
+step for each.
+
+Measured: logistic-sparse, 2.39; logistic-wide-text, 2.04; squared_hinge-text, 1.21."""
+ROW_CURVATURE, WIDE_ROWS = (0.1, 3.0), 4
+"""Without a bias coordinate ascent where a row curves J by so much in units of the penalty: below,
+gradients need few reads too; above, alphas crawl unless there are so many features per row.
+
+Measured: as LONG_ROWS, on the tables of benchmarks/choices.py."""
+ROW_CURVATURE_WITH_BIAS, COMMON_DIRECTION = 3.0, 0.25
+"""A bias ties all rows together: then they must also have features of their own, curve J by this
+times the rows per feature, and share no more than this part of |x|^2 with their mean.
+
+Measured: as LONG_ROWS, on the tables of benchmarks/choices.py."""
+NEARLY_SEPARABLE = 3
+"""Rows per feature up to which the squared hinge goes to the interior point: more rows can hardly
+be separated, and fewer of them are at the kink.
+
+Measured: squared_hinge-wide, 5.43; squared_hinge-wide-correlated, 2.84."""
+INTERIOR_UNKNOWNS, MOST_CORRELATED = 90.0, 5.0
+"""The curvature, in units of the penalty, from which on it does grows with the unknowns in units of
+the first, and with the mean squared correlation of features up to the second.
+
+Measured: as NEARLY_SEPARABLE, on 30 tables with six penalties each."""
+LINEAR_PROGRAM_VALUES = 5_000_000
+"""Rows times rivals times features up to which the hinge without a penalty is a linear program:
+larger ones are not solved in sane time, and go row by row without a proof."""
+
+# ---- least squares
+
+FILLED_VALUES = 5_000_000
+"""Values that sparse rows may become when they are filled in to be factored: beyond, LSMR. It
+trades memory for a solution in one go."""
+
+# ---- gradient descent
+
+EIGEN_FEATURES = 1000
+"""Features up to which the curvature of a batch is bounded by an eigenvalue of a sample's second
+moments, beyond by the mean of |x|^2: a trade of d^3 against longer steps."""
+
 # ---- L-BFGS
 
 FLOAT32_BYTES = 1e7
@@ -15,10 +64,11 @@ SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
 
 Measured: logistic-correlated-tall-32, 70.6; logistic-correlated-wide, 6.6; softmax, 1.06."""
 SAMPLE_SHARE, SAMPLE_COST = 1 / 32, 3.0
-"""The larger of these parts of all rows are sampled, 1 / 32 or 3 / d of them: what costs no more
-than an evaluation."""
+"""Of more rows 1 / 32 or 3 / d are sampled, whichever is less: what costs no more than an
+evaluation of all."""
 DEAR, FEWEST_PER_FEATURE = 200.0, 3
-"""Where the rows of a sample cost more than 200 / d of an evaluation, 3 per feature will do."""
+"""Where ten rows per feature are more than 200 / d of all rows, these will do, but no fewer than
+three per feature: each evaluation brings J nearer by their number per feature."""
 AT_ONCE = 4.0
 """Evaluations that a Hessian may cost to be factored at once; a dearer one only if steps are slow
 without: a trade of the first steps' speed against a factor that few steps may not need."""
@@ -32,6 +82,30 @@ MOST_PER_CLASS = 20_000_000
 
 Without, 3 of 8 squared hinges with classes of a single row do not arrive in 1000 steps, and with
 in 67 to 136. Measured: softmax-digits-weak, 1.30; softmax-images-weak, 0.16."""
+
+# ---- ascent of the dual
+
+FACTORED_UNKNOWNS = 1500
+"""Unknowns (the fewer of rows and features) up to which systems of equations are factored; above,
+coordinate ascent begins, and proximal points solve theirs by conjugate gradients.
+
+Measured: hinge-wide-text, 40.4; hinge-text is not finished in 120 s without, 0.55 s with."""
+SLOW_ROUNDS = 10
+"""Rounds of coordinate ascent in which the gap must halve, or else proximal points take over: a
+trade of rounds that may still arrive against systems that are dear."""
+MANY_FEATURES, FEW_ROWS_PER_FEATURE = 100, 15
+"""From so many features on, up to so many rows per feature, two classes begin with interior points;
+with fewer features either way is quick.
+
+Measured: hinge-wide-correlated, 9.1; hinge-wide, 7.7."""
+FEW_ROWS_PER_WEIGHT = 3
+"""Rows per weight up to which more than two classes begin with interior points: a trade of about
+twenty dear steps against hundreds of proximal ones."""
+FUTILE_STEPS = 9
+"""Proximal steps in a row without progress after which more than two classes go on with interior
+points."""
+AFFORDABLE_UNKNOWNS, AFFORDABLE_VALUES = 3000, 30_000_000
+"""Unknowns, and rows times unknowns, up to which interior points are affordable for all classes."""
 
 # ---- row by row
 

@@ -25,7 +25,7 @@ from ..solvers.dual.bounds import (
     nonsmooth_lower_bound,
     smooth_lower_bound,
 )
-from ..solvers.dual.losses import has_response
+from ..solvers.dual.losses import has_dual
 
 LEAST = 1e-14  # no smaller gap is asked for: J itself is not known much better
 MOST_BIAS_STEPS = 3  # of Newton, to raise a bound
@@ -41,7 +41,7 @@ def provable(objective: Objective) -> bool:
     """
     loss, known = objective.loss, objective.loss.has_conjugate
     if not loss.smooth:
-        known = has_response(loss) and isinstance(objective.source, ArraySource)
+        known = has_dual(loss) and isinstance(objective.source, ArraySource)
     return objective.penalty.l2 > 0.0 and known
 
 

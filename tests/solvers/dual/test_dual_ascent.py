@@ -25,10 +25,10 @@ from separatrix import (
 )
 from separatrix.losses import Hinge, Logistic, SquaredHinge
 from separatrix.numeric.rows import CsrRows, row_products, squared_norms, to_dense
-from separatrix.solvers.dual import newton_system
+from separatrix.solvers import thresholds
 from separatrix.solvers.dual.bounds import nonsmooth_lower_bound
-from separatrix.solvers.dual.coordinate_ascent import Coordinates
-from separatrix.solvers.dual.losses import MarginResponse, project, response_of
+from separatrix.solvers.dual.coordinate_ascent import CoordinateAscentRun
+from separatrix.solvers.dual.losses import BinaryDualLoss, dual_loss_of, project_to_simplex
 from separatrix.training.gap import provable
 
 LOSSES = ["hinge", "squared_hinge", "logistic"]
@@ -122,7 +122,7 @@ def test_the_minimum_is_that_of_a_general_program(seed, k, intercept):
     least = exact(objective)
     assert step.objective == pytest.approx(least, rel=1e-6)
     assert step.lower_bound <= least * (1 + 1e-6)
-    assert nonsmooth_lower_bound(objective, step.weights).bound == pytest.approx(
+    assert nonsmooth_lower_bound(objective, step.weights).lower_bound == pytest.approx(
         step.objective, rel=1e-8
     )
 
@@ -178,7 +178,7 @@ def test_bounds_hold_wherever_the_weights_are(loss):
             W = size * rng.standard_normal(objective.shape)
             if not objective.intercept:
                 W[:, -1] = 0.0
-            assert 0.0 <= nonsmooth_lower_bound(objective, W).bound <= least * (1 + 1e-12)
+            assert 0.0 <= nonsmooth_lower_bound(objective, W).lower_bound <= least * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -186,12 +186,12 @@ def test_a_nonsmooth_lower_bound_the_minimum_needs_only_rows_near_a_kink(k, monk
     X, y = rows(0, 3000, 4, k)
     objective = problem(X * SCALES[:4], y, l2=1e-4)
     step = climb(objective, 1e-11)
-    monkeypatch.setattr("separatrix.solvers.dual.bounds.NEAR", 300)
-    bounds = [nonsmooth_lower_bound(objective, step.weights).bound for _ in range(2)]
+    monkeypatch.setattr("separatrix.solvers.dual.bounds.NEAR_KINK", 300)
+    bounds = [nonsmooth_lower_bound(objective, step.weights).lower_bound for _ in range(2)]
     assert bounds[0] == bounds[1]
     assert step.objective * (1 - 1e-9) <= bounds[0] <= step.objective * (1 + 1e-13)
-    assert 0.0 <= nonsmooth_lower_bound(objective, 0.0 * step.weights).bound <= step.objective
-    slack = nonsmooth_lower_bound(objective, 1.001 * step.weights).bound
+    assert 0.0 <= nonsmooth_lower_bound(objective, 0.0 * step.weights).lower_bound <= step.objective
+    slack = nonsmooth_lower_bound(objective, 1.001 * step.weights).lower_bound
     assert step.objective * (1 - 1e-2) <= slack <= step.objective * (1 + 1e-13)
 
 
@@ -201,7 +201,7 @@ def test_no_bound_is_told_where_none_is_known():
         assert not provable(problem(X, y, loss, l2))
     objective = problem(X, y)
     assert provable(objective)
-    assert nonsmooth_lower_bound(objective, np.full(objective.shape, np.inf)).bound == 0.0
+    assert nonsmooth_lower_bound(objective, np.full(objective.shape, np.inf)).lower_bound == 0.0
 
 
 def test_it_agrees_with_scikit_learn():
@@ -258,7 +258,7 @@ def test_threads_do_not_change_the_bits(monkeypatch):
         runs.append(
             [
                 climb(objective).weights,
-                nonsmooth_lower_bound(objective, np.zeros(objective.shape)).bound,
+                nonsmooth_lower_bound(objective, np.zeros(objective.shape)).lower_bound,
             ]
         )
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
@@ -270,8 +270,7 @@ def test_threads_do_not_change_the_bits(monkeypatch):
 
 @pytest.fixture
 def small_systems(monkeypatch):
-    monkeypatch.setattr(newton_system, "DIRECT", 4)
-    monkeypatch.setattr("separatrix.solvers.dual_ascent.DIRECT", 4)
+    monkeypatch.setattr(thresholds, "FACTORED_UNKNOWNS", 4)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -288,11 +287,11 @@ def test_single_alphas_reach_the_same_minimum(
     objective = problem(X, y, loss, l2, weight, intercept, kind)
     step = climb(objective, 1e-8, 400)
     if loss == "hinge":
-        assert ("visited" in step.state) == (l2 > 1e-3)  # else they crawl, and are left
+        phase = "coordinate ascent" if l2 > 1e-3 else "proximal point"  # where they crawl
+        assert step.state["phase"] == phase
     assert step.objective == pytest.approx(objective.value(step.weights)[0], rel=1e-12)
     assert step.mistakes == objective.value(step.weights)[1]
-    monkeypatch.setattr("separatrix.solvers.dual_ascent.DIRECT", 1500)
-    monkeypatch.setattr(newton_system, "DIRECT", 1500)
+    monkeypatch.setattr(thresholds, "FACTORED_UNKNOWNS", 1500)
     other = climb(objective, 1e-10)
     assert step.objective == pytest.approx(other.objective, rel=1e-8)
     assert step.lower_bound <= other.objective
@@ -304,7 +303,7 @@ def test_products_reach_the_same_minimum(k, small_systems, monkeypatch):
     loss = "logistic" if k == 2 else "hinge"
     objective = problem(X, y, loss, kind="csr")
     step = climb(objective, 1e-7, 400)
-    monkeypatch.setattr(newton_system, "DIRECT", 1500)
+    monkeypatch.setattr(thresholds, "FACTORED_UNKNOWNS", 1500)
     assert step.objective == pytest.approx(climb(objective).objective, rel=1e-7)
 
 
@@ -318,8 +317,9 @@ def test_going_on_from_a_state_gives_the_same_bits(large, k, stop, request):
     start = np.zeros(objective.shape)
     whole = list(islice(DualAscent().steps(objective, start, np.random.default_rng(1)), 16))
     if large and k == 2:
-        assert "visited" in whole[9].state
-        assert "visited" not in whole[-1].state
+        assert whole[9].state["phase"] == "coordinate ascent"
+        assert whole[-1].state["phase"] == "proximal point"
+        assert whole[-1].state["ran"] == "coordinate ascent, then proximal point"
     state = whole[stop - 1].state
     kept = {name: np.copy(value) for name, value in state.items()}
     rest = islice(DualAscent().steps(objective, start, np.random.default_rng(2), state), 16 - stop)
@@ -332,26 +332,26 @@ def test_going_on_from_a_state_gives_the_same_bits(large, k, stop, request):
 
 def test_the_best_bias_is_the_best_of_all_turns():
     rng = np.random.default_rng(0)
-    response = MarginResponse(Hinge())
+    dual_loss = BinaryDualLoss(Hinge())
     for _ in range(50):
         n = int(rng.integers(1, 12))
         y, scores = rng.choice([-1.0, 1.0], n), np.round(rng.standard_normal(n), 1)
         weight = rng.integers(1, 4, n).astype(float)
         values = [weight @ np.maximum(0, 1 - y * (scores + b)) for b in y - scores]
-        found = weight @ np.maximum(0, 1 - y * (scores + response.best_bias(y, scores, weight)))
+        found = weight @ np.maximum(0, 1 - y * (scores + dual_loss.best_bias(y, scores, weight)))
         assert found == pytest.approx(min(values), abs=1e-12)
 
 
 @pytest.mark.parametrize("loss", [Logistic(), SquaredHinge()])
 def test_the_best_bias_of_a_smooth_loss_has_no_slope(loss):
     rng = np.random.default_rng(0)
-    response = MarginResponse(loss)
+    dual_loss = BinaryDualLoss(loss)
     for size in (1e-3, 1.0, 30.0):
         y, scores = np.append(rng.choice([-1.0, 1.0], 40), [-1, 1]), size * rng.standard_normal(42)
         weight = rng.uniform(0, 2, 42)
-        m = y * (scores + response.best_bias(y, scores, weight))
+        m = y * (scores + dual_loss.best_bias(y, scores, weight))
         assert (weight * y) @ loss.slope(m) == pytest.approx(0.0, abs=1e-9)
-    one_side = response.best_bias(np.ones(3), np.zeros(3), None)
+    one_side = dual_loss.best_bias(np.ones(3), np.zeros(3), None)
     assert np.isfinite(one_side)
     assert one_side >= 0.0
 
@@ -393,8 +393,8 @@ def test_the_compiled_pass_equals_its_twin(level, kind, weighted, loss):
     assert (met[-1].n_active < 80) == (loss != "logistic")
 
 
-@pytest.mark.parametrize("bend", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
-def test_a_logistic_alpha_answers_the_margin_it_leads_to(bend):
+@pytest.mark.parametrize("curvature", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
+def test_a_logistic_alpha_answers_the_margin_it_leads_to(curvature):
     rng = np.random.default_rng(0)
     for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
         for m in (-800.0, -3.0, 0.0, 0.7, 40.0, 800.0):
@@ -402,7 +402,7 @@ def test_a_logistic_alpha_answers_the_margin_it_leads_to(bend):
             X, y = np.ones((1, 1)), np.ones(1)
             for _ in range(8):  # each begins where the last one ended
                 one_pass(X, y, Logistic(), alpha, w, np.arange(1), inv_weight_sum=1.0,
-                         row_norm2=np.array([1.0]), inv_2l2=bend)  # fmt: skip
+                         row_norm2=np.array([1.0]), inv_2l2=curvature)  # fmt: skip
             assert alpha[0] == pytest.approx(-Logistic().slope(w[0]), rel=1e-6, abs=1e-9)
 
 
@@ -441,7 +441,7 @@ def test_rows_that_do_not_exist_are_refused():
 def test_the_projection_is_the_nearest_point_of_the_simplex():
     rng = np.random.default_rng(0)
     points = rng.standard_normal((200, 4)) * 10.0 ** rng.uniform(-3, 8, (200, 1))
-    nearest = project(points)
+    nearest = project_to_simplex(points)
     assert nearest.min() >= 0.0
     np.testing.assert_allclose(nearest.sum(axis=1), 1.0, rtol=1e-14)
     # No corner lies on the far side: (point - nearest).(corner - nearest) <= 0 for all of them.
@@ -463,17 +463,19 @@ def test_a_response_is_the_slope_of_what_it_smooths():
     X, y = rows(0, 30, 3, 3)
     objective = problem(X, y)
     rng = np.random.default_rng(0)
-    response = response_of(objective)
+    dual_loss = dual_loss_of(objective)
     scores, change = rng.standard_normal((2, 30, 3))
-    anchor = project(rng.standard_normal((30, 3)))
+    center = project_to_simplex(rng.standard_normal((30, 3)))
 
     def value(t):
         s = scores + t * change
-        alpha = response.alpha(y, s, anchor, 0.7)
-        return response.value(y, s, alpha, anchor, 0.7)
+        alpha = dual_loss.alpha(y, s, center, 0.7)
+        return dual_loss.value(y, s, alpha, center, 0.7)
 
     h = 1e-6
-    slope = -np.sum(response.pull(y, response.alpha(y, scores, anchor, 0.7)) * change, axis=1)
+    slope = -np.sum(
+        dual_loss.neg_slope(y, dual_loss.alpha(y, scores, center, 0.7)) * change, axis=1
+    )
     np.testing.assert_allclose((value(h) - value(-h)) / (2 * h), slope, atol=1e-5)
 
 
@@ -532,8 +534,8 @@ def test_auto_takes_it_for_long_sparse_rows_where_single_alphas_are_ahead():
     square = float((X**2).sum()) / 1600
     held = CsrRows(X.data, X.indices, X.indptr, 1600)
 
-    def chosen(loss, bend, intercept=False, rows=held):
-        l2 = get_loss(loss).max_curvature * square / (2 * 1600 * bend)
+    def chosen(loss, curvature, intercept=False, rows=held):
+        l2 = get_loss(loss).max_curvature * square / (2 * 1600 * curvature)
         return type(choose(Objective(get_loss(loss), L2(l2), source(rows), intercept)))
 
     def source(rows):
@@ -589,8 +591,8 @@ def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_s
     weight = rng.integers(0, 4, 120).astype(float) if weighted else None
     objective = problem(X, y, "hinge", 2e-3, weight, False, kind)
     c = (np.ones(120) if weight is None else weight) / objective.source.weight_sum
-    at = Coordinates(objective, response_of(objective), np.zeros(120), seed=7)
-    heights, quicken = [], at._quicken
+    at = CoordinateAscentRun(objective, dual_loss_of(objective), np.zeros(120), seed=7)
+    heights, subspace_step = [], at._subspace_step
 
     def dual():
         pull = (c * at.alpha * y) @ X
@@ -600,12 +602,12 @@ def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_s
 
     def watched(*given):
         before = dual()
-        there = quicken(*given)
+        there = subspace_step(*given)
         heights.append((before, dual()))
         return there
 
-    at._quicken = watched
-    while at.quick and at.rounds < 9:
+    at._subspace_step = watched
+    while at.subspace and at.rounds < 9:
         at.round()
     assert len(heights) > 10
     before, after = np.transpose(heights)

@@ -161,7 +161,9 @@ verbose
             solver = self._solver(objective, partial=False)
             W = fits[best] if best < len(fits) else np.zeros(objective.shape)
             seed = checks.seed(self.random_state)
-            result = self._train(replace(settings, l2=self.l2_), objective, solver, seed, W)
+            settings = replace(settings, l2=self.l2_).kept_by(solver)
+            result = self._minimize(settings, objective, solver, seed, W, None)
+            self._note_fit(settings, solver, result)
             self._finish(objective, result)
         self._warn_of_the_end()
         if self._unfinished.l2s:

@@ -24,7 +24,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from ...solvers.least_squares import ROWS, targets
+from ...solvers.least_squares import QR_ROWS, targets
 
 WHOLE = 5_000_000  # values of all rows up to which they are factored in one piece
 LARGEST = 1e307  # penalty: beyond, nothing but it counts
@@ -111,7 +111,7 @@ def _by_singular_values(
 def _by_products(source: ArraySource, mean: Array, R: Array, l2s: Array, intercept: bool) -> Array:
     """The same for many rows, from X'X, a few rows at a time."""
     n, d = shape_of(source.X)
-    pieces = [slice(start, min(start + ROWS, n)) for start in range(0, n, ROWS)]
+    pieces = [slice(start, min(start + QR_ROWS, n)) for start in range(0, n, QR_ROWS)]
     inner, product = np.zeros((d, d)), np.zeros((d, R.shape[1]))
     for at in pieces:
         x = _centred(source, mean, at)
@@ -188,12 +188,12 @@ def removed(objective: Objective, W: Array) -> tuple[Array, AnyArray]:
     """
     check_smooth(objective)
     n, d = shape_of(_source(objective).X)
-    with one_blas_thread(float(min(n, ROWS)) * d * max(d, min(n, ROWS))):
+    with one_blas_thread(float(min(n, QR_ROWS)) * d * max(d, min(n, QR_ROWS))):
         fit = _Removal(objective, W)
         scores, arrived = fit.by_one_step()
         rest = np.flatnonzero(~arrived & fit.steady)
-        for start in range(0, len(rest), ROWS):
-            rows = rest[start : start + ROWS]
+        for start in range(0, len(rest), QR_ROWS):
+            rows = rest[start : start + QR_ROWS]
             scores[rows], arrived[rows] = fit.by_steps(rows)
     return scores, arrived
 
@@ -239,8 +239,8 @@ class _Removal:
 
     def _rows(self) -> Iterator[tuple[slice, Array]]:
         """A few rows at a time in standardised variables."""
-        for start in range(0, self.n, ROWS):
-            at = slice(start, min(start + ROWS, self.n))
+        for start in range(0, self.n, QR_ROWS):
+            at = slice(start, min(start + QR_ROWS, self.n))
             z = self.standardization.rows(slice_rows(self.source.X, at.start, at.stop))
             z[:, -1] *= self.objective.intercept
             yield at, z

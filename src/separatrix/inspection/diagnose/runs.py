@@ -11,11 +11,11 @@ from ...losses.multiclass import signs
 from ...numeric.types import Array
 from ...schedules import Constant
 from ...solvers import GradientDescent, Rosenblatt
+from ...solvers.thresholds import EIGEN_FEATURES
 from .comparison import logistic_mistakes
 from .fitted import FittedModel
 from .report import Finding, plural
 
-EIGEN_FEATURES = 1000  # beyond, the curvature is bounded by the mean of |x|^2
 RISES = 0.2  # share of passes in which the objective rose
 SORTED = 0.1  # changes of class from row to row, as a share of those in a random order
 LEFT = 1e-2  # share of the objective left to gain that makes a converged run suspect

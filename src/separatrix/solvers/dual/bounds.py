@@ -27,27 +27,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import entr
 
-from ... import loops
-from ...data import ArraySource, Block
-from ...losses import Columns, Loss, MarginLoss, Softmax
+from ...losses import Columns, MarginLoss, Softmax
 from ...numeric.dot import dot
-from ...numeric.rows import shape_of, take_rows
 from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array, Ints
 from ...objective import Evaluation, Objective
 from ...objective.accuracy import SUMS, rounding
-from .losses import Pulls, Response, response_of
-from .proximal_point import MANY, ROUNDING, WIDE, Ascent, block_scores, block_weight
+from .losses import DualLoss, DualSums, dual_loss_of
+from .proximal_point import FIRST_PENALTY, MANY_FREE, SMOOTH_ROUNDING, ProximalPointRun
+from .sums import LossSum, TangentSums, present_scores
 
 MIXTURES = 10  # shares of the mixture to try, each twice the one before
-SHARPEST = 1e4  # to begin with, in a bound at given weights
-NEAR = 4096  # most rows near a kink in a bound at given weights
+SHARPEST_START = 1e4  # penalty parameter to begin with, at most
+NEAR_KINK = 4096  # most rows of the reduced problem
 ENOUGH = 1e-11  # of J: nearer than that a bound need not be
 MOST_STEPS = 60
 STEP_READS = 2.0  # of the rows near a kink
@@ -56,11 +53,11 @@ STEP_READS = 2.0  # of the rows near a kink
 # ---- losses with a kink
 
 
-class Proof(NamedTuple):
+class Certificate(NamedTuple):
     """J at some weights, a lower bound on its minimum, and how often the data was read for it."""
 
     value: float
-    bound: float
+    lower_bound: float
     reads: int
     alpha: Array
     """That prove the bound, (n, columns)."""
@@ -68,87 +65,68 @@ class Proof(NamedTuple):
 
 def nonsmooth_lower_bound(
     objective: Objective, W: Array, most_reads: float = np.inf, enough: float = ENOUGH
-) -> Proof:
+) -> Certificate:
     """J at W, a lower bound on its minimum that is good where W is, and the reads they took.
 
     Rows away from a kink keep the alpha that their score gives them; for those nearest to one,
-    ``NEAR`` at most, a small dual is climbed from W, as far as the reads allow: one is made in any
-    case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
+    ``NEAR_KINK`` at most, a small dual is climbed from W, as far as the reads allow: one is made in
+    any case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
     """
-    source, l2 = objective.in_memory, objective.penalty.l2
-    response = response_of(objective)
-    scores = np.empty((len(source.y), len(W)))
-    loss_sum, sums, gains = source.total(
-        partial(_tangents, loss=objective.loss, response=response, W=W, scores=scores)
-    )
-    C, value = source.weight_sum, objective.mean(loss_sum, W)
-    bound = response.bound(Pulls(sums / C, gains / C), l2, objective.intercept)
+    source, dual_loss = objective.in_memory, dual_loss_of(objective)
+    scores = present_scores(source, W)
+    value = objective.mean(source.total(LossSum(objective.loss, scores))[0], W)
+    sums = _tangent_sums(objective, dual_loss, scores, np.ones(len(scores), dtype=bool))
+    bound = dual_loss.bound(sums, objective.penalty.l2, objective.intercept)
     bound = bound if np.isfinite(bound) and np.isfinite(value) else 0.0
-    alpha, reads = response.pure(source.y, scores), 1.0
-    if response.kinked and reads + 2.0 <= most_reads and np.all(np.isfinite(scores)):
+    alpha, reads = dual_loss.subgradient(source.y, scores), 1.0
+    if dual_loss.nonsmooth and reads + 2.0 <= most_reads and np.all(np.isfinite(scores)):
         present = np.arange(len(source.y)) if source.present is None else source.present
-        distance = response.distance(source.y[present], scores[present])
         near = present
-        if len(present) > NEAR:
-            near = np.sort(present[np.argpartition(distance, NEAR)[:NEAR]])
-        ascent = _reduced_problem(objective, response, W, scores, near)
+        if len(present) > NEAR_KINK:
+            distance = dual_loss.distance_to_kink(source.y[present], scores[present])
+            near = np.sort(present[np.argpartition(distance, NEAR_KINK)[:NEAR_KINK]])
+        run = _reduced_problem(objective, dual_loss, W, scores, near)
         share, reads = len(near) / len(present), 2.0
         for _ in range(MOST_STEPS):
             reads += STEP_READS * share
-            if ascent.at.bound > bound:
-                bound, alpha[near] = ascent.at.bound, ascent.alpha()
-            if ascent.at.objective - bound <= enough * value:
+            if run.at.bound > bound:
+                bound, alpha[near] = run.at.bound, run.alpha()
+            if run.at.objective - bound <= enough * value:
                 break
             if reads + STEP_READS * share > most_reads:
                 break
-            ascent.step()
-    return Proof(value, max(bound, 0.0), math.ceil(reads), alpha)
+            run.step()
+    return Certificate(value, max(bound, 0.0), math.ceil(reads), alpha)
+
+
+def _tangent_sums(
+    objective: Objective, dual_loss: DualLoss, scores: Array, counted: Array
+) -> DualSums:
+    """Of the tangents at the scores, the mean over all rows of those that count."""
+    C = objective.source.weight_sum
+    rows, conjugates = objective.source.total(TangentSums(dual_loss, scores, counted))
+    return DualSums(rows / C, conjugates / C)
 
 
 def _reduced_problem(
-    objective: Objective, response: Response, W: Array, scores: Array, near: Ints
-) -> Ascent:
+    objective: Objective, dual_loss: DualLoss, W: Array, scores: Array, near: Ints
+) -> ProximalPointRun:
     """From W, with the rows that are not near a kink fixed."""
     source = objective.in_memory
-    C = source.weight_sum
     far = np.ones(len(source.y), dtype=bool)
     far[near] = False
-    sums, gains = source.total(partial(_fixed, response=response, scores=scores, far=far))
-    weight = None if source.weight is None else source.weight[near]
-    y = source.y[near]
-    rows = ArraySource(take_rows(source.X, near), y, source.classes, weight, source.n_jobs)
-    # As many rows bend at first as there are weights, or some more.
-    distance = np.sort(response.distance(y, scores[near]))
-    width = float(distance[min(MANY * W.size, len(near)) - 1])
-    sharpness = min(max(WIDE, 0.5 / max(width, ROUNDING)), SHARPEST)
-    middle = np.full((len(near), response.columns), 1.0 / (1 + response.columns))
-    anchor = response.alpha(y, scores[near], middle, sharpness)
+    fixed = _tangent_sums(objective, dual_loss, scores, far)
+    rows = source.take(near)
+    # As many rows are free at first as there are weights, or some more.
+    distance = np.sort(dual_loss.distance_to_kink(rows.y, scores[near]))
+    width = float(distance[min(MANY_FREE * W.size, len(near)) - 1])
+    penalty_parameter = min(max(FIRST_PENALTY, 0.5 / max(width, SMOOTH_ROUNDING)), SHARPEST_START)
+    middle = np.full((len(near), dual_loss.columns), 1.0 / (1 + dual_loss.columns))
+    center = dual_loss.alpha(rows.y, scores[near], middle, penalty_parameter)
     part = Objective(objective.loss, objective.penalty, rows, objective.intercept)
-    return Ascent(
-        part, response, W, anchor, sharpness, fixed=Pulls(sums / C, gains / C), weight_sum=C
+    return ProximalPointRun(
+        part, dual_loss, W, center, penalty_parameter, fixed=fixed, weight_sum=source.weight_sum
     )
-
-
-def _tangents(
-    block: Block, loss: Loss, response: Response, W: Array, scores: Array
-) -> tuple[float, Array, Array]:
-    """Sum of the losses, and the pulls of tangents at the scores, which are written."""
-    at = slice(block.start, block.start + len(block.y))
-    s = block_scores(block, W, scores[at])
-    everywhere = np.ones(len(scores), dtype=bool)
-    return float(block_weight(block) @ loss.value(block.y, s)), *_fixed(
-        block, response, scores, everywhere
-    )
-
-
-def _fixed(block: Block, response: Response, scores: Array, far: Array) -> tuple[Array, Array]:
-    """The pulls of tangents at known scores, of some rows."""
-    at = slice(block.start, block.start + len(block.y))
-    pull, gain = response.coefficients(block.y, response.pure(block.y, scores[at]))
-    c = np.where(far[at], block_weight(block), 0.0)
-    sums = np.zeros((response.groups, shape_of(block.X)[1] + 1))
-    loops.transpose_product(block.X, c[:, None] * pull, sums)
-    return sums, c @ gain
 
 
 # ---- smooth losses
@@ -217,7 +195,8 @@ def _feasible_mixtures(objective: Objective, bias: Array) -> Iterator[tuple[floa
         least, mixture = _of_probabilities(sums, bias)
     else:
         loss = objective.loss.binary if isinstance(objective.loss, Columns) else objective.loss
-        assert isinstance(loss, MarginLoss)
+        if not isinstance(loss, MarginLoss):
+            raise TypeError(f"no conjugate of {loss!r} is known here")
         least, mixture = _of_columns(loss, sums, bias)
     if least < SMALLEST_NORMAL:  # balanced as it is
         yield UNMIXED

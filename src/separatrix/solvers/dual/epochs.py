@@ -1,91 +1,98 @@
-"""Passes of single alphas over some rows."""
+"""Epochs of dual coordinate ascent: rows one after another, each alpha to its best value.
+
+Problem: ``max_alpha -sum_i p_i phi*(-alpha_i) - |sum_i p_i alpha_i y_i x_i|^2 / (4 l2)``, with the
+bias held near a point by a penalty, as one more feature. Input: rows to visit, alphas and the
+weights that follow from them. Output: both moved on, and which rows to visit again.
+Algorithm: each alpha in turn maximises the dual over itself alone, in a random order; rows that
+sit at a bound and will stay there are left out (shrinking).
+Paper: C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan, A dual coordinate
+descent method for large-scale linear SVM, ICML 2008; for the logistic loss H.-F. Yu, F.-L. Huang
+and C.-J. Lin, Dual coordinate descent methods for logistic regression and maximum entropy models,
+Machine Learning 85 (2011).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...data import Block, Shuffle
+from ...data import Shuffle
 from ...data.blocks import random_order
-from ...numeric.rows import squared_norms
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from .losses import MarginResponse
+from .losses import BinaryDualLoss
 
-MIXED = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
+MIXED_STRETCHES = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
 CAREFUL = 6.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
-# Of a smooth loss: rows that bend much in the units of the penalty take many passes, of which a
-# stiff bias, as one more feature of all rows, would take twice as many; where they bend little, a
-# soft one would take many rounds. Measured on text.
-SOFT, SOFTEST = 0.25, 0.1
+# Of a smooth loss: rows of large curvature in the units of the penalty take many epochs, of which a
+# stiff bias, as one more feature of all rows, would take twice as many; where it is small, a soft
+# one would take many rounds. Measured on text.
+SOFT_BIAS, SOFTEST_BIAS = 0.25, 0.1
 
 
 @dataclass
-class CoordinatePasses:
-    """Every row's alpha, the weights that follow from them, and what passes have found out."""
+class CoordinateEpochs:
+    """Every row's alpha, the weights that follow from them, and what epochs have found out."""
 
     objective: Objective
-    response: MarginResponse
+    dual_loss: BinaryDualLoss
     alpha: Array
     seed: int
-    passes: int = 0
-    safe: float = np.inf
+    epochs: int = 0
+    shrink_margin: float = np.inf
     """How far beyond its kink a row at a bound need not be visited again."""
     slope: float = field(default=np.inf, init=False)
-    """Mean distance to its kink of those rows whose alpha could follow, in the last pass."""
+    """Mean distance to its kink of those rows whose alpha could follow, in the last epoch."""
 
     def __post_init__(self) -> None:
         self.source = source = self.objective.in_memory
-        self.square = np.empty(len(source.y))
-        source.total(partial(_squares, out=self.square))
-        self.share = 1.0 / source.weight_sum
-        self.give = 0.5 / self.objective.penalty.l2
-        self.bias_give = 0.0
+        self.row_norm2 = source.row_norms(squared=True)
+        self.inv_weight_sum = 1.0 / source.weight_sum
+        self.inv_2l2 = 0.5 / self.objective.penalty.l2
+        self.bias_inv_penalty = 0.0
         if self.objective.intercept:  # as stiff as a feature of the rows' own size
-            weight = np.ones(len(source.y)) if source.weight is None else source.weight
-            square = float(weight @ self.square) * self.share or 1.0
-            self.bias_give = self.give * square
-            if not self.response.kinked:
-                bend = (self.response.loss.max_curvature or 1.0) * square * self.give * self.share
-                self.bias_give *= min(1.0, max(SOFTEST, SOFT / bend))
-        self.again = np.zeros(len(source.y), dtype=bool)
+            square = float(source.weights @ self.row_norm2) * self.inv_weight_sum or 1.0
+            self.bias_inv_penalty = self.inv_2l2 * square
+            if not self.dual_loss.nonsmooth:
+                most = self.dual_loss.loss.max_curvature or 1.0
+                curvature = most * square * self.inv_2l2 * self.inv_weight_sum
+                self.bias_inv_penalty *= min(1.0, max(SOFTEST_BIAS, SOFT_BIAS / curvature))
+        self._marked = np.zeros(len(source.y), dtype=bool)
         self.W = np.zeros(self.objective.shape)
 
-    def _pass(self, rows: Ints) -> AnyArray:
-        """One of single alphas over all rows given, in a random order; which to visit again."""
+    def _epoch(self, rows: Ints) -> AnyArray:
+        """One over all rows given, in a random order: which of them to visit again."""
         source = self.source
-        shuffle = Shuffle(self.seed, self.passes)
-        order = rows[random_order(len(rows), shuffle, source.row_bytes, MIXED)]
-        self.passes += 1
-        kept, slope = source.coordinate_epoch(
-            self.response.loss, self.alpha, self.W[0], order, inv_weight_sum=self.share,
-            row_norm2=self.square, inv_2l2=self.give, bias_inv_penalty=self.bias_give,
-            shrink_margin=self.safe,
+        shuffle = Shuffle(self.seed, self.epochs)
+        order = rows[random_order(len(rows), shuffle, source.row_bytes, MIXED_STRETCHES)]
+        self.epochs += 1
+        n_active, slope = source.coordinate_epoch(
+            self.dual_loss.loss, self.alpha, self.W[0], order, inv_weight_sum=self.inv_weight_sum,
+            row_norm2=self.row_norm2, inv_2l2=self.inv_2l2, bias_inv_penalty=self.bias_inv_penalty,
+            shrink_margin=self.shrink_margin,
         )  # fmt: skip
-        self.again[order[:kept]] = True
-        again = self.again[rows]
-        self.again[rows] = False
-        if self.response.bounded:
-            self.slope = slope * self.share
-            self.safe = CAREFUL * slope / (kept or 1)
-        return again
+        self._marked[order[:n_active]] = True
+        is_active = self._marked[rows]
+        self._marked[rows] = False
+        if self.dual_loss.bounded:
+            self.slope = slope * self.inv_weight_sum
+            self.shrink_margin = CAREFUL * slope / (n_active or 1)
+        return is_active
+
+    def _shares(self, rows: Ints) -> Array:
+        """Of these rows in the weight of all."""
+        weight = self.source.weight
+        shares = np.full(len(rows), self.inv_weight_sum)
+        return shares if weight is None else shares * weight[rows]
 
     def _gains(self, rows: Ints, steps: Array) -> Any:
         """Of the dual's linear part, by each step of these rows' alphas."""
         weight = self.source.weight
-        return self.share * (steps.sum(axis=-1) if weight is None else steps @ weight[rows])
+        sums = steps.sum(axis=-1) if weight is None else steps @ weight[rows]
+        return self.inv_weight_sum * sums
 
     def _product(self, v: Array, w: Array) -> Any:
         """Of weights as the dual has it, where there is no bias."""
-        return v[..., :-1] @ w[:-1] / self.give
-
-
-# Parts of a sum, one block each.
-
-
-def _squares(block: Block, out: Array) -> tuple[()]:
-    out[block.start : block.start + len(block.y)] = squared_norms(block.X)
-    return ()
+        return v[..., :-1] @ w[:-1] / self.inv_2l2

@@ -1,205 +1,281 @@
-"""Ascent of the dual through the middle of its bounds: for few rows per feature, or fewer.
+"""Interior points of the dual: all alphas between their bounds, for few rows per feature or fewer.
 
-With xi the losses and s what they are above ``1 - m``, the hinge is the least sum of xi with
-xi >= 0 and s >= 0, and alpha and 1 - alpha are the prices of the two. At the minimum one of each
-pair ``alpha, s`` and ``1 - alpha, xi`` is 0. Here all four stay positive: Newton's method aims at
-pairs that all have one product, which falls towards 0 (the predictor and corrector of Mehrotra,
-1992, for support vector machines: Ferris and Munson, 2002). The squared hinge has
-``xi = alpha / 2`` and only the first pair.
+Problem: ``max_alpha D(alpha)``, the dual of ``J(w, b) = sum_i p_i phi(y_i (w.x_i + b)) + l2 |w|^2``
+for the hinge and its square, with a free bias or none. (More classes:
+:mod:`separatrix.solvers.dual.multiclass_interior_point`.)
+Input: rows x_i in memory, labels y_i = -1 or 1, shares p_i of the weight; l2 > 0.
+Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
+
+Algorithm: with xi the losses and ``slack = xi - (1 - m) >= 0``, the hinge is the least sum of
+``xi >= 0``, and alpha and ``upper_slack = 1 - alpha`` are the prices of the two conditions. At the
+minimum one of each pair ``alpha, slack`` and ``upper_slack, xi`` is 0. Here all four stay positive:
+see :mod:`separatrix.solvers.dual.predictor_corrector`. The squared hinge has ``xi = alpha / 2`` and
+only the first pair.
 
 Where rows are few, so that they can nearly be separated, and the penalty is weak, which rows sit
 at a bound changes with every step of a method that asks just that, and hundreds of its steps led
 nowhere. Here about twenty do, whatever the penalty and the scales. Each takes all rows into one
 system, of the features or of the rows, whichever is smaller. Near the minimum differences of
-nearly equal numbers are divided by small ones: the last digits are left to Newton's steps.
+nearly equal numbers are divided by small ones: the last digits are left to proximal points.
+
+Papers: S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J.
+Optimization 2 (1992) 575-601; M. C. Ferris and T. S. Munson, Interior-point methods for massive
+support vector machines, SIAM J. Optimization 13 (2002) 783-804.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from ...losses import Logistic
 from ...numeric.linear_systems import cholesky_solver
-from ...numeric.rows import row_products, shape_of, slice_rows
-from ...numeric.threads import one_blas_thread
+from ...numeric.rows import Rows
 from ...numeric.types import Array
 from ...objective import Objective
 from ...objective.standardization import gram_blocked
-from .free_variables import combined, pulls_of, scores
-from .losses import MarginResponse
+from .. import thresholds
+from ..base import State
+from .losses import binary_dual_loss
+from .multiclass_interior_point import multiclass_run, multiclass_unknowns
+from .newton_system import RowSpaceSystem
+from .predictor_corrector import PHASE, AnyRun, PredictorCorrector
+from .solver import DualIterate, DualSolver
+from .sums import dual_sums
 
-SHORT_OF = 0.995  # of the way to a bound is gone
-SHORTEST = 1e-8  # of a move: then rounding stands in the way
-NEAR = 1e-6  # of J: if with such products the gap does not fall, rounding is in the way
-STATE = ("W", "alpha", "room", "slack", "excess")
 ROWS = 2048  # copied at a time, of those whose products are summed
 
 
+@dataclass(frozen=True, repr=False)
+class InteriorPoint(DualSolver):
+    """Climbs the dual through the middle of its bounds: for few rows per feature, or few weights.
+
+    For the hinge (Crammer and Singer's for more than two classes) and, for two classes, its
+    square; with a penalty, and rows in memory. About twenty systems of equations, of as many
+    unknowns as there are rows or weights, whichever are fewer, solve it however weak the penalty.
+    It begins in the middle, wherever the weights are, and ends where rounding ends it: at a gap of
+    about 1e-8 of J, after which it tells the same weights again and again.
+
+    >>> from separatrix import InteriorPoint, LinearClassifier
+    >>> clf = LinearClassifier("hinge", l2=0.5, solver=InteriorPoint())
+    >>> clf.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).converged_
+    True
+    """
+
+    name = "InteriorPoint"
+
+    def check(self, objective: Objective) -> None:
+        """As all solvers of the dual; alphas with bounds to stay between, and small systems."""
+        super().check(objective)
+        if isinstance(objective.loss, Logistic):
+            raise ValueError(
+                "InteriorPoint keeps alphas between bounds that those of 'logistic' never reach; "
+                "use Newton(), LBFGS() or ProximalPoint()"
+            )
+        size, values = unknowns(objective), objective.source.n_rows * unknowns(objective)
+        most = thresholds.AFFORDABLE_UNKNOWNS
+        if size > most or (objective.shape[0] > 1 and values > thresholds.AFFORDABLE_VALUES):
+            raise ValueError(
+                f"InteriorPoint would factor systems of {size} unknowns made of "
+                f"{objective.source.n_rows} rows, which is too much; use DualAscent()"
+            )
+
+    def iterates(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    ) -> Iterator[tuple[DualIterate, State]]:
+        """Until rounding ends it, and the last one again and again."""
+        run = interior_run(objective, state)
+        yield from interior_iterates(run)
+        while True:
+            yield iterate(run), run.state()
+
+
+def unknowns(objective: Objective) -> int:
+    """Of its systems."""
+    if objective.shape[0] > 1:
+        return multiclass_unknowns(objective)
+    return min(objective.source.n_rows, objective.source.n_features)
+
+
+def interior_run(objective: Objective, state: State | None) -> AnyRun:
+    """For two classes or more, from the middle or where another run stood."""
+    if objective.shape[0] > 1:
+        return multiclass_run(objective, state)
+    at = None
+    if state is not None:
+        at = Point(state["W"], state["alpha"], state["upper_slack"], state["slack"], state["xi"])
+    return InteriorPointRun(objective, at)
+
+
+def interior_iterates(run: AnyRun) -> Iterator[tuple[DualIterate, State]]:
+    """Until rounding ends it."""
+    while run.advance():
+        yield iterate(run), run.state()
+
+
+def iterate(run: AnyRun) -> DualIterate:
+    """Where a run stands."""
+    if isinstance(run, InteriorPointRun):
+        alpha = run.at.alpha
+        return DualIterate(
+            run.W, run.objective_value, run.mistakes, run.bound, alpha=lambda: alpha[:, None]
+        )
+    return DualIterate(run.W, run.objective_value, run.mistakes, run.bound, told=False)
+
+
+def dual_variables(objective: Objective, state: State) -> Array:
+    """Of every row at a state, (n, columns)."""
+    alpha: Array = state["alpha"][:, None] if objective.shape[0] == 1 else state["shares"]
+    return alpha
+
+
+class Point(NamedTuple):
+    """Weights, and the pairs of every row."""
+
+    W: Array
+    alpha: Array
+    upper_slack: Array
+    """1 - alpha, where that is a bound."""
+    slack: Array
+    xi: Array
+
+
 class Move(NamedTuple):
-    """Of the weights, and of what every row has."""
+    """Of the weights, and of what every row has; that of the upper slack is minus alpha's."""
 
     W: Array
     alpha: Array
     slack: Array
-    excess: Array
+    xi: Array
 
 
-@dataclass
-class Interior:
+Products = tuple[Array, Array]
+"""Of ``alpha, slack`` and of ``upper_slack, xi``."""
+
+
+class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
     """Where an ascent stands, for the hinge or its square."""
 
-    objective: Objective
-    response: MarginResponse
-    W: Array
-    alpha: Array = field(default_factory=lambda: np.empty(0))
-    room: Array = field(default_factory=lambda: np.empty(0))
-    """1 - alpha, where that is a bound."""
-    slack: Array = field(default_factory=lambda: np.empty(0))
-    excess: Array = field(default_factory=lambda: np.empty(0))
-    ended: bool = field(default=False, init=False)
-    """Whether steps are no use any more. Then it stands where it stood before the last one."""
+    def __init__(self, objective: Objective, at: Point | None = None) -> None:
+        self.objective, self.source = objective, objective.in_memory
+        self.dual_loss = binary_dual_loss(objective)
+        n, d = len(self.source.y), self.source.n_features
+        self.share = self.source.weights / self.source.weight_sum
+        self.l2 = objective.penalty.l2
+        if at is None:
+            alpha = np.full(n, 0.5 if self.dual_loss.nonsmooth else 3.0)
+            xi = np.full(n, 2.0 if self.dual_loss.nonsmooth else 1.5)
+            at = Point(np.zeros(objective.shape), alpha, 1.0 - alpha, xi - 1.0, xi)
+        self.at = at
+        self.products = self.source.gram() / (2.0 * self.l2) if n <= d else np.empty(0)
+        self._evaluate_gap()
 
-    def __post_init__(self) -> None:
-        self.source = source = self.objective.in_memory
-        n, d = shape_of(source.X)
-        self.share = (np.ones(n) if source.weight is None else source.weight) / source.weight_sum
-        self.l2 = self.objective.penalty.l2
-        if not len(self.alpha):
-            self.W = np.zeros_like(self.W)
-            self.alpha = np.full(n, 0.5 if self.response.kinked else 3.0)
-            self.room = 1.0 - self.alpha
-            self.excess = np.full(n, 2.0 if self.response.kinked else 1.5)
-            self.slack = self.excess - 1.0
-        self.products = row_products(source.X) / (2.0 * self.l2) if n <= d else np.empty(0)
-        self._measure()
+    def state(self) -> State:
+        """The point."""
+        return {"phase": PHASE, **self.at._asdict()}
 
-    def step(self) -> None:
-        """One prediction, and a move that is corrected by what it shows."""
-        now = self._product()
-        before, gap = self.state, self.objective_value - self.bound
-        near = now <= NEAR * self.objective_value
-        n, d, kinked = len(self.alpha), self.W.shape[1], self.response.kinked
-        with one_blas_thread(float(n) * d * min(n, d)):
-            bend = self.slack / self.alpha + (self.excess / self.room if kinked else 0.5)
-            solve = self._by_rows(bend) if len(self.products) else self._by_weights(bend)
-            first = -self.alpha * self.slack
-            second = -self.room * self.excess
-            move = self._move(solve, bend, first, second)
-            aim = now * (self._product(move, self._length(move)) / now) ** 3
-            first += aim - move.alpha * move.slack
-            second += aim + move.alpha * move.excess
-            move = self._move(solve, bend, first, second)
-        length = min(1.0, SHORT_OF * self._length(move))
-        self.W = self.W + length * move.W
-        self.alpha = self.alpha + length * move.alpha
-        self.room = self.room - length * move.alpha
-        self.slack = self.slack + length * move.slack
-        self.excess = self.excess + length * move.excess
-        self._measure()
-        closer = self.objective_value - self.bound < gap
-        if not length > SHORTEST or not np.isfinite(self._product()) or (near and not closer):
-            self.ended = True
-            for name, value in before.items():
-                setattr(self, name, value)
-            self._measure()
+    def _multiplications(self) -> float:
+        n, d = float(len(self.at.alpha)), float(self.at.W.shape[1])
+        return n * d * min(n, d)
 
-    def went(self) -> bool:
-        """One step, unless there is no more to be had from them."""
-        with np.errstate(all="ignore"):
-            self.step()
-        return not self.ended
-
-    @property
-    def state(self) -> dict[str, Array]:
-        """From which it goes on."""
-        return {name: getattr(self, name) for name in STATE}
-
-    def _product(self, move: Move | None = None, length: float = 0.0) -> float:
-        """Of the pairs, the mean over all rows, now or after a move."""
-        alpha, slack, room, excess = self.alpha, self.slack, self.room, self.excess
-        if move is not None:
-            alpha, room = alpha + length * move.alpha, room - length * move.alpha
-            slack, excess = slack + length * move.slack, excess + length * move.excess
-        first = float(self.share @ (alpha * slack))
-        if not self.response.kinked:
+    def _complementarity(self, at: Point) -> float:
+        """The mean product of the pairs, over all rows."""
+        first = float(self.share @ (at.alpha * at.slack))
+        if not self.dual_loss.nonsmooth:
             return first
-        return 0.5 * (first + float(self.share @ (room * excess)))
+        return 0.5 * (first + float(self.share @ (at.upper_slack * at.xi)))
 
-    def _length(self, move: Move) -> float:
-        """How far the first row gets to one of its bounds, 1 at most."""
-        pairs = [(self.alpha, move.alpha), (self.slack, move.slack)]
-        if self.response.kinked:
-            pairs += [(self.room, -move.alpha), (self.excess, move.excess)]
-        return float(min(np.min(at / np.maximum(-to, at)) for at, to in pairs))
+    def _bounded(self, move: Move) -> list[tuple[Array, Array]]:
+        pairs = [(self.at.alpha, move.alpha), (self.at.slack, move.slack)]
+        if self.dual_loss.nonsmooth:
+            pairs += [(self.at.upper_slack, -move.alpha), (self.at.xi, move.xi)]
+        return pairs
 
-    def _move(
-        self, solve: Callable[[Array], Array], bend: Array, first: Array, second: Array
-    ) -> Move:
-        """Newton's, to where the pairs' products are changed by so much."""
-        wish = first / self.alpha - (second / self.room if self.response.kinked else 0.0)
-        y, p = self.source.y, self.share
-        direction = solve(self.gradient - combined(self.source, p * y * wish / bend))
-        turn = self._margins(direction)
-        alpha = (wish - turn) / bend
-        excess = (second + self.excess * alpha) / self.room if self.response.kinked else 0.5 * alpha
-        return Move(direction, alpha, excess + turn, excess)
+    def _moved(self, move: Move, length: float) -> Point:
+        W, alpha, upper_slack, slack, xi = self.at
+        return Point(
+            W + length * move.W, alpha + length * move.alpha, upper_slack - length * move.alpha,
+            slack + length * move.slack, xi + length * move.xi,
+        )  # fmt: skip
+
+    def _to_zero(self) -> Products:
+        return -self.at.alpha * self.at.slack, -self.at.upper_slack * self.at.xi
+
+    def _corrected(self, wish: Products, move: Move, aim: float) -> Products:
+        first, second = wish
+        first = first + (aim - move.alpha * move.slack)
+        return first, second + (aim + move.alpha * move.xi)
+
+    def _newton(self) -> Callable[[Products], Move]:
+        _, alpha, upper_slack, slack, xi = self.at
+        nonsmooth, y, p = self.dual_loss.nonsmooth, self.source.y, self.share
+        curvature = slack / alpha + (xi / upper_slack if nonsmooth else 0.5)
+        in_rows = len(self.products) > 0
+        solve = self._in_row_space(curvature) if in_rows else self._in_feature_space(curvature)
+
+        def move(wish: Products) -> Move:
+            first, second = wish
+            hoped = first / alpha - (second / upper_slack if nonsmooth else 0.0)
+            rest = self.source.transpose_product((p * y * hoped / curvature)[:, None])
+            direction = solve(self.gradient - rest)
+            turn = self._margins(direction)
+            change = (hoped - turn) / curvature
+            xi_change = (second + xi * change) / upper_slack if nonsmooth else 0.5 * change
+            return Move(direction, change, xi_change + turn, xi_change)
+
+        return move
 
     def _margins(self, W: Array) -> Array:
         """Of all rows, 0 of those without weight."""
-        margins: Array = np.where(self.share > 0.0, self.source.y * scores(self.source, W), 0.0)
+        scores = self.source.scores(W)[:, 0]
+        margins: Array = np.where(self.share > 0.0, self.source.y * scores, 0.0)
         return margins
 
-    def _by_weights(self, bend: Array) -> Callable[[Array], Array]:
+    def _in_feature_space(self, curvature: Array) -> Callable[[Array], Array]:
         """The system of the features, factored."""
-        source, standardization = self.source, self.objective.standardization
-        weight = self.share / bend
-        parts = (
-            (slice_rows(source.X, start, min(start + ROWS, len(bend))), weight[start:][:ROWS])
-            for start in range(0, len(bend), ROWS)
-        )
-        hessian = gram_blocked(parts, standardization, np.float64, source.threads)
-        self.objective.add_penalty(hessian, standardization)
-        self.objective.regularise_biases(hessian)
+        objective, standardization = self.objective, self.objective.standardization
+        hessian = gram_blocked(
+            self._weighted_rows(self.share / curvature), standardization, np.float64,
+            self.source.threads,
+        )  # fmt: skip
+        objective.add_penalty(hessian, standardization)
+        objective.regularise_biases(hessian)
         inverse = cholesky_solver(hessian, noise=0.0)
 
         def solve(gradient: Array) -> Array:
-            if not self.objective.intercept:
+            if not objective.intercept:
                 gradient[:, -1] = 0.0
-            return standardization.to_weights(inverse(-standardization.gradient(gradient)[0])[None])
+            u = inverse(-standardization.gradient(gradient)[0])
+            return standardization.to_weights(u[None])
 
         return solve
 
-    def _by_rows(self, bend: Array) -> Callable[[Array], Array]:
-        """The system of the rows, as in :mod:`separatrix.solvers.dual.newton_system`."""
-        root, twice = np.sqrt(self.share / bend), 2.0 * self.l2
+    def _weighted_rows(self, weight: Array) -> Iterator[tuple[Rows, Array]]:
+        """Rows that count, some at a time, and their weights."""
+        present = self.source.present
+        weight, start = weight if present is None else weight[present], 0
+        for block in self.source.batches(ROWS):
+            yield block.X, weight[start : start + len(block.y)]
+            start += len(block.y)
+
+    def _in_row_space(self, curvature: Array) -> Callable[[Array], Array]:
+        """The system of the rows, factored."""
+        root = np.sqrt(self.share / curvature)
         system = root[:, None] * self.products * root
-        np.einsum("ii->i", system)[:] += 1.0
-        inverse = cholesky_solver(system, noise=0.0)
-        by_bias = inverse(root)
+        intercept = self.objective.intercept
+        return RowSpaceSystem(system, root, self.source, self.l2, intercept, noise=0.0).solve
 
-        def solve(gradient: Array) -> Array:
-            flat = gradient.copy()
-            flat[:, -1] = 0.0
-            q, bias = inverse(-root * scores(self.source, flat) / twice), 0.0
-            if self.objective.intercept:
-                bias = -(gradient[0, -1] + root @ q) / (root @ by_bias)
-                q = q + bias * by_bias
-            direction = -(gradient + combined(self.source, root * q)) / twice
-            direction[0, -1] = bias
-            return direction
-
-        return solve
-
-    def _measure(self) -> None:
+    def _evaluate_gap(self) -> None:
         """J and the bound, and the gradient that the alphas leave to the weights."""
-        source, objective = self.source, self.objective
-        pulls = pulls_of(source, self.response, np.clip(self.alpha, 0.0, self.response.most))
-        self.bound = self.response.bound(pulls, self.l2, objective.intercept)
-        self.gradient = self.response.gradient(pulls.sums) + objective.penalty.gradient(self.W)
+        source, objective, dual_loss = self.source, self.objective, self.dual_loss
+        self.W = self.at.W
+        sums = dual_sums(source, dual_loss, np.clip(self.at.alpha, 0.0, dual_loss.most))
+        self.bound = dual_loss.bound(sums, self.l2, objective.intercept)
+        self.gradient = dual_loss.gradient(sums.weighted_rows) + objective.penalty.gradient(self.W)
         margins, weight = self._margins(self.W), self.share * source.weight_sum
-        total = float(weight @ self.response.loss.phi(margins))
+        total = float(weight @ dual_loss.loss.phi(margins))
         self.objective_value = objective.mean(total, self.W)
         self.mistakes = float(weight @ (margins <= 0.0))

@@ -1,4 +1,4 @@
-"""The dual of J, row by row: how hard a row pulls, and the lower bound that the pulls prove.
+"""The dual of J, row by row: dual variables, their conjugates, and the lower bound they prove.
 
 Every convex loss is the upper envelope of its tangents. A tangent per row, chosen by the row's
 ``alpha``, gives a function below J whose minimum is known: that is the bound. For two classes,
@@ -8,9 +8,12 @@ with p the weights of the rows over their sum,
 
 and a free bias demands ``sum_i p_i alpha_i y_i = 0``.
 
-At a kink the scores do not determine alpha. So a response is taken near an anchor: the alpha that
-maximises ``alpha * (1 - m) - (alpha - anchor)^2 / (2 sharpness)``. This smooths the kink, shifted
-by the anchor, over a width of 1 / sharpness.
+At a kink the scores do not determine alpha. So alpha is taken near a center: the one that
+maximises ``alpha * (1 - m) - (alpha - center)^2 / (2 penalty_parameter)``. This smooths the kink,
+shifted by the center, over a width of 1 / penalty_parameter (the Moreau envelope).
+
+For more than two classes: K. Crammer and Y. Singer, On the algorithmic implementation of multiclass
+kernel-based vector machines, JMLR 2 (2001) 265-292.
 """
 
 from __future__ import annotations
@@ -29,76 +32,80 @@ from ...objective import Objective
 MOST_BIAS_STEPS = 50
 
 
-class Pulls(NamedTuple):
+class DualSums(NamedTuple):
     """Weighted sums over rows from which the bound follows."""
 
-    sums: Array
+    weighted_rows: Array
     """Of alpha * (x, 1), one row per group."""
-    gains: Array
+    neg_conjugates: Array
     """Of -phi*(-alpha), one per group."""
 
-    def plus(self, other: Pulls) -> Pulls:
+    def plus(self, other: DualSums) -> DualSums:
         """Sums over both."""
-        return Pulls(self.sums + other.sums, self.gains + other.gains)
+        return DualSums(
+            self.weighted_rows + other.weighted_rows, self.neg_conjugates + other.neg_conjugates
+        )
 
 
-class Response(ABC):
+class DualLoss(ABC):
     """What a loss needs of the dual. Arrays of alpha have one row per row of the data."""
 
     columns: int
     """Numbers per row in alpha."""
     groups: int
-    """Rows in the sums of pulls."""
+    """Rows in the sums: a row of the data counts in that of its group."""
 
     @property
-    def kinked(self) -> bool:
-        """Whether the anchor counts; a smooth loss has one response to each score."""
+    def nonsmooth(self) -> bool:
+        """Whether the center counts; a smooth loss has one alpha for each score."""
         return True
 
     @abstractmethod
-    def alpha(self, y: AnyArray, scores: Array, anchor: Array, sharpness: float) -> Array:
-        """The response of every row, (n, columns)."""
+    def alpha(self, y: AnyArray, scores: Array, center: Array, penalty_parameter: float) -> Array:
+        """The dual variables of every row near the center, (n, columns)."""
 
     @abstractmethod
     def value(
-        self, y: AnyArray, scores: Array, alpha: Array, anchor: Array, sharpness: float
+        self, y: AnyArray, scores: Array, alpha: Array, center: Array, penalty_parameter: float
     ) -> Array:
-        """The smoothed loss whose slope the response is, (n,)."""
+        """The smoothed loss whose slope alpha is, (n,)."""
 
     @abstractmethod
-    def pull(self, y: AnyArray, alpha: Array) -> Array:
+    def neg_slope(self, y: AnyArray, alpha: Array) -> Array:
         """Minus the slope of the smoothed loss by the scores, (n, k)."""
 
     @abstractmethod
     def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
-        """What multiplies each row in the sums of pulls, and each row's gain: (n, groups)."""
+        """What multiplies each row in the sums, and each row's -phi*(-alpha): (n, groups)."""
 
     @abstractmethod
     def gradient(self, sums: Array) -> Array:
-        """Derivative of the smoothed loss by the weights (k, d + 1), from the sums of pulls."""
+        """Derivative of the smoothed loss by the weights (k, d + 1), from the sums."""
 
     @abstractmethod
-    def free(self, alpha: Array) -> AnyArray:
-        """Rows whose response changes with their scores, (n,)."""
+    def is_free(self, alpha: Array) -> AnyArray:
+        """Rows whose alpha changes with their scores, strictly inside its bounds: (n,)."""
 
     @abstractmethod
-    def curvature(self, scores: Array, y: AnyArray, alpha: Array, sharpness: float) -> Array:
+    def curvature(
+        self, scores: Array, y: AnyArray, alpha: Array, penalty_parameter: float
+    ) -> Array:
         """Second derivative of the smoothed loss by the scores, (n, k, k)."""
 
     @abstractmethod
-    def pure(self, y: AnyArray, scores: Array) -> Array:
-        """The response without an anchor, one of those possible at a kink: (n, columns)."""
+    def subgradient(self, y: AnyArray, scores: Array) -> Array:
+        """Alpha without a center, one of those possible at a kink: (n, columns)."""
 
     @abstractmethod
-    def distance(self, y: AnyArray, scores: Array) -> Array:
+    def distance_to_kink(self, y: AnyArray, scores: Array) -> Array:
         """How far a row is from a kink, (n,)."""
 
     @abstractmethod
-    def bound(self, pulls: Pulls, l2: float, intercept: bool) -> float:
+    def bound(self, sums: DualSums, l2: float, intercept: bool) -> float:
         """The proven lower bound, after the least change that makes alpha feasible."""
 
 
-def largest_scale(gain: float, square: float) -> float:
+def best_dual_scaling(gain: float, square: float) -> float:
     """The best ``s * gain - s^2 * square`` for s in [0, 1]: shrinking alpha keeps it feasible."""
     if not (np.isfinite(gain) and np.isfinite(square)):  # nothing is known, but that J is not < 0
         return 0.0
@@ -107,7 +114,7 @@ def largest_scale(gain: float, square: float) -> float:
 
 
 @dataclass(frozen=True)
-class MarginResponse(Response):
+class BinaryDualLoss(DualLoss):
     """Two classes: the groups are the rows of either class, +1 first."""
 
     loss: MarginLoss
@@ -115,7 +122,7 @@ class MarginResponse(Response):
     groups = 2
 
     @property
-    def kinked(self) -> bool:
+    def nonsmooth(self) -> bool:
         """For the hinge."""
         return not self.loss.smooth
 
@@ -129,24 +136,25 @@ class MarginResponse(Response):
         """The upper bound of the alphas."""
         return np.inf if isinstance(self.loss, SquaredHinge) else 1.0
 
-    def alpha(self, y: AnyArray, scores: Array, anchor: Array, sharpness: float) -> Array:
-        """``clip(anchor + sharpness * (1 - m), 0, 1)`` for the hinge, else minus the slope."""
+    def alpha(self, y: AnyArray, scores: Array, center: Array, penalty_parameter: float) -> Array:
+        """``clip(center + penalty_parameter * (1 - m), 0, 1)`` for the hinge, else -phi'(m)."""
         m = y[:, None] * scores
-        if not self.kinked:
+        if not self.nonsmooth:
             return -self.loss.slope(m)
-        return np.clip(anchor + sharpness * (1.0 - m), 0.0, 1.0)
+        return np.clip(center + penalty_parameter * (1.0 - m), 0.0, 1.0)
 
     def value(
-        self, y: AnyArray, scores: Array, alpha: Array, anchor: Array, sharpness: float
+        self, y: AnyArray, scores: Array, alpha: Array, center: Array, penalty_parameter: float
     ) -> Array:
         """The smoothed hinge, or the loss itself."""
         m = y * scores[:, 0]
-        if not self.kinked:
+        if not self.nonsmooth:
             return self.loss.phi(m)
-        value: Array = alpha[:, 0] * (1.0 - m) - (alpha - anchor)[:, 0] ** 2 / (2.0 * sharpness)
+        value: Array = alpha[:, 0] * (1.0 - m)
+        value -= (alpha - center)[:, 0] ** 2 / (2.0 * penalty_parameter)
         return value
 
-    def pull(self, y: AnyArray, alpha: Array) -> Array:
+    def neg_slope(self, y: AnyArray, alpha: Array) -> Array:
         """Towards the row's own side."""
         pull: Array = y[:, None] * alpha
         return pull
@@ -161,22 +169,24 @@ class MarginResponse(Response):
         gradient: Array = sums[1:] - sums[:1]
         return gradient
 
-    def free(self, alpha: Array) -> AnyArray:
-        """Between the bounds of the hinge; wherever a smooth loss pulls."""
-        return ((alpha > 0.0) & (alpha < 1.0))[:, 0] if self.kinked else alpha[:, 0] > 0.0
+    def is_free(self, alpha: Array) -> AnyArray:
+        """Between the bounds of the hinge; wherever a smooth loss sums."""
+        return ((alpha > 0.0) & (alpha < 1.0))[:, 0] if self.nonsmooth else alpha[:, 0] > 0.0
 
-    def curvature(self, scores: Array, y: AnyArray, alpha: Array, sharpness: float) -> Array:
-        """The sharpness where free, or the loss's own."""
-        if self.kinked:
-            return np.where(self.free(alpha), sharpness, 0.0)[:, None, None]
-        bend: Array = self.loss.curvature(y * scores[:, 0])[:, None, None]
-        return bend
+    def curvature(
+        self, scores: Array, y: AnyArray, alpha: Array, penalty_parameter: float
+    ) -> Array:
+        """The penalty parameter where free, or the loss's own."""
+        if self.nonsmooth:
+            return np.where(self.is_free(alpha), penalty_parameter, 0.0)[:, None, None]
+        curvature: Array = self.loss.curvature(y * scores[:, 0])[:, None, None]
+        return curvature
 
-    def pure(self, y: AnyArray, scores: Array) -> Array:
+    def subgradient(self, y: AnyArray, scores: Array) -> Array:
         """Minus the slope."""
         return -self.loss.slope(y[:, None] * scores)
 
-    def distance(self, y: AnyArray, scores: Array) -> Array:
+    def distance_to_kink(self, y: AnyArray, scores: Array) -> Array:
         """From a margin of 1."""
         distance: Array = np.abs(1.0 - y * scores[:, 0])
         return distance
@@ -184,8 +194,8 @@ class MarginResponse(Response):
     def best_bias(self, y: Array, scores: Array, weight: Array | None) -> float:
         """What to add to all scores for the least sum of losses."""
         c = np.ones(len(y)) if weight is None else weight
-        if self.kinked:
-            return _best_turn(y, scores, c)
+        if self.nonsmooth:
+            return _weighted_quantile_bias(y, scores, c)
         low, high, shift = -np.inf, np.inf, 0.0
         for _ in range(MOST_BIAS_STEPS):
             m = y * (scores + shift)
@@ -199,22 +209,22 @@ class MarginResponse(Response):
             shift += step
         return shift
 
-    def bound(self, pulls: Pulls, l2: float, intercept: bool) -> float:
-        """With a free bias the class that pulls harder is shrunk until both balance.
+    def bound(self, sums: DualSums, l2: float, intercept: bool) -> float:
+        """With a free bias the class that sums harder is shrunk until both balance.
 
         The conjugate is convex and 0 at 0: it shrinks at least as much as alpha does.
         """
         share = np.ones(2)
         if intercept:
-            totals = pulls.sums[:, -1]
+            totals = sums.weighted_rows[:, -1]
             if not totals.min() > 0.0:
                 return 0.0
             share = totals.min() / totals
-        v = share[0] * pulls.sums[0, :-1] - share[1] * pulls.sums[1, :-1]
-        return largest_scale(float(share @ pulls.gains), float(v @ v) / (4.0 * l2))
+        v = share[0] * sums.weighted_rows[0, :-1] - share[1] * sums.weighted_rows[1, :-1]
+        return best_dual_scaling(float(share @ sums.neg_conjugates), float(v @ v) / (4.0 * l2))
 
 
-def _best_turn(y: Array, scores: Array, weight: Array) -> float:
+def _weighted_quantile_bias(y: Array, scores: Array, weight: Array) -> float:
     """For the hinge: the sum turns where rows reach their kink."""
     turns = y - scores
     order = np.argsort(turns, kind="stable")
@@ -223,12 +233,13 @@ def _best_turn(y: Array, scores: Array, weight: Array) -> float:
 
 
 @dataclass(frozen=True)
-class SimplexResponse(Response):
+class CrammerSingerDualLoss(DualLoss):
     """Crammer and Singer's: ``max_c (s_c + [c != d]) - s_d``, a largest entry.
 
-    alpha of a row is its share in every class, on the simplex; the pull on a class is 1 for the
-    true one less the share. The shares nearest to ``anchor + sharpness * (s + [c != d])`` smooth
-    the largest entry. The groups are the classes.
+    alpha of a row is its share in every class, on the simplex; minus the slope by a class's score
+    is 1 for the true one less the share. The shares nearest to
+    ``center + penalty_parameter * (s + [c != d])`` smooth the largest entry. The groups are the
+    classes.
     """
 
     columns: int
@@ -240,9 +251,9 @@ class SimplexResponse(Response):
         """The classes."""
         return self.columns
 
-    def alpha(self, y: AnyArray, scores: Array, anchor: Array, sharpness: float) -> Array:
+    def alpha(self, y: AnyArray, scores: Array, center: Array, penalty_parameter: float) -> Array:
         """Projected onto the simplex."""
-        return project(anchor + sharpness * self._lifted(y, scores))
+        return project_to_simplex(center + penalty_parameter * self._lifted(y, scores))
 
     def _lifted(self, y: AnyArray, scores: Array) -> Array:
         lifted = scores + 1.0
@@ -253,14 +264,14 @@ class SimplexResponse(Response):
         return lifted
 
     def value(
-        self, y: AnyArray, scores: Array, alpha: Array, anchor: Array, sharpness: float
+        self, y: AnyArray, scores: Array, alpha: Array, center: Array, penalty_parameter: float
     ) -> Array:
         """The smoothed largest entry."""
         value: Array = np.sum(alpha * self._lifted(y, scores), axis=1)
-        value -= np.sum((alpha - anchor) ** 2, axis=1) / (2.0 * sharpness)
+        value -= np.sum((alpha - center) ** 2, axis=1) / (2.0 * penalty_parameter)
         return value
 
-    def pull(self, y: AnyArray, alpha: Array) -> Array:
+    def neg_slope(self, y: AnyArray, alpha: Array) -> Array:
         """1 for the true class less the shares."""
         pull = -alpha
         rows = np.arange(len(y))
@@ -270,48 +281,50 @@ class SimplexResponse(Response):
         return pull
 
     def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
-        """The pulls; the gain is what the true class lacks."""
-        pull = self.pull(y, alpha)
+        """Minus the slopes by the scores; -phi* is what the true class lacks."""
+        pull = self.neg_slope(y, alpha)
         return pull, np.maximum(pull, 0.0)
 
     def gradient(self, sums: Array) -> Array:
-        """Minus the pulls."""
+        """Minus the sums."""
         return -sums
 
-    def free(self, alpha: Array) -> AnyArray:
+    def is_free(self, alpha: Array) -> AnyArray:
         """Two or more classes share."""
         shared: AnyArray = np.count_nonzero(alpha, axis=1) > 1
         return shared
 
-    def curvature(self, scores: Array, y: AnyArray, alpha: Array, sharpness: float) -> Array:
+    def curvature(
+        self, scores: Array, y: AnyArray, alpha: Array, penalty_parameter: float
+    ) -> Array:
         """Centred over the classes that share."""
         share = (alpha > 0.0).astype(np.float64)
-        bend: Array = -share[:, :, None] * share[:, None, :] / share.sum(axis=1)[:, None, None]
-        np.einsum("icc->ic", bend)[:] += share
-        bend *= sharpness
-        return bend
+        curvature: Array = -share[:, :, None] * share[:, None, :] / share.sum(axis=1)[:, None, None]
+        np.einsum("icc->ic", curvature)[:] += share
+        curvature *= penalty_parameter
+        return curvature
 
-    def pure(self, y: AnyArray, scores: Array) -> Array:
+    def subgradient(self, y: AnyArray, scores: Array) -> Array:
         """All to the largest entry."""
         share = np.zeros_like(scores)
         share[np.arange(len(y)), self._lifted(y, scores).argmax(axis=1)] = 1.0
         return share
 
-    def distance(self, y: AnyArray, scores: Array) -> Array:
+    def distance_to_kink(self, y: AnyArray, scores: Array) -> Array:
         """Between the two largest entries."""
         two = np.partition(self._lifted(y, scores), -2, axis=1)[:, -2:]
         distance: Array = two[:, 1] - two[:, 0]
         return distance
 
-    def bound(self, pulls: Pulls, l2: float, intercept: bool) -> float:
+    def bound(self, sums: DualSums, l2: float, intercept: bool) -> float:
         """With free biases all rows are mixed with one q, so that every class gets its count.
 
-        With N the weights of the classes and r what the pulls on them add up to, q is
+        With N the weights of the classes and r what the sums on them add up to, q is
         ``N + (1 - theta) / theta * r``; theta the least that keeps q from being negative.
         """
-        v, gain = pulls.sums[:, :-1], float(pulls.gains.sum())
+        v, gain = sums.weighted_rows[:, :-1], float(sums.neg_conjugates.sum())
         if intercept:
-            count, rest = self.own[:, -1], pulls.sums[:, -1]
+            count, rest = self.own[:, -1], sums.weighted_rows[:, -1]
             short = np.maximum(-rest, 0.0)
             theta = float(np.max(short / np.maximum(count + short, SMALLEST_NORMAL)))
             if theta > 0.0:
@@ -321,10 +334,10 @@ class SimplexResponse(Response):
                 v = (1.0 - theta) * v + theta * self.own[:, :-1]
                 v -= mixed[:, None] * self.own[:, :-1].sum(axis=0)
                 gain = (1.0 - theta) * gain + float(count @ (theta - mixed))
-        return largest_scale(gain, float(np.sum(v * v)) / (4.0 * l2))
+        return best_dual_scaling(gain, float(np.sum(v * v)) / (4.0 * l2))
 
 
-def project(points: Array) -> Array:
+def project_to_simplex(points: Array) -> Array:
     """The nearest point of the simplex to every row."""
     n, k = points.shape
     points = points - points.max(axis=1, keepdims=True)  # what counts is then in [-1, 0]
@@ -336,15 +349,23 @@ def project(points: Array) -> Array:
     return nearest
 
 
-def has_response(loss: Loss) -> bool:
+def has_dual(loss: Loss) -> bool:
     """Whether the dual of this loss is known here; by exact type, as a subclass may differ."""
     return type(loss) in (Hinge, SquaredHinge, Logistic, CrammerSinger)
 
 
-def response_of(objective: Objective) -> Response:
+def dual_loss_of(objective: Objective) -> DualLoss:
     """The dual of the objective's loss, row by row."""
     loss = objective.loss
     if isinstance(loss, MarginLoss):
-        return MarginResponse(loss)
+        return BinaryDualLoss(loss)
     own = objective.class_sums / objective.source.weight_sum
-    return SimplexResponse(objective.shape[0], own)
+    return CrammerSingerDualLoss(objective.shape[0], own)
+
+
+def binary_dual_loss(objective: Objective) -> BinaryDualLoss:
+    """Of two classes; refused for more."""
+    dual_loss = dual_loss_of(objective)
+    if not isinstance(dual_loss, BinaryDualLoss):
+        raise TypeError(f"a problem of two classes is needed, got {objective.shape[0]}")
+    return dual_loss

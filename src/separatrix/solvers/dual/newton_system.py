@@ -1,66 +1,75 @@
-"""Newton's direction for a J whose kinks are rounded off: only rows near a kink bend."""
+"""Newton's direction for a J whose kinks are smoothed: only rows near a kink have curvature.
+
+Problem: ``(sum_i p_i c_i (x_i, 1)(x_i, 1)' + 2 l2 diag(1, ..., 1, 0)) D = -G`` with c_i the
+curvature of row i's smoothed loss by its scores (k x k for k classes).
+Input: gradient G (k, d + 1), scores and alphas of all rows. Output: the direction D (k, d + 1).
+Algorithm: Cholesky in the space of features or, where fewer rows than features have curvature, in
+that of these rows (Sherman, Morrison and Woodbury's identity); where both are large, conjugate
+gradients (Hestenes and Stiefel, 1952) with a diagonal scaling.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ... import loops
-from ...data import ArraySource, Block
-from ...numeric.linear_systems import conjugate_gradients, solve
-from ...numeric.rows import row_products, take_rows
+from ...data import Block, InMemory, Sum
+from ...numeric.linear_systems import NOISE, cholesky_solver, conjugate_gradients, solve
+from ...numeric.rows import take_rows
 from ...numeric.threads import one_blas_thread
+from ...numeric.tolerances import SAFE_DIVISOR
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...objective.hessians import assemble_hessian
 from ...objective.standardization import Standardization, gram
-from .losses import Response
+from .. import thresholds
+from .losses import DualLoss
 
-DIRECT = 1500  # unknowns up to which a system is factored
-LOOSE = 1e-2  # of the squared residual, where a system is solved by products
+LOOSE = 1e-2  # of the squared residual, where a system is solved by conjugate gradients
 
 
 @dataclass(frozen=True)
-class Bend:
-    """The second derivative of the smooth J at some weights, and the gradient there."""
+class NewtonSystem:
+    """The second derivative of the smoothed J at some weights, and the gradient there."""
 
     objective: Objective
-    response: Response
+    dual_loss: DualLoss
     scores: Array
     alpha: Array
     gradient: Array
-    sharpness: float
+    penalty_parameter: float
     weight_sum: float
 
     @property
-    def source(self) -> ArraySource:
+    def source(self) -> InMemory:
         """Rows in memory."""
         return self.objective.in_memory
 
     def direction(self) -> Array:
-        """From the smaller of two systems, or by products where both are large."""
-        free = self.response.free(self.alpha)
+        """From the smaller of two systems, or by conjugate gradients where both are large."""
+        free = self.dual_loss.is_free(self.alpha)
         if self.source.weight is not None:
             free = free & (self.source.weight != 0.0)
         count = int(np.count_nonzero(free))
         k, d = self.gradient.shape
         with one_blas_thread(max(count, d) * d**2):
-            if k == 1 and 0 < count < min(d, DIRECT):
-                return self._by_rows(np.flatnonzero(free))
-            if k * d <= DIRECT:
-                return self._by_weights(free)
-            return self._by_products(np.flatnonzero(free))
+            if k == 1 and 0 < count < min(d, thresholds.FACTORED_UNKNOWNS):
+                return self._in_row_space(np.flatnonzero(free))
+            if k * d <= thresholds.FACTORED_UNKNOWNS:
+                return self._in_feature_space(free)
+            return self._by_cg(np.flatnonzero(free))
 
-    def _by_weights(self, free: AnyArray) -> Array:
+    def _in_feature_space(self, free: AnyArray) -> Array:
         """From the second derivative by the weights."""
         k, d = self.gradient.shape
         standardization = self.objective.standardization
         (hessian,) = self.source.total(
-            partial(
-                _hessian, response=self.response, free=free, scores=self.scores,
-                alpha=self.alpha, sharpness=self.sharpness, standardization=standardization,
+            SmoothedHessian(
+                self.dual_loss, free, self.scores, self.alpha, self.penalty_parameter,
+                standardization,
             )
         )  # fmt: skip
         hessian /= self.weight_sum
@@ -68,54 +77,38 @@ class Bend:
         biases = slice(d - 1, None, d)
         if not self.objective.intercept:
             self.objective.regularise_biases(hessian)
-        elif not free.any():  # nothing bends by the bias: any step along its slope
+        elif not free.any():  # no curvature by the bias: any step along its slope
             hessian[biases, biases] += np.eye(k)
         elif k > 1:  # a shift of all biases costs nothing
-            hessian[biases, biases] += self.sharpness / k
+            hessian[biases, biases] += self.penalty_parameter / k
         u = solve(hessian, -standardization.gradient(self.gradient).ravel())
         return standardization.to_weights(u.reshape(self.gradient.shape))
 
-    def _bend(self, rows: Ints) -> Array:
+    def _row_curvature(self, rows: Ints) -> Array:
         """Second derivative of the rows by their scores, weighted, (rows, k, k)."""
         source = self.source
-        bend = self.response.curvature(
-            self.scores[rows], source.y[rows], self.alpha[rows], self.sharpness
+        curvature = self.dual_loss.curvature(
+            self.scores[rows], source.y[rows], self.alpha[rows], self.penalty_parameter
         )
         if source.weight is not None:
-            bend = bend * source.weight[rows][:, None, None]
-        bend /= self.weight_sum
-        return bend
+            curvature = curvature * source.weight[rows][:, None, None]
+        curvature /= self.weight_sum
+        return curvature
 
-    def _by_rows(self, rows: Ints) -> Array:
-        """From the products of the rows that bend, where they are fewer than the features.
+    def _in_row_space(self, rows: Ints) -> Array:
+        """From the products of the rows with curvature, where they are fewer than the features."""
+        root = np.sqrt(self._row_curvature(rows)[:, 0, 0])
+        l2 = self.objective.penalty.l2
+        picked = self.source.take(rows)
+        system = root[:, None] * picked.gram() * (root / (2.0 * l2))
+        newton = RowSpaceSystem(system, root, picked, l2, self.objective.intercept)
+        return newton.solve(self.gradient)
 
-        With U the rows times the root of their curvature and q = U (w, b) the unknowns,
-        ``(1 + U U' / (2 l2)) q = root * b - U g / (2 l2)``, and ``root.q = -g_b`` gives b.
-        """
-        root = np.sqrt(self._bend(rows)[:, 0, 0])
-        picked = take_rows(self.source.X, rows)
-        g, twice = self.gradient[0], 2.0 * self.objective.penalty.l2
-        right = -root * loops.scores(picked, np.append(g[:-1], 0.0)[None])[:, 0] / twice
-        system = root[:, None] * row_products(picked) * (root / twice)
-        np.einsum("ii->i", system)[:] += 1.0
-        if self.objective.intercept:
-            both = np.stack([solve(system, right), solve(system, root)])
-            bias = -(g[-1] + root @ both[0]) / (root @ both[1])
-            q = both[0] + bias * both[1]
-        else:
-            bias, q = 0.0, solve(system, right)
-        direction = np.zeros_like(self.gradient)
-        loops.transpose_product(picked, (root * q)[:, None], direction)
-        direction[0] = -(g + direction[0]) / twice
-        direction[0, -1] = bias
-        return direction
-
-    def _by_products(self, rows: Ints) -> Array:
-        """By conjugate gradients, each product a read of the rows that bend."""
-        bend = self._bend(rows)
-        source = ArraySource(take_rows(self.source.X, rows), self.source.y[rows],
-                             self.source.classes, n_jobs=self.source.n_jobs)  # fmt: skip
-        total = max(float(np.einsum("icc->", bend)) / len(self.gradient), 1e-300)
+    def _by_cg(self, rows: Ints) -> Array:
+        """By conjugate gradients, each product a read of the rows with curvature."""
+        curvature = self._row_curvature(rows)
+        source = self.source.take(rows).with_weight(None)
+        total = max(float(np.einsum("icc->", curvature)) / len(self.gradient), SAFE_DIVISOR)
         mean, deviation = self.objective.moments
         twice = 2.0 * self.objective.penalty.l2
         scale = np.sqrt(total * (deviation**2 + mean**2) + twice)
@@ -125,49 +118,93 @@ class Bend:
             V = standardization.to_weights(u)
             if not self.objective.intercept:
                 V[:, -1] = 0.0
-            (out,) = source.total(partial(_product, bend=bend, V=V)) if len(rows) else (0.0 * V,)
+            out = source.total(CurvatureProduct(curvature, V))[0] if len(rows) else 0.0 * V
             out += self.objective.penalty.gradient(V)
             if not self.objective.intercept:
                 out[:, -1] = 0.0
             return standardization.gradient(out)
 
         right = -standardization.gradient(self.gradient)
-        return standardization.to_weights(conjugate_gradients(product, right, LOOSE))
+        return standardization.to_weights(conjugate_gradients(product, right, LOOSE)[0])
 
 
-# Parts of a sum, one block each.
+@dataclass
+class RowSpaceSystem:
+    """Newton's system of J for two classes in the space of n rows, factored.
+
+    With U the rows times the root of their curvature and q = U (w, b) the unknowns,
+    ``(1 + U U' / (2 l2)) q = root * b - U g / (2 l2)``, and ``root.q = -g_b`` gives b.
+    """
+
+    system: Array
+    """``U U' / (2 l2)``, (n, n): overwritten."""
+    root: Array
+    rows: InMemory
+    l2: float
+    intercept: bool
+    noise: float = NOISE
+    _inverse: Callable[[Array], Array] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        np.einsum("ii->i", self.system)[:] += 1.0
+        self._inverse = cholesky_solver(self.system, self.noise)
+        self._by_bias = self._inverse(self.root) if self.intercept else np.empty(0)
+
+    def solve(self, gradient: Array) -> Array:
+        """Newton's direction against a gradient (1, d + 1)."""
+        twice, without_bias = 2.0 * self.l2, gradient.copy()
+        without_bias[:, -1] = 0.0
+        q, bias = self._inverse(-self.root * self.rows.scores(without_bias)[:, 0] / twice), 0.0
+        if self.intercept:
+            bias = -(gradient[0, -1] + self.root @ q) / (self.root @ self._by_bias)
+            q = q + bias * self._by_bias
+        direction = -(gradient + self.rows.transpose_product((self.root * q)[:, None])) / twice
+        direction[0, -1] = bias
+        return direction
 
 
-def _hessian(
-    block: Block,
-    response: Response,
-    free: AnyArray,
-    scores: Array,
-    alpha: Array,
-    sharpness: float,
-    standardization: Standardization,
-) -> tuple[Array]:
-    """Second derivative of the smooth losses in standardised variables."""
-    k, d = scores.shape[1], len(standardization.scale)
-    rows = np.flatnonzero(free[block.start : block.start + len(block.y)])
-    if not len(rows):
-        return (np.zeros((k * d, k * d)),)
-    at = block.start + rows
-    bend = response.curvature(scores[at], block.y[rows], alpha[at], sharpness)
-    if block.weight is not None:
-        bend = bend * block.weight[rows][:, None, None]
-    picked = take_rows(block.X, rows)
+@dataclass(frozen=True)
+class SmoothedHessian(Sum[tuple[Array]]):
+    """Second derivative of the smoothed losses in standardized variables, (kd, kd)."""
 
-    def products(c: Array) -> Array:
-        some = np.flatnonzero(c)
-        return gram(take_rows(picked, some), c[some], standardization)
+    dual_loss: DualLoss
+    free: AnyArray
+    scores: Array
+    alpha: Array
+    penalty_parameter: float
+    standardization: Standardization
 
-    return (assemble_hessian(k, d, lambda a, b: bend[:, a, b], products),)
+    def of(self, block: Block) -> tuple[Array]:
+        """Of one block."""
+        k, d = self.scores.shape[1], len(self.standardization.scale)
+        rows = np.flatnonzero(self.free[block.at])
+        if not len(rows):
+            return (np.zeros((k * d, k * d)),)
+        at = block.start + rows
+        curvature = self.dual_loss.curvature(
+            self.scores[at], block.y[rows], self.alpha[at], self.penalty_parameter
+        )
+        if block.weight is not None:
+            curvature = curvature * block.weight[rows][:, None, None]
+        picked = take_rows(block.X, rows)
+
+        def products(c: Array) -> Array:
+            some = np.flatnonzero(c)
+            return gram(take_rows(picked, some), c[some], self.standardization)
+
+        return (assemble_hessian(k, d, lambda a, b: curvature[:, a, b], products),)
 
 
-def _product(block: Block, bend: Array, V: Array) -> tuple[Array]:
-    out = np.zeros_like(V)
-    here = bend[block.start : block.start + len(block.y)]
-    change = np.einsum("iab,ib->ia", here, loops.scores(block.X, V))
-    loops.transpose_product(block.X, change, out)
-    return (out,)
+@dataclass(frozen=True)
+class CurvatureProduct(Sum[tuple[Array]]):
+    """The second derivative of the losses times V, from every row's own (n, k, k)."""
+
+    curvature: Array
+    V: Array
+
+    def of(self, block: Block) -> tuple[Array]:
+        """Of one block."""
+        out = np.zeros_like(self.V)
+        change = np.einsum("iab,ib->ia", self.curvature[block.at], loops.scores(block.X, self.V))
+        loops.transpose_product(block.X, change, out)
+        return (out,)

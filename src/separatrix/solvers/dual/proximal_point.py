@@ -1,46 +1,119 @@
-"""Ascent of the dual of J by proximal steps, each solved by Newton's method on the weights.
+"""Proximal points of the dual, each found by Newton's method on the weights.
 
-A step maximises the dual less ``sum_i p_i |alpha_i - anchor_i|^2 / (2 sharpness)`` and moves the
-anchor to where that is (proximal points; Rockafellar, 1976). Its own dual is smooth: J with its
-kinks rounded off, shifted by the anchor. So Newton's method finds the weights, the bias among them
-and as free as in J, and every row's response to them is its alpha. Only the rows near a kink bend:
-the second derivative is a sum over few of them.
+Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi(y_i (w.x_i + b)) + l2 |w|^2``
+(or of Crammer and Singer's loss of k classes), with a free bias.
+Input: rows x_i in memory, labels y_i, shares p_i of the weight; l2 > 0.
+Output: weights W, dual variables alpha, J(W) and the bound D of a feasible alpha: their difference
+is the duality gap.
 
-This was chosen over steps in single alphas or pairs of them. With a weak penalty those took
-hundreds of passes, badly scaled features make it worse, and a free bias ties all alphas together.
-Here some dozens of steps close the gap to 1e-9 of J whatever the scales, and threads share reads.
+Algorithm: a step maximises ``D(alpha) - sum_i p_i |alpha_i - center_i|^2 / (2 penalty_parameter)``
+and moves the center to where that is. Its own dual is smooth: J with its kinks rounded off, shifted
+by the center. So Newton's method finds the weights, the bias among them and as free as in J, and
+every row's alpha follows from its scores. Only rows near a kink have curvature: the second
+derivative is a sum over few of them. The penalty parameter grows while many rows are near one, or
+where the centers move slowly.
+
+Single alphas or pairs of them took hundreds of passes with a weak penalty, badly scaled features
+made it worse, and a free bias ties all alphas together. Here some dozens of steps close the gap to
+1e-9 of J whatever the scales, and threads share reads.
+
+Papers: R. T. Rockafellar, Monotone operators and the proximal point algorithm, SIAM J. Control and
+Optimization 14 (1976) 877-898; Newton's method for the steps: O. L. Mangasarian, A finite Newton
+method for classification, Optimization Methods and Software 17 (2002) 913-929; X. Li, D. Sun and
+K.-C. Toh, A highly efficient semismooth Newton augmented Lagrangian method for solving lasso
+problems, SIAM J. Optimization 28 (2018) 433-458.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ... import loops
-from ...data import Block
-from ...losses import Loss
-from ...numeric.rows import slice_rows
-from ...numeric.threads import ordered_sum
 from ...numeric.types import Array
 from ...objective import Objective
-from .losses import Pulls, Response
-from .newton_system import Bend
+from ..base import State
+from .losses import DualLoss, DualSums, dual_loss_of
+from .newton_system import NewtonSystem
+from .solver import DualIterate, DualSolver
+from .sums import SOME_ROWS, SmoothedSums, present_scores
 
-WIDE = 0.5  # first sharpness: rows up to a margin of 1 on either side of the kink bend
-GROWTH = 4.0
-MANY = 3  # free rows per feature, above which the kinks may be sharper
-SETTLED = 0.1  # share of the anchor's move to which the weights of a step are solved
+PHASE = "proximal point"
+FIRST_PENALTY = 0.5  # rows up to a margin of 1 on either side of the kink have curvature
+GROWTH = 4.0  # of the penalty parameter
+MANY_FREE = 3  # free rows per feature, above which the kinks may be sharper
+SETTLED = 0.1  # share of the center's move to which the weights of a step are solved
 MOST_TRIALS = 60
-SOME_ROWS = 1 << 13  # at a time, where something is computed for each
 NOTHING = np.empty((0, 0))
-ROUNDING = 1e-15
+SMOOTH_ROUNDING = 1e-15  # of the smoothed J: no smaller decrease is seen in it
+
+
+@dataclass(frozen=True, repr=False)
+class ProximalPoint(DualSolver):
+    """Climbs the dual by proximal steps, each solved by Newton's method on the weights.
+
+    For the hinge (Crammer and Singer's for more than two classes), and for two classes also the
+    squared hinge and the logistic loss; with a penalty, and rows in memory. Each step tells J
+    and a lower bound on its minimum. No scale of the features slows it down, and no weak penalty
+    unless rows are few.
+
+    >>> from separatrix import LinearClassifier, ProximalPoint
+    >>> clf = LinearClassifier("hinge", l2=0.5, solver=ProximalPoint())
+    >>> clf.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).converged_
+    True
+    """
+
+    name = "ProximalPoint"
+
+    def iterates(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    ) -> Iterator[tuple[DualIterate, State]]:
+        """Newton's steps; those are told that bring something, and the last towards a center."""
+        if state is None:
+            rows = len(objective.in_memory.y)
+            state = start_state(W, np.zeros((rows, dual_loss_of(objective).columns)))
+        return proximal_iterates(objective, state)
+
+
+def start_state(W: Array, center: Array, polishes: bool = False) -> State:
+    """To begin at given weights and alphas; ``polishes`` if these are another method's last."""
+    return {
+        "phase": PHASE, "W": W, "center": center, "penalty_parameter": FIRST_PENALTY,
+        "proximal_term": np.inf, "lowest": np.inf, "highest": 0.0, "futile": 0,
+        "polishes": polishes,
+    }  # fmt: skip
+
+
+def proximal_iterates(objective: Objective, state: State) -> Iterator[tuple[DualIterate, State]]:
+    """For ever; steps in a row that bring no progress are counted as futile."""
+    run = ProximalPointRun(
+        objective, dual_loss_of(objective), state["W"], state["center"],
+        state["penalty_parameter"], state["proximal_term"],
+    )  # fmt: skip
+    lowest, highest = state["lowest"], state["highest"]
+    futile, polishes = state["futile"], state["polishes"]
+    while True:
+        smooth = run.at.smooth
+        with np.errstate(all="ignore"):
+            at = run.step()
+        progress = at.objective < lowest or at.bound > highest
+        futile = 0 if progress else futile + 1
+        lowest, highest = min(lowest, at.objective), max(highest, at.bound)
+        ended = polishes or run.center_moved or not at.smooth < smooth
+        yield (
+            DualIterate(at.W, at.objective, at.mistakes, at.bound, ended, run.alpha),
+            {
+                "phase": PHASE, "W": run.W, "center": run.center,
+                "penalty_parameter": run.penalty_parameter, "proximal_term": run.proximal_term,
+                "lowest": lowest, "highest": highest, "futile": futile, "polishes": polishes,
+            },
+        )  # fmt: skip
 
 
 class Point(NamedTuple):
-    """Everything at some weights, for an anchor and a sharpness."""
+    """Everything at some weights, for a center and a penalty parameter."""
 
     W: Array
     scores: Array
@@ -50,27 +123,29 @@ class Point(NamedTuple):
     """J with its kinks rounded off."""
     gradient: Array
     """Of the smooth one."""
-    travel: float
-    """What the distance of alpha from the anchor costs."""
+    proximal_term: float
+    """What the distance of alpha from the center costs."""
     bound: float
 
 
 @dataclass
-class Ascent:
-    """Where an ascent stands. ``fixed`` are pulls of rows that are not in the source.
+class ProximalPointRun:
+    """Where an ascent stands. ``fixed`` are the sums of rows that are not in the source.
 
     Such rows count with the tangent that their alpha chooses, and ``weight_sum`` is that of all.
     """
 
     objective: Objective
-    response: Response
+    dual_loss: DualLoss
     W: Array
-    anchor: Array
-    sharpness: float = WIDE
-    travel: float = np.inf
-    """Cost of the last move of the anchor."""
-    fixed: Pulls | None = None
-    weight_sum: float = field(default=0.0)
+    center: Array
+    penalty_parameter: float = FIRST_PENALTY
+    proximal_term: float = np.inf
+    """Cost of the last move of the center."""
+    fixed: DualSums | None = None
+    weight_sum: float = 0.0
+    center_moved: bool = False
+    """Whether the last step began at a new center."""
 
     def __post_init__(self) -> None:
         self.source = self.objective.in_memory
@@ -79,61 +154,62 @@ class Ascent:
 
     def _point(self, W: Array, scores: Array | None = None) -> Point:
         """One read of the data; half of one where the scores are known."""
-        known = scores is not None
-        scores = np.empty((len(self.source.y), len(W))) if scores is None else scores
-        loss_sum, mistakes, smooth, travel, sums, gains = self.source.total(
-            partial(
-                _respond, loss=self.objective.loss, response=self.response, W=W, known=known,
-                anchor=self.anchor, sharpness=self.sharpness, scores=scores,
+        loss_sum, mistakes, smooth, proximal, rows, conjugates, found = self.source.total(
+            SmoothedSums(
+                self.objective.loss, self.dual_loss, W, self.center, self.penalty_parameter, scores
             )
-        )  # fmt: skip
+        )
+        scores = np.concatenate(found) if scores is None else scores
         C, penalty = self.weight_sum, self.objective.penalty
-        pulls = Pulls(sums / C, gains / C)
+        sums = DualSums(rows / C, conjugates / C)
         rest = penalty.value(W)
         if self.fixed is not None:
-            pulls = pulls.plus(self.fixed)
-            rest += float(self.fixed.gains.sum())
-            rest += float(np.vdot(self.response.gradient(self.fixed.sums), W))
-        gradient = self.response.gradient(pulls.sums) + penalty.gradient(W)
+            sums = sums.plus(self.fixed)
+            rest += float(self.fixed.neg_conjugates.sum())
+            rest += float(np.vdot(self.dual_loss.gradient(self.fixed.weighted_rows), W))
+        gradient = self.dual_loss.gradient(sums.weighted_rows) + penalty.gradient(W)
         if not self.objective.intercept:
             gradient[:, -1] = 0.0
-        bound = self.response.bound(pulls, penalty.l2, self.objective.intercept)
+        bound = self.dual_loss.bound(sums, penalty.l2, self.objective.intercept)
         return Point(
-            W, scores, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, travel / C,
+            W, scores, loss_sum / C + rest, mistakes, smooth / C + rest, gradient, proximal / C,
             bound,
         )  # fmt: skip
 
     def alpha(self) -> Array:
-        """The responses at the weights: made from the scores when needed, they take no place."""
-        alpha = np.empty_like(self.anchor)
+        """Dual variables at the weights: made from the scores when needed, they take no place."""
+        alpha = np.empty_like(self.center)
         for start in range(0, len(alpha), SOME_ROWS):
             at = slice(start, start + SOME_ROWS)
-            alpha[at] = self.response.alpha(
-                self.source.y[at], self.at.scores[at], self.anchor[at], self.sharpness
+            alpha[at] = self.dual_loss.alpha(
+                self.source.y[at], self.at.scores[at], self.center[at], self.penalty_parameter
             )
         return alpha
 
     def step(self) -> Point:
-        """One Newton step, from a new anchor if the weights have settled for the old one."""
+        """One Newton step, from a new center if the weights have settled for the old one."""
         direction, slope = self._direction()
-        if self.response.kinked and -0.5 * slope <= max(
-            SETTLED * self.at.travel, ROUNDING * abs(self.at.smooth)
-        ):
-            self._move_anchor()
+        settled = max(SETTLED * self.at.proximal_term, SMOOTH_ROUNDING * abs(self.at.smooth))
+        self.center_moved = self.dual_loss.nonsmooth and -0.5 * slope <= settled
+        if self.center_moved:
+            self._move_center()
             direction, slope = self._direction()
         if -np.inf < slope < 0.0 and np.all(np.isfinite(direction)):
             self._descend(direction, slope)
         self.W = self.at.W
         return self.at
 
-    def _move_anchor(self) -> None:
-        """To the responses; kinks get sharper while many rows bend, or where it goes slowly."""
+    def _move_center(self) -> None:
+        """To the alphas; kinks get sharper while many rows are free, or where it goes slowly."""
         alpha = self.alpha()
-        free, weight = self.response.free(alpha), self.source.weight
+        free, weight = self.dual_loss.is_free(alpha), self.source.weight
         many = np.count_nonzero(free if weight is None else free & (weight != 0.0))
-        if many > MANY * self.W.shape[1] or self.at.travel > self.travel / GROWTH:
-            self.sharpness *= GROWTH
-        self.anchor, self.travel = alpha, self.at.travel
+        if (
+            many > MANY_FREE * self.W.shape[1]
+            or self.at.proximal_term > self.proximal_term / GROWTH
+        ):
+            self.penalty_parameter *= GROWTH
+        self.center, self.proximal_term = alpha, self.at.proximal_term
         self.at = self._point(self.at.W, self.at.scores)
 
     # ---- the length of a step
@@ -146,8 +222,7 @@ class Ascent:
         if abs(float(np.vdot(there.gradient, direction))) > 0.5 * abs(slope):
             change = there.scores
             del there
-            scores = np.empty_like(change)
-            self.source.total(partial(_write_scores, W=before.W, scores=scores))
+            scores = present_scores(self.source, before.W)
             change -= scores
             length = self._search(direction, scores, change, slope)
             del change, scores
@@ -173,79 +248,21 @@ class Ascent:
         there = self.at.W + length * direction
         steep = float(np.vdot(self.objective.penalty.gradient(there), direction))
         if self.fixed is not None:
-            steep += float(np.vdot(self.response.gradient(self.fixed.sums), direction))
+            steep += float(np.vdot(self.dual_loss.gradient(self.fixed.weighted_rows), direction))
         total = 0.0
         for start in range(0, len(change), SOME_ROWS):
             at = slice(start, start + SOME_ROWS)
             y, weight = self.source.y[at], self.source.weight
             moved = scores[at] + length * change[at]
-            alpha = self.response.alpha(y, moved, self.anchor[at], self.sharpness)
-            pull = np.sum(self.response.pull(y, alpha) * change[at], axis=1)
-            total += float(pull.sum() if weight is None else weight[at] @ pull)
+            alpha = self.dual_loss.alpha(y, moved, self.center[at], self.penalty_parameter)
+            slopes = np.sum(self.dual_loss.neg_slope(y, alpha) * change[at], axis=1)
+            total += float(slopes.sum() if weight is None else weight[at] @ slopes)
         return steep - total / self.weight_sum
 
     def _direction(self) -> tuple[Array, float]:
         """Newton's direction, and the slope along it."""
-        direction = Bend(
-            self.objective, self.response, self.at.scores, self.alpha(), self.at.gradient,
-            self.sharpness, self.weight_sum,
+        direction = NewtonSystem(
+            self.objective, self.dual_loss, self.at.scores, self.alpha(), self.at.gradient,
+            self.penalty_parameter, self.weight_sum,
         ).direction()  # fmt: skip
         return direction, float(np.vdot(direction, self.at.gradient))
-
-
-# Parts of a sum, one block each.
-
-
-def block_weight(block: Block) -> Array:
-    """Of every row, 1 where none is given."""
-    return np.ones(len(block.y)) if block.weight is None else block.weight
-
-
-def block_scores(block: Block, W: Array, out: Array) -> Array:
-    """Of every row, written to ``out``; 0 of those without weight."""
-    loops.scores(block.X, W, out)
-    if block.weight is not None:
-        out[block.weight == 0.0] = 0.0  # as if absent, even where its score overflows
-    return out
-
-
-def _write_scores(block: Block, W: Array, scores: Array) -> tuple[()]:
-    block_scores(block, W, scores[block.start : block.start + len(block.y)])
-    return ()
-
-
-def _respond(block: Block, **given: Any) -> tuple[Any, ...]:
-    """A few rows at a time: what is computed for them then stays small, and in cache."""
-    pieces = []
-    for start in range(0, len(block.y), SOME_ROWS):
-        at = slice(start, start + SOME_ROWS)
-        weight = None if block.weight is None else block.weight[at]
-        X = slice_rows(block.X, start, min(start + SOME_ROWS, len(block.y)))
-        pieces.append(Block(X, block.y[at], weight, block.start + start))
-    return ordered_sum(partial(_respond_piece, **given), pieces, 1)
-
-
-def _respond_piece(
-    block: Block,
-    loss: Loss,
-    response: Response,
-    W: Array,
-    known: bool,
-    anchor: Array,
-    sharpness: float,
-    scores: Array,
-) -> tuple[float, float, float, float, Array, Array]:
-    """Sums of losses, mistakes, smooth losses and travel, and the pulls; writes what is per row."""
-    at = slice(block.start, block.start + len(block.y))
-    y, c = block.y, block_weight(block)
-    s = scores[at] if known else block_scores(block, W, scores[at])
-    a = response.alpha(y, s, anchor[at], sharpness)
-    pull, gain = response.coefficients(y, a)
-    sums = np.zeros((response.groups, W.shape[1]))
-    loops.transpose_product(block.X, c[:, None] * pull, sums)
-    smooth = response.value(y, s, a, anchor[at], sharpness)
-    travel = np.sum((a - anchor[at]) ** 2, axis=1) / (2.0 * sharpness)
-    return (
-        float(c @ loss.value(y, s)), float(c @ loss.mistakes(y, s)), float(c @ smooth),
-        float(c @ travel), sums, c @ gain,
-    )  # fmt: skip

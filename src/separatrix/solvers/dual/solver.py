@@ -1,0 +1,114 @@
+"""What the solvers of the dual share: what they need, and what each step tells."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...data import InMemory
+from ...losses import Joint, Loss
+from ...losses.base import REGISTRY
+from ...numeric.types import Array
+from ...objective import Objective
+from ..base import Solver, State, Step, lowest
+from .losses import has_dual
+
+MOST_UNTOLD = 30  # iterates in a row that bring nothing to tell
+
+
+class DualIterate(NamedTuple):
+    """Weights, and what is known there."""
+
+    weights: Array
+    objective: float
+    mistakes: float
+    lower_bound: float
+    told: bool = True
+    """Whether this ends something, even if it is no progress."""
+    alpha: Callable[[], Array] | None = None
+    """The dual variables, until the next step."""
+
+
+@dataclass(frozen=True, repr=False)
+class DualSolver(Solver):
+    """Climbs the dual of J while the weights come down: the two meet at the minimum."""
+
+    def check(self, objective: Objective) -> None:
+        """A penalty, a loss whose dual is known, and rows in memory."""
+        loss, name = objective.loss, type(self).__name__
+        if not has_dual(loss):
+            remedy = "LBFGS() or Newton()" if loss.smooth else "GradientDescent(batch_size=1)"
+            many = f" for {objective.shape[0]} classes" if objective.shape[0] > 1 else ""
+            raise ValueError(
+                f"{name} knows the dual of 'hinge', and for two classes of 'squared_hinge' "
+                f"and 'logistic', not of {named(loss)}{many}; use {remedy}"
+            )
+        if not objective.penalty.l2 > 0.0:
+            raise ValueError(
+                f"{name} needs l2 > 0: without a penalty the dual has no quadratic to climb; "
+                "give a small one such as l2=1e-8, or use LinearProgram() for the hinge, else "
+                "GradientDescent(batch_size=1)"
+            )
+        if not isinstance(objective.source, InMemory):
+            raise ValueError(
+                f"{name} keeps a number beside every row and needs the rows in memory; use "
+                "GradientDescent(batch_size=1)"
+            )
+
+    def accepts(self, objective: Objective) -> bool:
+        """Whether there is nothing to refuse."""
+        try:
+            self.check(objective)
+        except ValueError:
+            return False
+        return True
+
+    @property
+    def monotone(self) -> bool:
+        """Yes."""
+        return True
+
+    @abstractmethod
+    def iterates(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    ) -> Iterator[tuple[DualIterate, State]]:
+        """One after another, each with the state from which to go on."""
+
+    def steps(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One step after another; the weights told are those of the lowest J so far.
+
+        The start is the first of them, or zeros where J is lower. Iterates are told that bring a
+        lower J or a higher bound, and those that end something.
+        """
+        if state is not None:
+            best, J, mistakes = state["weights"], state["objective"], state["mistakes"]
+            bound = state["lower_bound"]
+        else:
+            (best, J, mistakes, start), bound = lowest(objective, W), 0.0
+            W = W if np.isfinite(start) else best
+        untold = 0
+        for at, new in self.iterates(objective, W, rng, state):
+            untold += 1
+            told = at.told or at.objective < J or at.lower_bound > bound or untold >= MOST_UNTOLD
+            if at.objective < J:
+                best, J, mistakes = at.weights, at.objective, at.mistakes
+            # Where the two meet, rounding may put the bound above.
+            bound = min(max(bound, at.lower_bound), J)
+            if told:
+                known = {
+                    "weights": best, "objective": J, "mistakes": mistakes, "lower_bound": bound,
+                }  # fmt: skip
+                yield Step(best, new | known, J, mistakes, lower_bound=bound, alpha=at.alpha)
+                untold = 0
+
+
+def named(loss: Loss) -> str:
+    """As its user calls it: a loss of another's name by what it is."""
+    own = loss.binary if isinstance(loss, Joint) else loss
+    return repr(own.name if REGISTRY.get(own.name) is type(own) else own)

@@ -1,0 +1,215 @@
+"""Sums over all rows against their twins, in every layout and at every instruction-set level."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from layouts import LAYOUTS, LOSSES, data, stored
+
+from separatrix import loops
+from separatrix.data.validation import check_rows
+from separatrix.losses import get_loss, names
+
+JOINT = [get_loss(name).multiclass() for name in names() if name != "zero_one"]
+
+
+@pytest.mark.parametrize("d", [1, 2, 15, 16, 17, 33, 100])
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_batch_pass_equals_its_twin(level, kind, d):
+    X, y, rng = data(300, d)
+    rows = stored(X, kind)
+    W = rng.standard_normal((1, d + 1))
+    weight = rng.integers(0, 3, 300).astype(float)
+    for loss in LOSSES:
+        for c in (None, weight):
+            got, expected = np.zeros_like(W), np.zeros_like(W)
+            curvature = [np.empty(300), np.empty(300)] if loss.has_curvature else [None, None]
+            sums = loops.batch_pass(
+                rows, y, loss, W, weight=c, gradient=got, curvature=curvature[0]
+            )
+            twin = loops.batch_pass_twin(
+                rows, y, loss, W, weight=c, gradient=expected, curvature=curvature[1]
+            )
+            np.testing.assert_allclose(sums, twin, rtol=1e-12)
+            np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-11)
+            if loss.has_curvature:
+                np.testing.assert_allclose(curvature[0], curvature[1], rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("d", [1, 3, 16, 33, 100, 2500])
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_float32_sums_are_right_to_single_precision_and_only_of_dense_floats(level, kind, d):
+    X, y, rng = data(300, d)
+    rows = stored(X, kind)
+    W = rng.standard_normal((1, d + 1)) / d**0.5
+    weight = rng.integers(0, 3, 300).astype(float)
+    logistic = get_loss("logistic")
+    for c in (None, weight):
+        got, exact = np.zeros_like(W), np.zeros_like(W)
+        curvature = [np.empty(300), np.empty(300)]
+        loss_sum, _ = loops.batch_pass(
+            rows, y, logistic, W, weight=c, gradient=got, curvature=curvature[0], float32_sums=True
+        )
+        wanted, _ = loops.batch_pass(
+            rows, y, logistic, W, weight=c, gradient=exact, curvature=curvature[1]
+        )
+        assert loss_sum == pytest.approx(wanted, rel=1e-6)
+        np.testing.assert_allclose(got, exact, rtol=0, atol=2e-7 * 300 * np.abs(X).max())
+        np.testing.assert_allclose(curvature[0], curvature[1], rtol=0, atol=1e-5)
+        if kind != "dense32":
+            np.testing.assert_array_equal(got, exact)
+        elif d > 3:
+            assert not np.array_equal(got, exact)
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+@pytest.mark.parametrize("k", [3, 5])
+@pytest.mark.parametrize("loss", JOINT, ids=lambda loss: loss.name)
+def test_joint_losses_equal_their_twins(level, kind, k, loss):
+    X, _, rng = data(300, 17)
+    rows = stored(X, kind)
+    y = rng.integers(0, k, 300)
+    weight = rng.integers(0, 3, 300).astype(float)
+    W = rng.standard_normal((k, 18))
+    got, expected = np.zeros_like(W), np.zeros_like(W)
+    sums = loops.batch_pass(rows, y, loss, W, weight=weight, gradient=got)
+    twin = loops.batch_pass_twin(rows, y, loss, W, weight=weight, gradient=expected)
+    np.testing.assert_allclose(sums, twin, rtol=1e-12)
+    np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-11)
+    ends = []
+    for run in (loops.online_pass, loops.online_pass_twin):
+        weights = loops.OnlineWeights.start(W, np.zeros_like(W))
+        log = np.full(300, -1)
+        result = run(
+            rows, y, loss, weights, steps=np.array([0.01]), weight=weight, weight_scale=0.7,
+            order=np.arange(299, -1, -1), l2=0.02, batch=4, log=log,
+        )  # fmt: skip
+        weights.fold()
+        ends.append((result, weights, log))
+    np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=1e-9)
+    np.testing.assert_allclose(ends[0][1].weights, ends[1][1].weights, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(ends[0][1].sum, ends[1][1].sum, rtol=1e-8, atol=1e-7)
+    np.testing.assert_array_equal(ends[0][2], ends[1][2])
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_sums_equal_their_twins(level, kind):
+    X, _, rng = data(700, 37)
+    rows = stored(X, kind)
+    W = rng.standard_normal((3, 38))
+    np.testing.assert_allclose(loops.scores(rows, W), loops.scores_twin(rows, W), atol=1e-12)
+    for loop, twin, args, out in (
+        (
+            loops.transpose_product,
+            loops.transpose_product_twin,
+            [rng.standard_normal((700, 3))],
+            (3, 38),
+        ),
+        (
+            loops.hessian_product,
+            loops.hessian_product_twin,
+            [rng.random(700), W[0].copy()],
+            (38,),
+        ),
+    ):
+        got, expected = np.zeros(out), np.zeros(out)
+        loop(rows, *args, got)
+        twin(rows, *args, expected)
+        np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-11)
+    for c in (None, rng.integers(0, 2, 700).astype(float)):
+        for shift in (None,) if kind.startswith("csr") else (None, rng.standard_normal(37)):
+            for group in (None, rng.integers(0, 3, 700)):
+                shape = (37,) if group is None else (3, 37)
+                got, expected = ([np.zeros(shape), np.zeros(37)] for _ in range(2))
+                loops.moments(rows, c, group, shift, *got)
+                loops.moments_twin(rows, c, group, shift, *expected)
+                for ours, theirs in zip(got, expected, strict=True):
+                    np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+@pytest.mark.parametrize("shape", [(700, 37), (3, 1), (33, 8), (20, 129)])
+def test_many_weights_and_products_equal_their_twins(level, kind, shape):
+    n, d = shape
+    X, y, rng = data(n, d)
+    X[:, -1] = 3.0  # a constant
+    rows, mean, factor = stored(X, kind), rng.standard_normal(d), rng.random(d + 1)
+    for c in (None, rng.integers(0, 2, n).astype(float), np.zeros(n)):
+        for m, k in ((1, 1), (20, 1), (3, 4), (9, 3)):
+            W = rng.standard_normal((m, k, d + 1))
+            labels = y if k == 1 else rng.integers(0, k, n)
+            got, expected = np.ones(m), np.ones(m)
+            loops.weighted_correct(rows, labels, c, W, got)
+            loops.weighted_correct_twin(rows, labels, c, W, expected)
+            np.testing.assert_array_equal(got, expected)
+        got, expected = (
+            each(rows, c, mean, factor[:-1])
+            for each in (loops.max_standardised_norm2, loops.max_standardised_norm2_twin)
+        )
+        assert got == pytest.approx(expected, rel=1e-12)
+    for weight in (rng.random(n), rng.standard_normal(n)):
+        got, expected = np.ones((d + 1, d + 1)), np.ones((d + 1, d + 1))
+        loops.gram(rows, weight, mean, factor, got)
+        loops.gram_twin(rows, weight, mean, factor, expected)
+        np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-10)
+        np.testing.assert_array_equal(got, got.T)
+
+
+def test_ties_are_right_for_the_larger_of_two_classes_and_the_first_of_more():
+    X, zeros = np.ones((5, 2)), np.zeros((1, 1, 3))
+    right = np.zeros(1)
+    loops.weighted_correct(X, np.array([-1.0, 1.0, -1.0, 1.0, 1.0]), None, zeros, right)
+    assert right == 3.0
+    right[:] = 0.0
+    loops.weighted_correct(X, np.array([0, 1, 2, 0, 0]), None, np.zeros((1, 3, 3)), right)
+    assert right == 3.0
+    with pytest.raises(ValueError, match="number of a class"):
+        loops.weighted_correct(X, np.array([0, 1, 3, 0, 0]), None, np.zeros((1, 3, 3)), right)
+    assert loops.max_standardised_norm2(X, np.zeros(5), np.zeros(2), np.ones(2)) == 0.0
+    far = np.array([[0.0, 1.0], [1e300, 0.0], [1.0, 1.0]])
+    assert loops.max_standardised_norm2(far, None, np.zeros(2), np.ones(2)) == np.inf
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 3, 4, 9, 30])
+def test_compensated_scores_are_those_of_fractions(level, rng, d, dtype):
+    X = (rng.standard_normal((6, d)) * 10.0 ** rng.uniform(-6, 6, d) + 1e7).astype(dtype)
+    X[rng.random(X.shape) < 0.2] = 0.0
+    W = rng.standard_normal((2, d + 1)) * 10.0 ** rng.uniform(-3, 3, d + 1)
+    W[:, -1] = -(X.astype(float) @ W[:, :-1].T).mean(axis=0)  # what large products leave is small
+    for rows in (X, check_rows(sp.csr_array(X))):
+        high, low = loops.compensated_scores(rows, W)
+        exact = loops.compensated_scores_twin(rows, W)
+        np.testing.assert_array_equal(high, exact[0])
+        sums = loops.compensated_transpose_product(rows, np.ascontiguousarray(high))
+        exact_sums = loops.compensated_transpose_product_twin(rows, np.ascontiguousarray(high))
+        np.testing.assert_allclose(sums[0] + sums[1], exact_sums[0], rtol=1e-15)
+        np.testing.assert_allclose(low, exact[1], rtol=0, atol=1e-15 * np.abs(W[:, :-1]).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_not_finite_is_found_wherever_it_stands(level, dtype, odd):
+    largest = np.finfo(dtype).max
+    for size in (1, 7, 8, 131, 260):
+        values = np.resize([largest, -largest, np.finfo(dtype).tiny, 0.0], size).astype(dtype)
+        values.flags.writeable = False
+        assert loops.all_finite(values)
+        assert loops.all_finite_twin(values)
+        for at in range(size):
+            spoilt = values.copy()
+            spoilt[at] = odd
+            assert not loops.all_finite(spoilt)
+            assert not loops.all_finite_twin(spoilt)
+
+
+@pytest.mark.parametrize("store", [np.array, sp.csr_array])
+@pytest.mark.parametrize("at", [(0, 0), (40_000, 7), (-1, -1)])
+def test_rows_that_are_not_finite_are_refused_whatever_their_number(store, at):
+    X = np.ones((70_000, 16))
+    check_rows(store(X))
+    for odd, said in ((np.nan, "NaN"), (np.inf, "infinity")):
+        X[at] = odd
+        with pytest.raises(ValueError, match=f"X contains {said}"):
+            check_rows(store(X))
