@@ -1,4 +1,4 @@
-"""What holds for every solver: resuming, refusing, choosing."""
+"""What holds for every solver: resuming, refusing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from separatrix import (
 )
 from separatrix.data.validation import check_rows
 from separatrix.objective.standardization import Standardization
-from separatrix.solvers import choose
 
 RUNS = [
     (Rosenblatt(average=True), "perceptron", 0.0),
@@ -122,32 +121,6 @@ def test_updates_end_every_pass_at_the_weights_of_steps(solver, loss, l2):
 def test_what_cannot_work_is_refused_with_a_remedy(solver, loss, message):
     with pytest.raises(ValueError, match=message):
         solver.check(objective(loss))
-
-
-def test_auto_says_why():
-    reasons = {
-        "squared": ("LeastSquares", "closed form"),
-        "logistic": ("Newton", "small"),
-        "squared_hinge": ("Newton", "small"),
-        "tanh_squared": ("LBFGS", "gradients are enough"),
-        "hinge": ("DualAscent", "dual proves"),
-        "perceptron": ("GradientDescent", "kink"),
-    }
-    for loss, (name, why) in reasons.items():
-        solver = choose(objective(loss))
-        assert type(solver).__name__ == name
-        assert why in solver.reason
-        assert why in repr(solver)
-    assert type(choose(objective("logistic", d=300))) is LBFGS
-    assert type(choose(objective("logistic", n=50_000))) is LBFGS
-
-
-def test_auto_does_not_factor_sparse_rows():
-    import scipy.sparse as sp
-
-    X, y = overlapping(60, 5)
-    clf = LinearClassifier().fit(sp.csr_array(X), y)
-    assert type(clf.solver_) is LBFGS
 
 
 @pytest.mark.parametrize("solver", [LBFGS(), GradientDescent(), GradientDescent(learning_rate=0.1)])

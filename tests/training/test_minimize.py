@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import signal
@@ -10,12 +11,15 @@ import sys
 import time
 from dataclasses import dataclass
 from itertools import count
+from types import ModuleType
 
 import numpy as np
 import pytest
 from conftest import CORNERS, LOGIC, overlapping
+from scipy.optimize import minimize as scipy_minimize
 from sklearn.datasets import load_iris
 
+import separatrix
 from separatrix import (
     L2,
     LBFGS,
@@ -155,6 +159,34 @@ def test_the_pocket_keeps_the_earliest_of_equals():
     for W in alike:
         pocket.offer(W)
     assert pocket.best().weights is alike[0]
+
+
+@pytest.mark.parametrize("keep", ["last", "best", "average", "auto"])
+@pytest.mark.parametrize("passes", [3, 5, 12])
+def test_what_is_proven_is_proven_of_the_weights_kept(keep, passes):
+    """Whichever pass they come from, and whether or not a bound was asked for there."""
+    rows, labels = overlapping(n=60, d=3)
+    problem = objective("logistic", l2=0.01, rows=rows, labels=labels)
+    solver = GradientDescent(batch_size=1, average=keep in ("average", "auto"))
+    result = minimize(problem, solver, stop=Stop(max_iter=passes, tol=1e-12), keep=keep)
+
+    def mean_loss(w):
+        margins = labels * (rows @ w[:-1] + w[-1])
+        return np.logaddexp(0.0, -margins).mean() + 0.01 * w[:-1] @ w[:-1]
+
+    here, least = (
+        mean_loss(result.weights[0]),
+        scipy_minimize(mean_loss, np.zeros(4), tol=1e-10).fun,
+    )
+    assert result.objective == pytest.approx(here, rel=1e-12)
+    assert result.proof.value == pytest.approx(here, rel=1e-12)
+    assert here - least <= result.proof.gap + 1e-9
+    assert result.proof.gap < 0.5 * here
+
+
+def test_the_function_does_not_hide_the_module():
+    assert isinstance(importlib.import_module("separatrix.training.minimize"), ModuleType)
+    assert separatrix.training.minimize.minimize is minimize
 
 
 @dataclass(frozen=True, repr=False)

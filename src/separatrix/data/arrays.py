@@ -343,12 +343,12 @@ class Subset(InBlocks):
         return some
 
     def sample(self, size: int) -> InMemory:
-        """So many random rows; few of them are copied, once and for all."""
-        n = len(self.rows)
-        if size >= n:
+        """So many random rows that count; few of them are copied, once and for all."""
+        rows = self.rows if self.present is None else self.rows[self.present]
+        if size >= len(rows):
             return self
-        sample = Subset(self.source, self.random_rows(size))
-        few = size <= KEPT * n or len(self.source.slices_of(size)) == 1
+        sample = Subset(self.source, rows[random_rows(len(rows), size)])
+        few = size <= KEPT * len(rows) or len(self.source.slices_of(size)) == 1
         return sample.materialised if few else sample
 
     @cached_property

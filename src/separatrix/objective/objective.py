@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import loops
-from ..data import ArraySource, Source
+from ..data import ArraySource, Source, Subset
 from ..losses import Loss, MarginLoss
 from ..numeric.lazy import cached_property
 from ..numeric.threads import one_blas_thread
@@ -81,7 +81,9 @@ class Objective:
 
     @property
     def in_memory(self) -> ArraySource:
-        """The source, for those who keep a number beside every row."""
+        """The rows in arrays, for those who keep a number beside every row: a subset's copied."""
+        if isinstance(self.source, Subset):
+            return self.source.materialised
         if not isinstance(self.source, ArraySource):
             raise TypeError(
                 f"the rows must be in memory, got {type(self.source).__name__}: a solver that "

@@ -29,3 +29,7 @@ class Penalty(Registered, ABC):
     @abstractmethod
     def diagonal(self, shape: tuple[int, int]) -> Array:
         """Diagonal of the second derivative, in the shape of the weights."""
+
+    @abstractmethod
+    def conjugate(self, V: Array) -> float:
+        """The largest ``sum(V * w) - penalty(w)`` over all w, for V (k, d): without biases."""

@@ -40,3 +40,9 @@ class L2(Penalty):
         diagonal = np.full(shape, 2.0 * self.l2)
         diagonal[:, -1] = 0.0
         return diagonal
+
+    def conjugate(self, V: Array) -> float:
+        """``|V|^2 / (4 * l2)``; without a penalty there is no largest one but for V = 0."""
+        if not self.l2:
+            return float("inf") if V.any() else 0.0
+        return dot(V, V) / (4.0 * self.l2)

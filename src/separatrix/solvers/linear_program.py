@@ -24,7 +24,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from .. import loops
-from ..data import ArraySource
+from ..data import InMemory
 from ..losses import CrammerSinger, Hinge, Loss
 from ..numeric.rows import take_rows
 from ..numeric.types import Array, Ints
@@ -66,7 +66,7 @@ class LinearProgram(Solver):
                 f"LinearProgram minimises loss='hinge' with l2=0 only, not {what}; use DualAscent()"
                 " for the hinge with a penalty, LBFGS() for losses without kinks"
             )
-        if not isinstance(objective.source, ArraySource):
+        if not isinstance(objective.source, InMemory):
             raise ValueError(
                 "LinearProgram needs the rows in memory; use GradientDescent(batch_size=1)"
             )
@@ -101,7 +101,7 @@ def is_hinge(loss: Loss) -> bool:
 def solvable(objective: Objective) -> bool:
     """Whether ``LinearProgram`` has nothing to refuse, and the program is not too large."""
     source, (k, d) = objective.source, objective.shape
-    in_memory = isinstance(source, ArraySource) and source.n_rows * d * k <= LINEAR_PROGRAM_VALUES
+    in_memory = isinstance(source, InMemory) and source.n_rows * d * k <= LINEAR_PROGRAM_VALUES
     return in_memory and is_hinge(objective.loss) and objective.penalty.l2 == 0.0
 
 

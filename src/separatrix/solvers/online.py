@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import loops
-from ..data import ArraySource, Block, Shuffle, Visit
+from ..data import Block, InMemory, Shuffle, Visit
 from ..data.source import RowState
 from ..numeric.types import Array, Ints
 from ..objective import Objective
@@ -135,7 +135,7 @@ class OnlineRun:
         """How many passes may be made before anybody looks at the first: short ones, all alike."""
         source, loss = self.objective.source, self.objective.loss
         alike = isinstance(self.schedule, Constant) and not self.adapts
-        if not alike or not isinstance(source, ArraySource) or loops.compiled(loss) is None:
+        if not alike or not isinstance(source, InMemory) or loops.compiled(loss) is None:
             return 1
         return max(1, min(MOST_AHEAD, VALUES_AHEAD // (source.n_rows * self.weights.v.size)))
 

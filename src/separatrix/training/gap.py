@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data import ArraySource
+from ..data import InMemory
 from ..losses import Columns, MarginLoss
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
@@ -41,7 +41,7 @@ def provable(objective: Objective) -> bool:
     """
     loss, known = objective.loss, objective.loss.has_conjugate
     if not loss.smooth:
-        known = has_dual(loss) and isinstance(objective.source, ArraySource)
+        known = has_dual(loss) and isinstance(objective.source, InMemory)
     return objective.penalty.l2 > 0.0 and known
 
 

@@ -2,7 +2,9 @@
 
 The logistic loss, softmax and the squared tanh fall for ever as margins grow. If some direction
 gives no row a negative margin and one a positive (data that is separable or quasi-separable), J
-falls along it from any weights: there is no minimum, and where a solver stops is an accident.
+falls along it from any weights: there is no minimum, and where a solver stops is an accident. That
+this is the only way not to have one was shown by A. Albert and J. A. Anderson, On the existence of
+maximum likelihood estimates in logistic regression models, Biometrika 71 (1984).
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data import ArraySource, Source
+from ..data import InMemory, Source
 from ..losses import Columns
 from ..numeric.types import Array
 from ..objective import Objective
@@ -19,9 +21,9 @@ from ..objective.accuracy import exact_mistakes
 from ..separation import decide
 
 TIMES = 10  # the reads of the fit that the verdict may cost
-MOVES = 1e-2  # by a step in variables of one scale: weights that have arrived move less
-LONG, GROWS = 20, 1.01  # passes, and growth of the weights in the later half of them
-SHARE = 1e-3  # of the largest: coefficients of a direction that run off with it
+LAST_STEP = 1e-2  # in variables of one scale: weights that have arrived move less
+PASSES_TO_GROWTH, GROWTH = 20, 1.01  # of the norm, in the later half of so many passes or more
+RUNS_OFF = 1e-3  # of the largest: coefficients of a direction that run off with it
 
 
 @dataclass(frozen=True)
@@ -58,14 +60,15 @@ def runaway(
         return _along(objective, W, "separable")
     if not _grows(objective, moved, norms):
         return None
-    left = TIMES * reads
-    for source in _sources(objective):
-        found = decide(source, intercept=objective.intercept, most_reads=left)
+    sources = _sources(objective)
+    for source in sources:
+        found = decide(source, intercept=objective.intercept, most_reads=TIMES * reads)
         if found is None:
             return Runaway(settled=False)
-        if found.verdict != "overlapping":
-            assert found.direction is not None
+        if found.direction is not None:  # which data that overlaps has not
             return _along(objective, found.direction, found.verdict)
+    if not sources:
+        return Runaway(settled=False)
     # What is not convex may run off all the same, and nobody can tell.
     return None if objective.loss.convex else Runaway(settled=False)
 
@@ -74,28 +77,29 @@ def _grows(objective: Objective, moved: Array | None, norms: Array) -> bool:
     """Whether the weights had not come to rest."""
     if moved is None:
         return True
-    if len(norms) >= LONG and norms[-1] > GROWS * norms[len(norms) // 2]:
+    if len(norms) >= PASSES_TO_GROWTH and norms[-1] > GROWTH * norms[len(norms) // 2]:
         return True
-    return bool(np.abs(objective.standardization.from_weights(moved)).max() > MOVES)
+    return bool(np.abs(objective.standardization.from_weights(moved)).max() > LAST_STEP)
 
 
 def _sources(objective: Objective) -> list[Source]:
-    """The data; where every class has a loss of its own, once for each class."""
+    """The data; where every class has a loss of its own, once for each class.
+
+    None where it cannot be labelled anew: rows in files.
+    """
     source = objective.source
     if not isinstance(objective.loss, Columns):
         return [source]
-    if not isinstance(source, ArraySource):
+    if not isinstance(source, InMemory):
         return []
     two = np.array([0, 1])
-    return [
-        ArraySource(source.X, np.where(source.y == c, 1.0, -1.0), two, source.weight, source.n_jobs)
-        for c in range(len(source.classes))
-    ]
+    each = range(len(source.classes))
+    return [source.with_labels(np.where(source.y == c, 1.0, -1.0), two) for c in each]
 
 
 def _along(objective: Objective, direction: Array, verdict: str) -> Runaway:
     sizes = np.abs(objective.standardization.from_weights(direction)).max(axis=0)
     order = np.argsort(-sizes[:-1], kind="stable")
-    fast = tuple(int(j) for j in order if sizes[j] > SHARE * sizes.max())
-    bias = bool(np.abs(direction[:, -1]).max() > SHARE * np.abs(direction).max())
+    fast = tuple(int(j) for j in order if sizes[j] > RUNS_OFF * sizes.max())
+    bias = bool(np.abs(direction[:, -1]).max() > RUNS_OFF * np.abs(direction).max())
     return Runaway(True, verdict, fast, bias)

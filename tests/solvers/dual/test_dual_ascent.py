@@ -1,4 +1,4 @@
-"""DualAscent and the bounds for losses with kinks, against solvers that share nothing with them."""
+"""DualAscent, against solvers that share nothing with it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import LinearConstraint, minimize
+from dual_problems import LOSSES, SCALES, climb, exact, problem, rows
 from sklearn.svm import SVC, LinearSVC
 
 from separatrix import (
@@ -21,93 +21,11 @@ from separatrix import (
     Objective,
     Source,
     get_loss,
-    loops,
 )
-from separatrix.losses import Hinge, Logistic, SquaredHinge
-from separatrix.numeric.rows import CsrRows, row_products, squared_norms, to_dense
+from separatrix.losses import Hinge
+from separatrix.numeric.rows import CsrRows, to_dense
 from separatrix.solvers import thresholds
 from separatrix.solvers.dual.bounds import nonsmooth_lower_bound
-from separatrix.solvers.dual.coordinate_ascent import CoordinateAscentRun
-from separatrix.solvers.dual.losses import BinaryDualLoss, dual_loss_of, project_to_simplex
-from separatrix.training.gap import provable
-
-LOSSES = ["hinge", "squared_hinge", "logistic"]
-KINDS = ["dense", "float32", "csr", "csr_long"]
-SCALES = np.logspace(-2, 2, 5)
-
-
-def stored(X, kind):
-    if not kind.startswith("csr"):
-        return X.astype(np.float32) if kind == "float32" else np.ascontiguousarray(X)
-    S = sp.csr_array(X)
-    index = np.int64 if kind == "csr_long" else np.int32
-    return CsrRows(S.data, S.indices.astype(index), S.indptr.astype(index), X.shape[1])
-
-
-def problem(X, y, loss="hinge", l2=1e-2, weight=None, intercept=True, kind="dense", n_jobs=1):
-    k = 2 if y.dtype == float else int(y.max()) + 1
-    loss = get_loss(loss) if k == 2 else get_loss(loss).multiclass()
-    source = ArraySource(stored(X, kind), y, np.arange(k), weight, n_jobs)
-    return Objective(loss, L2(l2), source, intercept)
-
-
-def rows(seed, n=60, d=4, k=2, noise=1.0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d))
-    y = (X @ rng.standard_normal((d, k)) + noise * rng.standard_normal((n, k))).argmax(axis=1)
-    y[:k] = np.arange(k)
-    return X, np.where(y == 1, 1.0, -1.0) if k == 2 else y
-
-
-def climb(objective, tol=1e-9, most=200, solver=None, start=None):
-    start = np.zeros(objective.shape) if start is None else start
-    run = (solver or DualAscent()).steps(objective, start, np.random.default_rng(0))
-    before = 0.0
-    for step in islice(run, most):
-        assert before <= step.lower_bound <= step.objective
-        before = step.lower_bound
-        if step.objective - step.lower_bound <= tol * step.objective:
-            return step
-    gap = (step.objective - step.lower_bound) / step.objective
-    raise AssertionError(f"gap {gap} after {most} steps")
-
-
-def exact(objective):
-    """The minimum of J with slack variables in place of kinks, by a solver for any program."""
-    X, y = to_dense(objective.source.X), objective.source.y
-    n, d = X.shape
-    k = objective.shape[0]
-    c = np.ones(n) if objective.source.weight is None else objective.source.weight
-    W = k * (d + 1)
-
-    def value(z):
-        w = z[:W].reshape(k, d + 1)
-        return c @ z[W:] / c.sum() + objective.penalty.l2 * np.sum(w[:, :-1] ** 2)
-
-    def slope(z):
-        w = z[:W].reshape(k, d + 1).copy()
-        w[:, -1] = 0.0
-        return np.concatenate([2 * objective.penalty.l2 * w.ravel(), c / c.sum()])
-
-    Z = np.column_stack([X, np.full(n, float(objective.intercept))])
-    if k == 1:
-        A, low = np.column_stack([y[:, None] * Z, np.eye(n)]), np.ones(n)
-    else:
-        blocks = []
-        for r in range(k):  # slack_i + s_own - s_r >= [r != own]
-            block = np.zeros((n, k, d + 1))
-            block[np.arange(n), y] += Z
-            block[:, r] -= Z
-            blocks.append(np.column_stack([block.reshape(n, W), np.eye(n)]))
-        A, low = np.concatenate(blocks), np.concatenate([(y != r).astype(float) for r in range(k)])
-    start = np.concatenate([np.zeros(W), np.ones(n)])
-    bounds = [(None, None)] * W + [(0, None)] * n
-    result = minimize(
-        value, start, jac=slope, method="SLSQP", bounds=bounds,
-        constraints=LinearConstraint(A, low, np.inf), options={"ftol": 1e-14, "maxiter": 500},
-    )  # fmt: skip
-    assert result.success
-    return result.fun
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -161,47 +79,6 @@ def test_the_gap_closes_for_more_classes(scales, l2, intercept):
     X, y = rows(5, 200, 5, 4)
     step = climb(problem(X * scales, y, l2=l2, intercept=intercept))
     np.testing.assert_allclose(step.weights[:, :-1].sum(axis=0), 0.0, atol=1e-7)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_bounds_hold_wherever_the_weights_are(loss):
-    rng = np.random.default_rng(0)
-    for seed in range(12):
-        k = 3 if loss == "hinge" and seed % 2 else 2
-        X, y = rows(seed, 40, 3, k, noise=rng.uniform(0, 5))
-        X = X * 10.0 ** rng.uniform(-2, 2, 3) + rng.uniform(-3, 3)
-        weight = None if seed % 3 else 10.0 ** rng.uniform(-2, 2, 40)
-        l2 = 10.0 ** rng.uniform(-6, 0)
-        objective = problem(X, y, loss, l2, weight, bool(seed % 4), KINDS[seed % 4])
-        least = climb(objective).objective
-        for size in (0.0, 0.1, 10.0):
-            W = size * rng.standard_normal(objective.shape)
-            if not objective.intercept:
-                W[:, -1] = 0.0
-            assert 0.0 <= nonsmooth_lower_bound(objective, W).lower_bound <= least * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("k", [2, 3])
-def test_a_nonsmooth_lower_bound_the_minimum_needs_only_rows_near_a_kink(k, monkeypatch):
-    X, y = rows(0, 3000, 4, k)
-    objective = problem(X * SCALES[:4], y, l2=1e-4)
-    step = climb(objective, 1e-11)
-    monkeypatch.setattr("separatrix.solvers.dual.bounds.NEAR_KINK", 300)
-    bounds = [nonsmooth_lower_bound(objective, step.weights).lower_bound for _ in range(2)]
-    assert bounds[0] == bounds[1]
-    assert step.objective * (1 - 1e-9) <= bounds[0] <= step.objective * (1 + 1e-13)
-    assert 0.0 <= nonsmooth_lower_bound(objective, 0.0 * step.weights).lower_bound <= step.objective
-    slack = nonsmooth_lower_bound(objective, 1.001 * step.weights).lower_bound
-    assert step.objective * (1 - 1e-2) <= slack <= step.objective * (1 + 1e-13)
-
-
-def test_no_bound_is_told_where_none_is_known():
-    X, y = rows(0)
-    for loss, l2 in (("hinge", 0.0), ("perceptron", 0.1), ("tanh_squared", 0.1)):
-        assert not provable(problem(X, y, loss, l2))
-    objective = problem(X, y)
-    assert provable(objective)
-    assert nonsmooth_lower_bound(objective, np.full(objective.shape, np.inf)).lower_bound == 0.0
 
 
 def test_it_agrees_with_scikit_learn():
@@ -265,38 +142,6 @@ def test_threads_do_not_change_the_bits(monkeypatch):
     assert runs[0][1] == runs[1][1]
 
 
-# ---- where systems are too large ------------------------------------------------------------
-
-
-@pytest.fixture
-def small_systems(monkeypatch):
-    monkeypatch.setattr(thresholds, "FACTORED_UNKNOWNS", 4)
-
-
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("l2", [1e-4, 1e-2])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_single_alphas_reach_the_same_minimum(
-    kind, loss, l2, intercept, small_systems, monkeypatch
-):
-    X, y = rows(6, 120, 8)
-    X[np.abs(X) < 0.4] = 0.0
-    X[7] = 0.0
-    weight = np.random.default_rng(0).integers(0, 4, 120).astype(float)
-    objective = problem(X, y, loss, l2, weight, intercept, kind)
-    step = climb(objective, 1e-8, 400)
-    if loss == "hinge":
-        phase = "coordinate ascent" if l2 > 1e-3 else "proximal point"  # where they crawl
-        assert step.state["phase"] == phase
-    assert step.objective == pytest.approx(objective.value(step.weights)[0], rel=1e-12)
-    assert step.mistakes == objective.value(step.weights)[1]
-    monkeypatch.setattr(thresholds, "FACTORED_UNKNOWNS", 1500)
-    other = climb(objective, 1e-10)
-    assert step.objective == pytest.approx(other.objective, rel=1e-8)
-    assert step.lower_bound <= other.objective
-
-
 @pytest.mark.parametrize("k", [2, 3])
 def test_products_reach_the_same_minimum(k, small_systems, monkeypatch):
     X, y = rows(7, 150, 6, k)
@@ -328,158 +173,6 @@ def test_going_on_from_a_state_gives_the_same_bits(large, k, stop, request):
         assert (step.objective, step.lower_bound) == (expected.objective, expected.lower_bound)
     for name, value in kept.items():
         np.testing.assert_array_equal(state[name], value)
-
-
-def test_the_best_bias_is_the_best_of_all_turns():
-    rng = np.random.default_rng(0)
-    dual_loss = BinaryDualLoss(Hinge())
-    for _ in range(50):
-        n = int(rng.integers(1, 12))
-        y, scores = rng.choice([-1.0, 1.0], n), np.round(rng.standard_normal(n), 1)
-        weight = rng.integers(1, 4, n).astype(float)
-        values = [weight @ np.maximum(0, 1 - y * (scores + b)) for b in y - scores]
-        found = weight @ np.maximum(0, 1 - y * (scores + dual_loss.best_bias(y, scores, weight)))
-        assert found == pytest.approx(min(values), abs=1e-12)
-
-
-@pytest.mark.parametrize("loss", [Logistic(), SquaredHinge()])
-def test_the_best_bias_of_a_smooth_loss_has_no_slope(loss):
-    rng = np.random.default_rng(0)
-    dual_loss = BinaryDualLoss(loss)
-    for size in (1e-3, 1.0, 30.0):
-        y, scores = np.append(rng.choice([-1.0, 1.0], 40), [-1, 1]), size * rng.standard_normal(42)
-        weight = rng.uniform(0, 2, 42)
-        m = y * (scores + dual_loss.best_bias(y, scores, weight))
-        assert (weight * y) @ loss.slope(m) == pytest.approx(0.0, abs=1e-9)
-    one_side = dual_loss.best_bias(np.ones(3), np.zeros(3), None)
-    assert np.isfinite(one_side)
-    assert one_side >= 0.0
-
-
-# ---- the loop -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("level", loops.levels())
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_the_compiled_pass_equals_its_twin(level, kind, weighted, loss):
-    X, y = rows(9, 80, 7)
-    X[np.abs(X) < 0.5] = 0.0
-    X[5] = 0.0
-    rng = np.random.default_rng(0)
-    held = stored(X, kind)
-    given = {
-        "inv_weight_sum": 1 / 80, "row_norm2": squared_norms(held), "inv_2l2": 20.0,
-        "bias_inv_penalty": 15.0,
-        "weight": rng.uniform(0, 2, 80) if weighted else None, "shrink_margin": 0.5,
-    }  # fmt: skip
-    now, ends = loops.level(), []
-    loops.use_level(level)
-    try:
-        for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
-            alpha, w = np.zeros(80), np.zeros(8)
-            order = np.random.default_rng(3).permutation(80)
-            met = []
-            for _ in range(4):
-                met.append(one_pass(held, y, get_loss(loss), alpha, w, order, **given))
-                order = order[: met[-1].n_active]
-            ends.append((alpha, w, order, met))
-    finally:
-        loops.use_level(now)
-    for compiled, twin in zip(ends[0][:3], ends[1][:3], strict=True):
-        np.testing.assert_allclose(compiled, twin, rtol=1e-9, atol=1e-11)
-    np.testing.assert_allclose(ends[0][3], ends[1][3], rtol=1e-9, atol=1e-11)
-    assert (met[-1].n_active < 80) == (loss != "logistic")
-
-
-@pytest.mark.parametrize("curvature", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
-def test_a_logistic_alpha_answers_the_margin_it_leads_to(curvature):
-    rng = np.random.default_rng(0)
-    for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
-        for m in (-800.0, -3.0, 0.0, 0.7, 40.0, 800.0):
-            alpha, w = np.round(rng.uniform(size=1)), np.array([m, 0.0])
-            X, y = np.ones((1, 1)), np.ones(1)
-            for _ in range(8):  # each begins where the last one ended
-                one_pass(X, y, Logistic(), alpha, w, np.arange(1), inv_weight_sum=1.0,
-                         row_norm2=np.array([1.0]), inv_2l2=curvature)  # fmt: skip
-            assert alpha[0] == pytest.approx(-Logistic().slope(w[0]), rel=1e-6, abs=1e-9)
-
-
-def test_a_row_without_features_goes_to_its_bound():
-    for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
-        alpha, w = np.zeros(2), np.zeros(2)
-        one_pass(np.zeros((2, 1)), np.array([1.0, -1.0]), Hinge(), alpha, w, np.arange(2),
-                 inv_weight_sum=0.5, row_norm2=np.zeros(2), inv_2l2=1.0)  # fmt: skip
-        np.testing.assert_array_equal(alpha, 1.0)
-
-
-def test_a_stop_asked_for_ends_the_pass(small_systems):
-    X, y = rows(0, 2000, 5)
-    given = {"inv_weight_sum": 1 / 2000, "row_norm2": squared_norms(X), "inv_2l2": 10.0}
-    loops.request_stop()
-    try:
-        for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
-            with pytest.raises(loops.Interrupted):
-                one_pass(X, y, Hinge(), np.zeros(2000), np.zeros(6), np.arange(2000), **given)
-        with pytest.raises(loops.Interrupted):
-            climb(problem(X, y))
-    finally:
-        loops.clear_stop()
-
-
-def test_rows_that_do_not_exist_are_refused():
-    X, y = rows(0, 10, 2)
-    with pytest.raises(ValueError, match="no such row"):
-        loops.coordinate_epoch(X, y, Hinge(), np.zeros(10), np.zeros(3), np.array([10]),
-                               inv_weight_sum=0.1, row_norm2=np.ones(10), inv_2l2=1.0)  # fmt: skip
-
-
-# ---- pieces ---------------------------------------------------------------------------------
-
-
-def test_the_projection_is_the_nearest_point_of_the_simplex():
-    rng = np.random.default_rng(0)
-    points = rng.standard_normal((200, 4)) * 10.0 ** rng.uniform(-3, 8, (200, 1))
-    nearest = project_to_simplex(points)
-    assert nearest.min() >= 0.0
-    np.testing.assert_allclose(nearest.sum(axis=1), 1.0, rtol=1e-14)
-    # No corner lies on the far side: (point - nearest).(corner - nearest) <= 0 for all of them.
-    away = points - nearest
-    lead = away.max(axis=1) - np.sum(away * nearest, axis=1)
-    assert np.all(lead <= 1e-14 * (1.0 + np.abs(points).max(axis=1)))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_products_and_norms_of_rows(kind):
-    X = np.round(rows(0, 12, 5)[0], 1)
-    X[X < 0.3] = 0.0
-    held = stored(X, kind)
-    np.testing.assert_allclose(row_products(held), X @ X.T, atol=1e-6)
-    np.testing.assert_allclose(squared_norms(held), (X**2).sum(axis=1), rtol=1e-6)
-
-
-def test_a_response_is_the_slope_of_what_it_smooths():
-    X, y = rows(0, 30, 3, 3)
-    objective = problem(X, y)
-    rng = np.random.default_rng(0)
-    dual_loss = dual_loss_of(objective)
-    scores, change = rng.standard_normal((2, 30, 3))
-    center = project_to_simplex(rng.standard_normal((30, 3)))
-
-    def value(t):
-        s = scores + t * change
-        alpha = dual_loss.alpha(y, s, center, 0.7)
-        return dual_loss.value(y, s, alpha, center, 0.7)
-
-    h = 1e-6
-    slope = -np.sum(
-        dual_loss.neg_slope(y, dual_loss.alpha(y, scores, center, 0.7)) * change, axis=1
-    )
-    np.testing.assert_allclose((value(h) - value(-h)) / (2 * h), slope, atol=1e-5)
-
-
-# ---- refusals -------------------------------------------------------------------------------
 
 
 class Mine(Hinge):
@@ -564,70 +257,6 @@ def test_auto_takes_it_for_long_sparse_rows_where_single_alphas_are_ahead():
     short.resize((1600, 1600))
     few = CsrRows(short.data, short.indices, short.indptr, 1600)
     assert chosen("logistic", 1.0, rows=few) is LBFGS
-
-
-@pytest.mark.parametrize("intercept", [True, False])
-def test_single_alphas_are_climbed_alike_on_any_threads(intercept, small_systems, monkeypatch):
-    monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 1 << 12)
-    X, y = rows(3, 300, 8)
-    X[np.abs(X) < 0.6] = 0.0
-    for loss in LOSSES:
-        ends = [
-            climb(problem(X, y, loss, 1e-3, None, intercept, "csr", jobs), 1e-7)
-            for jobs in (1, 2, 3)
-        ]
-        for end in ends[1:]:
-            np.testing.assert_array_equal(end.weights, ends[0].weights)
-            assert end.lower_bound == ends[0].lower_bound
-
-
-@pytest.mark.parametrize("kind", ["dense", "csr"])
-@pytest.mark.parametrize("weighted", [True, False])
-def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_systems):
-    """Each step after a pass, against the dual from its definition, of more features than rows."""
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((120, 150)) * (rng.random((120, 150)) < 0.3)
-    y = np.where(X @ rng.standard_normal(150) + 4.0 * rng.standard_normal(120) > 0.0, 1.0, -1.0)
-    weight = rng.integers(0, 4, 120).astype(float) if weighted else None
-    objective = problem(X, y, "hinge", 2e-3, weight, False, kind)
-    c = (np.ones(120) if weight is None else weight) / objective.source.weight_sum
-    at = CoordinateAscentRun(objective, dual_loss_of(objective), np.zeros(120), seed=7)
-    heights, subspace_step = [], at._subspace_step
-
-    def dual():
-        pull = (c * at.alpha * y) @ X
-        np.testing.assert_allclose(at.W[0, :-1], pull / (2 * 2e-3), atol=1e-9)
-        assert np.all((at.alpha >= 0.0) & (at.alpha <= 1.0))
-        return c @ at.alpha - pull @ pull / (4 * 2e-3)
-
-    def watched(*given):
-        before = dual()
-        there = subspace_step(*given)
-        heights.append((before, dual()))
-        return there
-
-    at._subspace_step = watched
-    while at.subspace and at.rounds < 9:
-        at.round()
-    assert len(heights) > 10
-    before, after = np.transpose(heights)
-    assert np.all(after >= before - 1e-14)
-    assert np.mean(after > before) > 0.5
-    assert at.gaps[-1] < 1e-5 * at.lowest
-    assert climb(objective, 1e-12).objective == pytest.approx(at.lowest, rel=1e-5)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_squared_norms_in_pieces(dtype, monkeypatch):
-    X = sp.random_array((40, 7), density=0.3, rng=np.random.default_rng(5), dtype=dtype).tocsr()
-    X = sp.vstack([sp.csr_array((3, 7), dtype=dtype), X, sp.csr_array((2, 7), dtype=dtype)]).tocsr()
-    held = CsrRows(X.data, X.indices, X.indptr[2:], X.shape[1])  # a block of a larger matrix
-    expected = (X[2:].toarray().astype(np.float64) ** 2).sum(axis=1)
-    for copied in (1, 10, 1 << 17):
-        monkeypatch.setattr("separatrix.numeric.rows.COPIED", copied)
-        np.testing.assert_allclose(squared_norms(held), expected, rtol=1e-12)
-    none = CsrRows(X.data, X.indices, X.indptr[:3], X.shape[1])
-    np.testing.assert_array_equal(squared_norms(none), np.zeros(2))
 
 
 @pytest.mark.parametrize("k", [2, 3])

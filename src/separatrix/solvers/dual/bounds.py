@@ -163,12 +163,12 @@ def feasible_lower_bound(
 
     ``allowance`` is how far the conjugate may be off.
     """
-    l2 = objective.penalty.l2
-    G = gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
+    penalty = objective.penalty
+    G = gradient[:, :-1] - penalty.gradient(W)[:, :-1]
 
     def dual(share: float, level: float, towards: Array | float) -> float:
         mixed = (1.0 - share) * G + share * towards
-        return -(1.0 - share) * conjugate - share * level - dot(mixed, mixed) / (4 * l2)
+        return -(1.0 - share) * conjugate - share * level - penalty.conjugate(mixed)
 
     mixtures = _feasible_mixtures(objective, gradient[:, -1]) if objective.intercept else [UNMIXED]
     best, alone = 0.0, dual(*UNMIXED)

@@ -11,7 +11,6 @@ from oracles import newton
 
 from separatrix import L2, LBFGS, ArraySource, LinearClassifier, Objective, get_loss, loops
 from separatrix.losses import Logistic
-from separatrix.numeric.dot import dot
 from separatrix.solvers import lbfgs
 
 
@@ -235,22 +234,3 @@ def test_an_interrupt_among_rough_steps_keeps_where_they_led(large, monkeypatch)
         fit = descended(l2=1e-3).fit(X, y)
     assert fit.stop_ == "interrupted"
     assert fit.score(X, y) > 0.7
-
-
-@pytest.mark.parametrize("size", [1, 10_000, 10_001, 50_000])
-def test_inner_products_of_few_and_many(size):
-    a, b = np.random.default_rng(0).standard_normal((2, 2, size))
-    assert dot(a, b) == pytest.approx(sum(map(np.dot, a, b)), rel=1e-10)
-    assert dot(a[:, ::2], b[:, ::2]) == pytest.approx(np.sum(a[:, ::2] * b[:, ::2]), rel=1e-10)
-
-
-def test_a_dear_factor_waits_for_more_than_a_few_slow_steps(monkeypatch):
-    def refuse(*args):
-        raise AssertionError("factored")
-
-    monkeypatch.setattr(Objective, "class_hessian", refuse)
-    monkeypatch.setattr(lbfgs, "is_slow", lambda recent_decrements, cost: True)
-    rng = np.random.default_rng(0)
-    X = sp.random_array((2000, 1500), density=0.01, rng=rng, format="csr", dtype=np.float64)
-    y = np.where(X @ rng.standard_normal(1500) > 0.0, 1, -1)
-    assert descended(l2=1e-5).fit(X, y).stop_ == "optimal"

@@ -1,0 +1,76 @@
+"""The compiled epoch of dual coordinate ascent, against its twin and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from dual_problems import KINDS, LOSSES, rows, stored
+
+from separatrix import (
+    get_loss,
+    loops,
+)
+from separatrix.losses import Hinge, Logistic
+from separatrix.numeric.rows import squared_norms
+
+
+@pytest.mark.parametrize("level", loops.levels())
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_compiled_pass_equals_its_twin(level, kind, weighted, loss):
+    X, y = rows(9, 80, 7)
+    X[np.abs(X) < 0.5] = 0.0
+    X[5] = 0.0
+    rng = np.random.default_rng(0)
+    held = stored(X, kind)
+    given = {
+        "inv_weight_sum": 1 / 80, "row_norm2": squared_norms(held), "inv_2l2": 20.0,
+        "bias_inv_penalty": 15.0,
+        "weight": rng.uniform(0, 2, 80) if weighted else None, "shrink_margin": 0.5,
+    }  # fmt: skip
+    now, ends = loops.level(), []
+    loops.use_level(level)
+    try:
+        for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
+            alpha, w = np.zeros(80), np.zeros(8)
+            order = np.random.default_rng(3).permutation(80)
+            met = []
+            for _ in range(4):
+                met.append(one_pass(held, y, get_loss(loss), alpha, w, order, **given))
+                order = order[: met[-1].n_active]
+            ends.append((alpha, w, order, met))
+    finally:
+        loops.use_level(now)
+    for compiled, twin in zip(ends[0][:3], ends[1][:3], strict=True):
+        np.testing.assert_allclose(compiled, twin, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(ends[0][3], ends[1][3], rtol=1e-9, atol=1e-11)
+    assert (met[-1].n_active < 80) == (loss != "logistic")
+
+
+@pytest.mark.parametrize("curvature", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
+def test_a_logistic_alpha_answers_the_margin_it_leads_to(curvature):
+    rng = np.random.default_rng(0)
+    for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
+        for m in (-800.0, -3.0, 0.0, 0.7, 40.0, 800.0):
+            alpha, w = np.round(rng.uniform(size=1)), np.array([m, 0.0])
+            X, y = np.ones((1, 1)), np.ones(1)
+            for _ in range(8):  # each begins where the last one ended
+                one_pass(X, y, Logistic(), alpha, w, np.arange(1), inv_weight_sum=1.0,
+                         row_norm2=np.array([1.0]), inv_2l2=curvature)  # fmt: skip
+            assert alpha[0] == pytest.approx(-Logistic().slope(w[0]), rel=1e-6, abs=1e-9)
+
+
+def test_a_row_without_features_goes_to_its_bound():
+    for one_pass in (loops.coordinate_epoch, loops.coordinate_epoch_twin):
+        alpha, w = np.zeros(2), np.zeros(2)
+        one_pass(np.zeros((2, 1)), np.array([1.0, -1.0]), Hinge(), alpha, w, np.arange(2),
+                 inv_weight_sum=0.5, row_norm2=np.zeros(2), inv_2l2=1.0)  # fmt: skip
+        np.testing.assert_array_equal(alpha, 1.0)
+
+
+def test_rows_that_do_not_exist_are_refused():
+    X, y = rows(0, 10, 2)
+    with pytest.raises(ValueError, match="no such row"):
+        loops.coordinate_epoch(X, y, Hinge(), np.zeros(10), np.zeros(3), np.array([10]),
+                               inv_weight_sum=0.1, row_norm2=np.ones(10), inv_2l2=1.0)  # fmt: skip

@@ -1,0 +1,53 @@
+"""Which solver ``auto`` takes, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from conftest import overlapping
+from problems import objective_of
+
+from separatrix import L2, LBFGS, ArraySource, LeastSquares, LinearClassifier, Objective, get_loss
+from separatrix.solvers import choose
+
+
+def objective(loss="logistic", l2=0.01, n=90, d=6, weight=None, intercept=True, scale=1.0):
+    X, y = overlapping(n, d, scale=scale)
+    source = ArraySource(X, y, np.array([-1, 1]), weight)
+    return Objective(get_loss(loss), L2(l2), source, intercept)
+
+
+def test_auto_says_why():
+    reasons = {
+        "squared": ("LeastSquares", "closed form"),
+        "logistic": ("Newton", "small"),
+        "squared_hinge": ("Newton", "small"),
+        "tanh_squared": ("LBFGS", "gradients are enough"),
+        "hinge": ("DualAscent", "dual proves"),
+        "perceptron": ("GradientDescent", "kink"),
+    }
+    for loss, (name, why) in reasons.items():
+        solver = choose(objective(loss))
+        assert type(solver).__name__ == name
+        assert why in solver.reason
+        assert why in repr(solver)
+    assert type(choose(objective("logistic", d=300))) is LBFGS
+    assert type(choose(objective("logistic", n=50_000))) is LBFGS
+
+
+def test_auto_does_not_factor_sparse_rows():
+    X, y = overlapping(60, 5)
+    clf = LinearClassifier().fit(sp.csr_array(X), y)
+    assert type(clf.solver_) is LBFGS
+
+
+def test_auto_takes_the_closed_form_where_products_are_cheap():
+    def chosen(n, d, l2):
+        rng = np.random.default_rng(0)
+        y = np.where(np.arange(n) % 2, 1.0, -1.0)
+        return type(choose(objective_of(rng.standard_normal((n, d)), y, "squared", l2)))
+
+    assert chosen(30_000, 20, 1e-3) is LeastSquares
+    assert chosen(1_000, 500, 1e-3) is LBFGS
+    assert chosen(1_000, 500, 0.0) is LeastSquares
+    assert chosen(300, 500, 1e-3) is LeastSquares
