@@ -1,9 +1,34 @@
+"""The dot product: exact enough, and the same bits whatever the threads of BLAS."""
+
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from separatrix.numeric.dot import dot
+from separatrix.numeric.thresholds import ONE_THREAD_DOT
+
+
+@pytest.mark.parametrize("n", [1, 100, ONE_THREAD_DOT, ONE_THREAD_DOT + 1, 10 * ONE_THREAD_DOT])
+def test_against_an_exact_sum(n):
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(size=(2, n))
+    exact = math.fsum((a * b).tolist())
+    assert dot(a, b) == pytest.approx(exact, abs=1e-12 * float(np.sum(np.abs(a * b))))
+    two = a.reshape(1, -1), b.reshape(1, -1)
+    assert dot(*two) == dot(a, b)
+
+
+def test_threads_of_blas_change_no_bit():
+    a, b = np.random.default_rng(0).normal(size=(2, 300_001))
+    found = set()
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads, "blas"):
+            found.add(dot(a, b))
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("size", [1, 10_000, 10_001, 50_000])

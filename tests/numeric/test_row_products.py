@@ -26,7 +26,7 @@ def test_squared_norms_in_pieces(dtype, monkeypatch):
     held = CsrRows(X.data, X.indices, X.indptr[2:], X.shape[1])  # a block of a larger matrix
     expected = (X[2:].toarray().astype(np.float64) ** 2).sum(axis=1)
     for copied in (1, 10, 1 << 17):
-        monkeypatch.setattr("separatrix.numeric.rows.COPIED", copied)
+        monkeypatch.setattr("separatrix.numeric.rows.CSR_VALUES_AT_ONCE", copied)
         np.testing.assert_allclose(squared_norms(held), expected, rtol=1e-12)
     none = CsrRows(X.data, X.indices, X.indptr[:3], X.shape[1])
     np.testing.assert_array_equal(squared_norms(none), np.zeros(2))

@@ -1,4 +1,4 @@
-"""Steps by rough sums over float32 rows: nothing that is told of a fit is rough."""
+"""L-BFGS by sums in float32 over float32 rows: all that is told of a fit is exact."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def large(monkeypatch):
 
 
 def evaluations(monkeypatch):
-    """Whether each read of the rows was rough."""
+    """Whether each read of the rows was in float32."""
     seen = []
     plain = Objective.value_and_gradient
 

@@ -222,8 +222,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
                 "KernelPerceptron takes no weights of rows, and those of the source are not all "
                 "1: use Perceptron().fit(source), or a source without weights"
             )
-        (block,) = X.take(np.arange(len(X.y))).blocks()
-        return as_matrix(block.X), labels_of(X)
+        return as_matrix(X.block().X), labels_of(X)
 
     def _checked_rows(self, X: Any, dtype: Any) -> Matrix:
         """X as SciPy's CSR or a C-contiguous array."""

@@ -64,8 +64,10 @@ def _number(
     name: str, value: Any, least: float, most: float, strict: bool, optional: bool
 ) -> float:
     known = is_number(value)
-    if known and (least < value if strict else least <= value) and value <= most:
-        return float(value) + 0.0  # -0.0 is 0
+    # As Python's own: beside a float32 the largest float would overflow.
+    x = value if not known or isinstance(value, int) else float(value)
+    if known and (least < x if strict else least <= x) and x <= most:
+        return float(x) + 0.0  # -0.0 is 0
     bound = f"{'above' if strict else 'of at least'} {least:g}"
     bound += f" and at most {most:g}" if most < LARGEST_FLOAT else ""
     wanted = f"a finite number {bound}" + (", or None to switch it off" if optional else "")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .thresholds import ONE_THREAD_DOT
 from .types import Array
-
-FEW = 10_000  # numbers, of which OpenBLAS sums the products with one thread
 
 
 def dot(a: Array, b: Array) -> float:
@@ -15,6 +14,6 @@ def dot(a: Array, b: Array) -> float:
     Of many not by BLAS: its threads change the last bits, and wait for more so eagerly that those
     of a solver are held up.
     """
-    if a.size <= FEW:
+    if a.size <= ONE_THREAD_DOT:
         return float(np.vdot(a, b))
     return float(np.einsum("i,i->", a.ravel(), b.ravel()))

@@ -11,9 +11,10 @@ from scipy.linalg import lapack
 from .threads import one_blas_thread
 from .types import Array
 
-MOST_PRODUCTS = 250
+CG_MAX_ITER = 250
 FLAT = 1e-12  # of |p|^2: up to rounding there is nothing to gain along p
-NOISE = 1e-7  # less on the diagonal of a factor is that of a nearly singular matrix
+MIN_PIVOT = 1e-7  # on the diagonal of a Cholesky factor: less is that of a nearly singular matrix
+MIN_EIGENVALUE = 1e-13  # of the largest, per row: less is rounding
 
 
 class NotFinite(ValueError):
@@ -34,13 +35,13 @@ def solve(hessian: Array, right: Array) -> Array:
     return result
 
 
-def cholesky_solver(hessian: Array, noise: float = NOISE) -> Callable[[Array], Array]:
-    """What solves with a positive semidefinite matrix.
+def cholesky_solver(hessian: Array, min_pivot: float = MIN_PIVOT) -> Callable[[Array], Array]:
+    """What solves with a positive semidefinite matrix, by its Cholesky factor.
 
-    Nearly singular is one whose factor has less than ``noise`` on its diagonal.
+    Nearly singular is one whose factor has less than ``min_pivot`` on its diagonal.
     """
     scaled, scale = _scaled(hessian)
-    inverse = _inverse(scaled, noise)
+    inverse = _inverse(scaled, min_pivot)
     return lambda right: scale * inverse(scale * right)
 
 
@@ -53,9 +54,9 @@ def _scaled(hessian: Array) -> tuple[Array, Array]:
     return scaled, scale
 
 
-def _inverse(matrix: Array, noise: float = NOISE) -> Callable[[Array], Array]:
+def _inverse(matrix: Array, min_pivot: float = MIN_PIVOT) -> Callable[[Array], Array]:
     factor, failed = lapack.dpotrf(matrix.T)  # LAPACK goes down the columns
-    if not failed and factor.diagonal().min() >= noise:
+    if not failed and factor.diagonal().min() >= min_pivot:
         return lambda right: lapack.dpotrs(factor, right)[0]
     if not np.all(np.isfinite(matrix)):
         raise NotFinite(
@@ -63,7 +64,7 @@ def _inverse(matrix: Array, noise: float = NOISE) -> Callable[[Array], Array]:
             "features, e.g. with sklearn.preprocessing.StandardScaler, or take another l2"
         )
     values, vectors = scipy.linalg.eigh(matrix, check_finite=False)
-    keep = values > 1e-13 * values[-1] * len(values)
+    keep = values > MIN_EIGENVALUE * values[-1] * len(values)
     values, vectors = values[keep], vectors[:, keep]
     return lambda right: vectors @ (vectors.T @ right / values)
 
@@ -73,7 +74,7 @@ def conjugate_gradients(
     right: Array,
     residual: float = 0.0,
     gain: float = 0.0,
-    most: int = MOST_PRODUCTS,
+    most: int = CG_MAX_ITER,
 ) -> tuple[Array, float]:
     """Solve with a matrix A known by its products: u, and ``right.u - u.A u / 2`` there.
 

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from .thresholds import CSR_VALUES_AT_ONCE
 from .types import AnyArray, Array, Ints
-
-COPIED = 1 << 17  # sparse values at a time
 
 
 class CsrRows(NamedTuple):
@@ -101,7 +100,7 @@ def squared_norms(rows: Rows) -> Array:
     if isinstance(rows, CsrRows):
         n = len(rows.indptr) - 1
         sums = np.zeros(n)
-        size = max(1, COPIED * n // max(int(rows.indptr[-1] - rows.indptr[0]), 1))
+        size = max(1, CSR_VALUES_AT_ONCE * n // max(int(rows.indptr[-1] - rows.indptr[0]), 1))
         for start in range(0, n, size):
             begins = rows.indptr[start : start + size + 1]
             squares = rows.data[begins[0] : begins[-1]].astype(np.float64, copy=False) ** 2

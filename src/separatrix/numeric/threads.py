@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 import joblib
 from threadpoolctl import ThreadpoolController
 
-NEVER_SPLIT = 200_000  # multiplications; OpenBLAS uses one thread up to 262,144
+from .thresholds import ONE_THREAD_BLAS
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -204,7 +204,7 @@ def one_blas_thread(multiplications: float) -> AbstractContextManager[Any]:
 
     Small calls, which it never splits, are left alone: the limit costs more than they do.
     """
-    if multiplications <= NEVER_SPLIT:
+    if multiplications <= ONE_THREAD_BLAS:
         return nullcontext()
     limit: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limit

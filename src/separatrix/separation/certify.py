@@ -6,17 +6,16 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
 from . import rational
 from .exact_simplex import farkas
 from .rational import Fractions
-from .signed_rows import Matrix, SignedRows
+from .signed_rows import SignedRows, dense
 
-FAINTEST = 1e-290  # of an entry of a direction, the largest being 1
-CLOSE = 1e-9  # what cancels in floating point, relative to the size of what is summed
+SMALLEST_ENTRY = 1e-290  # of an entry of a direction, the largest being 1
+CANCELLATION = 1e-9  # what cancels in floating point, relative to the size of what is summed
 
 
 class Weights(NamedTuple):
@@ -25,17 +24,6 @@ class Weights(NamedTuple):
     ids: Ints
     floats: Array
     fractions: Fractions | None
-
-
-def stacked(a: Matrix, b: Matrix) -> Matrix:
-    """Signed rows below others."""
-    return sp.vstack([a, b], format="csr") if sp.issparse(a) else np.vstack([a, b])
-
-
-def dense(Z: Matrix) -> Array:
-    """Signed rows as a dense array."""
-    result: Array = Z.toarray() if sp.issparse(Z) else Z
-    return result
 
 
 def certain(A: Array, b: Array, of_A: Array, of_b: Array | float = 0.0) -> Array | None:
@@ -68,7 +56,7 @@ def certain(A: Array, b: Array, of_A: Array, of_b: Array | float = 0.0) -> Array
 def close(weights: Array, Z: Array, total: Array | float = 0.0) -> bool:
     """Whether weighted rows take a sum to 0 in floating point, as near as ``verify`` asks."""
     size = weights @ np.abs(Z) + np.abs(total)
-    return bool(np.all(np.abs(weights @ Z + total) <= 0.1 * CLOSE * size))
+    return bool(np.all(np.abs(weights @ Z + total) <= 0.1 * CANCELLATION * size))
 
 
 def solved_on(ids: Ints, Z: Array, right: rational.Exact | None) -> Weights | None:
@@ -128,7 +116,7 @@ def rounded(w: Fractions, shape: tuple[int, int]) -> Array:
 
 def faithful(w: Fractions, W: Array) -> bool:
     """Whether floats stand for every entry of a direction, none of them lost below the smallest."""
-    return bool(np.all((np.abs(W.ravel()) > FAINTEST) | (w.numerators == 0)))
+    return bool(np.all((np.abs(W.ravel()) > SMALLEST_ENTRY) | (w.numerators == 0)))
 
 
 def signs(rows: SignedRows, w: Fractions, ids: Ints) -> Ints:

@@ -22,7 +22,7 @@ from .scales import rescaled
 from .search import Search, WeakSeparator
 from .signed_rows import SignedRows
 
-SMALL = 1e-9
+NEGLIGIBLE_TERM = 1e-9  # of the largest term w_j x_j
 
 
 def infinite_coefficients(
@@ -91,7 +91,7 @@ def _few(columns: Array, terms: Array, prices: Array) -> Ints:
     found = linprog(np.tile(prices, 2), A_eq=both, b_eq=columns @ terms)
     if found.status == 0:
         terms = found.x[: len(terms)] - found.x[len(terms) :]
-    return np.flatnonzero(np.abs(terms) > SMALL * np.abs(terms).max())
+    return np.flatnonzero(np.abs(terms) > NEGLIGIBLE_TERM * np.abs(terms).max())
 
 
 def _sign(search: Search, rows: SignedRows, direction: Array, j: int) -> str:
@@ -106,7 +106,7 @@ def _reaches(search: Search, rows: SignedRows, direction: Array, j: int, sign: f
     """Whether the weight has this sign in some weak separator."""
     terms = direction[0] * rows.largest
     size = float(np.abs(terms).max())
-    if size < np.inf and sign * terms[j] > SMALL * size:
+    if size < np.inf and sign * terms[j] > NEGLIGIBLE_TERM * size:
         return True
     objective = np.zeros(rows.dimension)
     objective[j] = sign

@@ -18,13 +18,12 @@ from scipy.optimize import linprog
 from ..numeric.tolerances import EPS, SMALLEST_NORMAL
 from ..numeric.types import Array
 from . import thresholds
-from .certify import dense
-from .signed_rows import Matrix
+from .signed_rows import Matrix, dense
 
 TURNS = 3  # large rows hide small ones until both have length 1, and then again
-FAINT = 1e-11  # directions of relatively less deviation are rounding, and not enlarged
-TOLERANCE = 1e-10  # HiGHS accepts no less
-FAR = 1 << 10  # times its own range away from 0, a feature is centred
+RANK_TOLERANCE = 1e-11  # directions of relatively less deviation are rounding, and not enlarged
+WAYS = (("highs-ds", 1e-10), ("highs-ds", 1e-8), ("highs-ipm", 1e-8))  # 1e-10: the least it accepts
+FAR_RANGES = 1 << 10  # times its own range away from 0, a feature is centred
 
 
 class Unsolved(RuntimeError):
@@ -67,7 +66,7 @@ class Coordinates:
                 break
             deviation = np.append(deviation, np.zeros(width - len(deviation)))
             most = deviation[0] or 1.0
-            gain = most / np.where(deviation > FAINT * most, deviation, most)
+            gain = most / np.where(deviation > RANK_TOLERANCE * most, deviation, most)
             turn = gain[:, None] * axes
             x, T = x @ turn.T, turn @ T
         return cls(T, centre)
@@ -116,7 +115,7 @@ def _centre(x: Array) -> Array | None:
     low, high = x.min(axis=0), x.max(axis=0)
     with np.errstate(over="ignore"):
         spread = high - low
-        far = np.minimum(np.abs(low), np.abs(high)) > FAR * spread
+        far = np.minimum(np.abs(low), np.abs(high)) > FAR_RANGES * spread
     far[-1] = False
     return np.where(far, low + 0.5 * np.where(far, spread, 0.0), 0.0) if far.any() else None
 
@@ -178,7 +177,7 @@ def min_norm_combination(Z: Matrix, start: Array | None = None) -> Combination:
 def _solved(costs: Array, columns: Any, right: Array) -> Any:
     if not (np.all(np.isfinite(columns.data)) and np.all(np.isfinite(right))):
         raise Unsolved("a linear program whose numbers overflow")
-    for method, tolerance in (("highs-ds", TOLERANCE), ("highs-ds", 1e-8), ("highs-ipm", 1e-8)):
+    for method, tolerance in WAYS:
         result = linprog(
             costs, A_eq=columns, b_eq=right, method=method,
             options={

@@ -21,10 +21,10 @@ from scipy.linalg import qr, qr_delete, qr_insert, solve_triangular
 
 from ..numeric.types import Array, Ints
 from . import thresholds
-from .signed_rows import Matrix, SignedRows
+from .signed_rows import Matrix, SignedRows, dense, stacked
 
 RELATIVE, ABSOLUTE = 5e-7, 5e-15  # the bounds meet to twice this: relative, or in units of R
-MOST_ROUNDS = 200
+MAX_ROUNDS = 200  # of rows that are missing and are added
 
 
 class Margin(NamedTuple):
@@ -66,7 +66,7 @@ def _largest_margin(rows: SignedRows, direction: Array) -> Margin:
     Z = rows.gather(ids) / scale
     active: list[int] = []
     best = _of_direction(rows, direction)  # however hard the rest is, this one has margins > 0
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         active = goldfarb_idnani(_short(Z), active)
         w, share = _accurate(Z[active])
         found, low = _bounded(rows, ids[active], share, w, share @ Z[active], scale, step)
@@ -77,7 +77,7 @@ def _largest_margin(rows: SignedRows, direction: Array) -> Margin:
         if len(new) == 0:
             break
         ids = np.append(ids, new)
-        Z = _stacked(Z, rows.gather(new) / scale)
+        Z = stacked(Z, rows.gather(new) / scale)
     return best
 
 
@@ -217,13 +217,9 @@ def _short(Z: Matrix) -> Array:
     if m >= D and not sp.issparse(Z):
         return np.asarray(Z)
     if m >= D or m * D <= thresholds.QR_VALUES:
-        dense = Z.toarray() if sp.issparse(Z) else Z
-        return np.asarray(dense if m >= D else qr(dense.T, mode="economic")[1].T)
+        values = dense(Z)
+        return values if m >= D else np.asarray(qr(values.T, mode="economic")[1].T)
     products = (Z @ Z.T).toarray() if sp.issparse(Z) else Z @ Z.T
     values, vectors = np.linalg.eigh(products)
     result: Array = vectors * np.sqrt(np.maximum(values, 0.0))
     return result
-
-
-def _stacked(a: Matrix, b: Matrix) -> Matrix:
-    return sp.vstack([a, b], format="csr") if sp.issparse(a) else np.vstack([a, b])

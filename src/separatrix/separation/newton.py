@@ -20,13 +20,12 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import lsmr
 
 from ..numeric.types import Array, Ints
-from .certify import stacked
-from .signed_rows import Matrix
-from .working_set import MOST_ROUNDS, TIE, WorkingSet
+from .signed_rows import Matrix, dense, stacked
+from .working_set import MAX_ROUNDS, TIE, WorkingSet
 
-MOST_STEPS = 60
+NEWTON_MAX_ITER = 60
 PUSHES = 64  # rows taken out between two updates of the table of the others
-FAINT = 1e-11
+PIVOT_TOLERANCE = 1e-11  # of the largest pivot: what is less says nothing new
 
 
 class SquaredHingeNewton:
@@ -44,7 +43,7 @@ class SquaredHingeNewton:
         """
         working = self.working
         w = np.zeros(working.rows.dimension)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             working.rounds += 1
             w, slopes = least_squared_hinge(working.scaled, w, working.products)
             if self._cancel(slopes):
@@ -109,7 +108,7 @@ def least_squared_hinge(
     ``products`` is told of products with all rows, step by step, and may end it all.
     """
     margins = Z @ w
-    for _ in range(MOST_STEPS):
+    for _ in range(NEWTON_MAX_ITER):
         active = margins < 1.0
         slopes = np.where(active, 1.0 - margins, 0.0)
         if margins.min() > 1e-3:
@@ -188,14 +187,14 @@ def caratheodory(A: Any, weights: Array) -> tuple[Ints, Array]:
 
 
 def _pushed(columns: Any, weights: Array, names: Ints) -> tuple[Ints, Array]:
-    dense = columns.toarray() if hasattr(columns, "toarray") else np.asarray(columns)
+    A = dense(columns)
     while True:
-        order, L, U = lu(dense.T, p_indices=True)
+        order, L, U = lu(A.T, p_indices=True)
         pivots = np.abs(np.diag(U))
-        known = pivots > FAINT * pivots.max(initial=0.0)
+        known = pivots > PIVOT_TOLERANCE * pivots.max(initial=0.0)
         if known.all():
             break
-        dense = dense[: len(pivots)][known]  # the others say nothing that these do not
+        A = A[: len(pivots)][known]  # the others say nothing that these do not
     rank = len(pivots)
     order = np.argsort(order)
     names, weights = names[order], weights[order]

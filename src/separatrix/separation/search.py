@@ -31,7 +31,6 @@ from .certify import (
     Weights,
     certain,
     close,
-    dense,
     equations,
     faithful,
     positive,
@@ -45,9 +44,10 @@ from .exact_sums import exact_sum
 from .linear_program import Unsolved, min_norm_combination
 from .newton import SquaredHingeNewton
 from .rational import Exact, Fractions
-from .signed_rows import SignedRows
-from .working_set import ACTIVE, MOST_ROUNDS, TIE, WorkingSet
+from .signed_rows import SignedRows, dense
+from .working_set import ACTIVE, MAX_ROUNDS, TIE, WorkingSet
 
+NEGLIGIBLE_WEIGHT = 1e-11  # of the largest: what a program leaves beside its basis
 ON_BOUNDARY, WRONG = 1e3, -1e2  # margins of a weak separator in units of their rounding error
 
 
@@ -110,7 +110,7 @@ class Search:
     def _separator(self) -> Decision | Weights:
         working = self.working
         direction = np.zeros(self.rows.dimension)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             working.rounds += 1
             try:
                 weights, direction, value = min_norm_combination(working.scaled)
@@ -140,7 +140,7 @@ class Search:
     def _witness(self, weights: Array) -> Weights | None:
         """Weights of rows whose combination vanishes, proven, or None."""
         working = self.working
-        at = np.flatnonzero(weights > 1e-11 * weights.max())
+        at = np.flatnonzero(weights > NEGLIGIBLE_WEIGHT * weights.max())
         if len(at) > self.rows.rank_at_most + 1:
             return None
         Z, scaled = working.Z[at], dense(working.scaled[at])
@@ -228,7 +228,7 @@ class Search:
         quick = self.wide.interior(start / size)
         if quick is not None and (proof := prove(quick * size, objective)) is not None:
             return proof
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             working.rounds += 1
             try:
                 weights, direction, value = min_norm_combination(working.scaled, start / size)
@@ -251,7 +251,7 @@ class Search:
     def solved(self, weights: Array, right: Exact) -> Weights | None:
         """Weights of the working set that a program found, solved exactly for a right-hand side."""
         working = self.working
-        at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
+        at = np.flatnonzero(weights > NEGLIGIBLE_WEIGHT * weights.max(initial=0.0))
         return solved_on(working.ids[at], dense(working.Z[at]), right)
 
     def _interior(
@@ -262,7 +262,7 @@ class Search:
         Or the sum of those among whose margins a weak separator leaves at 0.
         """
         working = self.working
-        at = np.flatnonzero(weights > 1e-11 * weights.max(initial=0.0))
+        at = np.flatnonzero(weights > NEGLIGIBLE_WEIGHT * weights.max(initial=0.0))
         boundary = None
         if among is not None:
             boundary = self.rows.within_rounding_error(among[0], ON_BOUNDARY, None, among[1]).ids

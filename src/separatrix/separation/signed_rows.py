@@ -31,6 +31,17 @@ GATHERED_VALUES = 1 << 22  # of signed rows that are read at once
 Matrix = Any  # a float64 array or scipy.sparse.csr_array, one signed row per row
 
 
+def stacked(a: Matrix, b: Matrix) -> Matrix:
+    """Signed rows below others."""
+    return sp.vstack([a, b], format="csr") if sp.issparse(a) else np.vstack([a, b])
+
+
+def dense(Z: Matrix) -> Array:
+    """Signed rows as a dense array."""
+    result: Array = Z.toarray() if sp.issparse(Z) else Z
+    return result
+
+
 class LowMarginRows(NamedTuple):
     """Signed rows of small margin, smallest first, and how many there were."""
 

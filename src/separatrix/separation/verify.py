@@ -12,10 +12,10 @@ from ..data.validation import array_source, check_rows
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from . import rational
-from .certify import CLOSE, faithful, rounded
+from .certify import CANCELLATION, faithful, rounded
 from .exact_sums import exact_sum
 from .scales import rescaled
-from .signed_rows import SignedRows
+from .signed_rows import SignedRows, dense
 from .witness import Certificate, PairWitness, Witness
 
 
@@ -97,7 +97,7 @@ def _separates(found: Certificate, rows: SignedRows, exactly: bool, boundary: In
     on = np.zeros(len(unsure), bool) if boundary is None else np.isin(unsure, boundary)
     for start in range(0, len(unsure), 1024):
         some = slice(start, start + 1024)
-        Z = _dense(rows.gather(unsure[some]))
+        Z = dense(rows.gather(unsure[some]))
         if exactly or boundary is None:
             if not _places(Z, fractions, on[some]):
                 return False
@@ -141,20 +141,20 @@ def _cancels(
         return False
     if len(ids) and not np.all(np.isin(ids, rows.all())):
         return False
-    Z = _dense(rows.gather(ids)) if len(ids) else np.zeros((0, rows.dimension))
+    Z = dense(rows.gather(ids)) if len(ids) else np.zeros((0, rows.dimension))
     if len(ids) and all(isinstance(w, Fraction) for w in weights):  # floats may not hold them
         return _cancels_exactly(rows, Z, weights, added)
     weights = np.array([float(v) for v in weights])
-    if added is None and not abs(weights.sum() - 1.0) <= CLOSE:
+    if added is None and not abs(weights.sum() - 1.0) <= CANCELLATION:
         return False
     powers = np.tile(np.frexp(rows.largest)[1], rows.shape[0])
     x = np.ldexp(Z, -powers)  # whatever the scale of a feature, sums must not overflow
     total, size = weights @ x, weights @ np.abs(x)
     if added is not None:
         for _, some in rows.chunks(added):
-            x = np.ldexp(_dense(some), -powers)
+            x = np.ldexp(dense(some), -powers)
             total, size = total + x.sum(axis=0), size + np.abs(x).sum(axis=0)
-    if not np.all(np.abs(total) <= CLOSE * size):
+    if not np.all(np.abs(total) <= CANCELLATION * size):
         return False
     return not exactly or _cancels_exactly(rows, Z, given.weights, added)
 
@@ -186,9 +186,4 @@ def _lattice(Z: Array) -> AnyArray:
     """Floats in whole numbers of 2**-1074, of which every float is a multiple."""
     numbers, exponents = rational.to_integers(Z)
     result: AnyArray = numbers << (exponents + 1074).astype(object)
-    return result
-
-
-def _dense(Z: Any) -> Array:
-    result: Array = Z.toarray() if hasattr(Z, "toarray") else Z
     return result

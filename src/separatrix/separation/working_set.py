@@ -9,14 +9,13 @@ from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
 from . import thresholds
 from .budget import ReadBudget
-from .certify import dense, stacked
 from .linear_program import Coordinates, unit
-from .signed_rows import Matrix, SignedRows
+from .signed_rows import Matrix, SignedRows, dense, stacked
 
 TIE = 1e-7  # a value of a program, its rows of length 1, that may as well be 0
 ACTIVE = 1e-8  # a margin in a program that is taken for 0
 KEPT = 4  # rows per dimension that stay in a working set that has grown
-MOST_ROUNDS = 200
+MAX_ROUNDS = 200  # of programs, each over rows that the one before got wrong
 
 
 class WorkingSet:

@@ -181,14 +181,22 @@ def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True)
         )
     bound = row = trace if batch is None else max(trace, largest_row(objective) / NO_FURTHER)
     if batch is not None and batch > 1:
-        largest = trace
-        if objective.source.n_features <= EIGEN_FEATURES:
-            largest = min(trace, LARGER * objective.largest_eigenvalue())
+        largest = largest_second_moment(objective, trace, LARGER)
         bound = row / batch + (1.0 - 1.0 / batch) * largest
         if not shuffle and objective.source.n_features <= EIGEN_FEATURES:
             bound = max(bound, LARGER * largest_batch(objective, batch) / NO_FURTHER)
     bound = curvature * bound + 2.0 * objective.penalty.l2
     return 1.0 / bound if bound > 0.0 else 1.0
+
+
+def largest_second_moment(objective: Objective, trace: float, larger: float = 1.0) -> float:
+    """Bound on the largest eigenvalue of the mean of (x, 1)(x, 1)', whose trace is given.
+
+    That of a sample, so much larger; of many features the trace itself.
+    """
+    if objective.source.n_features > EIGEN_FEATURES:
+        return trace
+    return min(trace, larger * objective.largest_eigenvalue())
 
 
 def largest_row(objective: Objective) -> float:

@@ -28,7 +28,7 @@ from ..losses import Columns, Loss, Squared
 from ..numeric.rows import slice_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.tolerances import EPS, SMALLEST_NORMAL
-from ..numeric.types import Array
+from ..numeric.types import AnyArray, Array
 from ..objective import Evaluation, Objective
 from .base import Solver, State, Step, lowest
 from .thresholds import FILLED_VALUES
@@ -111,11 +111,11 @@ def is_squared(loss: Loss) -> bool:
     return type(loss.binary if isinstance(loss, Columns) else loss) is Squared
 
 
-def targets(block: Block, k: int) -> Array:
+def targets(y: AnyArray, k: int) -> Array:
     """-1 and +1, one column for two classes, else one per class: (n, k)."""
     if k == 1:
-        return np.asarray(block.y)[:, None]
-    return np.where(block.y[:, None] == np.arange(k), 1.0, -1.0)
+        return np.asarray(y)[:, None]
+    return np.where(y[:, None] == np.arange(k), 1.0, -1.0)
 
 
 def _centre(objective: Objective) -> tuple[Array, Array]:
@@ -125,7 +125,7 @@ def _centre(objective: Objective) -> tuple[Array, Array]:
         return np.zeros(source.n_features), np.zeros(k)
     total = np.zeros(k)
     for block in objective.source.blocks():
-        y = targets(block, k)
+        y = targets(block.y, k)
         total += y.sum(axis=0) if block.weight is None else block.weight @ y
     return objective.moments.mean, total / source.weight_sum
 
@@ -171,7 +171,7 @@ def qr_svd(objective: Objective) -> Array:
     d, k = objective.source.n_features, objective.shape[0]
     triangle = np.empty((0, d + k))
     for block in objective.source.blocks():
-        n, weight, y = len(block.y), block.weights, targets(block, k)
+        n, weight, y = len(block.y), block.weights, targets(block.y, k)
         for start in range(0, n, QR_ROWS):
             at = slice(start, min(start + QR_ROWS, n))
             root = np.sqrt(weight[at] / objective.source.weight_sum)
@@ -235,7 +235,7 @@ def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
         product: Array = (out[0, :-1] - out[0, -1] * mean + np.sqrt(l2) * z[n:]) / scale
         return product
 
-    Y = np.concatenate([root[:, None] * (targets(block, k) - target) for block, root in blocks()])
+    Y = np.concatenate([root[:, None] * (targets(block.y, k) - target) for block, root in blocks()])
     A = LinearOperator((n + d, d), matvec=product, rmatvec=transposed)
     columns, arrived = [], True
     for c in range(k):

@@ -25,7 +25,7 @@ from separatrix import (
     Objective,
     get_loss,
 )
-from separatrix.estimators.cv import leave_one_out
+from separatrix.estimators.cv import press
 
 X, Y = overlapping(90, 5, seed=1)
 L2S = np.logspace(0, -4, 6)
@@ -253,11 +253,11 @@ def test_squared_leave_one_out_is_exact_for_tiny_penalties(shape, intercept, mon
             A = np.vstack([rows[rest] - mean, np.sqrt((n - 1) * l2) * np.eye(d)])
             r = np.append(labels[rest] - target, np.zeros(d))
             expected.append((rows[i] - mean) @ np.linalg.lstsq(A, r, rcond=None)[0] + target)
-        got = leave_one_out.squared_scores(problem, np.array([l2]))[0, :, 0]
+        got = press.press_scores(problem, np.array([l2]))[0, :, 0]
         np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)
         if n > d + 1:
-            monkeypatch.setattr(leave_one_out, "WHOLE", 0)
-            again = leave_one_out.squared_scores(problem, np.array([l2]))[0, :, 0]
+            monkeypatch.setattr(press, "SVD_VALUES", 0)
+            again = press.press_scores(problem, np.array([l2]))[0, :, 0]
             monkeypatch.undo()
             np.testing.assert_allclose(again, got, rtol=1e-4, atol=1e-4)
 

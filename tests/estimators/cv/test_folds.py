@@ -87,7 +87,7 @@ def worst_excess(objective, rows_left_out, l2s, tol):
         if fit is None:
             break
         steps += 1
-        for i in np.flatnonzero(fit.near):
+        for i in np.flatnonzero(fit.is_converged):
             own = together.without(i).with_penalty(l2)
             exact = LBFGS().steps(own, fit.folds[i], np.random.default_rng(0))
             for _ in range(60):
@@ -116,13 +116,13 @@ def test_what_is_called_near_is_near(tol, seed):
 def test_rows_longer_than_all_others_are_not_left_to_a_sample():
     X, y = kinds(9_000, 2)
     rows = left_out(9_000, 4)
-    assert Folds(problem(X, y), rows).cheap
+    assert Folds(problem(X, y), rows).applies
     few = slice(0, 2_000)  # all of them are in the sample
     X[1] *= 300.0
-    assert not Folds(problem(X, y), rows).cheap
-    assert Folds(problem(X[few], y[few]), left_out(2_000, 4)).cheap
+    assert not Folds(problem(X, y), rows).applies
+    assert Folds(problem(X[few], y[few]), left_out(2_000, 4)).applies
     absent = np.where(np.arange(9_000) == 1, 0.0, 1.0)
-    assert Folds(problem(X, y, weight=absent), rows).cheap
+    assert Folds(problem(X, y, weight=absent), rows).applies
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -132,11 +132,11 @@ def test_the_longest_row_is_found_at_any_scale(kind, make):
     for scale in (1e-30, 1.0, 1e15):
         together = Folds(problem(make((X * scale).astype(kind)), y), left_out(5_000, 4))
         z = together.standardization.rows((X * scale).astype(kind))
-        assert together._longest == pytest.approx(np.linalg.norm(z, axis=1).max(), rel=1e-5)
-        assert together.cheap
+        assert together._max_row_norm == pytest.approx(np.linalg.norm(z, axis=1).max(), rel=1e-5)
+        assert together.applies
     X[7] = 1e30  # its square is beyond float32
     weight = np.where(np.arange(5_000) == 7, 0.0, 1.0)
-    assert Folds(problem(make(X.astype(kind)), y, weight=weight), left_out(5_000, 4)).cheap
+    assert Folds(problem(make(X.astype(kind)), y, weight=weight), left_out(5_000, 4)).applies
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -192,7 +192,7 @@ def test_most_fits_need_no_read(k, monkeypatch):
     monkeypatch.setattr(Folds, "without", lambda *_: pytest.fail("a fold was read for alone"))
     X, y = kinds(20_000, k)
     path = Path(Folds(problem(X, y), left_out(20_000, 5)), 1e-4)
-    assert all(path.fit(l2).near.all() for l2 in np.geomspace(1e-1, 1e-6, 20))
+    assert all(path.fit(l2).is_converged.all() for l2 in np.geomspace(1e-1, 1e-6, 20))
     assert len(reads) < 20
 
 
@@ -299,7 +299,7 @@ def test_the_path_may_end_early(monkeypatch):
     np.testing.assert_allclose(
         part.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"], rtol=1e-4
     )
-    monkeypatch.setattr(folds, "MOST_UNKNOWNS", 0)
+    monkeypatch.setattr(folds, "TOGETHER_UNKNOWNS", 0)
     apart = LinearClassifierCV(l2s=L2S, scoring="loss", tol=1e-10).fit(X, y)
     np.testing.assert_allclose(
         apart.cv_results_["mean_test_score"], whole.cv_results_["mean_test_score"], rtol=1e-4

@@ -9,7 +9,7 @@ from conftest import overlapping
 from sklearn.datasets import load_iris
 
 from separatrix import LinearClassifierCV
-from separatrix.estimators.cv import leave_one_out
+from separatrix.estimators.cv import leave_one_out, press
 
 RIGHT = 1e-4  # how far a score may be off
 
@@ -146,7 +146,7 @@ def test_penalties_lost_in_the_rounding_of_products_are_not_left_to_them(monkeyp
             scale = np.linalg.norm(rows, axis=0)
             w = np.linalg.lstsq(rows / scale, right, rcond=1e-15)[0] / scale
             expected.append((1.0 - y[i] * ((X[i] - mean) @ w + target)) ** 2)
-    monkeypatch.setattr(leave_one_out, "WHOLE", 0)  # as if there were many more rows
+    monkeypatch.setattr(press, "SVD_VALUES", 0)  # as if there were many more rows
     clf = LinearClassifierCV("squared", l2s=l2s, cv="loo", scoring="loss").fit(X, y)
     np.testing.assert_allclose(
         -clf.cv_results_["mean_test_score"], np.reshape(expected, (2, 200)).mean(axis=1), rtol=1e-5

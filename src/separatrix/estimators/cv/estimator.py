@@ -28,6 +28,7 @@ from ..minimizer import LossModel
 from ..sources import labels_of
 from . import Folds, Path, disjoint, leave_one_out
 from .l2_path import l2_path
+from .press import press_scores
 from .scores import (
     ARRIVED,
     Metadata,
@@ -36,12 +37,12 @@ from .scores import (
     mean_scores,
     results,
     routed,
-    row_scores,
     splits,
 )
+from .sums import row_scores
+from .thresholds import WEIGHTS_AT_ONCE
 
 LOOSEST = 0.1  # change of the objective at which a fit along the path may count as settled
-HELD_VALUES = 1 << 20  # of weights whose scores are found in one read
 LEFT_OUT_TOL = 1e-10  # of fits from which rows are removed
 
 
@@ -240,17 +241,17 @@ verbose
         smooth = isinstance(self._solver(folds.objective, partial=False), (LBFGS, Newton))
         known: list[Array] = []
         fits: list[Array] = []
-        if self.solver != "auto" or not smooth or tol is None or not folds.cheap:
+        if self.solver != "auto" or not smooth or tol is None or not folds.applies:
             return known, fits
         path = Path(folds, min(tol, OPTIMISM * LOOSEST))
         for l2 in self.l2_path_.tolist():
             fit = path.fit(l2)
             if fit is None:
                 break
-            for fold in np.flatnonzero(~fit.near):
+            for fold in np.flatnonzero(~fit.is_converged):
                 own = folds.without(int(fold)).with_penalty(l2)
                 fit.folds[fold] = self._settled(settings, own, fit.folds[fold])
-            self._unfinished.fits += int(fit.near.sum())
+            self._unfinished.fits += int(fit.is_converged.sum())
             known.append(fit.folds)
             fits.append(fit.weights)
         return known, fits
@@ -304,7 +305,7 @@ verbose
         """Scores of the rows left out, for each of the weights."""
         loss, source = objective.loss, objective.in_memory
         found: list[float] = []
-        at_once = max(1, HELD_VALUES // int(np.prod(objective.shape)))
+        at_once = max(1, WEIGHTS_AT_ONCE // int(np.prod(objective.shape)))
         while some := list(islice(weights, at_once)):
             held = np.array([some])
             found += mean_scores(self.scoring, loss, source, [test], held)[0].tolist()
@@ -343,7 +344,7 @@ verbose
             )
         source = objective.in_memory
         if is_squared(objective.loss):
-            left_out = leave_one_out.squared_scores(objective, self.l2_path_)
+            left_out = press_scores(objective, self.l2_path_)
         else:
             left_out = self._by_removal(settings, objective)[:, :, None]
         each = np.swapaxes(left_out, 1, 2)

@@ -16,23 +16,25 @@ from ... import loops
 from ...data import ArraySource, Block, Subset
 from ...losses import Joint, Logistic, Loss, MarginLoss, Softmax
 from ...numeric.lazy import cached_property
-from ...numeric.rows import Rows, slice_rows, take_rows
 from ...numeric.threads import one_blas_thread, ordered_sum
-from ...numeric.types import AnyArray, Array, Ints
+from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ...objective.hessians import hessian_of
 from ...objective.standardization import Standardization
 from ...penalties import L2
 from ...solvers.thresholds import SAMPLE_PER_FEATURE, SAMPLE_ROWS
+from .sums import MaxNorms
+from .thresholds import (
+    LONG_ROW,
+    LONG_ROW_FEATURES,
+    TOGETHER_SHARE,
+    TOGETHER_UNKNOWNS,
+    TOGETHER_VALUES,
+)
 
-MOST_UNKNOWNS = 1500  # features, times the square of the classes if there are more than two
-BLOCK_VALUES = 1 << 17  # the second derivatives of all folds may take as much as a block of rows
-FEW = 1 / 4  # of the sample
+SUBSAMPLE = 1 / 4  # of the sample
 CHANCE = 1e-5  # that a sample is worse than allowed for: there are many fits
-# Squared norms of standardised rows: of normal ones the longest is 3 times the mean, and more
-# only where there are few features.
-LONG, FEW_FEATURES = 8.0, 10
-TAME = (Logistic, Softmax)  # losses whose third derivative is no larger than the second
+SELF_CONCORDANT = (Logistic, Softmax)  # losses whose third derivative is no larger than the second
 
 
 class Means(NamedTuple):
@@ -47,9 +49,7 @@ class Means(NamedTuple):
 class Sample(NamedTuple):
     """Random rows of every part, weighing as much as all of its rows."""
 
-    X: Rows
-    y: AnyArray
-    weight: Array
+    rows: ArraySource
     parts: list[slice]
 
     @classmethod
@@ -57,31 +57,29 @@ class Sample(NamedTuple):
         """Such a share of the rows of each."""
         picked = [part.random_rows(math.ceil(share * len(part.rows))) for part in parts]
         rows, source = np.concatenate(picked), parts[0].source
-        weight = np.ones(len(rows)) if source.weight is None else source.weight[rows]
+        weight = source.weights[rows]
         ends = np.cumsum([0, *map(len, picked)]).tolist()
         slices = [slice(*ends) for ends in pairwise(ends)]
         for part, at in zip(parts, slices, strict=True):
             weight[at] *= part.weight_sum / (weight[at].sum() or 1.0)
-        return cls(take_rows(source.X, rows), source.y[rows], weight, slices)
+        return cls(source.take(rows).with_weight(weight), slices)
 
     def block(self, part: int) -> Block:
         """The rows of a part."""
-        at = self.parts[part]
-        rows = slice_rows(self.X, at.start, at.stop)
-        return Block(rows, self.y[at], self.weight[at], at.start)
+        return self.rows.block(self.parts[part])
 
     def changes(self, loss: Loss, W: Array, steps: Array) -> tuple[Array, Array]:
-        """How much steps (m, k, d + 1) change scores at W, and how much rows bend J; (m, n)."""
-        k, d = W.shape
-        scores = loops.scores(self.X, np.concatenate([W, steps.reshape(-1, d)])).T.copy()
+        """How much steps (m, k, d + 1) change scores at W, and the curvature along them; (m, n)."""
+        (k, d), y, weight = W.shape, self.rows.y, self.rows.weights
+        scores = self.rows.scores(np.concatenate([W, steps.reshape(-1, d)])).T.copy()
         here, change = scores[:k], scores[k:].reshape(len(steps), k, -1)
         if isinstance(loss, MarginLoss):
             size = np.abs(change[:, 0])
-            return size, self.weight * loss.curvature(self.y * here[0]) * size * size
+            return size, weight * loss.curvature(y * here[0]) * size * size
         size = np.ptp(change, axis=1)  # differences count
-        product = partial(cast(Joint, loss).curvature_product, self.y, here.T)
-        bend = [np.sum(each * product(each.T).T, axis=0) for each in change]
-        return size, self.weight * np.array(bend)
+        product = partial(cast(Joint, loss).curvature_product, y, here.T)
+        curvature = [np.sum(each * product(each.T).T, axis=0) for each in change]
+        return size, weight * np.array(curvature)
 
 
 class Split(NamedTuple):
@@ -95,12 +93,12 @@ class Split(NamedTuple):
 
     def training(self, source: ArraySource) -> ArraySource:
         """The rows that it trains on: the others have no weight."""
-        weight = np.ones(len(source.y)) if source.weight is None else source.weight.copy()
+        weight = source.weights.copy()
         if self.times is None:
             weight[self.left_out] = 0.0
         else:
             weight *= self.times
-        return ArraySource(source.X, source.y, source.classes, weight, source.n_jobs)
+        return source.with_weight(weight)
 
 
 def disjoint(objective: Objective, splits: Iterator[Split]) -> tuple[Folds, Iterator[Split] | None]:
@@ -131,16 +129,16 @@ class Folds:
         return self.objective.in_memory
 
     @property
-    def cheap(self) -> bool:
+    def applies(self) -> bool:
         """Whether second derivatives for all folds are cheap, and known not to change fast.
 
         They come from a sample: so no row outside of it may weigh as much as many others.
         """
         loss, (k, d) = self.objective.loss, self.objective.shape
         room = (len(self.splits) + 1) * (k * d) ** 2
-        enough = max(BLOCK_VALUES, len(self.source.y) * d // 16)
-        few = k * k * d <= MOST_UNKNOWNS and room <= enough
-        if not (few and type(loss) in TAME):
+        enough = max(TOGETHER_VALUES, int(TOGETHER_SHARE * len(self.source.y) * d))
+        few = k * k * d <= TOGETHER_UNKNOWNS and room <= enough
+        if not (few and type(loss) in SELF_CONCORDANT):
             return False
         if self._share == 1.0:
             return True
@@ -148,13 +146,14 @@ class Folds:
             self.standardization.rows(self._sample.block(part).X)
             for part in range(len(self._parts))
         )
-        mean = sum(np.einsum("ij,ij->", Z, Z) for Z in each) / len(self._sample.y)
-        return bool(self._longest**2 <= LONG * max(1.0, FEW_FEATURES / d) * mean)
+        mean = sum(np.einsum("ij,ij->", Z, Z) for Z in each) / len(self._sample.rows.y)
+        most = LONG_ROW * max(1.0, LONG_ROW_FEATURES / d) * mean
+        return bool(self._max_row_norm**2 <= most)
 
     @cached_property
     def standardization(self) -> Standardization:
         """Variables of the second derivatives."""
-        assert self.objective.moments  # known here, they need not be found again elsewhere
+        _ = self.objective.moments  # known here, they need not be found again with another penalty
         return self.objective.with_penalty(0.0).standardization
 
     @cached_property
@@ -179,7 +178,7 @@ class Folds:
         """What a step by the sample's second derivative may well leave of its decrease."""
         unknowns = math.prod(self.objective.shape)
         most = float(chdtri(unknowns, CHANCE))  # it is as a sum of so many squares
-        return most / len(self._sample.y) * (1.0 - self._share)
+        return most / len(self._sample.rows.y) * (1.0 - self._share)
 
     @cached_property
     def _sample(self) -> Sample:
@@ -187,9 +186,11 @@ class Folds:
         return Sample.of(self._parts, self._share)
 
     @cached_property
-    def _few(self) -> Sample:
+    def _subsample(self) -> Sample:
         """Fewer of them, which tell means over rows, unless the sample is all there is."""
-        return self._sample if self._share == 1.0 else Sample.of(self._parts, FEW * self._share)
+        return (
+            self._sample if self._share == 1.0 else Sample.of(self._parts, SUBSAMPLE * self._share)
+        )
 
     def means(self, W: Array) -> Means:
         """Of every fold at the same weights, in one read of the data."""
@@ -208,7 +209,7 @@ class Folds:
             )
             return value, gradient, []
 
-        with one_blas_thread(len(sample.y) * W.size**2):
+        with one_blas_thread(len(sample.rows.y) * W.size**2):
             # One Hessian at a time, beside sums: many small calls hold each other up.
             tasks = [(i, at) for i, rows in enumerate(parts) for at in (None, *rows.block_slices)]
             value, gradient, hessians = ordered_sum(part, tasks, self.source.threads)
@@ -220,32 +221,32 @@ class Folds:
         return Means(self._without_each(value), self._without_each(gradient), hessian)
 
     @cached_property
-    def _longest(self) -> float:
+    def _max_row_norm(self) -> float:
         """The norm of the longest row in standardised variables: one read."""
         mean, scale = self.standardization.mean, self.standardization.scale
-        (squares,) = self.source.total(partial(_farthest, mean=mean, factor=1.0 / scale[:-1]))
+        (squares,) = self.source.total(MaxNorms(mean, 1.0 / scale[:-1]))
         return float(np.sqrt(np.max(squares) + scale[-1] ** -2.0))
 
     def change_bound(self, steps: Array) -> Array:
         """By how much each of some steps changes the score of any row, at most."""
         u = self.standardization.from_weights(steps).reshape(len(steps), -1)
-        factor = self._longest * (1.0 if steps.shape[1] == 1 else math.sqrt(2.0))
+        factor = self._max_row_norm * (1.0 if steps.shape[1] == 1 else math.sqrt(2.0))
         bound: Array = factor * np.linalg.norm(u, axis=1)
         return bound
 
     def changes(self, W: Array, folds: Ints, steps: Array, penalty: L2) -> tuple[Array, Array]:
         """The same of the rows that a fold trains on, as far as the sample shows it.
 
-        The largest change, and the root of the mean square: rows count as they bend J on the way,
-        and so does the penalty, whose bend never changes.
+        The largest change, and the root of the mean square: rows count by their curvature along the
+        way, and so does the penalty, whose own never changes.
         """
-        sample = self._few
-        size, bend = sample.changes(self.objective.loss, W, steps)
+        sample = self._subsample
+        size, curvature = sample.changes(self.objective.loss, W, steps)
         for i, fold in enumerate(folds.tolist()):
-            size[i, sample.parts[fold]] = bend[i, sample.parts[fold]] = 0.0
+            size[i, sample.parts[fold]] = curvature[i, sample.parts[fold]] = 0.0
         rest = self._weights.sum() - self._weights[folds]
-        total = bend.sum(axis=1) + rest * [2.0 * penalty.value(step) for step in steps]
-        square = np.einsum("fi,fi,fi->f", bend, size, size) / np.where(total > 0.0, total, 1.0)
+        total = curvature.sum(axis=1) + rest * [2.0 * penalty.value(step) for step in steps]
+        square = np.einsum("fi,fi,fi->f", curvature, size, size) / np.where(total > 0.0, total, 1.0)
         return size.max(axis=1), np.sqrt(square)
 
     @cached_property
@@ -263,7 +264,3 @@ class Folds:
     def without(self, fold: int) -> Objective:
         """The objective of a fold by itself."""
         return replace(self.objective, source=self.splits[fold].training(self.source))
-
-
-def _farthest(block: Block, mean: Array, factor: Array) -> tuple[list[float]]:
-    return ([loops.max_standardised_norm2(block.X, block.weight, mean, factor)],)

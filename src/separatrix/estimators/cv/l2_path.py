@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ... import loops
 from ...losses import Loss
 from ...numeric import checks
 from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array
 from ...objective import Objective
+from .sums import MaxNorms
 
 DECADES = 8  # from the largest l2 of the grid to the smallest
 CONSTANT = 1e-7  # of its mean: by no more a constant feature differs from it, up to rounding
@@ -67,8 +67,6 @@ def _varies(objective: Objective) -> bool:
     """
     mean = objective.moments.mean if objective.intercept else np.zeros(objective.shape[1] - 1)
     unit = np.full(len(mean), 2.0**1000)
-    squares = [
-        loops.max_standardised_norm2(b.X, b.weight, mean, unit) for b in objective.source.blocks()
-    ]
+    (squares,) = objective.source.total(MaxNorms(mean, unit))
     largest = CONSTANT * float(np.max(np.abs(mean)))
     return math.sqrt(max(squares)) > largest * 2.0**1000

@@ -1,4 +1,13 @@
-"""The fits of all folds for one penalty after another."""
+"""The fits of all folds for one penalty after another.
+
+Problem: for every l2 of a path and every fold F, minimise the mean loss of the rows outside of F
+plus ``l2 |w|^2``. Input: :class:`Folds`, the tolerance, and l2 from large to small. Output: the
+weights of all rows and of each fold, and which of these are known to be near their minimum.
+Algorithm: Newton's method on all rows along the path, from each of whose iterates one more step
+leads to every fold's minimum; what such a step leaves is bounded by self-concordance.
+
+Bach, Self-concordant analysis for logistic regression, 2010.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +21,10 @@ from ...numeric.types import AnyArray, Array, Ints
 from ...penalties import L2
 from .folds import Folds
 
-MOST_STEPS, MOST_HALVINGS = 30, 10
+MOST_NEWTON_STEPS, MOST_HALVINGS = 30, 10
 MOST_OWN_READS = 3  # of the data, for a fold by itself
-DECREASE = 1e-4
-LEAST = 1e-200  # as if no step had less to gain
+ARMIJO = 1e-4  # of the decrease that the gradient promises, is to be seen
+LEAST_DECREASE = 1e-200  # as if no step had less to gain
 SETTLED = 0.1  # of the tolerance: when all rows have no more to gain, a fold is read for alone
 CAUTION = 2.0  # what a step leaves may be so many times as much for a fold
 
@@ -27,7 +36,7 @@ class Fit(NamedTuple):
     """For all rows, (k, d + 1)."""
     folds: Array
     """For each fold, (folds, k, d + 1)."""
-    near: AnyArray
+    is_converged: AnyArray
     """Which folds are believed to be within the tolerance of their minimum."""
 
 
@@ -41,35 +50,34 @@ class Path:
         self.folds, self.tol = folds, tol
         self.W = np.zeros(folds.objective.shape)
         self.means = folds.means(self.W)
-        self.left = 1.0  # of a decrease, perhaps, after the step that is to bring it
+        self.contraction = 1.0  # of a decrease, perhaps left after the step that is to bring it
 
     def fit(self, l2: float) -> Fit | None:
         """The next penalty; None from where on the path cannot be followed."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 return self._follow(L2(l2))
-        except (
-            NotFinite
-        ):  # in units of the features alone; a fold's own standardization knows the penalty
+        except NotFinite:  # standardised without the penalty, which a fold's own fit knows
             return None
 
     def _follow(self, penalty: L2) -> Fit | None:
         before = None
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_NEWTON_STEPS):
             value = self.means.value[-1] + penalty.value(self.W)
             (step,), (decrease,) = self._newton(slice(-1, None), penalty)
-            self.left = self.left if before is None else self._left(before, decrease)
+            if before is not None:
+                self.contraction = self._contraction(before, decrease)
             settled = decrease <= SETTLED * self.tol * value
-            if self.left * decrease <= self.tol * value:
+            if self.contraction * decrease <= self.tol * value:
                 fit = self._fit(penalty, self.W + step, alone=settled)
-                if settled or fit.near.all():
+                if settled or fit.is_converged.all():
                     return fit
             if not self._go(step, decrease, value, penalty):
                 break
             before = decrease
         return None
 
-    def _left(self, before: float, after: float) -> float:
+    def _contraction(self, before: float, after: float) -> float:
         """What the next step may leave of its decrease, after one that was followed by a read."""
         return min(max(CAUTION * after / before, self.folds.noise), 1.0)
 
@@ -77,27 +85,30 @@ class Path:
         steps, decreases = self._newton(slice(0, -1), penalty)
         values = self.means.value[:-1] + penalty.value(self.W)
         enough = self.tol * values / decreases
-        near = self._near(np.arange(len(steps)), steps, penalty, self.left, enough)
+        every = np.arange(len(steps))
+        converged = self._is_converged(every, steps, penalty, self.contraction, enough)
         found = self.W + steps
         if alone:  # a read for each of the others
-            for i in np.flatnonzero(~near).tolist():
-                found[i], near[i] = self._alone(i, penalty, values[i], steps[i], decreases[i])
-        return Fit(weights, found, near)
+            for i in np.flatnonzero(~converged).tolist():
+                found[i], converged[i] = self._alone(i, penalty, values[i], steps[i], decreases[i])
+        return Fit(weights, found, converged)
 
-    def _near(self, folds: Ints, steps: Array, penalty: L2, left: float, enough: Array) -> AnyArray:
+    def _is_converged(
+        self, folds: Ints, steps: Array, penalty: L2, contraction: float, enough: Array
+    ) -> AnyArray:
         """Whether steps leave no more of their decreases than shares that are enough.
 
-        ``left`` is what steps may leave, with second derivatives of a sample. How they change
-        on the way is bounded, as no third derivative is larger than the second: for a row whose
-        score changes by r, by e^r. Where r is seen on the sample only, this is an estimate; rows
-        much longer than others are not left to it (see ``Folds.cheap``).
+        ``contraction`` is what steps may leave, with second derivatives of a sample. How these
+        change on the way is bounded, as no third derivative is larger than the second: for a row
+        whose score changes by r, by e^r. Where r is seen on the sample only, this is an estimate;
+        rows much longer than others are not left to it (see ``Folds.applies``).
         """
         bound = self.folds.change_bound(steps)
-        near: AnyArray = _leaves(left, bound, bound) <= enough
-        if not near.all():
+        converged: AnyArray = _self_concordance_bound(contraction, bound, bound) <= enough
+        if not converged.all():
             changes = self.folds.changes(self.W, folds, steps, penalty)
-            near = _leaves(left, *changes) <= enough
-        return near
+            converged = _self_concordance_bound(contraction, *changes) <= enough
+        return converged
 
     def _newton(
         self, which: slice, penalty: L2, gradient: Array | None = None
@@ -111,14 +122,14 @@ class Path:
         right = -standardization.gradient(gradient).reshape(len(hessians), -1)
         steps = standardization.to_weights(solve(hessians, right).reshape(gradient.shape))
         decreases = -0.5 * np.einsum("fcj,fcj->f", gradient, steps)
-        return steps, np.maximum(decreases, LEAST)
+        return steps, np.maximum(decreases, LEAST_DECREASE)
 
     def _go(self, step: Array, decrease: float, value: float, penalty: L2) -> bool:
         """Move the weights of all rows, as far as J falls; false if it does not."""
         for _ in range(MOST_HALVINGS):
             there = self.W + step
             means = self.folds.means(there)
-            if means.value[-1] + penalty.value(there) <= value - 2.0 * DECREASE * decrease:
+            if means.value[-1] + penalty.value(there) <= value - 2.0 * ARMIJO * decrease:
                 self.W, self.means = there, means
                 return True
             step, decrease = 0.5 * step, 0.5 * decrease
@@ -132,20 +143,24 @@ class Path:
         own = self.folds.without(fold).with_penalty(penalty.l2)
         for _ in range(MOST_OWN_READS):
             at = own.value_and_gradient(W + step)
-            if not at.value <= value - 2.0 * DECREASE * decrease:
+            if not at.value <= value - 2.0 * ARMIJO * decrease:
                 break
             W, value, before = W + step, at.value, decrease
             (step,), (decrease,) = self._newton(which, penalty, at.gradient[None])
-            left, enough = self._left(before, decrease), np.array([self.tol * value / decrease])
-            moved = (W + step - self.W)[None]
-            if self._near(np.array([fold]), moved, penalty, left, enough).all():
+            contraction = self._contraction(before, decrease)
+            enough, moved = np.array([self.tol * value / decrease]), (W + step - self.W)[None]
+            if self._is_converged(np.array([fold]), moved, penalty, contraction, enough).all():
                 return W + step, True
         return W, False
 
 
-def _leaves(left: float, most: Array, mean: Array) -> Array:
-    """What steps leave of their decreases, if scores change by so much at most and on average."""
+def _self_concordance_bound(contraction: float, most: Array, mean: Array) -> Array:
+    """What steps leave of their decreases, if scores change by so much at most and on average.
+
+    No third derivative is larger than the second, which so changes by a factor of e^r at most
+    where scores change by r.
+    """
     r = np.clip(most, 1e-8, 1.0)
-    bends = mean * (np.expm1(r) - r) / r**2 * np.exp(0.5 * r)
-    leaves: Array = np.where(most < 1.0, (math.sqrt(left) + bends) ** 2, np.inf)
-    return leaves
+    change = mean * (np.expm1(r) - r) / r**2 * np.exp(0.5 * r)
+    bound: Array = np.where(most < 1.0, (math.sqrt(contraction) + change) ** 2, np.inf)
+    return bound

@@ -8,18 +8,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import loops
-from ...data import ArraySource, Block, Subset
+from ...data import ArraySource, Subset
 from ...losses import Loss
-from ...numeric.rows import slice_rows
 from ...numeric.threads import ordered_sum
 from ...numeric.types import AnyArray, Array, Ints
-from . import Split
+from .folds import Split
+from .sums import ScoreSums
 
 MOST_SPLITS = 100  # folds told one by one
 FEW_VALUES = 4  # of l2, told one by one
 ARRIVED = ("optimal", "tol", "closed form")
-ROWS = 2048  # whose scores by many weights are held at a time
 
 
 class Metadata(NamedTuple):
@@ -119,15 +117,6 @@ def stratified(number: Ints, n_splits: int) -> Ints:
     return fold
 
 
-def row_scores(scoring: Any, loss: Loss, y: AnyArray, s: Array) -> AnyArray:
-    """Whether each row is right, or minus its loss, (m, n), for scores (m, k, n) by m weights."""
-    if scoring == "loss":
-        with np.errstate(over="ignore"):  # of rows far outside of the others
-            return np.array([-loss.value(y, each.T) for each in s])
-    right: AnyArray = (s[:, 0] >= 0) == (y > 0) if s.shape[1] == 1 else s.argmax(axis=1) == y
-    return right
-
-
 def mean_scores(
     scoring: Any, loss: Loss, source: ArraySource, tests: list[Ints], weights: Array
 ) -> Array:
@@ -141,7 +130,7 @@ def mean_scores(
     def add(piece: tuple[int, slice]) -> tuple[Array]:
         fold, at = piece
         sums = np.zeros(weights.shape[:2])
-        sums[fold] = _score_sums(parts[fold].block(at), scoring, loss, weights[fold])
+        (sums[fold],) = ScoreSums(scoring, loss, weights[fold]).of(parts[fold].block(at))
         return (sums,)
 
     (total,) = ordered_sum(add, pieces, source.threads)
@@ -150,20 +139,6 @@ def mean_scores(
         if part.weight_sum > 0.0:
             mean[fold] = total[fold] / part.weight_sum
     return mean
-
-
-def _score_sums(block: Block, scoring: Any, loss: Loss, weights: Array) -> Array:
-    m, k, d = weights.shape
-    sums = np.zeros(m)
-    if scoring is None:
-        loops.weighted_correct(block.X, block.y, block.weight, weights, sums)
-        return sums
-    for start in range(0, len(block.y), ROWS):
-        at = slice(start, min(start + ROWS, len(block.y)))
-        s = loops.scores(slice_rows(block.X, at.start, at.stop), weights.reshape(m * k, d)).T
-        weight = np.ones(len(s.T)) if block.weight is None else block.weight[at]
-        sums += row_scores(scoring, loss, block.y[at], s.reshape(m, k, -1)) @ weight
-    return sums
 
 
 def results(l2s: Array, splits: Array) -> dict[str, AnyArray]:

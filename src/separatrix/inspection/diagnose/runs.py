@@ -11,7 +11,7 @@ from ...losses.multiclass import signs
 from ...numeric.types import Array
 from ...schedules import Constant
 from ...solvers import GradientDescent, Rosenblatt
-from ...solvers.thresholds import EIGEN_FEATURES
+from ...solvers.gradient_descent import largest_second_moment
 from .comparison import logistic_mistakes
 from .fitted import FittedModel
 from .report import Finding, plural
@@ -21,7 +21,7 @@ SORTED = 0.1  # changes of class from row to row, as a share of those in a rando
 LEFT = 1e-2  # share of the objective left to gain that makes a converged run suspect
 FLAT = 0.05  # slope of the tanh loss, as a share of its steepest, that moves nothing
 STUCK = 0.02  # share of rows there
-TINY = 1e-6  # share of the objective that nobody misses
+NEGLIGIBLE = 1e-6  # share of the objective that nobody misses
 SURE = 10**7  # most passes worth promising
 UNFINISHED = 0.9
 
@@ -66,9 +66,7 @@ def _gradient_lipschitz(model: FittedModel, curvature: float, batch: int | None)
     """L, by which the gradient of J on a batch changes per unit length at most, in the mean."""
     objective = model.objective
     trace = objective.moments.mean_square + objective.intercept
-    largest = trace
-    if batch != 1 and model.source.n_features <= EIGEN_FEATURES:
-        largest = min(trace, objective.largest_eigenvalue())
+    largest = trace if batch == 1 else largest_second_moment(objective, trace)
     share = 0.0 if batch is None else 1.0 / batch
     return curvature * (share * trace + (1.0 - share) * largest) + 2.0 * model.l2
 
@@ -247,7 +245,7 @@ def _unfinished(model: FittedModel) -> Finding | None:
     recent = clf.history_["objective"][-10:].tolist()
     fell = (recent[0] - recent[-1]) / max(abs(recent[-1]), 1e-300)
     fell = fell if np.isfinite(fell) else 0.0
-    if np.isfinite(clf.objective_) and (abs(fell) if left is None else left) <= TINY:
+    if np.isfinite(clf.objective_) and (abs(fell) if left is None else left) <= NEGLIGIBLE:
         return None
     way = f"still falling, by {fell:.2g} of itself" if fell > 0.0 else "going up and down"
     end = f"stopped at max_iter={clf.max_iter}"
@@ -264,7 +262,7 @@ def _unfinished(model: FittedModel) -> Finding | None:
         "stop": clf.stop_, "passes": int(clf.n_iter_), "objective": float(clf.objective_),
         "fell_lately": fell, "gap": model.gap, "share_left": left,
     }  # fmt: skip
-    harm = min(UNFINISHED, left if left is not None else max(abs(fell), TINY))
+    harm = min(UNFINISHED, left if left is not None else max(abs(fell), NEGLIGIBLE))
     return Finding("stopped early", f"{text}.", evidence, _to_the_end(model), harm)
 
 

@@ -243,7 +243,7 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
         )  # fmt: skip
         objective.add_penalty(hessian, standardization)
         objective.regularise_biases(hessian)
-        inverse = cholesky_solver(hessian, noise=0.0)
+        inverse = cholesky_solver(hessian, min_pivot=0.0)
 
         def solve(gradient: Array) -> Array:
             if not objective.intercept:
@@ -266,7 +266,7 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
         root = np.sqrt(self.share / curvature)
         system = root[:, None] * self.products * root
         intercept = self.objective.intercept
-        return RowSpaceSystem(system, root, self.source, self.l2, intercept, noise=0.0).solve
+        return RowSpaceSystem(system, root, self.source, self.l2, intercept, min_pivot=0.0).solve
 
     def _evaluate_gap(self) -> None:
         """J and the bound, and the gradient that the alphas leave to the weights."""

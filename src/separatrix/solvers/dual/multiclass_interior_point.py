@@ -188,7 +188,7 @@ class CrammerSingerRun(PredictorCorrector[Point, Point, Array]):
             system[biases, biases] += np.trace(system[biases, biases]) / k**2
         else:
             system[biases, biases] += np.eye(k)
-        inverse = cholesky_solver(system, noise=0.0)
+        inverse = cholesky_solver(system, min_pivot=0.0)
         return lambda right: inverse(right.ravel()).reshape(right.shape)
 
     def _evaluate_gap(self) -> None:

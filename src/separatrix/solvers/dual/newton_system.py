@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import loops
 from ...data import Block, InMemory, Sum
-from ...numeric.linear_systems import NOISE, cholesky_solver, conjugate_gradients, solve
+from ...numeric.linear_systems import MIN_PIVOT, cholesky_solver, conjugate_gradients, solve
 from ...numeric.rows import take_rows
 from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import SAFE_DIVISOR
@@ -142,12 +142,12 @@ class RowSpaceSystem:
     rows: InMemory
     l2: float
     intercept: bool
-    noise: float = NOISE
+    min_pivot: float = MIN_PIVOT
     _inverse: Callable[[Array], Array] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         np.einsum("ii->i", self.system)[:] += 1.0
-        self._inverse = cholesky_solver(self.system, self.noise)
+        self._inverse = cholesky_solver(self.system, self.min_pivot)
         self._by_bias = self._inverse(self.root) if self.intercept else np.empty(0)
 
     def solve(self, gradient: Array) -> Array:

@@ -1,0 +1,16 @@
+"""Sizes from which on another way is faster, or up to which BLAS keeps to one thread."""
+
+from __future__ import annotations
+
+ONE_THREAD_DOT = 10_000
+"""Numbers up to which a dot product is left to BLAS: OpenBLAS sums so few with one thread.
+
+Of more einsum keeps the bits the same on any number of threads, at some loss of speed."""
+
+ONE_THREAD_BLAS = 200_000
+"""Multiplications up to which BLAS is not held to one thread: OpenBLAS splits from 262,144 on.
+
+Saves small calls the price of setting the limit, which is more than theirs."""
+
+CSR_VALUES_AT_ONCE = 1 << 17
+"""Sparse values whose squares are taken at a time: trades a copy's memory for calls."""

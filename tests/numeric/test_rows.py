@@ -1,0 +1,65 @@
+"""Rows dense and sparse: each function against plain NumPy on the dense array."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from separatrix.numeric import rows as of
+from separatrix.numeric.rows import CsrRows
+
+RNG = np.random.default_rng(1)
+X = RNG.normal(size=(30, 5)) * (RNG.random((30, 5)) < 0.4)
+X[[0, 7, 29]] = 0.0  # empty rows
+
+
+def csr(A) -> CsrRows:
+    S = sp.csr_array(A)
+    return CsrRows(S.data, S.indices, S.indptr, A.shape[1])
+
+
+FORMS = [np.ascontiguousarray, csr]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("at", [(0, 30), (3, 11), (7, 8), (12, 12)])
+def test_slices_share_memory_and_have_the_rows(form, at):
+    part = of.slice_rows(form(X), *at)
+    assert of.shape_of(part) == (at[1] - at[0], 5)
+    assert np.array_equal(of.to_dense(part), X[slice(*at)])
+    assert np.array_equal(of.as_scipy(part).toarray(), X[slice(*at)])
+    np.testing.assert_allclose(of.row_products(part), X[slice(*at)] @ X[slice(*at)].T, atol=1e-14)
+
+
+def test_slices_are_no_copies():
+    dense, sparse = X.copy(), csr(X)
+    assert np.shares_memory(of.slice_rows(dense, 2, 9), dense)
+    assert of.slice_rows(sparse, 2, 9).data is sparse.data
+    assert np.shares_memory(of.take_rows(dense, np.arange(2, 9)), dense)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("at", [[], [4], [29, 0, 0, 7], list(range(3, 12)), [5, 4, 3]])
+def test_rows_are_taken_in_the_order_given(form, at):
+    at = np.array(at, dtype=np.int64)
+    assert np.array_equal(of.to_dense(of.take_rows(form(X), at)), X[at])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("at_once", [1, 4, 1 << 17])
+def test_squared_norms(form, at_once, monkeypatch):
+    monkeypatch.setattr(of, "CSR_VALUES_AT_ONCE", at_once)
+    np.testing.assert_allclose(of.squared_norms(form(X)), np.sum(X**2, axis=1), rtol=1e-14)
+    np.testing.assert_allclose(
+        of.squared_norms(of.slice_rows(form(X), 5, 20)), np.sum(X[5:20] ** 2, axis=1), rtol=1e-14
+    )
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_values_of_a_row_and_where_they_stand(form):
+    for i in range(30):
+        at, values = of.row_nonzeros(form(X), i)
+        row = np.zeros(5)
+        row[at] = values
+        assert np.array_equal(row, X[i])
