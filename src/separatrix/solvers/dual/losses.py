@@ -156,8 +156,8 @@ class BinaryDualLoss(DualLoss):
 
     def neg_slope(self, y: AnyArray, alpha: Array) -> Array:
         """Towards the row's own side."""
-        pull: Array = y[:, None] * alpha
-        return pull
+        neg_slope: Array = y[:, None] * alpha
+        return neg_slope
 
     def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
         """Each row in the group of its class."""
@@ -273,17 +273,17 @@ class CrammerSingerDualLoss(DualLoss):
 
     def neg_slope(self, y: AnyArray, alpha: Array) -> Array:
         """1 for the true class less the shares."""
-        pull = -alpha
+        neg_slope = -alpha
         rows = np.arange(len(y))
         # Not 1 - share: where the share is nearly 1 the others tell it more exactly.
-        pull[rows, y] = 0.0
-        pull[rows, y] = -pull.sum(axis=1)
-        return pull
+        neg_slope[rows, y] = 0.0
+        neg_slope[rows, y] = -neg_slope.sum(axis=1)
+        return neg_slope
 
     def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
         """Minus the slopes by the scores; -phi* is what the true class lacks."""
-        pull = self.neg_slope(y, alpha)
-        return pull, np.maximum(pull, 0.0)
+        neg_slope = self.neg_slope(y, alpha)
+        return neg_slope, np.maximum(neg_slope, 0.0)
 
     def gradient(self, sums: Array) -> Array:
         """Minus the sums."""
