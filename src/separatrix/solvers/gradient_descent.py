@@ -49,10 +49,10 @@ class GradientDescent(Solver):
     batch_size : None, 1 or int
         None: batch descent, one step per pass. 1: row by row, sequential with
         ``shuffle=False`` and stochastic with ``shuffle=True``. k: mini-batches of k rows, the
-        mean over each.
+        mean over each; the last one of a block, where a source is read block by block, is short.
     shuffle : bool
-        A fresh permutation every pass (without replacement), from one seed. Batch descent
-        does not look at it.
+        A fresh permutation every pass (without replacement), from one seed; of a source that is
+        read block by block, one of the rows of each block. Batch descent does not look at it.
     learning_rate : "auto", number, schedule or callable
         "auto": in batch form a step found by a search that starts from the Barzilai-Borwein
         length (for a loss with a kink, falling with the square root of t); row by row a step

@@ -33,7 +33,8 @@ from .rescaling import constant_step, is_perceptron, only_rescales, unit_step
 class Rosenblatt(Solver):
     """The online perceptron: rows in order, ``(w, b) += step * y * (x, 1)`` on a mistake.
 
-    With a penalty, ``w`` first shrinks by ``1 - 2 * step * l2`` at every row.
+    With a penalty, ``w`` first shrinks by ``1 - 2 * step * l2`` at every row. A shuffled order is
+    a permutation of all rows, or of those of each block where a source is read block by block.
     """
 
     name = "Rosenblatt"
