@@ -24,6 +24,7 @@ import numpy as np
 from sklearn.datasets import load_digits, load_iris
 
 from separatrix import LinearClassifier, LinearClassifierCV, Perceptron
+from separatrix.solvers.dual import proximal_point
 
 from . import data
 from .contest import Ratio, rest
@@ -55,6 +56,10 @@ def nothing(*_: Any, **__: Any) -> None:
 
 def infinite(*_: Any, **__: Any) -> float:
     return np.inf
+
+
+def proximal_point_first(_: Any) -> str:
+    return proximal_point.PHASE
 
 
 def owner(place: str) -> tuple[Any, str]:
@@ -140,25 +145,32 @@ def works() -> dict[str, Make]:
     found: dict[str, Make] = {}
     for name, make in tables.items():
         for form, shape in (("tall", tall), ("wide", wide)):
-            for bits in (32, 64):
-                found[f"logistic-{name}-{form}-{bits}"] = partial(
+            for bits, suffix in ((32, "-32"), (64, "")):
+                found[f"logistic-{name}-{form}{suffix}"] = partial(
                     fit, make=make, shape=shape, loss="logistic", l2=1e-5, bits=bits
                 )
+    long_text = (200_000, 47_000, 90)
     wide_text, images = (3_000, 30_000, 80), (60_000, 784, 10)
     of_text = partial(fit, make=data.text)
     return found | {
-        "squared_hinge-tall-32": partial(
+        "squared_hinge-independent-tall-32": partial(
             fit, make=data.clouds, shape=tall, loss="squared_hinge", l2=1e-5, bits=32
         ),
         "softmax": partial(fit, make=data.images, shape=images, loss="logistic", l2=1e-4),
         "softmax-small": partial(
             fit, make=data.images, shape=(4_000, 196, 10), loss="logistic", l2=1e-4
         ),
-        "softmax-weak": partial(
+        "softmax-images-weak": partial(
             fit, make=data.images, shape=(20_000, 196, 10), loss="logistic", l2=1e-7
         ),
         "softmax-digits": partial(digits, l2=1e-4),
         "softmax-digits-weak": partial(digits, l2=1e-8),
+        "logistic-sparse": partial(
+            of_text, shape=long_text, loss="logistic", l2=2.5e-6, intercept=False
+        ),
+        "hinge-sparse": partial(
+            of_text, shape=long_text, loss="hinge", l2=2.5e-6, intercept=False
+        ),
         "logistic-text": partial(
             of_text, shape=text, loss="logistic", l2=1e-5, intercept=False
         ),
@@ -174,6 +186,12 @@ def works() -> dict[str, Make]:
         "squared_hinge-wide": partial(
             fit, make=data.clouds, shape=(2_000, 1_000), loss="squared_hinge", l2=1e-5
         ),
+        "hinge-wide-correlated": partial(
+            fit, make=data.correlated, shape=(3_000, 1_500), loss="hinge", l2=1e-5
+        ),
+        "squared_hinge-wide-correlated": partial(
+            fit, make=data.correlated, shape=(3_000, 1_500), loss="squared_hinge", l2=1e-5
+        ),
         "squared-tall": partial(fit, make=data.clouds, shape=tall, loss="squared", l2=1e-5),
         "squared-correlated": partial(
             fit, make=data.correlated, shape=(50_000, 100), loss="squared", l2=1e-5
@@ -181,13 +199,20 @@ def works() -> dict[str, Make]:
         "logistic-small": partial(
             fit, make=data.clouds, shape=(500, 10), loss="logistic", l2=1e-5
         ),
+        "logistic-small-correlated": partial(
+            fit, make=data.correlated, shape=(500, 20), loss="logistic", l2=1e-6
+        ),
         "passes-tall-32": partial(passes, make=data.clouds, shape=tall, bits=32),
-        "passes-wide": partial(passes, make=data.clouds, shape=(50_000, 1_000)),
-        "passes-sparse": partial(passes, make=data.text, shape=(200_000, 47_000, 90)),
+        "passes-tall-64": partial(passes, make=data.clouds, shape=tall),
+        "passes-wide-64": partial(passes, make=data.clouds, shape=(50_000, 1_000)),
+        "passes-sparse": partial(passes, make=data.text, shape=long_text),
         "passes-iris": partial(toy, load=load_iris, calls=20),
         "passes-digits": partial(toy, load=load_digits, calls=1),
-        "clean-pass": partial(
+        "clean-pass-64": partial(
             passes, make=data.separable, shape=(500_000, 100, 0.06), count=MANY
+        ),
+        "clean-pass-32": partial(
+            passes, make=data.separable, shape=(500_000, 100, 0.06), bits=32, count=MANY
         ),
         "clean-pass-4-classes": partial(
             passes, make=classes_apart, shape=(200_000, 20, 4, 0.3), count=MANY
@@ -201,38 +226,41 @@ WORKS = works()
 
 # ---- mechanisms ------------------------------------------------------------------------------
 
-LARGE_SMOOTH = ("logistic-*", "squared_hinge-tall-32", "softmax")
 MECHANISMS = (
-    Mechanism("float32 phase of L-BFGS", (("solvers.lbfgs:LARGE", np.inf),),
-              ("logistic-*-32", "squared_hinge-tall-32", "softmax")),
-    Mechanism("preconditioner from a sampled Hessian", (("solvers.lbfgs:LBFGS._price", infinite),),
-              ("logistic-correlated-*", "logistic-independent-tall-32", "softmax")),
+    Mechanism("float32 phase of L-BFGS", (("solvers.lbfgs:FLOAT32_BYTES", np.inf),),
+              ("logistic-*-32", "squared_hinge-independent-tall-32", "softmax")),
+    Mechanism("preconditioner from a sampled Hessian", (("solvers.lbfgs:hessian_cost", infinite),),
+              ("logistic-correlated-*", "logistic-independent-tall-32", "softmax*")),
     Mechanism("start on a sample", (("solvers.lbfgs:SMALL_SAMPLE", 0.0),),
-              ("logistic-*-tall-*", "squared_hinge-tall-32", "softmax")),
-    Mechanism("auto: coordinate ascent for sparse rows", (("solvers.auto:_few_passes", never),),
-              ("logistic-text", "logistic-wide-text", "squared_hinge-text")),
-    Mechanism("auto: interior point at kinks", (("solvers.auto:_at_kinks", never),),
-              ("squared_hinge-wide",)),
-    Mechanism("auto: Newton where small", (("solvers.auto:SMALL", 0),), ("logistic-small",)),
-    Mechanism("auto: closed form", (("solvers.auto:_closed", never),),
+              ("logistic-*-tall*", "squared_hinge-independent-tall-32", "softmax")),
+    Mechanism("Hessian of every class", (("solvers.lbfgs:MOST_PER_CLASS", 0),), ("softmax*",)),
+    Mechanism("auto: coordinate ascent for sparse rows",
+              (("solvers.auto:_suits_coordinate_ascent", never),),
+              ("logistic-sparse", "logistic-text", "logistic-wide-text", "squared_hinge-text")),
+    Mechanism("auto: interior point at kinks", (("solvers.auto:_suits_interior_point", never),),
+              ("squared_hinge-wide*",)),
+    Mechanism("auto: Newton where small", (("solvers.auto:SMALL_TABLE", 0),), ("logistic-small*",)),
+    Mechanism("auto: closed form", (("solvers.auto:_suits_least_squares", never),),
               ("squared-tall", "squared-correlated")),
-    Mechanism("interior point for few rows", (("solvers.dual_ascent:few_rows", never),),
-              ("hinge-wide",)),
-    Mechanism("coordinate ascent of the hinge", (("solvers.dual_ascent:DIRECT", np.inf),),
+    Mechanism("interior point for few rows", (("solvers.dual_ascent:suits_interior_point", never),),
+              ("hinge-wide", "hinge-wide-correlated")),
+    Mechanism("coordinate ascent of the hinge",
+              (("solvers.dual_ascent:first_phase", proximal_point_first),),
               ("hinge-wide-text",)),
     Mechanism("subspace steps and free variables",
               (("solvers.dual.coordinate_ascent:IDENTIFIED", 0.0),),
-              ("hinge-text", "hinge-wide-text")),
-    Mechanism("shrinking", (("solvers.dual.epochs:CAREFUL", np.inf),), ("hinge-text",)),
+              ("hinge-sparse", "hinge-text", "hinge-wide-text")),
+    Mechanism("shrinking", (("solvers.dual.epochs:CAREFUL", np.inf),),
+              ("hinge-sparse", "hinge-text")),
     Mechanism("own Gram loop", (("objective.standardization:FEW", 0),),
               ("squared-tall", "cross-validation")),
     Mechanism("Gram in tiles", (("objective.objective:TILE", 10**9),),
-              ("logistic-correlated-wide-64", "softmax")),
-    Mechanism("screening", (("solvers.online:OnlineRun._memory", nothing),),
+              ("logistic-correlated-wide", "softmax")),
+    Mechanism("screening", (("solvers.online:OnlineRun._begin_screening", nothing),),
               ("passes-*", "clean-pass*")),
     Mechanism("passes ahead", (("solvers.online:MOST_AHEAD", 1),),
               ("passes-iris", "passes-digits")),
-    Mechanism("folds together", (("estimators.cv.folds:Folds.cheap", property(never)),),
+    Mechanism("folds together", (("estimators.cv.folds:Folds.applies", property(never)),),
               ("cross-validation*",)),
 )  # fmt: skip
 

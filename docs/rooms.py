@@ -326,9 +326,9 @@ def _gathered(
     end, files, out = top[room] + HIGH - 14, 0, []
     for (y, n), (below, _) in zip(joins, [*joins[1:], (end, 0)], strict=True):
         files += n
-        out.append(_line(x, y, x, below, colour, 1.0 + 0.09 * files))
+        out.append(_line(x, y, x, below, colour, 1.0 + 0.06 * files))
     edge = LEFT + WIDE
-    out.append(_line(x, end, edge + 9, end, colour, 1.0 + 0.09 * files))
+    out.append(_line(x, end, edge + 9, end, colour, 1.0 + 0.06 * files))
     out.append(f'<path d="M{edge} {end}l13 -6v12z" fill="{colour}"/>')
     return out
 

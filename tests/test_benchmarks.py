@@ -6,13 +6,14 @@ import json
 import math
 import sys
 import warnings
+from fnmatch import fnmatch
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks import data, machine, memory, peers, report
+from benchmarks import ablation, data, machine, memory, peers, report
 from benchmarks.__main__ import main, run_one
 from benchmarks.contest import (
     Check,
@@ -287,3 +288,35 @@ def test_names_are_listed_and_patterns_understood(capsys):
     assert select([]) == list(WORKLOADS)
     assert all(name.startswith("growth-") for name in select(["growth-*"]))
     assert select(["softmax"]) == ["softmax"]
+
+
+# ---- with and without ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", ablation.MECHANISMS, ids=lambda each: each.name)
+def test_what_a_mechanism_is_without_exists_and_comes_back(mechanism):
+    places = [ablation.owner(place) for place, _ in mechanism.without]
+    before = [vars(where)[name] for where, name in places]
+    with ablation.without(mechanism):
+        for (where, name), (_, value) in zip(places, mechanism.without, strict=True):
+            assert vars(where)[name] is value
+    assert [vars(where)[name] for where, name in places] == before
+    for mask in mechanism.works:
+        assert any(fnmatch(work, mask) for work in ablation.WORKS), mask
+
+
+def test_a_ratio_is_of_the_time_without_to_the_time_with(monkeypatch, capsys):
+    calls = iter([2.0, 6.0, 2.0, 4.0])  # with, without, in turn
+    monkeypatch.setattr(ablation, "seconds", lambda run: next(calls))
+    used, ratio = ablation.compare(ablation.MECHANISMS[0], lambda: None, 2)
+    assert (used, ratio.median, ratio.low, ratio.high) == (2.0, 2.5, 2.0, 3.0)
+
+
+def test_the_ablation_prints_a_line_for_each_pair(capsys):
+    assert ablation.main(["--share", "0.001", "--rounds", "1", "passes ahead", "hinge-wide"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.split("  ")[0] for line in lines} >= {
+        "passes ahead",
+        "interior point for few rows",
+    }
+    assert all(" x [" in line for line in lines)

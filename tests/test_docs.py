@@ -85,7 +85,7 @@ WORDS = (HERE.parent / "docs" / "words.md").read_text()
 def test_every_word_of_a_fit_is_on_the_page_with_a_test_that_exists():
     listed = set(re.findall(r"`([a-z _]+)`", " ".join(re.findall(r"^\| (`.*?) \|", WORDS, re.M))))
     room = HERE.parent / "src" / "separatrix" / "training"
-    text = "".join((room / name).read_text() for name in ("loop.py", "ending.py"))
+    text = "".join((room / name).read_text() for name in ("loop.py", "stopping.py", "ending.py"))
     said = set(re.findall(r'return "([a-z_ ]+)"|why = "([a-z_ ]+)"|stop = "([a-z_ ]+)"', text))
     words = {word for found in said for word in found if word} - {"no pass ended"}
     assert words <= listed

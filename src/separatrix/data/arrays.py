@@ -24,7 +24,7 @@ from ..numeric.threads import n_threads, ordered_sum, run_on_threads, submit
 from ..numeric.types import AnyArray, Array, Ints
 from .blocks import Block, Shuffle, Visit, check_numbers, random_order, random_rows
 from .in_memory import InBlocks
-from .source import InMemory, Source, Storage, Sum, T, as_sum
+from .source import InMemory, Source, Storage, Sum, T
 
 BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
 MOST_BLOCKS, FEW_BLOCKS = 64, 8
@@ -155,9 +155,8 @@ class ArraySource(InBlocks):
         """How many threads work on its blocks."""
         return 1 if len(self._parts) == 1 else n_threads(self.n_jobs)
 
-    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
+    def total(self, sum: Sum[T]) -> T:
         """The sum over blocks that depend on the shape of X alone."""
-        sum = as_sum(sum)
         if sum.size is not None and len(self._parts) > 1:
             return sum.unpack(self._by_blocks(sum, sum.size))
         return self._each(sum.of)
@@ -308,9 +307,9 @@ class Subset(InBlocks):
         """Labels of these rows."""
         return self.source.y[self.rows]
 
-    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
+    def total(self, sum: Sum[T]) -> T:
         """The sum over blocks that depend on the rows alone."""
-        return self._each(as_sum(sum).of)
+        return self._each(sum.of)
 
     def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(lambda at: of(self.block(at)), self.block_slices, self.threads)
@@ -363,6 +362,17 @@ def _gathered(block: Block, classes: AnyArray) -> ArraySource:
 
 
 Source.gathered = staticmethod(_gathered)
+
+
+def as_arrays(source: InMemory) -> ArraySource:
+    """Rows in memory as arrays: copied unless that is what they are."""
+    if isinstance(source, ArraySource):
+        return source
+    return (
+        source.materialised
+        if isinstance(source, Subset)
+        else _gathered(source.block(), source.classes)
+    )
 
 
 def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:

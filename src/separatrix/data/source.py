@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -52,19 +51,6 @@ class Sum(ABC, Generic[T_co]):
     def unpack(self, total: Array) -> T_co:
         """Only with a size: the sum of all blocks as ``of`` gives it."""
         raise NotImplementedError(f"{self!r} has no compiled loop of its own")
-
-
-@dataclass(frozen=True)
-class _Function(Sum[T]):
-    function: Callable[[Block], T]
-
-    def of(self, block: Block) -> T:
-        return self.function(block)
-
-
-def as_sum(sum: Sum[T] | Callable[[Block], T]) -> Sum[T]:
-    """A bridge for functions of a block."""
-    return sum if isinstance(sum, Sum) else _Function(sum)
 
 
 class RowState(Generic[S]):
@@ -131,13 +117,12 @@ class Source(ABC):
         """How many threads may work on its rows."""
         return 1
 
-    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
+    def total(self, sum: Sum[T]) -> T:
         """The sum over all rows, entry by entry: for batch solvers.
 
         Here alone rows are summed and threads run. Block boundaries and the order of summation
         do not depend on the number of threads.
         """
-        sum = as_sum(sum)
         return running_sum(sum.of(block) for block in self._filled_blocks())
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:

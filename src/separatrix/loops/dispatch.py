@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import os
 
-from ..losses import (
-    Columns,
-    CrammerSinger,
-    Hinge,
-    JointPerceptron,
-    Logistic,
-    Loss,
-    PerceptronLoss,
-    Softmax,
-    Squared,
-    SquaredHinge,
-    TanhSquared,
-)
+from ..losses import REGISTRY, Columns, CrammerSinger, JointPerceptron, Loss, Softmax
 from ._compiled import _loops
 
 # By exact type: a subclass may compute otherwise.
 COMPILED: dict[type[Loss], int] = {
-    PerceptronLoss: _loops.loss_ids["perceptron"],
-    Logistic: _loops.loss_ids["logistic"],
-    Squared: _loops.loss_ids["squared"],
-    TanhSquared: _loops.loss_ids["tanh_squared"],
-    Hinge: _loops.loss_ids["hinge"],
-    SquaredHinge: _loops.loss_ids["squared_hinge"],
+    REGISTRY[name]: number for name, number in _loops.loss_ids.items()
+} | {
     Softmax: _loops.joint_ids["softmax"],
     JointPerceptron: _loops.joint_ids["perceptron"],
     CrammerSinger: _loops.joint_ids["crammer_singer"],

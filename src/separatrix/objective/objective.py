@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import loops
-from ..data import ArraySource, Source, Subset
+from ..data import InMemory, Source
 from ..losses import Loss, MarginLoss
 from ..numeric.lazy import cached_property
 from ..numeric.threads import one_blas_thread
@@ -80,11 +80,9 @@ class Objective:
         return 1 if k == 2 else k, self.source.n_features + 1
 
     @property
-    def in_memory(self) -> ArraySource:
-        """The rows in arrays, for those who keep a number beside every row: a subset's copied."""
-        if isinstance(self.source, Subset):
-            return self.source.materialised
-        if not isinstance(self.source, ArraySource):
+    def in_memory(self) -> InMemory:
+        """The source, for those who keep a number beside every row."""
+        if not isinstance(self.source, InMemory):
             raise TypeError(
                 f"the rows must be in memory, got {type(self.source).__name__}: a solver that "
                 "keeps a number beside every row needs them there; use LBFGS() or GradientDescent()"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ..data import Block, Source, Sum
 from ..data.source import T
@@ -44,7 +44,7 @@ class CountedSource(WrappedSource):
         self.budget.read()
         return self.source.blocks()
 
-    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
+    def total(self, sum: Sum[T]) -> T:
         """One read, even where it picks but a few rows."""
         self.budget.read()
         return self.source.total(sum)

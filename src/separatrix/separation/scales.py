@@ -6,7 +6,7 @@ a separator's weights are those of the scaled features times the same powers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Block, Source, Sum
-from ..data.source import T, as_sum
+from ..data.source import T
 from ..data.wrapped import WrappedSource
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
 from ..numeric.types import Array, Ints
@@ -44,9 +44,9 @@ class ScaledSource(WrappedSource):
         for block in self.source.blocks():
             yield block._replace(X=_divided(block.X, self.powers))
 
-    def total(self, sum: Sum[T] | Callable[[Block], T]) -> T:
+    def total(self, sum: Sum[T]) -> T:
         """The sum over the blocks of the source, scaled."""
-        return self.source.total(SumOfScaled(as_sum(sum), self.powers))
+        return self.source.total(SumOfScaled(sum, self.powers))
 
 
 @dataclass(frozen=True)

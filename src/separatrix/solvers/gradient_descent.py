@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..data import Block
+from ..data import Block, Sum
 from ..numeric import checks
 from ..numeric.rows import squared_norms, take_rows, to_dense
 from ..numeric.threads import one_blas_thread
@@ -50,10 +49,10 @@ class GradientDescent(Solver):
     batch_size : None, 1 or int
         None: batch descent, one step per pass. 1: row by row, sequential with
         ``shuffle=False`` and stochastic with ``shuffle=True``. k: mini-batches of k rows, the
-        mean over each.
+        mean over each; the last one of a block, where a source is read block by block, is short.
     shuffle : bool
-        A fresh permutation every pass (without replacement), from one seed. Batch descent
-        does not look at it.
+        A fresh permutation every pass (without replacement), from one seed; of a source that is
+        read block by block, one of the rows of each block. Batch descent does not look at it.
     learning_rate : "auto", number, schedule or callable
         "auto": in batch form a step found by a search that starts from the Barzilai-Borwein
         length (for a loss with a kink, falling with the square root of t); row by row a step
@@ -205,14 +204,20 @@ def largest_row(objective: Objective) -> float:
     Its weight, as a share of the mean weight, times |x|^2 + 1.
     """
     source = objective.source
-    (largest,) = source.total(partial(_largest_row, intercept=objective.intercept))
+    (largest,) = source.total(LargestRow(objective.intercept))
     return float(max(largest)) * (source.n_rows / source.weight_sum)
 
 
-def _largest_row(block: Block, intercept: bool) -> tuple[list[float]]:
-    """Of one block; lists of several add up to the list of all."""
-    squares = squared_norms(block.X) + intercept
-    return ([float(np.max(squares if block.weight is None else block.weight * squares))],)
+@dataclass(frozen=True)
+class LargestRow(Sum[tuple[list[float]]]):
+    """Most that a row of each block adds: lists of several add up to the list of all."""
+
+    intercept: bool
+
+    def of(self, block: Block) -> tuple[list[float]]:
+        """Its weight times |x|^2 + 1."""
+        squares = squared_norms(block.X) + self.intercept
+        return ([float(np.max(squares if block.weight is None else block.weight * squares))],)
 
 
 def largest_batch(objective: Objective, batch: int) -> float:

@@ -23,10 +23,8 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from .. import loops
 from ..data import InMemory
 from ..losses import CrammerSinger, Hinge, Loss
-from ..numeric.rows import take_rows
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from .base import Solver, State, Step, lowest
@@ -113,7 +111,7 @@ def _solve(objective: Objective) -> tuple[Array, float] | None:
     source, standardization, k = objective.in_memory, objective.standardization, objective.shape[0]
     present = np.arange(len(source.y)) if source.present is None else source.present
     weight = np.ones(len(present)) if source.weight is None else source.weight[present]
-    rows, y = standardization.rows(take_rows(source.X, present)), source.y[present]
+    rows, y = standardization.rows(source.take(present).block().X), source.y[present]
     rows = rows if objective.intercept else rows[:, :-1]
     c = weight * (len(present) / source.weight_sum)  # about 1, as are all other numbers then
     found = (
@@ -195,7 +193,7 @@ def _nearly_unpenalised_scores(objective: Objective, present: Ints) -> Array:
         W, gap = step.weights, (step.objective or 0.0) - (step.lower_bound or 0.0)
         if gap <= ROUGHLY * (step.objective or 0.0):
             break
-    return loops.scores(objective.in_memory.X, W)[present]
+    return objective.in_memory.scores(W)[present]
 
 
 def _differences(rows: Array, y: Ints, row: Ints, rival: Ints, k: int) -> csr_array:

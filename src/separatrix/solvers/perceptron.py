@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from .. import loops
-from ..data import Block
+from ..data import Block, Sum
 from ..losses import Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective
@@ -34,7 +33,8 @@ from .rescaling import constant_step, is_perceptron, only_rescales, unit_step
 class Rosenblatt(Solver):
     """The online perceptron: rows in order, ``(w, b) += step * y * (x, 1)`` on a mistake.
 
-    With a penalty, ``w`` first shrinks by ``1 - 2 * step * l2`` at every row.
+    With a penalty, ``w`` first shrinks by ``1 - 2 * step * l2`` at every row. A shuffled order is
+    a permutation of all rows, or of those of each block where a source is read block by block.
     """
 
     name = "Rosenblatt"
@@ -120,9 +120,7 @@ class BatchPerceptron(Solver):
         V, t, unit, total = (state[k] for k in ("weights", "t", "unit", "sum"))
         schedule = Constant(1.0) if unit != 1.0 else as_schedule(self.learning_rate)
         while True:
-            loss_sum, mistakes, sums, rows = objective.source.total(
-                partial(_mistaken, loss=objective.loss, W=V)
-            )
+            loss_sum, mistakes, sums, rows = objective.source.total(Mistaken(objective.loss, V))
             if not objective.intercept:
                 sums[:, -1] = 0.0
             t += 1
@@ -135,11 +133,18 @@ class BatchPerceptron(Solver):
             yield Step(unit * V, state, value, mistakes, changed, len(changed), average=average)
 
 
-def _mistaken(block: Block, loss: Loss, W: Array) -> tuple[float, float, Array, list[Ints]]:
+@dataclass(frozen=True)
+class Mistaken(Sum[tuple[float, float, Array, list[Ints]]]):
     """Loss, weighted mistakes, what they add to the weights, and which rows they are."""
-    scores = loops.scores(block.X, W)
-    weight = loss.mistakes(block.y, scores) * (1.0 if block.weight is None else block.weight)
-    sums = np.zeros(W.shape)
-    loops.transpose_product(block.X, -weight[:, None] * loss.gradient(block.y, scores), sums)
-    rows = block.start + np.flatnonzero(weight)
-    return float(weight @ loss.value(block.y, scores)), float(weight.sum()), sums, [rows]
+
+    loss: Loss
+    W: Array
+
+    def of(self, block: Block) -> tuple[float, float, Array, list[Ints]]:
+        """In two reads of the block."""
+        y, loss, scores = block.y, self.loss, loops.scores(block.X, self.W)
+        weight = loss.mistakes(y, scores) * (1.0 if block.weight is None else block.weight)
+        sums = np.zeros(self.W.shape)
+        loops.transpose_product(block.X, -weight[:, None] * loss.gradient(y, scores), sums)
+        rows = block.start + np.flatnonzero(weight)
+        return float(weight @ loss.value(y, scores)), float(weight.sum()), sums, [rows]

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ...data import InMemory, Source, Subset
+from ...data.arrays import as_arrays
 from ...losses import Loss
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array, Ints
@@ -215,7 +216,7 @@ verbose
         self, settings: FitSettings, objective: Objective, X: Any, y: AnyArray, metadata: Metadata
     ) -> tuple[Array, list[Array]]:
         """Scores (folds, values); and along the path, as far as they are known, fits to all."""
-        source = objective.in_memory
+        source = as_arrays(objective.in_memory)
         folds, others = disjoint(objective, splits(self.cv, source, X, y, metadata.split))
         known, fits = self._together(settings, folds) if others is None else ([], [])
         mine = folds.splits
@@ -303,7 +304,7 @@ verbose
 
     def _scores(self, objective: Objective, test: Ints, weights: Iterator[Array]) -> list[float]:
         """Scores of the rows left out, for each of the weights."""
-        loss, source = objective.loss, objective.in_memory
+        loss, source = objective.loss, as_arrays(objective.in_memory)
         found: list[float] = []
         at_once = max(1, WEIGHTS_AT_ONCE // int(np.prod(objective.shape)))
         while some := list(islice(weights, at_once)):
@@ -342,7 +343,7 @@ verbose
                 f"cv='loo' scores one row at a time: scoring must be None or 'accuracy', or "
                 f"'loss', got {self.scoring!r}; use cv=5 with other scores"
             )
-        source = objective.in_memory
+        source = as_arrays(objective.in_memory)
         if is_squared(objective.loss):
             left_out = press_scores(objective, self.l2_path_)
         else:

@@ -14,6 +14,7 @@ from scipy.special import chdtri
 
 from ... import loops
 from ...data import ArraySource, Block, Subset
+from ...data.arrays import as_arrays
 from ...losses import Joint, Logistic, Loss, MarginLoss, Softmax
 from ...numeric.lazy import cached_property
 from ...numeric.threads import one_blas_thread, ordered_sum
@@ -126,7 +127,7 @@ class Folds:
     @property
     def source(self) -> ArraySource:
         """Rows in memory."""
-        return self.objective.in_memory
+        return as_arrays(self.objective.in_memory)
 
     @property
     def applies(self) -> bool:

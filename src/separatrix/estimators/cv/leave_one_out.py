@@ -95,7 +95,7 @@ def removed(objective: Objective, W: Array) -> tuple[Array, AnyArray]:
     """Scores of every row by the fit without it, (n,), and whether they are right.
 
     One Newton step from W, about the minimum (at the penalty of n - 1 rows), with the row
-    removed: ``s - slope * y * h / (1 - curvature * h)``, h the row's leverage in the inverse
+    removed: ``s + slope * y * h / (1 - curvature * h)``, h the row's leverage in the inverse
     second derivative (approximate leave-one-out). Where that is not known to be enough, more of
     them, each with the gradient where the one before ended.
     """
