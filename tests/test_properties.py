@@ -161,7 +161,7 @@ def test_sums_do_not_depend_on_block_boundaries(problem, size, loss):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source_module, "BLOCK_BYTES", size * 8 * X.shape[1])
         patch.setattr(source_module, "MOST_BLOCKS", 10**9)
-        patch.setattr(source_module, "SUMS", 0)
+        patch.setattr(source_module, "BLOCK_ROWS_PER_SUM", 0)
         pieces = objective(loss, X, y)
         assert len(pieces.source._parts) == -(-len(y) // size)
         parts = pieces.value_and_gradient(W)
@@ -176,7 +176,7 @@ def test_threads_do_not_change_a_bit_of_any_sum(problem, loss, threads):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(source_module, "BLOCK_BYTES", 2 * 8 * X.shape[1])
         patch.setattr(source_module, "MOST_BLOCKS", 10**9)
-        patch.setattr(source_module, "SUMS", 0)
+        patch.setattr(source_module, "BLOCK_ROWS_PER_SUM", 0)
         one, more = (objective(loss, X, y, n_jobs=n).value_and_gradient(W) for n in (1, threads))
     assert one.value == more.value
     np.testing.assert_array_equal(one.gradient, more.gradient)

@@ -19,8 +19,10 @@ from separatrix import (
     LBFGS,
     ArraySource,
     BatchPerceptron,
+    CoordinateAscent,
     DualAscent,
     GradientDescent,
+    InteriorPoint,
     KernelPerceptron,
     LeastSquares,
     LinearClassifier,
@@ -29,6 +31,7 @@ from separatrix import (
     Newton,
     Objective,
     Perceptron,
+    ProximalPoint,
     Rosenblatt,
     Source,
     Stop,
@@ -40,6 +43,7 @@ from separatrix.data import Block, InMemory, Shuffle, Subset
 from separatrix.numeric.rows import CsrRows, slice_rows
 from separatrix.solvers import choose
 
+DUAL = DualAscent(), ProximalPoint(), CoordinateAscent(), InteriorPoint()
 EDGES = [0, 0, 7, 8, 8, 60, 61, 130, 200, 240, 240]
 N, D = EDGES[-1], 4
 
@@ -380,12 +384,21 @@ def test_a_mini_batch_ends_with_its_block(kind):
 @every_source
 @pytest.mark.parametrize(
     ("loss", "solver", "l2"),
-    [("hinge", DualAscent(), 0.01), ("hinge", LinearProgram(), 0.0), ("hinge", None, 0.01)],
+    [
+        *(("hinge", each, 0.01) for each in DUAL),
+        ("hinge", LinearProgram(), 0.0),
+        ("hinge", None, 0.01),
+    ],
     ids=str,
 )
 def test_rows_in_memory_or_a_remedy(kind, k, weighted, loss, solver, l2):
     there, here = objectives(kind, loss, k, weighted, l2)
     stop = Stop(max_iter=300, tol=1e-8)
+    if isinstance(solver, CoordinateAscent) and k > 2:
+        for each in (there, here):
+            with pytest.raises(ValueError, match="two classes|in memory"):
+                minimize(each, solver, stop=stop)
+        return
     expected = minimize(here, choose(here) if solver is None else solver, stop=stop)
     lowest = here.value(expected.weights)[0]
     if kind in AWAY and solver is not None:

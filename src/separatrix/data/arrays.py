@@ -25,14 +25,17 @@ from ..numeric.types import AnyArray, Array, Ints
 from .blocks import Block, Shuffle, Visit, check_numbers, random_order, random_rows
 from .in_memory import InBlocks
 from .source import InMemory, Source, Storage, Sum, T
+from .thresholds import (
+    BLOCK_BYTES,
+    BLOCK_ROWS_PER_SUM,
+    FEW_BLOCKS,
+    KEPT_SAMPLE,
+    LONG_RUN,
+    MOST_BLOCKS,
+    READ_AT_ONCE,
+)
 
-BLOCK_BYTES = 1 << 20  # below this a thread costs more than it saves
-MOST_BLOCKS, FEW_BLOCKS = 64, 8
-READ_AT_ONCE = 4 << 20  # bytes that are only looked at
 SPARE = 64  # exponents: more than sums over features can need
-SUMS = 32  # times a sum over features, which every block has of its own, are a block's rows
-LONG_RUN = 1024  # neighbouring rows that are worth a block of their own
-KEPT = 1 / 16  # of the rows: a sample up to that is copied once, a larger one whenever it is read
 
 
 class ArraySource(InBlocks):
@@ -136,7 +139,7 @@ class ArraySource(InBlocks):
     def slices_of(self, n: int) -> list[slice]:
         """Where n rows are cut into blocks."""
         each = max(self.row_bytes, 1)
-        apart = min(int(SUMS * 8 * self.n_features / each), -(-n // FEW_BLOCKS))
+        apart = min(int(BLOCK_ROWS_PER_SUM * 8 * self.n_features / each), -(-n // FEW_BLOCKS))
         size = max(1, int(BLOCK_BYTES / each), -(-n // MOST_BLOCKS), apart)
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
@@ -347,7 +350,7 @@ class Subset(InBlocks):
         if size >= len(rows):
             return self
         sample = Subset(self.source, rows[random_rows(len(rows), size)])
-        few = size <= KEPT * len(rows) or len(self.source.slices_of(size)) == 1
+        few = size <= KEPT_SAMPLE * len(rows) or len(self.source.slices_of(size)) == 1
         return sample.materialised if few else sample
 
     @cached_property

@@ -10,8 +10,8 @@ from .. import loops
 from ..numeric.rows import CsrRows, slice_rows
 from ..numeric.threads import n_threads, ordered_sum
 from ..numeric.types import AnyArray
+from .thresholds import READ_AT_ONCE
 
-READ_AT_ONCE = 4 << 20  # bytes of indices
 ADVICE = "build the matrix anew from the right indices, or from a dense array"
 
 

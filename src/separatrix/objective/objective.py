@@ -24,13 +24,12 @@ from ..numeric.types import Array
 from ..penalties import L2
 from . import sums
 from .standardization import (
-    GRAM_ROWS,
-    TILE,
     Moments,
     Standardization,
     gram_blocked,
     refuse_underflow,
 )
+from .thresholds import GRAM_ROWS, GRAM_TILE
 
 SAMPLE_ROWS = 4096
 
@@ -195,7 +194,7 @@ class Objective:
         """Second derivative by the variables of one class, or their mean: (d + 1, d + 1)."""
         asked = sums.ClassHessian(self.loss, W, standardization, dtype, of)
         with self._one_blas_thread():
-            if W.shape[1] > TILE:
+            if W.shape[1] > GRAM_TILE:
                 blocks = self.source.batches(2 * GRAM_ROWS)
                 parts = ((block.X, asked.curvature(block)) for block in blocks)
                 hessian = gram_blocked(parts, standardization, dtype, self.source.threads)

@@ -13,11 +13,9 @@ from .. import loops
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
 from ..numeric.threads import ordered_sum
 from ..numeric.types import AnyArray, Array
+from .thresholds import GRAM_ROWS, GRAM_TILE, OWN_GRAM_FEATURES
 
-FEW = 128  # features, up to which a loop of our own is faster than BLAS on copies of rows
-GRAM_ROWS = 512  # rows converted to float64 at a time
 VANISHING = 1e-140  # the square of less says nothing any more
-TILE = 256  # features: about so many square are summed by one thread at a time
 
 
 class Moments(NamedTuple):
@@ -96,7 +94,7 @@ def gram(
     """
     n, d = shape_of(rows)
     total = np.zeros((d + 1, d + 1))
-    if d <= FEW:
+    if d <= OWN_GRAM_FEATURES:
         loops.gram(rows, weight, standardization.mean, 1.0 / standardization.scale, total)
         return total
     symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
@@ -123,13 +121,13 @@ def gram_blocked(
     """
     d = len(standardization.scale)
     total = np.zeros((d, d), dtype)
-    edges = np.linspace(0, d, -(-d // TILE) + 1).astype(int)
+    edges = np.linspace(0, d, -(-d // GRAM_TILE) + 1).astype(int)
     cuts = list(map(slice, edges[:-1], edges[1:]))
     tiles = [(a, b) for number, a in enumerate(cuts) for b in cuts[number:]]
 
     def add_part(rows: Rows, weight: Array) -> None:
         z = np.empty((len(weight), d), dtype)
-        some = [slice(start, start + TILE // 4) for start in range(0, len(z), TILE // 4)]
+        some = [slice(start, start + GRAM_TILE // 4) for start in range(0, len(z), GRAM_TILE // 4)]
 
         def fill(at: slice) -> tuple[()]:
             z[at] = standardization.rows(slice_rows(rows, at.start, min(at.stop, len(z))), dtype)
