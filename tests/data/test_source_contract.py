@@ -396,7 +396,7 @@ def test_rows_in_memory_or_a_remedy(kind, k, weighted, loss, solver, l2):
     stop = Stop(max_iter=300, tol=1e-8)
     if isinstance(solver, CoordinateAscent) and k > 2:
         for each in (there, here):
-            with pytest.raises(ValueError, match="two classes|in memory"):
+            with pytest.raises(ValueError, match=r"two classes|in memory"):
                 minimize(each, solver, stop=stop)
         return
     expected = minimize(here, choose(here) if solver is None else solver, stop=stop)

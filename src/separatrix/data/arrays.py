@@ -32,10 +32,7 @@ from .thresholds import (
     KEPT_SAMPLE,
     LONG_RUN,
     MOST_BLOCKS,
-    READ_AT_ONCE,
 )
-
-SPARE = 64  # exponents: more than sums over features can need
 
 
 class ArraySource(InBlocks):
@@ -376,26 +373,3 @@ def as_arrays(source: InMemory) -> ArraySource:
         if isinstance(source, Subset)
         else _gathered(source.block(), source.classes)
     )
-
-
-def scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
-    """Scores (n, k) of rows that have no labels."""
-    return ArraySource(X, np.zeros(shape_of(X)[0]), np.empty(0), n_jobs=n_jobs).scores(W)
-
-
-def small_scores(X: Rows, W: Array, n_jobs: int | None = None) -> Array:
-    """Scores of weights times the power of two below which no finite row's can overflow."""
-    return scores(X, np.ldexp(W, -SPARE - int(np.frexp(np.abs(W).max())[1])), n_jobs)
-
-
-def all_finite(values: AnyArray) -> bool:
-    """Whether no value of a contiguous array of floats is NaN or infinite."""
-    if values.nbytes <= READ_AT_ONCE:
-        return loops.all_finite(values)
-    flat, size = values.reshape(-1), READ_AT_ONCE // values.itemsize
-    blocks = [flat[start : start + size] for start in range(0, len(flat), size)]
-
-    def part(block: AnyArray) -> tuple[int]:
-        return (int(not loops.all_finite(block)),)
-
-    return ordered_sum(part, blocks, n_threads(None)) == (0,)

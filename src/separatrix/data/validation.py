@@ -15,8 +15,9 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..numeric.rows import CsrRows, Rows, shape_of
 from ..numeric.types import AnyArray, Array, Ints
-from .arrays import ArraySource, all_finite
+from .arrays import ArraySource
 from .containers import missing, opened, refuse_times
+from .finite import all_finite
 from .sparse import sound
 
 MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
