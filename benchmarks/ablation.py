@@ -254,7 +254,7 @@ MECHANISMS = (
               ("hinge-sparse", "hinge-text")),
     Mechanism("own Gram loop", (("objective.standardization:OWN_GRAM_FEATURES", 0),),
               ("squared-tall", "cross-validation")),
-    Mechanism("Gram in tiles", (("objective.objective:GRAM_TILE", 10**9),),
+    Mechanism("Gram in tiles", (("objective.sums:GRAM_TILE", 10**9),),
               ("logistic-correlated-wide", "softmax")),
     Mechanism("screening", (("solvers.online:OnlineRun._begin_screening", nothing),),
               ("passes-*", "clean-pass*")),

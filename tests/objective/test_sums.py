@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from conftest import overlapping
 
-from separatrix import get_loss
-from separatrix.data import Block, Sum
+from separatrix import ArraySource, get_loss
+from separatrix.data import Block, Subset, Sum
 from separatrix.objective import accuracy, sums
 from separatrix.objective.standardization import Standardization
+from separatrix.objective.thresholds import GRAM_TILE
 
 N, D = 60, 3
 X, Y = overlapping(N, D, seed=1)
@@ -94,3 +95,28 @@ def test_all_sums_of_these_files_are_here():
         for _, kind in inspect.getmembers(module, inspect.isclass):
             if issubclass(kind, Sum) and kind is not Sum:
                 assert kind in named, kind
+
+
+@pytest.mark.parametrize("kind", ["ClassHessian", "Gram"])
+@pytest.mark.parametrize("subset", [False, True])
+def test_large_sums_are_those_of_plain_products_on_any_number_of_threads(kind, subset):
+    rng = np.random.default_rng(0)
+    n, d = 700, GRAM_TILE + 5
+    rows, y, weight = rng.standard_normal((n, d)), rng.choice([-1.0, 1.0], n), rng.random(n)
+    weight[::7] = 0.0
+    W = 0.1 * rng.standard_normal((1, d + 1))
+    plain = Standardization(rng.standard_normal(d), 1.0 + rng.random(d + 1))
+    asked = sums.ClassHessian(MARGIN, W, plain) if kind == "ClassHessian" else sums.Gram(plain, 64)
+    assert asked.batch_rows is not None
+    keep = np.flatnonzero(rng.random(n) < 0.5) if subset else np.arange(n)
+    z = np.column_stack([rows - plain.mean, np.ones(n)]) / plain.scale
+    share = 1.0 / (1.0 + np.exp(rows @ W[0, :-1] + W[0, -1]))
+    curvature = weight * (share * (1.0 - share) if kind == "ClassHessian" else 1.0)
+    expected = (curvature[keep, None] * z[keep]).T @ z[keep]
+    found = []
+    for threads in (1, 2):
+        source = ArraySource(rows, y, np.array([0, 1]), weight, threads)
+        (total,) = (Subset(source, keep) if subset else source).total(asked)
+        found.append(total)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-9, atol=1e-9)
+    assert np.array_equal(*found)

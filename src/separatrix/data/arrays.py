@@ -159,7 +159,7 @@ class ArraySource(InBlocks):
         """The sum over blocks that depend on the shape of X alone."""
         if sum.size is not None and len(self._parts) > 1:
             return sum.unpack(self._by_blocks(sum, sum.size))
-        return self._each(sum.of)
+        return super().total(sum)
 
     def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(of, self._parts, self.threads)
@@ -306,10 +306,6 @@ class Subset(InBlocks):
     def y(self) -> AnyArray:
         """Labels of these rows."""
         return self.source.y[self.rows]
-
-    def total(self, sum: Sum[T]) -> T:
-        """The sum over blocks that depend on the rows alone."""
-        return self._each(sum.of)
 
     def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(lambda at: of(self.block(at)), self.block_slices, self.threads)

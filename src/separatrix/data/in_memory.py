@@ -11,7 +11,7 @@ from .. import loops
 from ..numeric.rows import squared_norms
 from ..numeric.types import Array
 from .blocks import Block
-from .source import InMemory, T
+from .source import InMemory, Sum, T
 
 
 class InBlocks(InMemory):
@@ -23,6 +23,12 @@ class InBlocks(InMemory):
 
         Blocks know where their rows stand: what there is of every row may be written.
         """
+
+    def total(self, sum: Sum[T]) -> T:
+        """The sum over blocks that depend on the rows alone, or over batches if it is large."""
+        if sum.batch_rows is not None:
+            return sum.over(self.batches(sum.batch_rows), self.threads)
+        return self._each(sum.of)
 
     def scores(self, W: Array, out: Array | None = None) -> Array:
         """Of every row, block by block."""

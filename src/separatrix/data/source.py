@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -47,6 +47,15 @@ class Sum(ABC, Generic[T_co]):
     def add_blocks(self, rows: Block, blocks: BlockSum) -> None:
         """Only with a size: of those blocks of the rows that no other thread has taken."""
         raise NotImplementedError(f"{self!r} has no compiled loop of its own")
+
+    @property
+    def batch_rows(self) -> int | None:
+        """Rows at a time, if the sum is so large that threads had better share it than the rows."""
+        return None
+
+    def over(self, batches: Iterable[Block], threads: int) -> T_co:
+        """Only with ``batch_rows``: of all batches, on so many threads."""
+        raise NotImplementedError(f"{self!r} is summed over blocks")
 
     def unpack(self, total: Array) -> T_co:
         """Only with a size: the sum of all blocks as ``of`` gives it."""

@@ -26,10 +26,9 @@ from . import sums
 from .standardization import (
     Moments,
     Standardization,
-    gram_blocked,
     refuse_underflow,
 )
-from .thresholds import GRAM_ROWS, GRAM_TILE
+from .thresholds import GRAM_ROWS
 
 SAMPLE_ROWS = 4096
 
@@ -194,12 +193,7 @@ class Objective:
         """Second derivative by the variables of one class, or their mean: (d + 1, d + 1)."""
         asked = sums.ClassHessian(self.loss, W, standardization, dtype, of)
         with self._one_blas_thread():
-            if W.shape[1] > GRAM_TILE:
-                blocks = self.source.batches(2 * GRAM_ROWS)
-                parts = ((block.X, asked.curvature(block)) for block in blocks)
-                hessian = gram_blocked(parts, standardization, dtype, self.source.threads)
-            else:
-                (hessian,) = self.source.total(asked)
+            (hessian,) = self.source.total(asked)
         hessian /= self.source.weight_sum
         self.add_penalty(hessian, standardization)
         self.regularise_biases(hessian)

@@ -17,6 +17,7 @@ of row i, z_i = (x_i, 1) and s_i = W z_i its scores:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,9 +27,10 @@ from .. import loops
 from ..data import Block, Sum
 from ..losses import Loss, MarginLoss
 from ..numeric.rows import shape_of, slice_rows
-from ..numeric.types import Array
+from ..numeric.types import AnyArray, Array
 from .hessians import as_joint, class_curvature, curvature_of, hessian_of
-from .standardization import Standardization, gram
+from .standardization import Standardization, gram, gram_blocked
+from .thresholds import GRAM_ROWS, GRAM_TILE
 
 COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
 
@@ -112,6 +114,16 @@ class ClassHessian(Sum[tuple[Array]]):
         """(d + 1, d + 1)."""
         return (gram(block.X, self.curvature(block), self.standardization, self.dtype),)
 
+    @property
+    def batch_rows(self) -> int | None:
+        """Of many features the matrix is large."""
+        return 2 * GRAM_ROWS if self.W.shape[1] > GRAM_TILE else None
+
+    def over(self, batches: Iterable[Block], threads: int) -> tuple[AnyArray]:
+        """Summed once, in its precision."""
+        parts = ((block.X, self.curvature(block)) for block in batches)
+        return (gram_blocked(parts, self.standardization, self.dtype, threads),)
+
 
 @dataclass(frozen=True)
 class HessianProduct(Sum[tuple[Array]]):
@@ -158,10 +170,17 @@ class Gram(Sum[tuple[Array]]):
     """Weighted products of standardised variables."""
 
     standardization: Standardization
+    batch_rows: int | None = None
+    """If threads are to share its tiles: rows at a time."""
 
     def of(self, block: Block) -> tuple[Array]:
         """(d + 1, d + 1)."""
         return (gram(block.X, block.weights, self.standardization),)
+
+    def over(self, batches: Iterable[Block], threads: int) -> tuple[AnyArray]:
+        """Tile by tile."""
+        parts = ((block.X, block.weights) for block in batches)
+        return (gram_blocked(parts, self.standardization, np.float64, threads),)
 
 
 @dataclass(frozen=True)

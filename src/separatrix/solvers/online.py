@@ -274,8 +274,11 @@ class OnlineRun:
             loss_sum, mistakes = self.common * loss_sum, self.common * mistakes
         W = weights if self.unit == 1.0 else self.unit * weights
         value = self.objective.mean(self.unit * loss_sum, W)
-        state: State = {name: getattr(self, name) for name in NUMBERS}
-        state["weights"] = weights
+        state: State = {
+            "seed": self.seed, "passes": self.passes, "batches": self.batches, "unit": self.unit,
+            "rows_before": self.rows_before, "weight_before": self.weight_before,
+            "weights": weights,
+        }  # fmt: skip
         if self.adapts:
             if not value < self.least:
                 # Not faster than 1 / passes, whose sum has no bound: it gets anywhere in the end.

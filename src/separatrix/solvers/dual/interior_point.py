@@ -33,10 +33,9 @@ import numpy as np
 
 from ...losses import Logistic
 from ...numeric.linear_systems import cholesky_solver
-from ...numeric.rows import Rows
 from ...numeric.types import Array
 from ...objective import Objective
-from ...objective.standardization import gram_blocked
+from ...objective.sums import Gram
 from .. import thresholds
 from ..base import State
 from .losses import binary_dual_loss
@@ -237,10 +236,8 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
     def _in_feature_space(self, curvature: Array) -> Callable[[Array], Array]:
         """The system of the features, factored."""
         objective, standardization = self.objective, self.objective.standardization
-        hessian = gram_blocked(
-            self._weighted_rows(self.share / curvature), standardization, np.float64,
-            self.source.threads,
-        )  # fmt: skip
+        weighted = self.source.with_weight(self.share / curvature)
+        (hessian,) = weighted.total(Gram(standardization, ROWS))
         objective.add_penalty(hessian, standardization)
         objective.regularise_biases(hessian)
         inverse = cholesky_solver(hessian, min_pivot=0.0)
@@ -252,14 +249,6 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
             return standardization.to_weights(u[None])
 
         return solve
-
-    def _weighted_rows(self, weight: Array) -> Iterator[tuple[Rows, Array]]:
-        """Rows that count, some at a time, and their weights."""
-        present = self.source.present
-        weight, start = weight if present is None else weight[present], 0
-        for block in self.source.batches(ROWS):
-            yield block.X, weight[start : start + len(block.y)]
-            start += len(block.y)
 
     def _in_row_space(self, curvature: Array) -> Callable[[Array], Array]:
         """The system of the rows, factored."""
