@@ -157,9 +157,11 @@ class ArraySource(InBlocks):
 
     def total(self, sum: Sum[T]) -> T:
         """The sum over blocks that depend on the shape of X alone."""
+        if sum.batch_rows is not None:
+            return super().total(sum)
         if sum.size is not None and len(self._parts) > 1:
             return sum.unpack(self._by_blocks(sum, sum.size))
-        return super().total(sum)
+        return ordered_sum(sum.of, self._parts, self.threads)
 
     def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(of, self._parts, self.threads)

@@ -129,7 +129,7 @@ class Source(ABC):
     def total(self, sum: Sum[T]) -> T:
         """The sum over all rows, entry by entry: for batch solvers.
 
-        Here alone rows are summed and threads run. Block boundaries and the order of summation
+        Here rows are summed and threads run. Block boundaries and the order of summation
         do not depend on the number of threads.
         """
         return running_sum(sum.of(block) for block in self._filled_blocks())
