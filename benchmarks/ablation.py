@@ -127,9 +127,9 @@ def toy(_: Callable[[int], int], load: Callable[..., Any], calls: int) -> Run:
     return lambda: [model.fit(X, y) for _ in range(calls)]
 
 
-def digits(_: Callable[[int], int], l2: float) -> Run:
+def digits(_: Callable[[int], int], l2: float, loss: str = "logistic") -> Run:
     X, y = load_digits(return_X_y=True)
-    model = LinearClassifier(l2=l2, tol=1e-6)
+    model = LinearClassifier(loss, l2=l2, tol=1e-6)
     return lambda: model.fit(X / 16.0, y)
 
 
@@ -165,6 +165,8 @@ def works() -> dict[str, Make]:
         ),
         "softmax-digits": partial(digits, l2=1e-4),
         "softmax-digits-weak": partial(digits, l2=1e-8),
+        "squared_hinge-digits": partial(digits, l2=1e-4, loss="squared_hinge"),
+        "squared_hinge-digits-weak": partial(digits, l2=1e-8, loss="squared_hinge"),
         "logistic-sparse": partial(
             of_text, shape=long_text, loss="logistic", l2=2.5e-6, intercept=False
         ),
@@ -233,7 +235,8 @@ MECHANISMS = (
               ("logistic-correlated-*", "logistic-independent-tall-32", "softmax*")),
     Mechanism("start on a sample", (("solvers.lbfgs:SMALL_SAMPLE", 0.0),),
               ("logistic-*-tall*", "squared_hinge-independent-tall-32", "softmax")),
-    Mechanism("Hessian of every class", (("solvers.lbfgs:MOST_PER_CLASS", 0),), ("softmax*",)),
+    Mechanism("Hessian of every class", (("solvers.lbfgs:MOST_PER_CLASS", 0),),
+              ("squared_hinge-digits*",)),
     Mechanism("auto: coordinate ascent for sparse rows",
               (("solvers.auto:_suits_coordinate_ascent", never),),
               ("logistic-sparse", "logistic-text", "logistic-wide-text", "squared_hinge-text")),

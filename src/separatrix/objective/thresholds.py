@@ -5,12 +5,12 @@ from __future__ import annotations
 OWN_GRAM_FEATURES = 128
 """Features up to which a compiled loop of our own sums products, not BLAS on copies of rows.
 
-Measured: squared-tall, 1.51; cross-validation, 1.16; logistic-correlated-tall-32, 1.01."""
+Measured: squared-tall, 1.54; cross-validation, 1.17."""
 
 GRAM_TILE = 256
 """Features from which on threads share the tiles of one sum, about so many square, not the rows.
 
-Measured: logistic-correlated-wide, 1.36; softmax, 1.01."""
+Measured: logistic-correlated-wide, 1.32; softmax, 1.02."""
 
 GRAM_ROWS = 512
 """Rows converted to float64 at a time, for BLAS: trades a copy's memory for calls."""

@@ -10,13 +10,13 @@ FEW_WEIGHTS, SMALL_TABLE = 200, 200_000
 """Up to so many weights, and values in all rows (times the square of the classes), Newton; and up
 to so many features the closed form for a table that is larger.
 
-Measured: logistic-small-correlated, 1.80; logistic-small, 1.56. The closed form:
+Measured: logistic-small-correlated, 1.74; logistic-small, 1.53. The closed form:
 squared-correlated, 1.18; squared-tall, 0.55."""
 LONG_ROWS = 40
 """Values in a sparse row, on average, from which on coordinate ascent of a smooth loss is worth a
 step for each.
 
-Measured: logistic-sparse, 2.39; logistic-wide-text, 2.04; squared_hinge-text, 1.21."""
+Measured: logistic-sparse, 2.71; logistic-wide-text, 2.53; logistic-text, 2.15."""
 ROW_CURVATURE, WIDE_ROWS = (0.1, 3.0), 4
 """Without a bias coordinate ascent where a row curves J by so much in units of the penalty: below,
 gradients need few reads too; above, alphas crawl unless there are so many features per row.
@@ -31,7 +31,7 @@ NEARLY_SEPARABLE = 3
 """Rows per feature up to which the squared hinge goes to the interior point: more rows can hardly
 be separated, and fewer of them are at the kink.
 
-Measured: squared_hinge-wide, 5.43; squared_hinge-wide-correlated, 2.84."""
+Measured: squared_hinge-wide, 5.47; squared_hinge-wide-correlated, 2.86."""
 INTERIOR_UNKNOWNS, MOST_CORRELATED = 90.0, 5.0
 """The curvature, in units of the penalty, from which on it does grows with the unknowns in units of
 the first, and with the mean squared correlation of features up to the second.
@@ -58,11 +58,13 @@ moments, beyond by the mean of |x|^2: a trade of d^3 against longer steps."""
 FLOAT32_BYTES = 1e7
 """Bytes of float32 rows from which on, far from the minimum, they are summed in float32.
 
-Measured: logistic-independent-wide-32, 1.31; logistic-correlated-tall-32, 1.16; softmax, 0.99."""
+Measured: logistic-independent-wide-32, 1.30; logistic-correlated-tall-32, 1.15;
+logistic-correlated-wide-32, 1.10."""
 SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
 """Rows of the sample whose Hessian preconditions: at least so many, and so many per feature.
 
-Measured: logistic-correlated-tall-32, 70.6; logistic-correlated-wide, 6.6; softmax, 1.06."""
+Measured: logistic-correlated-tall-32, 70.6; logistic-correlated-wide, 6.48; softmax-images-weak,
+0.53."""
 SAMPLE_SHARE, SAMPLE_COST = 1 / 32, 3.0
 """Of more rows 1 / 32 or 3 / d are sampled, whichever is less: what costs no more than an
 evaluation of all."""
@@ -75,15 +77,15 @@ without: a trade of the first steps' speed against a factor that few steps may n
 SMALL_SAMPLE = 1 / 8
 """A sample of no more than this part of the rows is minimised first.
 
-Measured: logistic-correlated-tall-32, 1.41; squared_hinge-independent-tall-32, 1.32;
-logistic-correlated-wide-32, 1.00."""
+Measured: logistic-correlated-tall-32, 1.41; squared_hinge-independent-tall-32, 1.27;
+softmax, 1.00."""
 MOST_PER_CLASS = 20_000_000
 """Values in the Hessians of all classes up to which each has its own when they are renewed, if the
 loss is a sum of columns, one per class.
 
 Without, 3 of 8 squared hinges with classes of a single row do not arrive in 1000 steps, and with in
-67 to 136. Not for the softmax, whose classes see each other. Measured there: softmax-digits-weak,
-1.30; softmax, 1.06; softmax-small, 0.61; softmax-images-weak, 0.16, and no end in 1000 steps."""
+67 to 136. Not for the softmax, whose classes see each other: with it softmax-images-weak took six
+times as long. Measured: squared_hinge-digits, 3.42; squared_hinge-digits-weak, 0.64."""
 
 # ---- ascent of the dual
 
@@ -91,7 +93,7 @@ FACTORED_UNKNOWNS = 1500
 """Unknowns (the fewer of rows and features) up to which systems of equations are factored; above,
 coordinate ascent begins, and proximal points solve theirs by conjugate gradients.
 
-Measured: hinge-wide-text, 40.4; hinge-text is not finished in 120 s without, 0.55 s with."""
+Measured: hinge-wide-text, 11.9; hinge-text is not finished in 120 s without, 0.46 s with."""
 SLOW_ROUNDS = 10
 """Rounds of coordinate ascent in which the gap must halve, or else proximal points take over: a
 trade of rounds that may still arrive against systems that are dear."""
@@ -99,7 +101,7 @@ MANY_FEATURES, FEW_ROWS_PER_FEATURE = 100, 15
 """From so many features on, up to so many rows per feature, two classes begin with interior points;
 with fewer features either way is quick.
 
-Measured: hinge-wide-correlated, 9.1; hinge-wide, 7.7."""
+Measured: hinge-wide-correlated, 7.71; hinge-wide, 6.36."""
 FEW_ROWS_PER_WEIGHT = 3
 """Rows per weight up to which more than two classes begin with interior points: a trade of about
 twenty dear steps against hundreds of proximal ones."""
@@ -115,4 +117,4 @@ MOST_AHEAD, VALUES_AHEAD = 8, 1 << 16
 """Epochs made in one call before anybody looks at the first, and rows times weights in them: more
 than Python takes for one, and gone in no time.
 
-Measured: passes-iris, 1.31; passes-digits, 1.00."""
+Measured: passes-iris, 1.33; passes-digits, 1.01."""
