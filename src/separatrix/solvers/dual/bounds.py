@@ -38,7 +38,8 @@ from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array, Ints
 from ...objective import Evaluation, Objective
 from ...objective.accuracy import SUMS, rounding
-from .losses import DualLoss, DualSums, dual_loss_of
+from .dual_loss import DualLoss, DualSums
+from .losses import dual_loss_of
 from .proximal_point import FIRST_PENALTY, MANY_FREE, SMOOTH_ROUNDING, ProximalPointRun
 from .sums import LossSum, TangentSums, present_scores
 

@@ -39,9 +39,10 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..base import State
+from .dual_loss import DualSums
 from .epochs import CoordinateEpochs
 from .free_variables import solve_free_variables, subspace_step_lengths
-from .losses import DualSums, binary_dual_loss
+from .losses import binary_dual_loss
 from .solver import DualIterate, DualSolver
 from .sums import dual_sums, present_scores
 

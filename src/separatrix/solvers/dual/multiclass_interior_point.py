@@ -33,7 +33,8 @@ from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
 from ..base import State
-from .losses import CrammerSingerDualLoss, dual_loss_of
+from .crammer_singer import CrammerSingerDualLoss
+from .losses import dual_loss_of
 from .predictor_corrector import PHASE, PredictorCorrector
 from .sums import dual_sums
 

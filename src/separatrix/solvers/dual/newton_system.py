@@ -26,7 +26,7 @@ from ...objective import Objective
 from ...objective.hessians import assemble_hessian
 from ...objective.standardization import Standardization, gram
 from .. import thresholds
-from .losses import DualLoss
+from .dual_loss import DualLoss
 
 LOOSE = 1e-2  # of the squared residual, where a system is solved by conjugate gradients
 

@@ -35,7 +35,8 @@ import numpy as np
 from ...numeric.types import Array
 from ...objective import Objective
 from ..base import State
-from .losses import DualLoss, DualSums, dual_loss_of
+from .dual_loss import DualLoss, DualSums
+from .losses import dual_loss_of
 from .newton_system import NewtonSystem
 from .solver import DualIterate, DualSolver
 from .sums import SOME_ROWS, SmoothedSums, present_scores

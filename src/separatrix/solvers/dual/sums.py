@@ -12,7 +12,7 @@ from ...losses import Loss
 from ...numeric.rows import shape_of, slice_rows
 from ...numeric.threads import ordered_sum
 from ...numeric.types import Array
-from .losses import DualLoss, DualSums
+from .dual_loss import DualLoss, DualSums
 
 SOME_ROWS = 1 << 13  # at a time, where something is computed for each
 

@@ -1,0 +1,132 @@
+"""The dual of Crammer and Singer's loss, row by row: shares on a simplex.
+
+Paper: K. Crammer and Y. Singer, On the algorithmic implementation of multiclass kernel-based vector
+machines, JMLR 2 (2001) 265-292.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...numeric.tolerances import SMALLEST_NORMAL
+from ...numeric.types import AnyArray, Array
+from .dual_loss import DualLoss, DualSums, best_dual_scaling
+
+
+@dataclass(frozen=True)
+class CrammerSingerDualLoss(DualLoss):
+    """Crammer and Singer's: ``max_c (s_c + [c != d]) - s_d``, a largest entry.
+
+    alpha of a row is its share in every class, on the simplex; minus the slope by a class's score
+    is 1 for the true one less the share. The shares nearest to
+    ``center + penalty_parameter * (s + [c != d])`` smooth the largest entry. The groups are the
+    classes.
+    """
+
+    columns: int
+    own: Array
+    """Weighted sum of (x, 1) over the rows of each class, (k, d + 1)."""
+
+    @property
+    def groups(self) -> int:  # type: ignore[override]
+        """The classes."""
+        return self.columns
+
+    def alpha(self, y: AnyArray, scores: Array, center: Array, penalty_parameter: float) -> Array:
+        """Projected onto the simplex."""
+        return project_to_simplex(center + penalty_parameter * self._lifted(y, scores))
+
+    def _lifted(self, y: AnyArray, scores: Array) -> Array:
+        lifted = scores + 1.0
+        rows = np.arange(len(y))
+        lifted[rows, y] = scores[rows, y]
+        # Only differences count: those to the true class lose nothing to rounding.
+        lifted -= scores[rows, y][:, None]
+        return lifted
+
+    def value(
+        self, y: AnyArray, scores: Array, alpha: Array, center: Array, penalty_parameter: float
+    ) -> Array:
+        """The smoothed largest entry."""
+        value: Array = np.sum(alpha * self._lifted(y, scores), axis=1)
+        value -= np.sum((alpha - center) ** 2, axis=1) / (2.0 * penalty_parameter)
+        return value
+
+    def neg_slope(self, y: AnyArray, alpha: Array) -> Array:
+        """1 for the true class less the shares."""
+        neg_slope = -alpha
+        rows = np.arange(len(y))
+        # Not 1 - share: where the share is nearly 1 the others tell it more exactly.
+        neg_slope[rows, y] = 0.0
+        neg_slope[rows, y] = -neg_slope.sum(axis=1)
+        return neg_slope
+
+    def coefficients(self, y: AnyArray, alpha: Array) -> tuple[Array, Array]:
+        """Minus the slopes by the scores; -phi* is what the true class lacks."""
+        neg_slope = self.neg_slope(y, alpha)
+        return neg_slope, np.maximum(neg_slope, 0.0)
+
+    def gradient(self, sums: Array) -> Array:
+        """Minus the sums."""
+        return -sums
+
+    def is_free(self, alpha: Array) -> AnyArray:
+        """Two or more classes share."""
+        shared: AnyArray = np.count_nonzero(alpha, axis=1) > 1
+        return shared
+
+    def curvature(
+        self, scores: Array, y: AnyArray, alpha: Array, penalty_parameter: float
+    ) -> Array:
+        """Centred over the classes that share."""
+        share = (alpha > 0.0).astype(np.float64)
+        curvature: Array = -share[:, :, None] * share[:, None, :] / share.sum(axis=1)[:, None, None]
+        np.einsum("icc->ic", curvature)[:] += share
+        curvature *= penalty_parameter
+        return curvature
+
+    def subgradient(self, y: AnyArray, scores: Array) -> Array:
+        """All to the largest entry."""
+        share = np.zeros_like(scores)
+        share[np.arange(len(y)), self._lifted(y, scores).argmax(axis=1)] = 1.0
+        return share
+
+    def distance_to_kink(self, y: AnyArray, scores: Array) -> Array:
+        """Between the two largest entries."""
+        two = np.partition(self._lifted(y, scores), -2, axis=1)[:, -2:]
+        distance: Array = two[:, 1] - two[:, 0]
+        return distance
+
+    def bound(self, sums: DualSums, l2: float, intercept: bool) -> float:
+        """With free biases all rows are mixed with one q, so that every class gets its count.
+
+        With N the weights of the classes and r what the sums on them add up to, q is
+        ``N + (1 - theta) / theta * r``; theta the least that keeps q from being negative.
+        """
+        v, gain = sums.weighted_rows[:, :-1], float(sums.neg_conjugates.sum())
+        if intercept:
+            count, rest = self.own[:, -1], sums.weighted_rows[:, -1]
+            short = np.maximum(-rest, 0.0)
+            theta = float(np.max(short / np.maximum(count + short, SMALLEST_NORMAL)))
+            if theta > 0.0:
+                # theta q + (1 - theta) shares; sums to 1 up to rounding, as count and rest do.
+                mixed = np.maximum(theta * count + (1.0 - theta) * rest, 0.0)
+                mixed *= theta / mixed.sum()
+                v = (1.0 - theta) * v + theta * self.own[:, :-1]
+                v -= mixed[:, None] * self.own[:, :-1].sum(axis=0)
+                gain = (1.0 - theta) * gain + float(count @ (theta - mixed))
+        return best_dual_scaling(gain, float(np.sum(v * v)) / (4.0 * l2))
+
+
+def project_to_simplex(points: Array) -> Array:
+    """The nearest point of the simplex to every row."""
+    n, k = points.shape
+    points = points - points.max(axis=1, keepdims=True)  # what counts is then in [-1, 0]
+    falling = -np.sort(-points, axis=1)
+    excess = (np.cumsum(falling, axis=1) - 1.0) / np.arange(1, k + 1)
+    size = np.count_nonzero(falling > excess, axis=1)
+    cut = excess[np.arange(n), size - 1]
+    nearest: Array = np.maximum(points - cut[:, None], 0.0)
+    return nearest
