@@ -24,7 +24,7 @@ LAYOUTS = {
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr("separatrix.data.arrays.BLOCK_BYTES", 256)
-    monkeypatch.setattr("separatrix.data.arrays.SUMS", 0)
+    monkeypatch.setattr("separatrix.data.arrays.BLOCK_ROWS_PER_SUM", 0)
 
 
 def table(classes=2, n=501, d=7):

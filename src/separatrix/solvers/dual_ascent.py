@@ -84,10 +84,8 @@ def _phases(
             yield at, state
         center = state["alpha"][:, None].copy()
         yield from proximal_iterates(objective, start_state(state["W"], center))
-    rows, columns = len(objective.in_memory.y), dual_loss_of(objective).columns
-    middle = start_state(W, np.zeros((rows, columns)))
     if phase == proximal_point.PHASE:
-        state = middle if state is None else state
+        state = _from_zeros(objective, W) if state is None else state
         replaceable = objective.shape[0] > 1 and affordable(objective)
         if not (replaceable and is_futile(state)):
             for at, state in proximal_iterates(objective, state):  # noqa: B020
@@ -97,9 +95,17 @@ def _phases(
         state = None
     for at, state in interior_iterates(interior_run(objective, state)):  # noqa: B020
         yield at, state
-    if state is not None:
-        middle = start_state(state["W"], dual_variables(objective, state), polishes=True)
-    yield from proximal_iterates(objective, middle)
+    if state is None:
+        yield from proximal_iterates(objective, _from_zeros(objective, W))
+    else:
+        alpha = dual_variables(objective, state)
+        yield from proximal_iterates(objective, start_state(state["W"], alpha, polishes=True))
+
+
+def _from_zeros(objective: Objective, W: Array) -> State:
+    """A proximal point's state with all alphas 0."""
+    rows, columns = len(objective.in_memory.y), dual_loss_of(objective).columns
+    return start_state(W, np.zeros((rows, columns)))
 
 
 def first_phase(objective: Objective) -> str:

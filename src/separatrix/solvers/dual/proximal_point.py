@@ -95,6 +95,7 @@ def proximal_iterates(objective: Objective, state: State) -> Iterator[tuple[Dual
     )  # fmt: skip
     lowest, highest = state["lowest"], state["highest"]
     futile, polishes = state["futile"], state["polishes"]
+    del state  # its center is as long as the rows, and soon replaced
     while True:
         smooth = run.at.smooth
         with np.errstate(all="ignore"):
@@ -111,6 +112,7 @@ def proximal_iterates(objective: Objective, state: State) -> Iterator[tuple[Dual
                 "lowest": lowest, "highest": highest, "futile": futile, "polishes": polishes,
             },
         )  # fmt: skip
+        del at  # the scores of all rows, before the next step makes its own
 
 
 class Point(NamedTuple):
@@ -127,6 +129,17 @@ class Point(NamedTuple):
     proximal_term: float
     """What the distance of alpha from the center costs."""
     bound: float
+
+
+def joined(blocks: list[Array]) -> Array:
+    """As ``np.concatenate``, but each block is let go when it is copied: they are as long as y."""
+    whole = np.empty((sum(map(len, blocks)), *blocks[0].shape[1:]))
+    stop = len(whole)
+    while blocks:
+        start = stop - len(blocks[-1])
+        whole[start:stop] = blocks.pop()
+        stop = start
+    return whole
 
 
 @dataclass
@@ -160,7 +173,7 @@ class ProximalPointRun:
                 self.objective.loss, self.dual_loss, W, self.center, self.penalty_parameter, scores
             )
         )
-        scores = np.concatenate(found) if scores is None else scores
+        scores = joined(found) if scores is None else scores
         C, penalty = self.weight_sum, self.objective.penalty
         sums = DualSums(rows / C, conjugates / C)
         rest = penalty.value(W)
