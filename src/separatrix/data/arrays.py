@@ -192,26 +192,6 @@ class ArraySource(InBlocks):
         """All products of two rows, or of those given."""
         return row_products(self.X if rows is None else take_rows(self.X, rows))
 
-    def coordinate_epoch(
-        self,
-        loss: MarginLoss,
-        alpha: Array,
-        w: Array,
-        order: Ints,
-        *,
-        inv_weight_sum: float,
-        row_norm2: Array,
-        inv_2l2: float,
-        bias_inv_penalty: float,
-        shrink_margin: float = np.inf,
-    ) -> loops.EpochResult:
-        """One pass of dual coordinate ascent."""
-        return loops.coordinate_epoch(
-            self.X, self.y, loss, alpha, w, order, inv_weight_sum=inv_weight_sum,
-            row_norm2=row_norm2, inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty,
-            weight=self.weight, shrink_margin=shrink_margin,
-        )  # fmt: skip
-
     def sample(self, size: int) -> InMemory:
         """One row from each of so many stretches; few rows are copied, once and for all."""
         if size >= self.n_rows:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
-from ..loops import BlockSum, EpochResult
+from ..loops import BlockSum, EpochResult, coordinate_epoch
 from ..losses import MarginLoss
 from ..numeric.rows import take_rows, to_dense
 from ..numeric.threads import running_sum
@@ -250,7 +250,6 @@ class InMemory(Source):
     def gram(self, rows: Ints | None = None) -> Array:
         """All products of two rows, X X', or of those given: (n, n)."""
 
-    @abstractmethod
     def coordinate_epoch(
         self,
         loss: MarginLoss,
@@ -268,3 +267,9 @@ class InMemory(Source):
 
         Writes ``alpha``, ``w`` and ``order``: see :func:`separatrix.loops.coordinate_epoch`.
         """
+        whole = self.block()
+        return coordinate_epoch(
+            whole.X, whole.y, loss, alpha, w, order, inv_weight_sum=inv_weight_sum,
+            row_norm2=row_norm2, inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty,
+            weight=whole.weight, shrink_margin=shrink_margin,
+        )  # fmt: skip
