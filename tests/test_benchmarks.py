@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks import ablation, data, machine, memory, peers, report
+from benchmarks import ablation, data, machine, memory, report
 from benchmarks.__main__ import main, run_one
 from benchmarks.contest import (
     Check,
@@ -26,6 +26,7 @@ from benchmarks.contest import (
     hold,
     leave_out_the_slow,
 )
+from benchmarks.peers import roster
 from benchmarks.problem import Plane, Problem
 from benchmarks.registry import Series, Workload, select
 from benchmarks.workloads import WORKLOADS
@@ -37,7 +38,7 @@ ALWAYS = {"separatrix", "scikit-learn"}
 def only_what_is_always_there(monkeypatch):
     """As if no other peer were installed."""
     monkeypatch.setattr(
-        peers, "why_missing", lambda peer: None if peer in ALWAYS else "not in the tests"
+        roster, "why_missing", lambda peer: None if peer in ALWAYS else "not in the tests"
     )
 
 
