@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks import ablation, data, machine, memory, peers, report, variants
+from benchmarks import ablation, data, machine, memory, report, variants
 from benchmarks.__main__ import main, run_one
 from benchmarks.contest import (
     Check,
@@ -26,6 +26,7 @@ from benchmarks.contest import (
     hold,
     leave_out_the_slow,
 )
+from benchmarks.peers import roster
 from benchmarks.problem import Plane, Problem
 from benchmarks.registry import Series, Workload, select
 from benchmarks.workloads import WORKLOADS
@@ -37,7 +38,7 @@ ALWAYS = {"separatrix", "scikit-learn"}
 def only_what_is_always_there(monkeypatch):
     """As if no other peer were installed."""
     monkeypatch.setattr(
-        peers, "why_missing", lambda peer: None if peer in ALWAYS else "not in the tests"
+        roster, "why_missing", lambda peer: None if peer in ALWAYS else "not in the tests"
     )
 
 
@@ -198,6 +199,7 @@ def test_data_is_the_same_every_time_and_has_its_shape():
         lambda: data.separable(50, 3, 0.1),
         lambda: data.images(50, 30, 4),
         lambda: data.rings(50, 4),
+        lambda: data.many_clouds(50, 3, 4),
     ):
         (X, y), (again, labels) = make(), make()
         assert X.dtype == np.float32
@@ -220,6 +222,34 @@ def test_text_is_canonical_csr_of_unit_rows_with_common_and_rare_words():
     assert 10 <= X.nnz / 500 <= 25
     counts = np.sort(np.bincount(X.indices, minlength=400))
     assert counts[-1] > 10 * np.median(counts)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_documents_have_the_skew_of_text(k):
+    X, y = data.documents(3000, 2000, 30, k)
+    again, labels = data.documents(3000, 2000, 30, k)
+    assert np.array_equal(X.toarray(), again.toarray())
+    assert np.array_equal(y, labels)
+    assert X.has_canonical_format
+    assert X.data.min() == 1.0
+    assert np.array_equal(X.data, np.rint(X.data))
+    met, lengths = np.bincount(X.indices, minlength=2000), np.diff(X.indptr)
+    assert lengths.min() >= 1
+    assert lengths.mean() == pytest.approx(30, rel=0.1)
+    assert np.std(np.log(lengths)) == pytest.approx(0.65, abs=0.1)  # log-normal
+    common = np.sort(met)[::-1]
+    assert common[9] / common[99] == pytest.approx(7, rel=0.5)  # about 1/rank
+    sizes = np.bincount(np.searchsorted(np.unique(y), y))
+    assert sizes[0] / sizes[-1] == pytest.approx(k, rel=0.2)
+    half = LogisticRegression(C=100.0).fit(data.tf_idf(X)[:1500], y[:1500])
+    assert half.score(data.tf_idf(X)[1500:], y[1500:]) > 0.75  # there is something to learn
+
+
+def test_rows_with_one_level_of_each_feature():
+    X, y = data.one_hot(400, 6, 9)
+    assert X.shape == (400, 54)
+    assert np.array_equal(X.toarray().reshape(400, 6, 9).sum(axis=2), np.ones((400, 6)))
+    assert set(np.unique(y)) == {-1, 1}
 
 
 def test_machine_limits():
