@@ -116,6 +116,29 @@ struct CoordinateEpoch {
   bool stopped;
 };
 
+// One epoch of dual coordinate ascent for more than two classes.
+struct MulticlassEpoch {
+  int loss;                 // a joint one
+  const int64_t* label;     // number of each row's class
+  const double* weight;     // or null
+  double inv_weight_sum;    // 1 / (sum of weights)
+  const double* row_norm2;  // |x|^2 of every row
+  double inv_2l2;           // 1 / (2 * l2): what a change of 1 moves the weights by
+  double bias_inv_penalty;  // and the biases; 0 without them
+  int64_t* order;           // rows to visit; those to visit again are left at its front
+  int64_t count;
+  int64_t k, width;         // classes, and doubles in a line
+  double* alpha;            // (n, k)
+  double* lines;            // (d + 1, width): weights of one feature, the biases last
+  double shrink_margin;     // a row so far from any change of its alphas is left out
+  ShouldStop should_stop;
+  // Results.
+  double gap;               // what the rows add to it, each as it was met
+  double violation;         // sum over the active rows
+  int64_t n_active;
+  bool stopped;
+};
+
 // Rows against a reference. Its rows are read as they are: a panel of kPanel of them side by side,
 // each less the shift, is made when it is needed, so that they are nowhere held twice.
 constexpr int kPanel = 8;

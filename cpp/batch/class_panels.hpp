@@ -5,7 +5,7 @@
 // with each. All is in double; or in float where rows are, for sums that need not be exact.
 #pragma once
 #include "simd/panels.hpp"
-#include "rows/products.hpp"
+#include "rows/class_lines.hpp"
 #include "simd/floats.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
@@ -165,24 +165,34 @@ class ClassScores<DenseRows<Value>, Real> {
   Real* w_;
 };
 
+// Of sparse rows by weights in lines: see rows/class_lines.hpp.
 template <class Value, class Index>
 class ClassScores<CsrRows<Value, Index>, double> {
  public:
-  ClassScores(const CsrRows<Value, Index>&, const double* weights, int64_t k)
-      : weights_(weights), k_(k) {}
+  ClassScores(const CsrRows<Value, Index>& rows, const double* weights, int64_t k)
+      : k_(k), lines_(new double[size_t(width() * (rows.d + 1))]) {
+    const int64_t d = rows.d;
+    for (int64_t j = 0; j <= d; ++j)
+      for (int64_t c = 0; c < width(); ++c)
+        lines_[j * width() + c] = c < k ? weights[c * (d + 1) + j] : 0.0;
+  }
+  ~ClassScores() { delete[] lines_; }
+  ClassScores(const ClassScores&) = delete;
+  ClassScores& operator=(const ClassScores&) = delete;
 
-  int64_t width() const { return k_; }
+  int64_t width() const { return line_width(k_); }
 
   void tile(const CsrRows<Value, Index>& rows, const char*, double* out) const {
-    for (int64_t i = 0; i < rows.n; ++i, out += k_) {
-      dot_all(rows, i, weights_, k_, out);
-      for (int64_t c = 0; c < k_; ++c) out[c] += weights_[c * (rows.d + 1) + rows.d];
+    const double* const biases = lines_ + rows.d * width();
+    for (int64_t i = 0; i < rows.n; ++i, out += width()) {
+      dot_lines(rows, i, lines_, k_, width(), out);
+      for (int64_t c = 0; c < k_; ++c) out[c] += biases[c];
     }
   }
 
  private:
-  const double* weights_;
   int64_t k_;
+  double* lines_;
 };
 
 // total (k, d + 1) += factors' . (rows, 1), in the end.
@@ -240,23 +250,31 @@ class ClassGradients<DenseRows<Value>, Real> {
 template <class Value, class Index>
 class ClassGradients<CsrRows<Value, Index>, double> {
  public:
-  ClassGradients(const CsrRows<Value, Index>&, int64_t k, double* total) : k_(k), total_(total) {}
+  ClassGradients(const CsrRows<Value, Index>& rows, int64_t k, double* total)
+      : d_(rows.d), k_(k), total_(total), lines_(new double[size_t(width() * (d_ + 1))]()) {}
+  ~ClassGradients() {
+    for (int64_t c = 0; c < k_; ++c)
+      for (int64_t j = 0; j <= d_; ++j) total_[c * (d_ + 1) + j] += lines_[j * width() + c];
+    delete[] lines_;
+  }
+  ClassGradients(const ClassGradients&) = delete;
+  ClassGradients& operator=(const ClassGradients&) = delete;
 
+  int64_t width() const { return line_width(k_); }
+
+  // Of the rows of a tile, each with factors (rows, width).
   void add(const CsrRows<Value, Index>& rows, const double* factors) {
-    for (int64_t c = 0; c < k_; ++c) {
-      double* const to = total_ + c * (rows.d + 1);
-      for (int64_t i = 0; i < rows.n; ++i) {
-        const double factor = factors[i * k_ + c];
-        if (factor == 0) continue;
-        separatrix::SEPARATRIX_LEVEL::add(rows, i, factor, to);
-        to[rows.d] += factor;
-      }
+    double* const biases = lines_ + d_ * width();
+    for (int64_t i = 0; i < rows.n; ++i, factors += width()) {
+      add_lines(rows, i, factors, k_, width(), lines_);
+      for (int64_t c = 0; c < k_; ++c) biases[c] += factors[c];
     }
   }
 
  private:
-  int64_t k_;
+  int64_t d_, k_;
   double* total_;
+  double* lines_;
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -34,9 +34,31 @@ bool scores(const Rows& rows, const double* weights, int64_t k, double* out, Sho
   });
 }
 
+constexpr int64_t kFewClasses = 2;  // up to which a sparse row is read for each
+
+template <class Value, class Index>
+bool transpose_product_in_lines(const CsrRows<Value, Index>& rows, const double* coefficients,
+                                int64_t k, double* out, ShouldStop stop) {
+  ClassGradients<CsrRows<Value, Index>, double> sums(rows, k, out);
+  double* const factors = new double[size_t(kClassTileRows * sums.width())]();
+  const bool done = each_tile(rows, kClassTileRows, stop, [&](int64_t first, int64_t count) {
+    for (int64_t i = 0; i < count; ++i)
+      std::memcpy(factors + i * sums.width(), coefficients + (first + i) * k, 8 * size_t(k));
+    sums.add(slice(rows, first, count), factors);
+  });
+  delete[] factors;
+  return done;
+}
+template <class Rows>
+constexpr bool kInLines = false;  // dense rows go by tiles
+template <class Value, class Index>
+constexpr bool kInLines<CsrRows<Value, Index>> = true;
+
 template <class Rows>
 bool transpose_product(const Rows& rows, const double* coefficients, int64_t k, double* out,
                        ShouldStop stop) {
+  if constexpr (kInLines<Rows>)
+    if (k > kFewClasses) return transpose_product_in_lines(rows, coefficients, k, out, stop);
   double column[kTile];
   return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
     for (int64_t c = 0; c < k; ++c) {

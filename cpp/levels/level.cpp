@@ -9,6 +9,7 @@
 #include "batch/products.hpp"
 #include "batch/value_gradient.hpp"
 #include "dual/coordinate_ascent.hpp"
+#include "dual/multiclass_ascent.hpp"
 #include "kernel/perceptron_pass.hpp"
 #include "online/multiclass_sgd.hpp"
 #include "online/sgd.hpp"
@@ -33,6 +34,7 @@ constexpr LoopsFor<Rows> loops() {
           max_standardised_norm2<Rows>,
           gram<Rows>,
           coordinate_epoch<Rows>,
+          multiclass_epoch<Rows>,
           compensated_scores<Rows>,
           compensated_transpose_product<Rows>};
 }

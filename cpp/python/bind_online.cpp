@@ -75,6 +75,32 @@ std::tuple<int64_t, double> coordinate_epoch(
   return {pass.n_active, pass.projected_gradient};
 }
 
+// The same for more than two classes.
+std::tuple<int64_t, double, double> multiclass_epoch(
+    nb::handle rows, int loss, Longs y, std::optional<Numbers> weight, double inv_weight_sum,
+    Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput order, Output alpha,
+    Output lines, double shrink_margin) {
+  MulticlassEpoch pass{};
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(alpha.ndim() == 2 && lines.ndim() == 2, "alpha or lines: not two dimensions");
+    const auto k = int64_t(alpha.shape(1)), width = int64_t(lines.shape(1));
+    expect(int64_t(y.size()) == view.n && int64_t(alpha.shape(0)) == view.n &&
+               int64_t(row_norm2.size()) == view.n && int64_t(lines.shape(0)) == view.d + 1,
+           "y, alpha, row_norm2 or lines: size");
+    expect(k >= 2 && width >= k && width % 8 == 0, "lines: width");
+    for (size_t t = 0; t < order.size(); ++t)
+      expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
+    pass = MulticlassEpoch{loss, y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
+                           inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()), k,
+                           width, alpha.data(), lines.data(), shrink_margin, should_stop, 0, 0, 0,
+                           false};
+    nb::gil_scoped_release free;
+    loops.multiclass_epoch(view, pass);
+  });
+  raise_if(pass.stopped);
+  return {pass.n_active, pass.gap, pass.violation};
+}
+
 // Of the orders that a seed stands for, those from a number on: (count, n).
 void draw_orders(LongOutput orders, int64_t block_rows, int64_t blocks_per_group, uint64_t seed,
                  uint64_t number) {
@@ -109,6 +135,9 @@ void bind_online(nb::module_& m) {
   m.def("coordinate_epoch", &coordinate_epoch, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
         "alpha"_a.noconvert(), "w"_a.noconvert(), "shrink_margin"_a);
+  m.def("multiclass_epoch", &multiclass_epoch, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
+        "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
+        "alpha"_a.noconvert(), "lines"_a.noconvert(), "shrink_margin"_a);
   m.attr("smallest_scale") = kSmallestScale;
   m.attr("smallest_scale_of_sum") = kSmallestScaleOfSum;
   m.attr("newton_last_step") = kNewtonLastStep;

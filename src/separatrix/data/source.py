@@ -8,8 +8,14 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
-from ..loops import BlockSum, EpochResult, coordinate_epoch
-from ..losses import MarginLoss
+from ..loops import (
+    BlockSum,
+    EpochResult,
+    MulticlassEpochResult,
+    coordinate_epoch,
+    multiclass_epoch,
+)
+from ..losses import Joint, MarginLoss
 from ..numeric.rows import take_rows, to_dense
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
@@ -273,3 +279,12 @@ class InMemory(Source):
             row_norm2=row_norm2, inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty,
             weight=whole.weight, shrink_margin=shrink_margin,
         )  # fmt: skip
+
+    def multiclass_epoch(
+        self, loss: Joint, alpha: Array, lines: Array, order: Ints, **numbers: Any
+    ) -> MulticlassEpochResult:
+        """The same for many classes: see :func:`separatrix.loops.multiclass_epoch`."""
+        whole = self.block()
+        return multiclass_epoch(
+            whole.X, whole.y, loss, alpha, lines, order, weight=whole.weight, **numbers
+        )

@@ -37,6 +37,12 @@ from .batch import (
     weighted_correct_twin,
 )
 from .coordinate_ascent import EpochResult, coordinate_epoch, coordinate_epoch_twin
+from .multiclass_ascent import (
+    MulticlassEpochResult,
+    line_width,
+    multiclass_epoch,
+    multiclass_epoch_twin,
+)
 from .dispatch import (
     COMPILED,
     Interrupted,

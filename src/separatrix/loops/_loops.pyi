@@ -95,6 +95,20 @@ def coordinate_epoch(
     w: Array,
     shrink_margin: float,
 ) -> tuple[int, float]: ...
+def multiclass_epoch(
+    rows: Rows,
+    loss: int,
+    y: Ints,
+    weight: Array | None,
+    inv_weight_sum: float,
+    row_norm2: Array,
+    inv_2l2: float,
+    bias_inv_penalty: float,
+    order: Ints,
+    alpha: Array,
+    lines: Array,
+    shrink_margin: float,
+) -> tuple[int, float, float]: ...
 def gaussian_rows(
     rows: Array, reference: AnyArray, shift: Array, gamma: float, slots: Ints, out: Array
 ) -> None: ...

@@ -35,6 +35,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...losses import Loss
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array, Ints
 from ...objective import Objective
@@ -43,6 +44,8 @@ from .dual_loss import DualSums
 from .epochs import CoordinateEpochs
 from .free_variables import solve_free_variables, subspace_step_lengths
 from .losses import binary_dual_loss
+from .multiclass_coordinate_ascent import multiclass_iterates
+from .multiclass_dual import has_multiclass_dual
 from .solver import DualIterate, DualSolver
 from .sums import dual_sums, present_scores
 
@@ -60,9 +63,10 @@ FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free
 
 @dataclass(frozen=True, repr=False)
 class CoordinateAscent(DualSolver):
-    """Climbs the dual one alpha at a time: for two classes, and rows with features of their own.
+    """Climbs the dual one row at a time: for rows with features of their own.
 
-    For the hinge, the squared hinge and the logistic loss, with a penalty and rows in memory. It
+    For the hinge, the squared hinge and, of two classes, the logistic loss, with a penalty and rows
+    in memory; for more classes all alphas of a row move together. It
     needs no system of equations, however many rows and features there are, and each epoch costs
     about a read of the rows. A weak penalty, or features of different scales, take many. It begins
     at alpha = 0, wherever the weights are.
@@ -75,19 +79,16 @@ class CoordinateAscent(DualSolver):
 
     name = "CoordinateAscent"
 
-    def check(self, objective: Objective) -> None:
-        """As all solvers of the dual; and two classes."""
-        super().check(objective)
-        if objective.shape[0] > 1:
-            raise ValueError(
-                f"CoordinateAscent is for two classes, got {objective.shape[0]}; use "
-                "ProximalPoint() or DualAscent()"
-            )
+    def knows(self, loss: Loss) -> bool:
+        """Two classes, or more."""
+        return super().knows(loss) or has_multiclass_dual(loss)
 
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
         """One for each round."""
+        if objective.shape[0] > 1:
+            return multiclass_iterates(objective, W, rng, state)
         return coordinate_iterates(objective, W, rng, state)
 
 

@@ -40,7 +40,7 @@ class DualSolver(Solver):
     def check(self, objective: Objective) -> None:
         """A penalty, a loss whose dual is known, and rows in memory."""
         loss, name = objective.loss, type(self).__name__
-        if not has_dual(loss):
+        if not self.knows(loss):
             remedy = "LBFGS() or Newton()" if loss.smooth else "GradientDescent(batch_size=1)"
             many = f" for {objective.shape[0]} classes" if objective.shape[0] > 1 else ""
             raise ValueError(
@@ -58,6 +58,10 @@ class DualSolver(Solver):
                 f"{name} keeps a number beside every row and needs the rows in memory; use "
                 "GradientDescent(batch_size=1)"
             )
+
+    def knows(self, loss: Loss) -> bool:
+        """Whether the dual of this loss is known here."""
+        return has_dual(loss)
 
     def accepts(self, objective: Objective) -> bool:
         """Whether there is nothing to refuse."""

@@ -1,0 +1,177 @@
+// One epoch of dual coordinate ascent for many classes, all of a row's alphas at once.
+//
+// Problem: with p_i the share of row i in all weight, maximise over alpha
+//     D = - sum of p_i phi_i*(-alpha_i) - l2 |W|^2,   W = sum of p_i u_i(alpha_i) x_i' / (2 l2),
+// where u(alpha) is minus the slope by the scores: for Crammer and Singer's loss [c = d] less the
+// share of class c, shares on a simplex; for a column per class alpha_c times +1 or -1.
+// Input: alphas and the weights that follow from them, in lines; an order of rows.
+// Output: both after one visit of each row, the gap of the rows as they were met, and the rows that
+// are still active.
+// Algorithm: the scores of a row by all classes in one read; its alphas to their best values, the
+// others held. A change of u_c by t moves the score of class c by t p (|x|^2 / (2 l2) + 1 / (2 rho)),
+// with the biases held near where they stood by rho |b - b_0|^2. For Crammer and Singer the best
+// shares are a projection onto the simplex (Keerthi, Sundararajan, Chang, Hsieh and Lin 2008;
+// Michelot 1986), for columns each alpha is that of two classes (Hsieh et al. 2008).
+#pragma once
+#include "dual/coordinate_ascent.hpp"
+#include "rows/class_lines.hpp"
+
+namespace separatrix::SEPARATRIX_LEVEL {
+
+// What a visit of one row found.
+struct RowVisit {
+  double gap;        // what the row adds to the gap between J and D, in units of its share
+  double violation;  // of the conditions at the optimum
+  bool active;
+};
+
+// Shares of a row on the simplex.
+struct CrammerSingerUpdate {
+  // factor[c] = the change of minus the slope by s[c]; alpha is moved to its best value.
+  static RowVisit visit(const double* s, int64_t k, int64_t label, double curvature,
+                        double shrink_margin, double* alpha, double* point, double* factor) {
+    // The entries of which the loss is the largest, less the true class's own.
+    const double own = s[label];
+    double top = 0, second = -__builtin_inf(), lowest = __builtin_inf(), mean = 0;
+    int64_t at_top = label, support = 0;
+    for (int64_t c = 0; c < k; ++c) {
+      const double entry = point[c] = c == label ? 0.0 : s[c] - own + 1;
+      if (c != label && !(entry <= top)) {
+        second = top;
+        top = entry;
+        at_top = c;
+      } else if (c != label && entry > second) {
+        second = entry;
+      }
+      if (alpha[c] > 0) {
+        ++support;
+        mean += alpha[c] * entry;
+        if (entry < lowest) lowest = entry;
+      }
+      factor[c] = 0;
+    }
+    const bool settled = support == 1 && alpha[at_top] > 0;
+    if (settled && top - second > shrink_margin) return {0, 0, false};
+    const RowVisit found{top - mean, top - lowest, true};
+    if (settled || !(found.violation > 0)) return found;
+    project(alpha, k, at_top, top, curvature, point);
+    for (int64_t c = 0; c < k; ++c) {
+      factor[c] = alpha[c] - point[c];
+      alpha[c] = point[c];
+    }
+    return found;
+  }
+
+ private:
+  // point <- the shares nearest to alpha + point / curvature.
+  static void project(const double* alpha, int64_t k, int64_t at_top, double top, double curvature,
+                      double* point) {
+    if (!(curvature > 0)) {
+      for (int64_t c = 0; c < k; ++c) point[c] = c == at_top ? 1.0 : 0.0;
+      return;
+    }
+    double sum = 0;
+    int64_t count = 0;
+    for (int64_t c = 0; c < k; ++c) {
+      // Only differences count: to the largest entry, none overflows upwards.
+      point[c] = alpha[c] + (point[c] - top) / curvature;
+      sum += point[c] > -2 ? point[c] : 0;
+      count += point[c] > -2;
+    }
+    // Those below the cut are left out until none is: each time the cut rises.
+    double cut = (sum - 1) / double(count);
+    for (int64_t before = k + 1; count < before;) {
+      before = count;
+      sum = 0;
+      count = 0;
+      for (int64_t c = 0; c < k; ++c)
+        if (point[c] > cut) {
+          sum += point[c];
+          ++count;
+        }
+      cut = (sum - 1) / double(count);
+    }
+    for (int64_t c = 0; c < k; ++c) point[c] = point[c] > cut ? point[c] - cut : 0.0;
+  }
+};
+
+// What an alpha adds to the gap at margin m: phi(m) + phi*(-alpha) + alpha m.
+template <class Loss>
+inline double row_gap(double alpha, double m);
+template <>
+inline double row_gap<SquaredHinge>(double alpha, double m) {
+  const double lack = 1 - m, over = lack > 0 ? lack : 0;
+  return over * over + alpha * (0.25 * alpha - lack);
+}
+template <>
+inline double row_gap<Logistic>(double, double) {
+  return 0;  // two logarithms: nobody asks
+}
+
+// One alpha per class, each as if there were two classes.
+template <class Loss>
+struct ColumnsUpdate {
+  static RowVisit visit(const double* s, int64_t k, int64_t label, double curvature,
+                        double shrink_margin, double* alpha, double*, double* factor) {
+    RowVisit found{0, 0, false};
+    for (int64_t c = 0; c < k; ++c) {
+      const double y = c == label ? 1.0 : -1.0, m = y * s[c], before = alpha[c];
+      factor[c] = 0;
+      if (CoordinateUpdate<Loss>::can_shrink(before, m, shrink_margin)) continue;
+      found.active = true;
+      found.gap += row_gap<Loss>(before, m);
+      found.violation += CoordinateUpdate<Loss>::projected_gradient(before, m);
+      alpha[c] = CoordinateUpdate<Loss>::argmax(before, m, curvature);
+      factor[c] = y * (alpha[c] - before);
+    }
+    return found;
+  }
+};
+
+template <class Update, class Rows>
+void ascend_all(const Rows& rows, MulticlassEpoch& pass) {
+  const int64_t k = pass.k, width = pass.width;
+  double* const biases = pass.lines + rows.d * width;
+  double* const score = new double[size_t(3 * width)]();
+  double *const point = score + width, *const factor = point + width;
+  for (int64_t t = 0; t < pass.count; ++t) {
+    const int64_t i = pass.order[t];
+    if (t + kLabelsAhead < pass.count) {
+      const int64_t later = pass.order[t + kLabelsAhead];
+      prefetch_place(rows, later);
+      prefetch<3>(pass.alpha + later * k, 8 * k);
+    }
+    prefetch_rows(rows, prefetch_targets(t, pass.count, [&](int64_t at) { return pass.order[at]; }));
+    dot_lines(rows, i, pass.lines, k, width, score);
+    for (int64_t c = 0; c < k; ++c) score[c] += biases[c];
+    const double p = (pass.weight ? pass.weight[i] : 1.0) * pass.inv_weight_sum;
+    const double curvature = p * (pass.row_norm2[i] * pass.inv_2l2 + pass.bias_inv_penalty);
+    const RowVisit found = Update::visit(score, k, pass.label[i], curvature, pass.shrink_margin,
+                                         pass.alpha + i * k, point, factor);
+    if (found.active) pass.order[pass.n_active++] = i;
+    pass.gap += p * found.gap;
+    pass.violation += found.violation;
+    bool moves = false;
+    for (int64_t c = 0; c < k; ++c) {
+      moves |= factor[c] != 0;
+      biases[c] += factor[c] * p * pass.bias_inv_penalty;
+      factor[c] *= p * pass.inv_2l2;
+    }
+    if (moves) add_lines(rows, i, factor, k, width, pass.lines);
+    if (t % kStopInterval == kStopInterval - 1 && (pass.stopped = pass.should_stop())) break;
+  }
+  delete[] score;
+}
+
+template <class Rows>
+void multiclass_epoch(const Rows& rows, MulticlassEpoch& pass) {
+  if (JointId(pass.loss) == JointId::crammer_singer)
+    return ascend_all<CrammerSingerUpdate>(rows, pass);
+  switch (LossId(pass.loss - int(JointId::columns))) {
+    case LossId::squared_hinge: return ascend_all<ColumnsUpdate<SquaredHinge>>(rows, pass);
+    case LossId::logistic: return ascend_all<ColumnsUpdate<Logistic>>(rows, pass);
+    default: return;  // refused by whoever asks
+  }
+}
+
+}  // namespace separatrix::SEPARATRIX_LEVEL

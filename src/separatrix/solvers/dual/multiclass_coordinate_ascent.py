@@ -1,0 +1,234 @@
+"""Dual coordinate ascent for more than two classes: all alphas of one row at a time.
+
+Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2`` for Crammer and
+Singer's loss, whose alphas are shares on a simplex, or for one column per class, each with alphas
+of its own; with free biases or none.
+Input: rows x_i in memory, the numbers of their classes, shares p_i of the weight; l2 > 0.
+Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
+
+Algorithm: rounds of epochs, after each of which the gap is evaluated. In an epoch every row is read
+once, for its scores by all classes; its alphas are set to the best values that they can have while
+the others stay. Rows whose alphas are where they will stay are left out until the next round
+(shrinking). With free biases the alphas of a row could not move alone: the biases are held near
+where they stood by a penalty about as stiff as the weights', and moved on after every round (the
+method of multipliers: Hestenes, 1969; Powell, 1969).
+
+Papers: S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh and C.-J. Lin, A sequential dual
+method for large scale multi-class linear SVMs, KDD 2008; Hsieh et al., ICML 2008, for columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...data import Shuffle
+from ...data.blocks import random_order
+from ...loops import line_width
+from ...numeric.threads import one_blas_thread
+from ...numeric.types import Array, Ints
+from ...objective import Objective
+from ..base import State
+from .epochs import CAREFUL, MIXED_STRETCHES
+from .multiclass_dual import MulticlassDual, multiclass_dual
+from .multiclass_free_variables import FreeVariables
+from .solver import DualIterate
+from .sums import present_scores
+
+PHASE = "coordinate ascent"
+EPOCHS, MOST_EPOCHS = 5, 30  # in a round
+BIAS = 1.0
+SMOOTH_EPOCHS = 3  # where epochs do not know the gap
+FIRST_GAP = 1e-3  # at the end of the first round, about
+IDENTIFIED = 1.8  # active rows per row with free alphas, below which these are known
+FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
+EASILY = 1e-2  # of what is enough: then fewer epochs than usual will do
+
+
+def multiclass_iterates(
+    objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+) -> Iterator[tuple[DualIterate, State]]:
+    """One for each round, for ever."""
+    run = begun(objective, W, rng) if state is None else resumed(objective, state)
+    while True:
+        with np.errstate(all="ignore"):
+            run.round()
+        at = DualIterate(
+            run.weights, run.objective_value, run.mistakes, run.bound, alpha=lambda: run.alpha
+        )
+        yield at, run.state()
+
+
+def begun(objective: Objective, W: Array, rng: np.random.Generator) -> MulticlassAscentRun:
+    """Where the weights are 0, with the biases held near those of W."""
+    dual, source = multiclass_dual(objective), objective.in_memory
+    rows = np.arange(len(source.y)) if source.present is None else source.present
+    return MulticlassAscentRun(
+        objective, dual, dual.start(source.y), int(rng.integers(2**62)), rows, W[:, -1].copy()
+    )
+
+
+def resumed(objective: Objective, state: State) -> MulticlassAscentRun:
+    """Where another run of the same problem stood."""
+    return MulticlassAscentRun(
+        objective, multiclass_dual(objective), state["alpha"].copy(), state["seed"],
+        state["active"], state["bias_center"].copy(), epochs=state["epochs"],
+        shrink_margin=state["shrink_margin"], lowest=state["lowest"], highest=state["highest"],
+        gaps=state["gaps"], products=state["products"],
+    )  # fmt: skip
+
+
+@dataclass
+class MulticlassAscentRun:
+    """Every row's alphas, the weights that follow from them, and what epochs have found out."""
+
+    objective: Objective
+    dual: MulticlassDual
+    alpha: Array
+    """(n, k)."""
+    seed: int
+    active: Ints
+    """Rows to visit in the next epoch: those whose alphas may not stay where they are."""
+    bias_center: Array
+    """Where the biases are held, (k,)."""
+    epochs: int = 0
+    shrink_margin: float = np.inf
+    """How far a row must be from where its alphas would move not to be visited again."""
+    lowest: float = np.inf
+    highest: float = 0.0
+    products: int = 2 * FEWEST_PRODUCTS
+    """Of conjugate gradients over the free alphas, at most."""
+    gaps: Array = field(default_factory=lambda: np.empty(0))
+    """Between the lowest J and the highest bound, after every round."""
+    objective_value: float = field(default=np.inf, init=False)
+    mistakes: float = field(default=0.0, init=False)
+    bound: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        self.source = self.objective.in_memory
+        self.row_norm2 = self.source.row_norms(squared=True)
+        self.inv_2l2 = 0.5 / self.objective.penalty.l2
+        self.bias_inv_penalty = 0.0
+        if self.objective.intercept:  # as stiff as a feature of the rows' own size
+            c = self.source.weights
+            square = float(c @ self.row_norm2) / self.source.weight_sum or 1.0
+            self.bias_inv_penalty = self.inv_2l2 * square * BIAS
+        k, width = self.objective.shape
+        self.weights = np.zeros((k, width))
+        self.lines = np.zeros((width, line_width(k)))
+        self._marked = np.zeros(len(self.source.y), dtype=bool)
+        self._recompute_weights()
+
+    def state(self) -> State:
+        """From which to go on: arrays that the run does not write to again."""
+        return {
+            "phase": PHASE, "alpha": self.alpha.copy(), "seed": self.seed, "epochs": self.epochs,
+            "shrink_margin": self.shrink_margin, "bias_center": self.bias_center.copy(),
+            "active": self.active, "lowest": self.lowest, "highest": self.highest,
+            "gaps": self.gaps, "products": self.products, "W": self.weights,
+        }  # fmt: skip
+
+    def round(self) -> None:
+        """Some epochs, and then the gap."""
+        with one_blas_thread(self.weights.size * float(len(self.alpha))):
+            rows, enough = self.active, self._enough()
+            for number in range(1, (MOST_EPOCHS if self.dual.bounded else SMOOTH_EPOCHS) + 1):
+                rows, gap = self._epoch(rows)
+                if self.objective.intercept:
+                    self._move_biases()
+                if self.dual.bounded and gap <= (enough if number >= EPOCHS else EASILY * enough):
+                    break
+            if self.dual.bounded and self.source.storage == "dense":
+                self._solve_free_variables(rows)
+            self._evaluate_gap()
+
+    def _move_biases(self) -> None:
+        """They are held from now on near where they are, and drawn on as far again."""
+        k = len(self.weights)
+        away = self.lines[-1, :k] - self.bias_center
+        self.bias_center = self.lines[-1, :k].copy()
+        self.lines[-1, :k] += away
+
+    def _solve_free_variables(self, rows: Ints) -> None:
+        """Conjugate gradients over the alphas inside their bounds, if these are known by now."""
+        free = self.dual.is_free(self.alpha[rows])
+        inside = free.any(axis=1)
+        if len(rows) > IDENTIFIED * np.count_nonzero(inside):
+            return
+        rows, free = rows[inside], free[inside]
+        source, k = self.source, len(self.weights)
+        gives = np.append(np.full(len(self.lines) - 1, self.inv_2l2), self.bias_inv_penalty)
+        found = FreeVariables(
+            self.dual, source.take(rows).with_weight(None), self.alpha[rows], free,
+            source.weights[rows, None] / source.weight_sum,
+            self.row_norm2[rows] * self.inv_2l2 + self.bias_inv_penalty, gives,
+        ).solve(np.ascontiguousarray(self.lines[:, :k].T), self.products)  # fmt: skip
+        if found.gain > 0.0:
+            self.alpha[rows] = found.alpha
+        # Longer where the bounds hardly stood in the way.
+        if found.gain > 0.8 * found.hoped:
+            self.products = min(2 * self.products, MOST_PRODUCTS)
+        elif found.gain < 0.5 * found.hoped:
+            self.products = max(self.products // 2, FEWEST_PRODUCTS)
+
+    def _enough(self) -> float:
+        """The next power of ten of J below the last gap: so are tolerances, mostly."""
+        if not len(self.gaps) or not self.gaps[-1] > 0.0:
+            return FIRST_GAP  # J is 1 at 0, or as many as there are columns
+        return float(self.lowest * 10.0 ** np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest)))
+
+    def _epoch(self, rows: Ints) -> tuple[Ints, float]:
+        """One over all rows given, in a random order: which to visit again, and what gap it met."""
+        source = self.source
+        shuffle = Shuffle(self.seed, self.epochs)
+        order = rows[random_order(len(rows), shuffle, source.row_bytes, MIXED_STRETCHES)]
+        self.epochs += 1
+        found = source.multiclass_epoch(
+            self.objective.loss, self.alpha, self.lines, order,
+            inv_weight_sum=1.0 / source.weight_sum, row_norm2=self.row_norm2,
+            inv_2l2=self.inv_2l2, bias_inv_penalty=self.bias_inv_penalty,
+            shrink_margin=self.shrink_margin,
+        )  # fmt: skip
+        self._marked[order[: found.n_active]] = True
+        again = rows[self._marked[rows]]
+        self._marked[rows] = False
+        self.shrink_margin = CAREFUL * found.violation / (found.n_active or 1)
+        return again, found.gap
+
+    def _recompute_weights(self) -> Array:
+        """Weights and lines anew from the alphas: what adds up over many steps is not trusted.
+
+        The biases are held from now on near where they are.
+        """
+        descent = self.dual.descent(self.source, self.alpha)
+        self.weights = self.inv_2l2 * descent
+        away = self.bias_inv_penalty * descent[:, -1]
+        if self.epochs:
+            self.bias_center = self.bias_center + away
+        self.weights[:, -1] = self.bias_center
+        self.lines[:, : len(descent)] = self.weights.T
+        self.lines[-1, : len(descent)] += away
+        return descent
+
+    def _evaluate_gap(self) -> None:
+        """J and the bound at the alphas, and which rows to visit next."""
+        source, objective = self.source, self.objective
+        descent = self._recompute_weights()
+        self.bound = self.dual.bound(objective, self.alpha, descent)
+        scores = present_scores(source, self.weights)
+        if objective.intercept:
+            shift = self.dual.best_biases(source, scores)
+            scores += shift
+            self.weights[:, -1] += shift
+        c = source.weights
+        self.objective_value = objective.mean(
+            float(c @ objective.loss.value(source.y, scores)), self.weights
+        )
+        self.mistakes = float(c @ objective.loss.mistakes(source.y, scores))
+        stays = self.dual.stays(source.y, scores, self.alpha, self.shrink_margin) | (c == 0.0)
+        self.active = np.flatnonzero(~stays)
+        self.lowest = min(self.lowest, self.objective_value)
+        self.highest = max(self.highest, self.bound)
+        self.gaps = np.append(self.gaps, self.lowest - self.highest)

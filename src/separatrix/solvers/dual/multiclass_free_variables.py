@@ -1,0 +1,76 @@
+"""The dual over some rows of many classes alone, whose alphas are inside their bounds: a quadratic.
+
+Problem: with the weights ``W = W_0 + sum_i p_i u_i x_i' / (2 l2)``, u the changes of minus the slopes,
+the highest dual over the free alphas, the others held. Input: these rows, their alphas and which of
+them are free. Output: alphas, and what they gain. Algorithm: conjugate gradients over all of them in
+the space in which shares keep their sum, then a projected line search (the second stage of More and
+Toraldo, On the solution of large quadratic programming problems with bound constraints, SIAM J.
+Optimization 1, 1991; on simplices instead of intervals).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...data import InMemory
+from ...numeric.linear_systems import conjugate_gradients
+from ...numeric.tolerances import SAFE_DIVISOR
+from ...numeric.types import AnyArray, Array
+from .free_variables import HALVINGS, LITTLE, Found
+from .multiclass_dual import MulticlassDual
+
+
+@dataclass
+class FreeVariables:
+    """Rows, their alphas (m, k), and what a change of these does."""
+
+    dual: MulticlassDual
+    rows: InMemory
+    alpha: Array
+    free: AnyArray
+    """Which alphas may move, (m, k)."""
+    p: Array
+    """Shares of the rows in the weight of all, (m, 1)."""
+    curvatures: Array
+    """By what a row counted once more moves its own score, (m,)."""
+    gives: Array
+    """By what it moves the weights, times the row: (d + 1,)."""
+
+    def solve(self, W: Array, most: int) -> Found:
+        """Conjugate gradients with at most so many products; then back into the bounds.
+
+        In variables in which the dual has curvature 1 for each alone.
+        """
+        own = self.curvatures[:, None] + self.dual.own_curvature / self.p
+        scale = 1.0 / (self.p * np.sqrt(np.maximum(own, SAFE_DIVISOR)))
+        slopes = self.dual.slopes(self.rows.y, self.rows.scores(W), self.alpha)
+
+        def product(flat: Array) -> Array:
+            change = scale * flat.reshape(self.alpha.shape)
+            return self._tangent(scale * self.p * self._falls(change)).ravel()
+
+        right = self._tangent(scale * self.p * slopes)
+        flat, hoped = conjugate_gradients(product, right.ravel(), gain=LITTLE, most=most)
+        step, length = scale * flat.reshape(self.alpha.shape), 1.0
+        for _ in range(HALVINGS):
+            there = self.dual.feasible(self.alpha + length * step)
+            change = there - self.alpha
+            # The dual falls by half of what the changes themselves do to the slopes.
+            gain = float(np.sum(self.p * change * (slopes - 0.5 * self._falls(change))))
+            if gain >= 0.1 * length * hoped:
+                break
+            length *= 0.5
+        return Found(there, gain, hoped)
+
+    def _falls(self, change: Array) -> Array:
+        """By what the slopes of the dual fall where alphas change, (m, k)."""
+        signs = self.dual.signs(self.rows.y)
+        moved = self.rows.transpose_product(self.p * signs * change) * self.gives
+        falls: Array = signs * self.rows.scores(moved) + self.dual.own_curvature * change
+        return falls
+
+    def _tangent(self, v: Array) -> Array:
+        """Only free alphas move, and as the dual allows."""
+        return self.dual.tangent(np.where(self.free, v, 0.0), self.free)
