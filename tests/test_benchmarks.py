@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks import ablation, data, machine, memory, report
+from benchmarks import ablation, data, machine, memory, report, variants
 from benchmarks.__main__ import main, run_one
 from benchmarks.contest import (
     Check,
@@ -350,3 +350,22 @@ def test_the_ablation_prints_a_line_for_each_pair(capsys):
         "interior point for few rows",
     }
     assert all(" x [" in line for line in lines)
+
+
+@pytest.mark.parametrize("variant", variants.VARIANTS, ids=lambda each: each.name)
+def test_a_variant_changes_one_place_of_its_file(variant, tmp_path):
+    place = tmp_path / "cpp" / variant.file
+    place.parent.mkdir(parents=True)
+    place.write_text((variants.ROOT / "cpp" / variant.file).read_text())
+    variant.edit(tmp_path)
+    assert variant.after in place.read_text()
+    assert set(variant.works) <= set(ablation.WORKS)
+    if variant.before not in variant.after:
+        with pytest.raises(ValueError, match="has 0 times"):
+            variant.edit(tmp_path)
+
+
+def test_unknown_variants_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        variants.main(["no such shortcut"])
+    assert "there are: filter of two classes" in capsys.readouterr().err
