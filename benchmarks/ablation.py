@@ -133,9 +133,15 @@ def digits(_: Callable[[int], int], l2: float, loss: str = "logistic") -> Run:
     return lambda: model.fit(X / 16.0, y)
 
 
-def folds(rows: Callable[[int], int], n: int, d: int) -> Run:
+def folds(rows: Callable[[int], int], n: int, d: int, loss: str = "logistic") -> Run:
     X, y = data.clouds(rows(n), d)
-    model = LinearClassifierCV(l2s=np.geomspace(1e-1, 1e-7, 20), cv=5, tol=1e-4)
+    model = LinearClassifierCV(loss, l2s=np.geomspace(1e-1, 1e-7, 20), cv=5, tol=1e-4)
+    return lambda: model.fit(X, y)
+
+
+def left_out(rows: Callable[[int], int], n: int, d: int, length: int) -> Run:
+    X, y = data.text(rows(n), d, length)
+    model = LinearClassifierCV("squared", l2s=[1e-3], cv="loo")
     return lambda: model.fit(X, y)
 
 
@@ -221,6 +227,13 @@ def works() -> dict[str, Make]:
         ),
         "cross-validation": partial(folds, n=100_000, d=50),
         "cross-validation-small": partial(folds, n=5_000, d=20),
+        "cross-validation-wide": partial(folds, n=200, d=5_000),
+        "cross-validation-wide-hinge": partial(folds, n=62, d=2_000, loss="hinge"),
+        "cross-validation-wide-squared": partial(folds, n=62, d=2_000, loss="squared"),
+        "cross-validation-wide-squared_hinge": partial(
+            folds, n=200, d=5_000, loss="squared_hinge"
+        ),
+        "leave-one-out-text": partial(left_out, n=3_000, d=20_000, length=80),
     }  # fmt: skip
 
 
@@ -264,7 +277,11 @@ MECHANISMS = (
     Mechanism("passes ahead", (("solvers.online:MOST_AHEAD", 1),),
               ("passes-iris", "passes-digits")),
     Mechanism("folds together", (("estimators.cv.folds:Folds.applies", property(never)),),
-              ("cross-validation*",)),
+              ("cross-validation", "cross-validation-small")),
+    Mechanism("folds of wide rows by coordinates",
+              (("estimators.cv.row_space:suits_folds", never),), ("cross-validation-wide*",)),
+    Mechanism("inverses for few penalties", (("estimators.cv.press:FEW_PENALTIES", 0),),
+              ("leave-one-out-text",)),
 )  # fmt: skip
 
 

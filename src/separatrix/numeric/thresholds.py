@@ -14,3 +14,7 @@ Saves small calls the price of setting the limit, which is more than theirs."""
 
 CSR_VALUES_AT_ONCE = 1 << 17
 """Sparse values whose squares are taken at a time: trades a copy's memory for calls."""
+
+PRODUCT_ROWS = 512
+"""Sparse rows whose products with all others are made at a time, sparse at first: trades memory for
+calls."""

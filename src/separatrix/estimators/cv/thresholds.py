@@ -15,10 +15,24 @@ TOGETHER_SHARE = 1 / 16
 # normal rows the longest is 3 times the mean, and more only where there are few features.
 LONG_ROW, LONG_ROW_FEATURES = 8.0, 10
 
-# Least squares without each row: values of all rows up to which they are factored in one piece,
-# without squaring their condition. Beyond, from X'X, a few rows at a time: trades digits for
-# memory.
+# Values of all rows up to which least squares without each row, and coordinates of wide rows, come
+# from the rows in one piece, without squaring their condition. Beyond, from products of features or
+# of rows, a few at a time: trades digits for memory and time.
 SVD_VALUES = 5_000_000
+
+# Leaving out one row at a time works with square matrices of the rows or the features, whichever
+# are fewer: so many of them at most are held at once. With more bytes than this, which is from 8193
+# rows or features on, it is refused, and folds of wide rows are fitted to the rows as they are.
+FACTORED_COPIES, FACTORED_BYTES = 8, 4 << 30
+
+# Penalties (times different weights of rows) up to which the products of wide rows are factored for
+# each; for more of them once, by their eigenvectors, which cost so many times as much.
+FEW_PENALTIES = 8
+
+# Folds are fitted to coordinates of the rows, n of each, if these are no more than this share of
+# the stored values: of dense rows with twice as many features as rows, of sparse ones that are few
+# and long.
+FEWER_VALUES = 1 / 2
 
 # Weights whose scores are found in one read of the rows left out: trades memory for reads.
 WEIGHTS_AT_ONCE = 1 << 20
