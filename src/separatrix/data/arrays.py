@@ -126,9 +126,15 @@ class ArraySource(InBlocks):
     def row_bytes(self) -> float:
         """Bytes of a row, on average."""
         if isinstance(self.X, CsrRows):
-            each = self.X.data.itemsize + self.X.indices.itemsize
-            return each * len(self.X.data) / max(len(self.y), 1)
+            return (self.X.data.itemsize + self.X.indices.itemsize) * self.row_values
         return self.X.itemsize * self.n_features
+
+    @property
+    def row_values(self) -> float:
+        """Values stored in a row, on average."""
+        if isinstance(self.X, CsrRows):
+            return len(self.X.data) / max(len(self.y), 1)
+        return float(self.n_features)
 
     def slices_of(self, n: int) -> list[slice]:
         """Where n rows are cut into blocks."""
@@ -263,6 +269,11 @@ class Subset(InBlocks):
     def row_bytes(self) -> float:
         """Bytes of a row, on average."""
         return self.source.row_bytes
+
+    @property
+    def row_values(self) -> float:
+        """Values stored in a row, on average."""
+        return self.source.row_values
 
     def approximate_mean(self) -> Array | None:
         """None: a sample's moments only scale variables, for which sums about 0 will do."""

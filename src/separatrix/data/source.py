@@ -128,6 +128,11 @@ class Source(ABC):
         return 8.0 * self.n_features
 
     @property
+    def row_values(self) -> float:
+        """Values stored in a row, on average."""
+        return float(self.n_features)
+
+    @property
     def threads(self) -> int:
         """How many threads may work on its rows."""
         return 1

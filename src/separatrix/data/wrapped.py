@@ -40,6 +40,11 @@ class WrappedSource(Source):
         return self.source.row_bytes
 
     @property
+    def row_values(self) -> float:
+        """Values stored in a row, on average."""
+        return self.source.row_values
+
+    @property
     def storage(self) -> Storage:
         """How the rows of its blocks are stored."""
         return self.source.storage

@@ -39,7 +39,6 @@ from .sums import present_scores
 
 PHASE = "coordinate ascent"
 EPOCHS, MOST_EPOCHS = 5, 30  # in a round
-BIAS = 1.0
 SMOOTH_EPOCHS = 3  # where epochs do not know the gap
 FIRST_GAP = 1e-3  # at the end of the first round, about
 IDENTIFIED = 1.8  # active rows per row with free alphas, below which these are known
@@ -111,10 +110,10 @@ class MulticlassAscentRun:
         self.row_norm2 = self.source.row_norms(squared=True)
         self.inv_2l2 = 0.5 / self.objective.penalty.l2
         self.bias_inv_penalty = 0.0
-        if self.objective.intercept:  # as stiff as a feature of the rows' own size
-            c = self.source.weights
+        if self.objective.intercept:  # as stiff as a feature like the others, which all rows have
+            c, values = self.source.weights, max(1.0, self.source.row_values)
             square = float(c @ self.row_norm2) / self.source.weight_sum or 1.0
-            self.bias_inv_penalty = self.inv_2l2 * square * BIAS
+            self.bias_inv_penalty = self.inv_2l2 * square / values
         k, width = self.objective.shape
         self.weights = np.zeros((k, width))
         self.lines = np.zeros((width, line_width(k)))
