@@ -102,6 +102,8 @@ MECHANISMS = (
     Mechanism("coordinate ascent of the hinge",
               (("solvers.dual_ascent:first_phase", proximal_point_first),),
               ("hinge-wide-text",)),
+    Mechanism("single alphas of few wide sparse rows",
+              (("solvers.thresholds:WIDE_ROWS", np.inf),), ("*-few-wide-text",)),
     Mechanism("subspace steps and free variables",
               (("solvers.dual.coordinate_ascent:IDENTIFIED", 0.0),),
               ("hinge-sparse", "hinge-text", "hinge-wide-text")),
