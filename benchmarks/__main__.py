@@ -13,15 +13,16 @@ from typing import Any
 
 import separatrix
 
-from . import machine, memory, peers, report
+from . import machine, memory, report
 from .contest import READING, hold
+from .peers import roster
 from .registry import SIZES, Series, Workload, select
 from .workloads import WORKLOADS
 
 RESULTS = Path(__file__).resolve().parent / "results"
 PACKAGES = (
     "separatrix", "numpy", "scipy", "scikit-learn", "liblinear-official", "snapml", "skglm",
-    "vowpalwabbit", "river", "mlxtend",
+    "vowpalwabbit", "river", "mlxtend", "rehline",
 )  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     warnings.simplefilter("ignore")  # of peers that did not converge; the judge says it too
     separatrix.show_config()
-    skipped = {peer: why for peer in peers.MODULES if (why := peers.why_missing(peer))}
+    skipped = {peer: why for peer in roster.MODULES if (why := roster.why_missing(peer))}
     for peer, reason in skipped.items():
         print(f"skipped {peer}: it cannot be imported ({reason})")
     run: report.Record = {

@@ -22,6 +22,15 @@ def clouds(n: int, d: int, seed: int = 0) -> Table:
     return X, _labels(X @ (3.0 * u / np.linalg.norm(u)).astype(np.float32), rng)
 
 
+def many_clouds(n: int, d: int, k: int) -> Table:
+    """Independent Gaussian columns; labels drawn from a softmax model."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    U = rng.standard_normal((d, k), dtype=np.float32)
+    scores = X @ (np.float32(3.0) * U / np.linalg.norm(U, axis=0))
+    return X, np.argmax(scores + rng.gumbel(size=(n, k)), axis=1)
+
+
 def correlated(n: int, d: int, condition: float = 1e4) -> Table:
     """Columns whose covariance has this condition number; every direction counts for the label."""
     rng = np.random.default_rng(0)
@@ -48,16 +57,82 @@ def text(n: int, d: int, nonzeros: int) -> Table:
     """CSR rows of unit norm: a word of rank r is met in proportion to 1/r, and weighs tf-idf."""
     rng = np.random.default_rng(0)
     draws = int(1.25 * nonzeros)  # common words are drawn more than once
-    words = np.minimum(d ** rng.random(n * draws) - 1.0, d - 1.0).astype(np.int32)
-    starts = np.arange(0, n * draws + 1, draws, dtype=np.int32)
-    X = sp.csr_matrix((np.ones(len(words)), words, starts), shape=(n, d))
-    X.sum_duplicates()
-    rarity = 1.0 + np.log(n / (1.0 + np.bincount(X.indices, minlength=d)))
+    X = tf_idf(_counts(_words(n * draws, d, rng), np.full(n, draws), d))
+    scores = X @ rng.standard_normal(d)
+    return X, _labels(3.0 * (scores - scores.mean()) / scores.std(), rng)
+
+
+def documents(n: int, d: int, nonzeros: int, k: int = 2, seed: int = 0) -> Table:
+    """Counts of words, as CSR rows, with the skew of text in words, lengths and classes.
+
+    A word of rank r is met in proportion to 1/r, whatever the class, or, at one place in four, by
+    ranks that are the class's own. Lengths are log-normal, with about so many different words a
+    row in the mean. Class c has a share in proportion to 1/(c + 1), and one label in twenty is
+    drawn anew. Two classes are -1 and +1, more are numbers from 0.
+    """
+    rng = np.random.default_rng(seed)
+    shares = 1.0 / np.arange(1, k + 1)
+    topic = rng.choice(k, n, p=shares / shares.sum())
+    topic[:k] = np.arange(k)
+    spread = np.exp(0.7 * rng.standard_normal(n) - 0.245)  # with mean 1
+    lengths = np.maximum(1, np.rint(spread * _draws_for(nonzeros, d))).astype(np.int64)
+    words = _words(int(lengths.sum()), d, rng)
+    own_ranks = np.stack([rng.permutation(d) for _ in range(k)]).astype(np.int32)
+    topical = rng.random(len(words)) < 0.25
+    words[topical] = own_ranks[np.repeat(topic, lengths)[topical], words[topical]]
+    anew = np.flatnonzero(rng.random(n - k) < 0.05) + k
+    topic[anew] = rng.choice(k, len(anew), p=shares / shares.sum())
+    return _counts(words, lengths, d), np.where(topic == 0, -1, 1) if k == 2 else topic
+
+
+def tf_idf(counts: Any) -> Any:
+    """Rows of unit norm: the logarithm of a count, more for a word that few rows have."""
+    n, d = counts.shape
+    rarity = 1.0 + np.log(n / (1.0 + np.bincount(counts.indices, minlength=d)))
+    X = counts.copy()
     X.data = (1.0 + np.log(X.data)) * rarity[X.indices]
     norms = np.sqrt(np.add.reduceat(X.data**2, X.indptr[:-1]))
     X.data /= np.repeat(norms, np.diff(X.indptr))
-    scores = X @ rng.standard_normal(d)
-    return X, _labels(3.0 * (scores - scores.mean()) / scores.std(), rng)
+    return X
+
+
+def tf_idf_documents(n: int, d: int, nonzeros: int, k: int = 2, seed: int = 0) -> Table:
+    """The documents, as most people would give them to a classifier."""
+    counts, y = documents(n, d, nonzeros, k, seed)
+    return tf_idf(counts), y
+
+
+def _words(count: int, d: int, rng: np.random.Generator) -> Any:
+    """Ranks from 0, the one after r met in proportion to 1/r."""
+    return np.minimum(d ** rng.random(count) - 1.0, d - 1.0).astype(np.int32)
+
+
+def _counts(words: Any, lengths: Any, d: int) -> Any:
+    """How often each row has each word."""
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    X = sp.csr_matrix((np.ones(len(words)), words, starts), shape=(len(lengths), d))
+    X.sum_duplicates()
+    return X
+
+
+def _draws_for(nonzeros: int, d: int) -> float:
+    """How many words of a text are that many different ones, in the mean."""
+    chances = np.diff(np.log(np.arange(1, d + 2))) / np.log(d + 1)
+    draws = float(nonzeros)
+    for _ in range(20):
+        draws *= nonzeros / float(np.sum(-np.expm1(-draws * chances)))
+    return draws
+
+
+def one_hot(n: int, features: int, levels: int) -> Table:
+    """CSR rows with a 1 for the level of each feature; some levels are much rarer than others."""
+    rng = np.random.default_rng(0)
+    level = _words(n * features, levels, rng).reshape(n, features)
+    columns = (level + levels * np.arange(features, dtype=np.int32)).ravel()
+    starts = np.arange(0, n * features + 1, features, dtype=np.int32)
+    X = sp.csr_matrix((np.ones(n * features), columns, starts), shape=(n, features * levels))
+    scores = X @ rng.standard_normal(features * levels)
+    return X, _labels(2.0 * (scores - scores.mean()) / scores.std(), rng)
 
 
 def images(n: int, pixels: int, k: int) -> Table:

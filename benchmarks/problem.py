@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+
+PHI: dict[str, Callable[[Any], Any]] = {
+    "hinge": lambda margins: np.maximum(0.0, 1.0 - margins),
+    "squared_hinge": lambda margins: np.maximum(0.0, 1.0 - margins) ** 2,
+    "logistic": lambda margins: np.logaddexp(0.0, -margins),
+    "squared": lambda margins: (1.0 - margins) ** 2,
+}
+REST = ", one against the rest"
 
 
 class Plane(NamedTuple):
@@ -26,6 +35,13 @@ class Plane(NamedTuple):
         told = None if passes is None else int(np.max(passes))
         return cls(coef, np.broadcast_to(intercept, len(coef)), told)
 
+    @classmethod
+    def of_each(cls, several: Any) -> Plane:
+        """Of scikit-learn's one-against-the-rest over such estimators."""
+        parts = [cls.of(model) for model in several.estimators_]
+        coef = np.concatenate([part.coef for part in parts])
+        return cls(coef, np.concatenate([part.intercept for part in parts]))
+
     def scores(self, X: Any) -> Any:
         """(n, k), in float64 whatever the dtype of X."""
         blocks = [
@@ -42,13 +58,18 @@ class Plane(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Minimise the mean of loss(y * (w.x + b)) + l2 * |w|^2; more classes: of the softmax."""
+    """Minimise the mean of loss(y * (w.x + b)) + l2 * |w|^2.
+
+    For more classes that of all scores of a row: the softmax for "logistic", Crammer and Singer's
+    for "hinge"; else, and with ``rest``, the sum over the classes, each against the rest.
+    """
 
     X: Any
     y: Any
     loss: str
     l2: float
     intercept: bool = True
+    rest: bool = False
 
     @property
     def n(self) -> int:
@@ -67,6 +88,16 @@ class Problem:
         return len(self.classes) == 2
 
     @property
+    def form(self) -> str:
+        """The loss in the words of the field."""
+        if self.binary:
+            return self.loss.replace("_", " ")
+        joint = {"logistic": "softmax", "hinge": "Crammer and Singer"}
+        if self.loss in joint and not self.rest:
+            return joint[self.loss]
+        return self.loss.replace("_", " ") + REST
+
+    @property
     def C(self) -> float:  # noqa: N802  the peers' name for it
         """The same strength as a factor of the summed loss beside |w|^2 / 2."""
         return 1.0 / (2.0 * self.l2 * self.n)
@@ -81,17 +112,22 @@ class Problem:
         """The rows in float64, column after column."""
         return self.X.tocsc() if self.sparse else np.asfortranarray(self.X, dtype=np.float64)
 
+    @cached_property
+    def signs(self) -> Any:
+        """-1 or +1 of two classes."""
+        return np.where(self.y == self.classes[1], 1.0, -1.0)
+
     def value(self, plane: Plane) -> float:
         """The objective in float64, computed in plain NumPy."""
-        scores = plane.scores(self.X)
-        if not self.binary:
-            true = scores[np.arange(self.n), np.searchsorted(self.classes, self.y)]
+        return float(self._losses(plane.scores(self.X)).mean() + self.l2 * np.sum(plane.coef**2))
+
+    def _losses(self, scores: Any) -> Any:
+        if self.binary:
+            return PHI[self.loss](self.signs * scores[:, 0])
+        true = self.y[:, None] == self.classes
+        if self.form == "softmax":
             top = scores.max(axis=1)
-            losses = np.log(np.exp(scores - top[:, None]).sum(axis=1)) + top - true
-        else:
-            margins = np.where(self.y == self.classes[1], 1.0, -1.0) * scores[:, 0]
-            if self.loss == "hinge":
-                losses = np.maximum(0.0, 1.0 - margins)
-            else:
-                losses = np.logaddexp(0.0, -margins)
-        return float(losses.mean() + self.l2 * np.sum(plane.coef**2))
+            return np.log(np.exp(scores - top[:, None]).sum(axis=1)) + top - scores[true]
+        if self.form == "Crammer and Singer":
+            return (scores + ~true).max(axis=1) - scores[true]
+        return PHI[self.loss](np.where(true, 1.0, -1.0) * scores).sum(axis=1)

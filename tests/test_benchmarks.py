@@ -6,14 +6,15 @@ import json
 import math
 import sys
 import warnings
+from dataclasses import replace
 from fnmatch import fnmatch
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
-from benchmarks import ablation, data, machine, memory, peers, report
+from benchmarks import ablation, data, machine, memory, peers, report, variants
 from benchmarks.__main__ import main, run_one
 from benchmarks.contest import (
     Check,
@@ -23,12 +24,14 @@ from benchmarks.contest import (
     Judge,
     Ratio,
     choose,
+    clock,
     hold,
     leave_out_the_slow,
 )
+from benchmarks.peers import roster
 from benchmarks.problem import Plane, Problem
 from benchmarks.registry import Series, Workload, select
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads import WORKLOADS, wide
 
 ALWAYS = {"separatrix", "scikit-learn"}
 
@@ -37,7 +40,7 @@ ALWAYS = {"separatrix", "scikit-learn"}
 def only_what_is_always_there(monkeypatch):
     """As if no other peer were installed."""
     monkeypatch.setattr(
-        peers, "why_missing", lambda peer: None if peer in ALWAYS else "not in the tests"
+        roster, "why_missing", lambda peer: None if peer in ALWAYS else "not in the tests"
     )
 
 
@@ -188,6 +191,57 @@ def test_hinge_objective():
     )
 
 
+FORMS = [("hinge", 2), ("squared_hinge", 2), ("squared", 2), ("hinge", 4), ("squared_hinge", 4)]
+
+
+@pytest.mark.parametrize(("loss", "k"), [*FORMS, ("squared", 4), ("logistic", 4)])
+def test_peers_and_we_minimise_the_same_objective(loss, k):
+    X, y = data.tf_idf_documents(150, 60, 9, k)
+    problem = Problem(X, y, loss, 0.01, intercept=False, rest=True)
+    if loss == "hinge":
+        problem = replace(problem, rest=False)  # Crammer and Singer's
+    contestants = peers.minimisers(problem)
+    assert len(contestants) >= 2
+    planes = [each.read(each.run(1e-9)) for each in contestants]
+    values = [problem.value(plane) for plane in planes]
+    assert values == pytest.approx([min(values)] * len(values), rel=1e-6)
+    W, (n, d) = planes[0].coef, X.shape
+    losses = []
+    for x, label in zip(X.toarray(), y, strict=True):
+        s, true = W @ x, list(problem.classes).index(label)
+        if k > 2 and loss == "hinge":
+            losses.append(max(0.0, *(1.0 + s[c] - s[true] for c in range(k) if c != true)))
+            continue
+        signs = [2 * true - 1] if k == 2 else [1 if c == true else -1 for c in range(k)]
+        margins = [sign * score for sign, score in zip(signs, s, strict=True)]
+        phi = {
+            "hinge": lambda m: max(0.0, 1.0 - m),
+            "squared_hinge": lambda m: max(0.0, 1.0 - m) ** 2,
+            "squared": lambda m: (1.0 - m) ** 2,
+            "logistic": lambda m: math.log1p(math.exp(-m)),
+        }[loss]
+        losses.append(sum(phi(m) for m in margins))
+    assert W.shape == (1 if k == 2 else k, d)
+    assert values[0] == pytest.approx(sum(losses) / n + 0.01 * float((W**2).sum()))
+
+
+def test_a_share_of_the_work_counts_as_all_of_it(monkeypatch):
+    now = iter(np.arange(100.0))
+    monkeypatch.setattr("benchmarks.contest.rest", lambda: None)
+    monkeypatch.setattr("benchmarks.contest.time.perf_counter", lambda: next(now))
+    assert clock(quality(0.0), None)[0] == 1.0
+    assert clock(quality(0.0, share=0.25), None)[0] == 4.0
+
+
+def test_losses_of_rows_left_out_are_those_of_refits(rng):
+    X, y = rng.standard_normal((9, 14)), np.array([-1, 1, 1, -1, 1, -1, 1, 1, -1])
+    found = wide.losses_left_out(X, y, 0.3)
+    for row in range(9):
+        others = np.arange(9) != row
+        ridge = Ridge(alpha=0.3 * 8).fit(X[others], y[others])
+        assert found[row] == pytest.approx((y[row] - ridge.predict(X[[row]])[0]) ** 2)
+
+
 # ---- data, machine, memory -----------------------------------------------------------------------
 
 
@@ -198,6 +252,7 @@ def test_data_is_the_same_every_time_and_has_its_shape():
         lambda: data.separable(50, 3, 0.1),
         lambda: data.images(50, 30, 4),
         lambda: data.rings(50, 4),
+        lambda: data.many_clouds(50, 3, 4),
     ):
         (X, y), (again, labels) = make(), make()
         assert X.dtype == np.float32
@@ -220,6 +275,34 @@ def test_text_is_canonical_csr_of_unit_rows_with_common_and_rare_words():
     assert 10 <= X.nnz / 500 <= 25
     counts = np.sort(np.bincount(X.indices, minlength=400))
     assert counts[-1] > 10 * np.median(counts)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_documents_have_the_skew_of_text(k):
+    X, y = data.documents(3000, 2000, 30, k)
+    again, labels = data.documents(3000, 2000, 30, k)
+    assert np.array_equal(X.toarray(), again.toarray())
+    assert np.array_equal(y, labels)
+    assert X.has_canonical_format
+    assert X.data.min() == 1.0
+    assert np.array_equal(X.data, np.rint(X.data))
+    met, lengths = np.bincount(X.indices, minlength=2000), np.diff(X.indptr)
+    assert lengths.min() >= 1
+    assert lengths.mean() == pytest.approx(30, rel=0.1)
+    assert np.std(np.log(lengths)) == pytest.approx(0.65, abs=0.1)  # log-normal
+    common = np.sort(met)[::-1]
+    assert common[9] / common[99] == pytest.approx(7, rel=0.5)  # about 1/rank
+    sizes = np.bincount(np.searchsorted(np.unique(y), y))
+    assert sizes[0] / sizes[-1] == pytest.approx(k, rel=0.2)
+    half = LogisticRegression(C=100.0).fit(data.tf_idf(X)[:1500], y[:1500])
+    assert half.score(data.tf_idf(X)[1500:], y[1500:]) > 0.75  # there is something to learn
+
+
+def test_rows_with_one_level_of_each_feature():
+    X, y = data.one_hot(400, 6, 9)
+    assert X.shape == (400, 54)
+    assert np.array_equal(X.toarray().reshape(400, 6, 9).sum(axis=2), np.ones((400, 6)))
+    assert set(np.unique(y)) == {-1, 1}
 
 
 def test_machine_limits():
@@ -320,3 +403,22 @@ def test_the_ablation_prints_a_line_for_each_pair(capsys):
         "interior point for few rows",
     }
     assert all(" x [" in line for line in lines)
+
+
+@pytest.mark.parametrize("variant", variants.VARIANTS, ids=lambda each: each.name)
+def test_a_variant_changes_one_place_of_its_file(variant, tmp_path):
+    place = tmp_path / "cpp" / variant.file
+    place.parent.mkdir(parents=True)
+    place.write_text((variants.ROOT / "cpp" / variant.file).read_text())
+    variant.edit(tmp_path)
+    assert variant.after in place.read_text()
+    assert set(variant.works) <= set(ablation.WORKS)
+    if variant.before not in variant.after:
+        with pytest.raises(ValueError, match="has 0 times"):
+            variant.edit(tmp_path)
+
+
+def test_unknown_variants_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        variants.main(["no such shortcut"])
+    assert "there are: filter of two classes" in capsys.readouterr().err

@@ -1,0 +1,58 @@
+"""LIBLINEAR by its own interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ..contest import Contestant, itself
+from ..problem import REST, Plane, Problem
+from .roster import ROUGH_GRID, minimiser
+
+MOST_DENSE = 10_000_000  # numbers, of which it keeps each with its index
+SOLVERS = {  # its numbers for a loss; of more classes it takes each against the rest, save by 4
+    "logistic": {0: "primal", 7: "dual"},
+    "hinge": {3: "dual"},
+    "squared hinge": {2: "primal", 1: "dual"},
+    "Crammer and Singer": {4: "Crammer and Singer"},
+}
+FREES_BIAS = {0, 2}  # those that may leave the bias out of the penalty
+
+
+@minimiser("liblinear", "liblinear.liblinearutil")
+def liblinear(problem: Problem) -> Iterator[Contestant]:
+    """Without intercept, or by the primal solvers."""
+    solvers = {
+        number: f"liblinear {name}"
+        for number, name in SOLVERS.get(problem.form.removesuffix(REST), {}).items()
+        if number in FREES_BIAS or not problem.intercept
+    }
+    if solvers and not problem.sparse and problem.X.size > MOST_DENSE:
+        reason = "it stores dense rows as sparse ones, and is far behind on smaller data already"
+        yield Contestant("liblinear", itself, left_out=reason)
+        return
+    tool = import_module("liblinear.liblinearutil")
+    labels = problem.signs if problem.binary else np.searchsorted(problem.classes, problem.y)
+    rows = tool.problem(labels, problem.double, 1.0 if problem.intercept else -1.0)
+    bias = "-B 1 -R" if problem.intercept else ""
+    for number, name in solvers.items():
+
+        def run(tol: float, number: int = number) -> Any:
+            options = f"-s {number} -c {problem.C!r} -e {tol!r} {bias} -q"
+            return tool.train(rows, tool.parameter(options))
+
+        yield Contestant(name, run, ROUGH_GRID, plane)
+
+
+def plane(model: Any) -> Plane:
+    """Of two classes the one it met first counts as +1; it numbers more by when it met them."""
+    met = model.get_labels()
+    parts = [model.get_decfun(place) for place in range(1 if len(met) == 2 else len(met))]
+    coef, intercept = (np.array(part) for part in zip(*parts, strict=True))
+    if len(met) == 2:
+        return Plane(met[0] * coef, met[0] * intercept)
+    order = np.argsort(met)
+    return Plane(coef[order], intercept[order])

@@ -1,0 +1,92 @@
+"""Who may take part: a table of adapters, and whether each peer can be imported.
+
+An adapter is a generator over what the peer can do for a piece of work; it returns without a
+yield what the peer cannot do. Copies in the layout of the peer are made before the clock starts.
+A peer that cannot be imported is left out, and ``why_missing`` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ..contest import OURS, Contestant
+from ..problem import Problem
+
+Minimiser = Callable[[Problem], Iterator[Contestant]]
+Passer = Callable[[Any, Any, int], Iterator[Contestant]]
+MINIMISERS: dict[str, Minimiser] = {}
+PASSERS: dict[str, Passer] = {}
+MODULES: dict[str, str] = {}
+FEW, MANY = 10, 2_000  # rows to compile on; iterations, which the tolerance should end
+GRID = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+ROUGH_GRID = (1e-1, 1e-2, *GRID[:5])  # of those whose tolerance is of single rows
+
+
+def minimiser(peer: str, module: str) -> Callable[[Minimiser], Minimiser]:
+    """Register an adapter that solves a :class:`Problem`."""
+
+    def register(adapter: Minimiser) -> Minimiser:
+        MINIMISERS[peer], MODULES[peer] = adapter, module
+        return adapter
+
+    return register
+
+
+def passer(peer: str, module: str) -> Callable[[Passer], Passer]:
+    """Register an adapter that makes some shuffled passes of a perceptron over X, y."""
+
+    def register(adapter: Passer) -> Passer:
+        PASSERS[peer], MODULES[peer] = adapter, module
+        return adapter
+
+    return register
+
+
+@cache
+def why_missing(peer: str) -> str | None:
+    """What Python said when the peer could not be imported; None if it can be."""
+    try:
+        import_module(MODULES[peer])
+    except Exception as error:  # a broken install may raise anything
+        return str(error)
+    return None
+
+
+def present(peer: str, only: tuple[str, ...]) -> bool:
+    """Whether a peer takes part; those not asked for are not even imported."""
+    return (not only or peer in (*only, OURS)) and why_missing(peer) is None
+
+
+def _ours_first(peer: str) -> bool:
+    return peer != OURS
+
+
+def minimisers(problem: Problem, *only: str) -> list[Contestant]:
+    """Everybody (or those named, beside us) who can solve it."""
+    return [
+        contestant
+        for peer in sorted(MINIMISERS, key=_ours_first)
+        if present(peer, only)
+        for contestant in MINIMISERS[peer](problem)
+    ]
+
+
+def passers(X: Any, y: Any, passes: int, *only: str) -> list[Contestant]:
+    """Everybody (or those named, beside us) who can make passes over these rows."""
+    return [
+        contestant
+        for peer in sorted(PASSERS, key=_ours_first)
+        if present(peer, only)
+        for contestant in PASSERS[peer](X, y, passes)
+    ]
+
+
+def precisions(problem: Problem) -> dict[str, Any]:
+    """The rows as they are and, if that is float32, in float64: some solvers need it."""
+    wide = {} if problem.X.dtype == np.float64 else {" float64": problem.double}
+    return {"": problem.X, **wide}
