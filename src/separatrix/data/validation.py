@@ -22,6 +22,7 @@ from .sparse import sound
 
 MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+LARGEST_WHOLE = 2.0**53  # below, every whole number is a float
 REACH = 400  # weights from 2**-400 to 2**400 are taken as they are
 
 ClassWeight = Mapping[Any, float] | str | None
@@ -229,9 +230,13 @@ def encoded_if_known(y: Any, classes: AnyArray) -> AnyArray | None:
 
     None where they are not, or where that would take more than to compare numbers or words.
     """
-    if type(y) is not np.ndarray or y.ndim != 1 or y.dtype.kind != classes.dtype.kind:
+    if type(y) is not np.ndarray or y.ndim != 1 or not y.size:
         return None
-    if y.dtype.kind not in "biuU" and not (y.dtype.kind == "f" and np.array_equal(y, np.rint(y))):
+    kind, other = y.dtype.kind, classes.dtype.kind
+    if kind == "f" and other in "iuf":  # as whole numbers, and such as a float can tell apart
+        if not np.abs(y).max() < LARGEST_WHOLE or not np.array_equal(y, np.rint(y)):
+            return None
+    elif kind != other or kind not in "biuU":
         return None
     if len(classes) == 2:
         larger = y == classes[1:]
@@ -240,7 +245,7 @@ def encoded_if_known(y: Any, classes: AnyArray) -> AnyArray | None:
     else:
         found = numbers(y, classes)
         known = classes[found] == y
-    return found if len(y) and np.count_nonzero(known) == len(y) else None
+    return found if np.count_nonzero(known) == len(y) else None
 
 
 def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
