@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 import sys
 import warnings
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fnmatch import fnmatch
+from itertools import islice
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from benchmarks import ablation, data, machine, memory, peers, report, variants
+from benchmarks import ablation, data, draws, machine, memory, peers, report, variants
 from benchmarks.__main__ import main, run_one
 from benchmarks.contest import (
     Check,
@@ -345,6 +347,23 @@ def test_command_writes_json_and_says_who_is_skipped(tmp_path, capsys, monkeypat
     } <= (run["workloads"][0]["contestants"][0].keys())
 
 
+def test_table_of_some_runs_says_who_was_missing():
+    told = {"name": "a", "title": "work", "best_peer": "b", "ratio": {"median": 12.345}}
+    lost = told | {"name": "c", "best_peer": None, "ratio": None}
+    grown = {"name": "g", "growth": []}
+    runs = [
+        {"workloads": [told, grown], "skipped": {"river": "why"}},
+        {"workloads": [lost], "skipped": {}},
+    ]
+    assert list(report.markdown(runs))[2:] == [
+        "| `a` | work | b | 12.3 |",
+        "| `c` | work | none | no ratio |",
+        "",
+        "Not installed on the machine that measured: river.",
+    ]
+    assert list(report.markdown(runs[1:]))[-1].startswith("| `c`")
+
+
 def test_plot_of_ratios_and_growth(tmp_path):
     pytest.importorskip("matplotlib")
     ratio = {"median": 2.0, "low": 1.5, "high": 3.0}
@@ -371,6 +390,141 @@ def test_names_are_listed_and_patterns_understood(capsys):
     assert select([]) == list(WORKLOADS)
     assert all(name.startswith("growth-") for name in select(["growth-*"]))
     assert select(["softmax"]) == ["softmax"]
+
+
+# ---- real data -----------------------------------------------------------------------------------
+
+LOADER = """
+import numpy as np, scipy.sparse as sp
+
+def names():
+    return ["iris", "pcmac", "w8a"]
+
+def load(name):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((90, 40), density=0.2, format="csr", rng=rng)
+    X.data = np.ceil(3 * X.data) if name == "pcmac" else np.ones(X.nnz)
+    X = sp.csr_array(sp.vstack([X, sp.csr_array((1, 40))]))
+    return X, rng.integers(2, size=91), None, None, {}
+"""
+
+
+@pytest.fixture
+def registered():
+    """Whatever a test registers is gone after it."""
+    before = dict(WORKLOADS)
+    yield
+    WORKLOADS.clear()
+    WORKLOADS.update(before)
+
+
+def test_real_data_is_there_only_if_its_folder_is_named(tmp_path, capsys, monkeypatch, registered):
+    monkeypatch.delenv("SEPARATRIX_DATA", raising=False)
+    assert main(["--list"]) == 0
+    assert "real-" not in capsys.readouterr().out
+    (tmp_path / "load.py").write_text(LOADER)
+    monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path))
+    assert main(["--list", "real-*"]) == 0
+    losses = ("hinge", "squared-hinge", "logistic")
+    listed = capsys.readouterr().out.split()
+    assert listed == [f"real-{name}-{loss}" for name in ("pcmac", "w8a") for loss in losses]
+    told = run_one("real-pcmac-squared-hinge", "full", repeats=1, reading=0.0)
+    assert told["rows"] == 90  # the empty one is left out
+    assert told["contestants"][0]["good_enough"]
+    assert run_one("real-w8a-hinge", "tiny", repeats=1, reading=0.0)["best_peer"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [(None, "there is no file"), ("1 / 0", "cannot be imported"), ("", "has no function names")],
+)
+def test_folder_that_is_not_as_expected_is_a_clear_error(
+    text, reason, tmp_path, capsys, monkeypatch
+):
+    if text is not None:
+        (tmp_path / "load.py").write_text(text)
+    monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path))
+    assert main(["--list"]) == 2
+    said = capsys.readouterr().err
+    assert "SEPARATRIX_DATA must name a folder with a load.py" in said
+    assert reason in said
+
+
+# ---- tables drawn at random ----------------------------------------------------------------------
+
+
+def test_draws_are_in_range_and_the_same_every_time():
+    some = list(islice(draws.draws(0), 60))
+    assert some == list(islice(draws.draws(0), 60))
+    assert not set(some) & set(islice(draws.draws(1), 30))
+    for draw in some:
+        for name, (least, most) in draws.RANGES.items():
+            assert least <= getattr(draw, name) <= most
+        assert draw.n * draw.nonzeros * draw.k <= 2e7
+    assert {draw.loss for draw in some} == {"hinge", "squared_hinge", "logistic"}
+    assert {draw.intercept for draw in some} == {draw.counts for draw in some} == {True, False}
+
+
+def test_auto_is_compared_with_every_solver_that_can(monkeypatch):
+    times = {"auto": 3.0, "LBFGS": 2.0, "CoordinateAscent": math.inf}
+
+    def seconds(draw, table, solver, most):
+        name = solver if isinstance(solver, str) else type(solver).__name__
+        return times.get(name, 4.0), f"{most:g}"
+
+    monkeypatch.setattr(draws, "seconds", seconds)
+    draw = draws.Draw(60, 80, 9, 2, 1e-3, "logistic", True, False)
+    told = draws.compare(draw)
+    assert (told["ratio"], told["best"]) == (1.5, "LBFGS")
+    assert told["notes"] == {"CoordinateAscent": "9"}  # 4 times the best so far, and a second
+    assert set(told["seconds"]) >= {"DualAscent", "ProximalPoint", "InteriorPoint", "Newton"}
+    times = dict.fromkeys((*told["seconds"], "auto"), math.inf)
+    told |= {"number": 0, "draw": asdict(draw)}
+    assert "<- slow" in draws.line(told)
+    nobody = told | draws.compare(draw)
+    assert draws.line(nobody).endswith("nobody in time")
+    assert draws.summary([told, told | {"ratio": 1.0}, nobody]) == (
+        "auto within 1.3 of the best on 1 of 2 tables, worst 1.50; 1 that nobody fitted in time"
+    )
+
+
+FIT = """
+from benchmarks import draws
+draw = draws.Draw(200, 80, 9, 2, 1e-2, "hinge", True, False)
+table = draw.table()
+for solver, most in (("auto", 60.0), (draws.LBFGS(), 60.0), ("auto", 0.0)):
+    print(*draws.seconds(draw, table, solver, most))
+"""
+
+
+def test_fits_in_processes_of_their_own():
+    command = [sys.executable, "-c", FIT]  # not here, where threads run, which a fork forgets
+    child = subprocess.run(command, cwd=memory.ROOT, capture_output=True, text=True, check=True)
+    fitted, refused, late = child.stdout.splitlines()
+    assert math.isfinite(float(fitted.split()[0]))
+    assert "DualAscent" in fitted
+    assert refused.startswith("inf refused: ")
+    assert late == "inf more than 0.0 s"
+
+
+def test_an_interrupted_run_of_draws_goes_on(tmp_path, capsys, monkeypatch):
+    path, ran = tmp_path / "told.jsonl", []
+    told = {"auto": 1.0, "picked": "", "best": "LBFGS", "ratio": 1.0, "notes": {}}
+    told |= {"seconds": {"LBFGS": 1.0, "Newton": math.inf}}
+    monkeypatch.setattr(draws, "compare", lambda draw, most: ran.append(draw) or told)
+    expected = list(islice(draws.draws(0), 5))
+    for arguments, numbers in (
+        (["--count", "3", "--shard", "1/2"], [1]),
+        (["--count", "3"], [0, 2]),
+        (["--count", "5"], [3, 4]),
+        (["--count", "5"], []),
+    ):
+        ran.clear()
+        assert draws.main([str(path), *arguments]) == 0
+        assert ran == [expected[number] for number in numbers]
+    assert capsys.readouterr().out.splitlines()[-1].startswith("auto within 1.3 of the best on 5")
+    draws.main([str(path), "--seed", "1", "--count", "1"])
+    assert len(ran) == 1  # another seed is another table
 
 
 # ---- with and without ------------------------------------------------------------------------
