@@ -21,6 +21,8 @@ from .containers import missing, opened, refuse_times
 from .sparse import sound
 
 MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+LARGEST_WHOLE = 2.0**53  # below, every whole number is a float
 REACH = 400  # weights from 2**-400 to 2**400 are taken as they are
 
 ClassWeight = Mapping[Any, float] | str | None
@@ -30,7 +32,7 @@ def plain_rows(X: Any) -> bool:
     """Whether X is a plain array of rows, right as it is if all its numbers are finite."""
     if type(X) is not np.ndarray or X.ndim != 2 or not X.flags.c_contiguous or not X.size:
         return False
-    return X.dtype in (np.float32, np.float64)
+    return X.dtype in FLOATS
 
 
 def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
@@ -223,6 +225,29 @@ def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:
     return numbers(y, classes)
 
 
+def encoded_if_known(y: Any, classes: AnyArray) -> AnyArray | None:
+    """The same of a plain array of labels that are all among these classes: it needs no check.
+
+    None where they are not, or where that would take more than to compare numbers or words.
+    """
+    if type(y) is not np.ndarray or y.ndim != 1 or not y.size:
+        return None
+    kind, other = y.dtype.kind, classes.dtype.kind
+    if kind == "f" and other in "iuf":  # as whole numbers, and such as a float can tell apart
+        if not np.abs(y).max() < LARGEST_WHOLE or not np.array_equal(y, np.rint(y)):
+            return None
+    elif kind != other or kind not in "biuU":
+        return None
+    if len(classes) == 2:
+        larger = y == classes[1:]
+        known = larger | (y == classes[:1])
+        found: AnyArray = np.where(larger, 1.0, -1.0)
+    else:
+        found = numbers(y, classes)
+        known = classes[found] == y
+    return found if np.count_nonzero(known) == len(y) else None
+
+
 def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
     """Classes that have a row of positive weight, sorted."""
     present = y if weight is None else y[weight != 0.0]
@@ -240,11 +265,15 @@ def array_source(
     n_jobs: int | None = None,
 ) -> ArraySource:
     """Rows that passed ``check_rows``, with their labels and weights, ready to train on."""
-    y, found = labels_and_classes(y)
+    found, known = classes, None if classes is None else encoded_if_known(y, classes)
+    if known is None:
+        y, found = labels_and_classes(y)
     if shape_of(X)[0] != len(y):
         check_consistent_length(X.indptr[1:] if isinstance(X, CsrRows) else X, y)
     classes, weight, power = weighed_classes(y, found, sample_weight, class_weight, classes)
-    source = ArraySource(X, encoded(y, classes), classes, weight, n_jobs)
+    source = ArraySource(
+        X, encoded(y, classes) if known is None else known, classes, weight, n_jobs
+    )
     source.weight_power = power
     return source
 
@@ -258,20 +287,22 @@ def weighed_classes(
 ) -> tuple[AnyArray, Array | None, int]:
     """The classes, the weights of the rows, and by which power of two these are scaled.
 
-    ``found`` are the distinct labels, if they are known. Where no classes are told, they are those
-    with a row of positive weight: two or more.
+    ``found`` are the distinct labels, if they are known: those told, if there are no others. Where
+    no classes are told, they are those with a row of positive weight: two or more.
     """
+    if told is not None and found is told and sample_weight is None and class_weight is None:
+        return told, None, 0
     weight, power = check_weights(sample_weight, len(y)), 0
     if weight is not None:
         weight, power = within_reach(weight)
     weight = without_weightless(class_weight, y, weight)
     if weight is not None and not weight.any():
         raise ValueError(f"class_weight={class_weight!r} leaves no row to learn from.")
-    if found is None or weight is not None:
+    if found is None or (weight is not None and found is not told):
         found = present_classes(y, weight)
     if told is None:
         classes = check_present(found, y, weight, class_weight)
-    elif unknown := sorted(set(found.tolist()) - set(told.tolist())):
+    elif found is not told and (unknown := sorted(set(found.tolist()) - set(told.tolist()))):
         raise ValueError(
             f"y has the labels {unknown!r}, which are not among the classes "
             f"{told.tolist()!r} told at first: pass classes=[...] with every label that will "

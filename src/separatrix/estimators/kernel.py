@@ -22,7 +22,7 @@ from ..numeric import checks
 from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import LearningRate, as_schedule
-from ..training.loop import Callback, Loop
+from ..training.loop import Callback, Loop, history
 from ..training.progress import progress_line
 from ..training.stopping import Stop, StoppingRules
 from .feature_space import FeatureSpace
@@ -202,7 +202,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         self.classes_, self._kernel = classes, kernel
         self.stop_, self.converged_ = why, why in ("no mistakes", "tol")
-        self.history_, self.n_iter_ = loop.history(), len(loop.infos)
+        self.history_, self.n_iter_ = history(loop.infos), len(loop.infos)
         self._keep(run, rows, loop.rule)
         return self
 
