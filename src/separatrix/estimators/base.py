@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource, InMemory, Source
-from ..data.validation import array_source, check_classes, check_labels, check_rows
+from ..data.labels import check_classes, check_labels
+from ..data.validation import array_source, check_rows
 from ..losses import Loss
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array, Ints

@@ -13,7 +13,8 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import InMemory, Source
-from ..data.validation import check_labels, numbers, sound_rows, weighed_classes
+from ..data.labels import check_labels, numbers
+from ..data.validation import sound_rows, weighed_classes
 from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, get_kernel
 from ..kernels.gaussian import goes_by_blocks
 from ..kernels.perceptron import KernelPerceptronRun
