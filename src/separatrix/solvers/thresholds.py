@@ -31,7 +31,8 @@ ROW_CURVATURE_WITH_BIAS, COMMON_DIRECTION = 0.25, 0.4
 """A bias ties all rows together: then wide rows must also curve J by this in units of the penalty,
 and share no more than this part of |x|^2 with their mean.
 
-Measured: as LONG_ROWS, and on 30 fits of generated documents, of which 24 were ahead and 3 behind."""
+Measured: on 24 fits of generated documents ahead in 21 by 1.2 to 39, nowhere behind by 1.05 where
+L-BFGS arrived."""
 NEARLY_SEPARABLE = 3
 """Rows per feature up to which the squared hinge goes to the interior point: more rows can hardly
 be separated, and fewer of them are at the kink.
