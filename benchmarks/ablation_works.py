@@ -68,6 +68,13 @@ def toy(_: Callable[[int], int], load: Callable[..., Any], calls: int) -> Run:
     return lambda: [model.fit(X, y) for _ in range(calls)]
 
 
+def gate(_: Callable[[int], int]) -> Run:
+    """The four rows of AND, fit after fit."""
+    X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 0, 0, 1])
+    model = Perceptron(shuffle=False)
+    return lambda: [model.fit(X, y) for _ in range(50)]
+
+
 def digits(_: Callable[[int], int], l2: float, loss: str = "logistic") -> Run:
     X, y = load_digits(return_X_y=True)
     model = LinearClassifier(loss, l2=l2, tol=1e-6)
@@ -161,7 +168,8 @@ def works() -> dict[str, Make]:
                     fit, make=make, shape=shape, loss="logistic", l2=1e-5, bits=bits
                 )
     long_text = (200_000, 47_000, 90)
-    wide_text, images = (3_000, 30_000, 80), (60_000, 784, 10)
+    wide_text, few_wide_text = (3_000, 30_000, 80), (600, 6_000, 60)
+    images = (60_000, 784, 10)
     of_text = partial(fit, make=data.text)
     return found | {
         "squared_hinge-independent-tall-32": partial(
@@ -193,6 +201,10 @@ def works() -> dict[str, Make]:
         ),
         "hinge-text": partial(of_text, shape=text, loss="hinge", l2=1e-5),
         "hinge-wide-text": partial(of_text, shape=wide_text, loss="hinge", l2=1e-5),
+        "hinge-few-wide-text": partial(of_text, shape=few_wide_text, loss="hinge", l2=1e-4),
+        "squared_hinge-few-wide-text": partial(
+            of_text, shape=few_wide_text, loss="squared_hinge", l2=1e-4
+        ),
         "hinge-wide": partial(
             fit, make=data.clouds, shape=(2_000, 1_000), loss="hinge", l2=1e-5
         ),
@@ -222,6 +234,7 @@ def works() -> dict[str, Make]:
         "passes-wider-64": partial(passes, make=data.clouds, shape=(12_000, 4_000)),
         "passes-images": partial(passes, make=data.images, shape=images, bits=32),
         "passes-sparse": partial(passes, make=data.text, shape=long_text),
+        "perceptron-and": gate,
         "passes-iris": partial(toy, load=load_iris, calls=20),
         "passes-digits": partial(toy, load=load_digits, calls=1),
         "clean-pass-64": partial(
@@ -295,6 +308,12 @@ def works() -> dict[str, Make]:
         ),
         "hinge-classes-weak": partial(
             fit, make=data.images, shape=(4_000, 64, 10), loss="hinge", l2=1e-8
+        ),
+        "hinge-documents": partial(
+            fit, make=data.documents, shape=(3_000, 8_000, 60, 8), loss="hinge", l2=1e-4
+        ),
+        "squared_hinge-documents": partial(
+            fit, make=data.documents, shape=(3_000, 8_000, 60, 8), loss="squared_hinge", l2=1e-4
         ),
         "hinge-digits": partial(digits, l2=1e-4, loss="hinge"),
         "hinge-digits-weak": partial(digits, l2=1e-7, loss="hinge"),

@@ -39,12 +39,6 @@ from .batch import (
     weighted_correct_twin,
 )
 from .coordinate_ascent import EpochResult, coordinate_epoch, coordinate_epoch_twin
-from .multiclass_ascent import (
-    MulticlassEpochResult,
-    line_width,
-    multiclass_epoch,
-    multiclass_epoch_twin,
-)
 from .dispatch import (
     COMPILED,
     Interrupted,
@@ -56,6 +50,12 @@ from .dispatch import (
     request_stop,
     stop_requested,
     use_level,
+)
+from .multiclass_ascent import (
+    MulticlassEpochResult,
+    line_width,
+    multiclass_epoch,
+    multiclass_epoch_twin,
 )
 from .online import (
     EVERY_UPDATE,
@@ -78,6 +78,7 @@ __all__ = [
     "BlockSum",
     "EpochResult",
     "Interrupted",
+    "MulticlassEpochResult",
     "OnlineWeights",
     "PassResult",
     "ScreeningState",
@@ -105,10 +106,13 @@ __all__ = [
     "hessian_product_twin",
     "level",
     "levels",
+    "line_width",
     "max_standardised_norm2",
     "max_standardised_norm2_twin",
     "moments",
     "moments_twin",
+    "multiclass_epoch",
+    "multiclass_epoch_twin",
     "online_pass",
     "online_pass_twin",
     "outer_products",

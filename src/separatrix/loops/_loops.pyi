@@ -95,7 +95,7 @@ def coordinate_epoch(
     alpha: Array,
     w: Array,
     shrink_margin: float,
-) -> tuple[int, float]: ...
+) -> tuple[int, float, float]: ...
 def multiclass_epoch(
     rows: Rows,
     loss: int,

@@ -20,7 +20,7 @@ from ..objective import Objective
 from . import thresholds
 from .base import State
 from .dual import coordinate_ascent, predictor_corrector, proximal_point
-from .dual.coordinate_ascent import coordinate_iterates
+from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import dual_variables, interior_iterates, interior_run, unknowns
 from .dual.losses import dual_loss_of
 from .dual.proximal_point import proximal_iterates, start_state
@@ -39,11 +39,12 @@ class DualAscent(DualSolver):
     It chooses among three solvers, each of which may be used alone, and says in ``reason``, after
     a fit, which of them ran. :class:`ProximalPoint`: the bias is free as it is in J, and no scale
     of the features slows it down. Where there are two classes and few rows per feature, those at a
-    kink change with every such step: then :class:`InteriorPoint` for the hinge and its square; for
-    more classes where rows are few per weight, or where Newton's steps prove futile. Where there
-    are two classes and more than 1500 features and rows, systems of equations would be too large:
-    then :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is, and is left for
-    proximal points, with systems solved by products, when it crawls.
+    kink change with every such step: then :class:`InteriorPoint` for the hinge and its square.
+    With more than 1500 features and rows systems of equations would be too large, and on sparse
+    rows with twice as many features, or for more than two classes, they are not needed: then
+    :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is, and is left when it crawls,
+    for interior points where there are more classes and the systems small enough, else for proximal
+    points, with systems solved by products.
 
     >>> from separatrix import DualAscent, LinearClassifier
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=DualAscent())
@@ -75,24 +76,20 @@ THEN = ", then "
 def _phases(
     objective: Objective, W: Array, rng: np.random.Generator, state: State | None
 ) -> Iterator[tuple[DualIterate, State]]:
-    """Single alphas where systems would be too large, else all; proximal points at the end."""
+    """Single rows for many classes or where systems would be large, else all; then another."""
     phase = first_phase(objective) if state is None else state["phase"]
     if phase == coordinate_ascent.PHASE:
-        rounds = coordinate_iterates(objective, W, rng, state)
+        rounds = CoordinateAscent().iterates(objective, W, rng, state)
         while state is None or not is_slow(state["gaps"]):
             at, state = next(rounds)
             yield at, state
-        center = state["alpha"][:, None].copy()
-        yield from proximal_iterates(objective, start_state(state["W"], center))
+        if not (objective.shape[0] > 1 and affordable(objective)):
+            center = state["alpha"].reshape(len(state["alpha"]), -1).copy()
+            yield from proximal_iterates(objective, start_state(state["W"], center))
+        state = None
     if phase == proximal_point.PHASE:
         state = _from_zeros(objective, W) if state is None else state
-        replaceable = objective.shape[0] > 1 and affordable(objective)
-        if not (replaceable and is_futile(state)):
-            for at, state in proximal_iterates(objective, state):  # noqa: B020
-                yield at, state
-                if replaceable and is_futile(state):
-                    break
-        state = None
+        yield from proximal_iterates(objective, state)
     for at, state in interior_iterates(interior_run(objective, state)):  # noqa: B020
         yield at, state
     if state is None:
@@ -112,13 +109,19 @@ def first_phase(objective: Objective) -> str:
     """The method to begin with."""
     source = objective.source
     if objective.shape[0] > 1:
-        few = affordable(objective) and few_rows_for_classes(objective)
-        return predictor_corrector.PHASE if few else proximal_point.PHASE
-    if min(source.n_rows, source.n_features) > thresholds.FACTORED_UNKNOWNS:
+        return coordinate_ascent.PHASE
+    large = min(source.n_rows, source.n_features) > thresholds.FACTORED_UNKNOWNS
+    if large or is_wide(objective):
         return coordinate_ascent.PHASE
     bounded = not isinstance(objective.loss, Logistic)
     inside = bounded and suits_interior_point(objective)
     return predictor_corrector.PHASE if inside else proximal_point.PHASE
+
+
+def is_wide(objective: Objective) -> bool:
+    """Whether rows are sparse and have features enough to be told apart one by one."""
+    source = objective.source
+    return source.storage == "csr" and source.n_features >= thresholds.WIDE_ROWS * source.n_rows
 
 
 def suits_interior_point(objective: Objective) -> bool:
@@ -128,12 +131,6 @@ def suits_interior_point(objective: Objective) -> bool:
     return d >= thresholds.MANY_FEATURES and n <= thresholds.FEW_ROWS_PER_FEATURE * d and small
 
 
-def few_rows_for_classes(objective: Objective) -> bool:
-    """The same of more than two classes: each has weights of its own."""
-    k, d = objective.shape
-    return objective.source.n_rows <= thresholds.FEW_ROWS_PER_WEIGHT * k * d
-
-
 def affordable(objective: Objective) -> bool:
     """Whether systems of all classes are small enough, and rows few enough to be multiplied."""
     size, n = unknowns(objective), objective.source.n_rows
@@ -141,11 +138,6 @@ def affordable(objective: Objective) -> bool:
 
 
 def is_slow(gaps: Array) -> bool:
-    """Whether single alphas, which are best where each has features of its own, get nowhere."""
+    """Whether single rows, which are best where each has features of its own, get nowhere."""
     rounds = thresholds.SLOW_ROUNDS
     return len(gaps) > rounds and bool(gaps[-1] > 0.5 * gaps[-1 - rounds])
-
-
-def is_futile(state: State) -> bool:
-    """Whether proximal points get nowhere, and have not been begun as the last resort."""
-    return bool(state["futile"] >= thresholds.FUTILE_STEPS and not state["polishes"])

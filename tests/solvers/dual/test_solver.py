@@ -154,20 +154,27 @@ def test_the_one_that_chooses_says_which_ran(monkeypatch):
     assert told(l2=1e-5).endswith("# ran coordinate ascent, then proximal point")
 
 
-def test_a_state_at_which_proximal_points_prove_futile_goes_on_alike(monkeypatch):
-    """Proximal points of many classes are left for interior ones; also by who resumes there."""
-    monkeypatch.setattr(thresholds, "FEW_ROWS_PER_WEIGHT", 0)
-    monkeypatch.setattr(thresholds, "FUTILE_STEPS", 1)
+def test_a_state_at_which_single_rows_prove_slow_goes_on_alike(monkeypatch):
+    """Coordinate ascent of many classes is left for interior points; also by who resumes there."""
+    monkeypatch.setattr(thresholds, "SLOW_ROUNDS", 2)
     objective = problem(*rows(7, 60, 5, 3, noise=0.1), l2=1e-9)
     start = np.zeros(objective.shape)
     whole = list(islice(DualAscent().steps(objective, start, np.random.default_rng(0)), 40))
     phases = [step.state["phase"] for step in whole]
-    assert phases[0] == "proximal point"
-    assert "interior point" in phases
+    assert phases[0] == "coordinate ascent"
     left = phases.index("interior point")
-    assert whole[-1].state["ran"].startswith("proximal point, then interior point")
+    assert whole[-1].state["ran"].startswith("coordinate ascent, then interior point")
     state = whole[left - 1].state
     rest = islice(DualAscent().steps(objective, start, np.random.default_rng(9), state), 3)
     for expected, step in zip(whole[left:], rest, strict=False):
         np.testing.assert_array_equal(step.weights, expected.weights)
         assert step.state["phase"] == expected.state["phase"]
+
+
+def test_slow_single_rows_of_too_many_unknowns_are_left_for_proximal_points(monkeypatch):
+    monkeypatch.setattr(thresholds, "SLOW_ROUNDS", 2)
+    monkeypatch.setattr(thresholds, "AFFORDABLE_UNKNOWNS", 1)
+    objective = problem(*rows(7, 60, 5, 3, noise=0.1), l2=1e-9)
+    steps = DualAscent().steps(objective, np.zeros(objective.shape), np.random.default_rng(0))
+    last = list(islice(steps, 30))[-1]
+    assert last.state["ran"] == "coordinate ascent, then proximal point"

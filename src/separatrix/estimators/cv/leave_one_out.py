@@ -23,7 +23,7 @@ import numpy as np
 
 from ...data import InMemory
 from ...losses import Logistic, MarginLoss
-from ...numeric.linear_systems import cholesky_solver
+from ...numeric.linear_systems import inverse
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
@@ -162,8 +162,7 @@ class _Removal:
             self.n * objective.penalty.diagonal((1, d + 1))[0] / self.standardization.scale**2
         )
         hessian = self.n * objective.class_hessian(W, self.standardization)
-        inverse = cholesky_solver(hessian)
-        self.inverse = np.column_stack([inverse(column) for column in np.eye(d + 1)])
+        self.inverse = inverse(hessian)
         gradient = self.stiffness * self.u
         for at, z in self._rows():
             gradient += self.slope[at] @ z

@@ -185,7 +185,7 @@ class MulticlassAscentRun:
         order = rows[random_order(len(rows), shuffle, source.row_bytes, MIXED_STRETCHES)]
         self.epochs += 1
         found = source.multiclass_epoch(
-            self.objective.loss, self.alpha, self.lines, order,
+            self.dual.joint, self.alpha, self.lines, order,
             inv_weight_sum=1.0 / source.weight_sum, row_norm2=self.row_norm2,
             inv_2l2=self.inv_2l2, bias_inv_penalty=self.bias_inv_penalty,
             shrink_margin=self.shrink_margin,

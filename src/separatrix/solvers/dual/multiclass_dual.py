@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...data import InMemory
-from ...losses import Columns, CrammerSinger, Logistic, Loss, SquaredHinge
+from ...losses import Columns, CrammerSinger, Joint, Logistic, Loss, SquaredHinge
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
 from .crammer_singer import CrammerSingerDualLoss, project_to_simplex
@@ -23,6 +23,8 @@ from .losses import BinaryDualLoss, dual_loss_of
 class MulticlassDual(ABC):
     """What coordinate ascent asks of a loss over k classes."""
 
+    joint: Joint
+    """The loss itself."""
     bounded: bool
     """Whether alphas come to rest at a bound, and epochs know the gap."""
     own_curvature: float
@@ -80,6 +82,7 @@ class MulticlassDual(ABC):
 class CrammerSingerDual(MulticlassDual):
     """Shares of a row in all classes."""
 
+    joint: Joint
     loss: CrammerSingerDualLoss
     bounded = True
     own_curvature = 0.0
@@ -99,9 +102,7 @@ class CrammerSingerDual(MulticlassDual):
         source = objective.in_memory
         _, conjugates = self.loss.coefficients(source.y, alpha)
         gain = source.weights @ conjugates / source.weight_sum
-        return self.loss.bound(
-            DualSums(descent, gain), objective.penalty.l2, objective.intercept
-        )
+        return self.loss.bound(DualSums(descent, gain), objective.penalty.l2, objective.intercept)
 
     def signs(self, y: AnyArray) -> float:
         """A share lowers it."""
@@ -117,7 +118,8 @@ class CrammerSingerDual(MulticlassDual):
     def is_free(self, alpha: Array) -> AnyArray:
         """Shares of rows that have two or more."""
         held = alpha > 0.0
-        return held & (np.count_nonzero(held, axis=1) > 1)[:, None]
+        free: AnyArray = held & (np.count_nonzero(held, axis=1) > 1)[:, None]
+        return free
 
     def tangent(self, v: Array, free: AnyArray) -> Array:
         """The sum of a row's shares is kept."""
@@ -144,6 +146,7 @@ class CrammerSingerDual(MulticlassDual):
 class ColumnsDual(MulticlassDual):
     """In every column the alphas of two classes: its own against the rest."""
 
+    joint: Joint
     binary: BinaryDualLoss
     columns: int
 
@@ -217,8 +220,7 @@ class ColumnsDual(MulticlassDual):
         if not self.bounded:
             return np.zeros(len(y), dtype=bool)
         beyond = (alpha <= 0.0) & (self.signs(y) * scores > 1.0 + shrink_margin)
-        stays: AnyArray = beyond.all(axis=1)
-        return stays
+        return np.asarray(beyond.all(axis=1))
 
     def best_biases(self, source: InMemory, scores: Array) -> Array:
         """For each column alone."""
@@ -240,8 +242,8 @@ def multiclass_dual(objective: Objective) -> MulticlassDual:
     """Of the objective's loss."""
     loss = objective.loss
     if type(loss) is Columns:
-        return ColumnsDual(BinaryDualLoss(loss.binary), objective.shape[0])
+        return ColumnsDual(loss, BinaryDualLoss(loss.binary), objective.shape[0])
     dual_loss = dual_loss_of(objective)
-    if not isinstance(dual_loss, CrammerSingerDualLoss):
+    if not isinstance(dual_loss, CrammerSingerDualLoss) or not isinstance(loss, Joint):
         raise TypeError(f"the dual of {loss!r} over many classes is not known")
-    return CrammerSingerDual(dual_loss)
+    return CrammerSingerDual(loss, dual_loss)

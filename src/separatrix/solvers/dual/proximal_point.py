@@ -82,34 +82,29 @@ def start_state(W: Array, center: Array, polishes: bool = False) -> State:
     """To begin at given weights and alphas; ``polishes`` if these are another method's last."""
     return {
         "phase": PHASE, "W": W, "center": center, "penalty_parameter": FIRST_PENALTY,
-        "proximal_term": np.inf, "lowest": np.inf, "highest": 0.0, "futile": 0,
-        "polishes": polishes,
+        "proximal_term": np.inf, "polishes": polishes,
     }  # fmt: skip
 
 
 def proximal_iterates(objective: Objective, state: State) -> Iterator[tuple[DualIterate, State]]:
-    """For ever; steps in a row that bring no progress are counted as futile."""
+    """For ever."""
     run = ProximalPointRun(
         objective, dual_loss_of(objective), state["W"], state["center"],
         state["penalty_parameter"], state["proximal_term"],
     )  # fmt: skip
-    lowest, highest = state["lowest"], state["highest"]
-    futile, polishes = state["futile"], state["polishes"]
+    polishes = state["polishes"]
     del state  # its center is as long as the rows, and soon replaced
     while True:
         smooth = run.at.smooth
         with np.errstate(all="ignore"):
             at = run.step()
-        progress = at.objective < lowest or at.bound > highest
-        futile = 0 if progress else futile + 1
-        lowest, highest = min(lowest, at.objective), max(highest, at.bound)
         ended = polishes or run.center_moved or not at.smooth < smooth
         yield (
             DualIterate(at.W, at.objective, at.mistakes, at.bound, ended, run.alpha),
             {
                 "phase": PHASE, "W": run.W, "center": run.center,
                 "penalty_parameter": run.penalty_parameter, "proximal_term": run.proximal_term,
-                "lowest": lowest, "highest": highest, "futile": futile, "polishes": polishes,
+                "polishes": polishes,
             },
         )  # fmt: skip
         del at  # the scores of all rows, before the next step makes its own
