@@ -102,8 +102,8 @@ def test_what_does_not_fit_is_refused():
     X, y = np.ones((2, 2)), np.array([2, 0])
     with pytest.raises(ValueError, match="no such row"):
         loops.multiclass_epoch(X, y, LOSSES[0], alpha, lines, np.array([2]), **given)
+    wrong = np.zeros((3, 3))
     with pytest.raises(ValueError, match="width"):
-        wrong = np.zeros((3, 3))
         loops.multiclass_epoch(X, y, LOSSES[0], alpha, wrong, np.arange(2), **given)
     with pytest.raises(ValueError, match="size"):
         loops.multiclass_epoch(X, y, LOSSES[0], alpha[:1], lines, np.arange(2), **given)

@@ -1,10 +1,10 @@
 """Dual coordinate ascent for more than two classes: all alphas of one row at a time.
 
-Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2`` for Crammer and
-Singer's loss, whose alphas are shares on a simplex, or for one column per class, each with alphas
-of its own; with free biases or none.
-Input: rows x_i in memory, the numbers of their classes, shares p_i of the weight; l2 > 0.
-Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
+Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2`` for Crammer
+and Singer's loss, whose alphas are shares on a simplex, or for one column per class, each with
+alphas of its own; with free biases or none. Input: rows x_i in memory, the numbers of their
+classes, shares p_i of the weight; l2 > 0. Output: weights, dual variables alpha, J and the bound D
+of a feasible alpha.
 
 Algorithm: rounds of epochs, after each of which the gap is evaluated. In an epoch every row is read
 once, for its scores by all classes; its alphas are set to the best values that they can have while

@@ -1,11 +1,11 @@
 """The dual over some rows of many classes alone, whose alphas are inside their bounds: a quadratic.
 
-Problem: with the weights ``W = W_0 + sum_i p_i u_i x_i' / (2 l2)``, u the changes of minus the slopes,
-the highest dual over the free alphas, the others held. Input: these rows, their alphas and which of
-them are free. Output: alphas, and what they gain. Algorithm: conjugate gradients over all of them in
-the space in which shares keep their sum, then a projected line search (the second stage of More and
-Toraldo, On the solution of large quadratic programming problems with bound constraints, SIAM J.
-Optimization 1, 1991; on simplices instead of intervals).
+Problem: with the weights ``W = W_0 + sum_i p_i u_i x_i' / (2 l2)``, u the changes of minus the
+slopes, the highest dual over the free alphas, the others held. Input: these rows, their alphas and
+which of them are free. Output: alphas, and what they gain. Algorithm: conjugate gradients over all
+of them in the space in which shares keep their sum, then a projected line search (the second stage
+of More and Toraldo, On the solution of large quadratic programming problems with bound constraints,
+SIAM J. Optimization 1, 1991; on simplices instead of intervals).
 """
 
 from __future__ import annotations
