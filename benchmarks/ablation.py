@@ -113,7 +113,7 @@ MECHANISMS = (
               ("squared-tall", "cross-validation")),
     Mechanism("Gram in tiles", (("objective.sums:GRAM_TILE", 10**9),),
               ("logistic-correlated-wide", "softmax")),
-    Mechanism("screening", (("solvers.online:OnlineRun._begin_screening", nothing),),
+    Mechanism("screening", (("solvers.online:begin_screening", nothing),),
               ("passes-*", "clean-pass*")),
     Mechanism("passes ahead", (("solvers.online:MOST_AHEAD", 1),),
               ("passes-iris", "passes-digits")),
