@@ -4,6 +4,8 @@
     python -m benchmarks passes-sparse        one workload; patterns such as 'growth-*' too
     python -m benchmarks --list               the names
     python -m benchmarks --size small         sizes for a quick look
+    SEPARATRIX_DATA=folder python -m benchmarks 'real-*'
+                                              real text too: ``workloads.real`` says what it needs
 
 A workload says what is done, on which data (``data``), by whom (``peers``), and how well it must
 be done (``contest.Judge``). ``contest.hold`` gives every contestant the first of its settings

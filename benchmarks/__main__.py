@@ -17,7 +17,7 @@ from . import machine, memory, report
 from .contest import READING, hold
 from .peers import roster
 from .registry import SIZES, Series, Workload, select
-from .workloads import WORKLOADS
+from .workloads import WORKLOADS, real
 
 RESULTS = Path(__file__).resolve().parent / "results"
 PACKAGES = (
@@ -74,14 +74,15 @@ def versions() -> dict[str, str]:
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
-    if options.list:
-        print("\n".join(WORKLOADS))
-        return 0
     try:
+        real.register()
         names = select(options.names)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
+    if options.list:
+        print("\n".join(names))
+        return 0
     warnings.simplefilter("ignore")  # of peers that did not converge; the judge says it too
     separatrix.show_config()
     skipped = {peer: why for peer in roster.MODULES if (why := roster.why_missing(peer))}

@@ -12,29 +12,22 @@ import argparse
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits, load_iris
 
-from separatrix import LinearClassifier, LinearClassifierCV, Perceptron
 from separatrix.solvers.dual import proximal_point
 
-from . import data
+from .ablation_works import WORKS, Run
 from .contest import Ratio, rest
 
 ROUNDS = 5
 LONG = 30.0  # seconds: a run without a mechanism that takes longer is not repeated
-MANY = 100_000  # passes
-
-Run = Callable[[], Any]
-Make = Callable[[Callable[[int], int]], Run]  # from the number of rows at full size to that used
 
 
 @dataclass(frozen=True)
@@ -85,147 +78,6 @@ def without(mechanism: Mechanism) -> Iterator[None]:
             setattr(where, name, value)
 
 
-# ---- works -----------------------------------------------------------------------------------
-
-
-def fit(
-    rows: Callable[[int], int], make: Callable[..., data.Table], shape: tuple[int, ...],
-    loss: str, l2: float, bits: int = 64, intercept: bool = True,
-) -> Run:  # fmt: skip
-    X, y = make(rows(shape[0]), *shape[1:])
-    X = X.astype(f"f{bits // 8}", copy=False)
-    model = LinearClassifier(loss, l2=l2, fit_intercept=intercept, tol=1e-6, random_state=0)
-    return lambda: model.fit(X, y)
-
-
-def passes(
-    rows: Callable[[int], int], make: Callable[..., data.Table], shape: tuple[Any, ...],
-    bits: int = 64, count: int = 5,
-) -> Run:  # fmt: skip
-    X, y = make(rows(shape[0]), *shape[1:])
-    X = X.astype(f"f{bits // 8}", copy=False)
-    to_the_end = count == MANY
-    model = Perceptron(
-        count, shuffle=not to_the_end, patience=None, keep="last", random_state=0
-    )  # fmt: skip
-    return lambda: model.fit(X, y)
-
-
-def classes_apart(n: int, d: int, k: int, gap: float) -> data.Table:
-    """Gaussian rows whose best of k linear scores leads by a gap."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, d))
-    scores = X @ rng.standard_normal((k, d)).T
-    best = np.sort(scores, axis=1)
-    ahead = best[:, -1] - best[:, -2] > gap
-    return X[ahead], scores[ahead].argmax(axis=1)
-
-
-def toy(_: Callable[[int], int], load: Callable[..., Any], calls: int) -> Run:
-    X, y = load(return_X_y=True)
-    model = Perceptron(20, patience=None, keep="last", random_state=0)
-    return lambda: [model.fit(X, y) for _ in range(calls)]
-
-
-def digits(_: Callable[[int], int], l2: float, loss: str = "logistic") -> Run:
-    X, y = load_digits(return_X_y=True)
-    model = LinearClassifier(loss, l2=l2, tol=1e-6)
-    return lambda: model.fit(X / 16.0, y)
-
-
-def folds(rows: Callable[[int], int], n: int, d: int) -> Run:
-    X, y = data.clouds(rows(n), d)
-    model = LinearClassifierCV(l2s=np.geomspace(1e-1, 1e-7, 20), cv=5, tol=1e-4)
-    return lambda: model.fit(X, y)
-
-
-def works() -> dict[str, Make]:
-    tall, wide, text = (500_000, 100), (20_000, 2_000), (40_000, 20_000, 60)
-    tables = {"correlated": data.correlated, "independent": data.clouds}
-    found: dict[str, Make] = {}
-    for name, make in tables.items():
-        for form, shape in (("tall", tall), ("wide", wide)):
-            for bits, suffix in ((32, "-32"), (64, "")):
-                found[f"logistic-{name}-{form}{suffix}"] = partial(
-                    fit, make=make, shape=shape, loss="logistic", l2=1e-5, bits=bits
-                )
-    long_text = (200_000, 47_000, 90)
-    wide_text, images = (3_000, 30_000, 80), (60_000, 784, 10)
-    of_text = partial(fit, make=data.text)
-    return found | {
-        "squared_hinge-independent-tall-32": partial(
-            fit, make=data.clouds, shape=tall, loss="squared_hinge", l2=1e-5, bits=32
-        ),
-        "softmax": partial(fit, make=data.images, shape=images, loss="logistic", l2=1e-4),
-        "softmax-small": partial(
-            fit, make=data.images, shape=(4_000, 196, 10), loss="logistic", l2=1e-4
-        ),
-        "softmax-images-weak": partial(
-            fit, make=data.images, shape=(20_000, 196, 10), loss="logistic", l2=1e-7
-        ),
-        "softmax-digits": partial(digits, l2=1e-4),
-        "softmax-digits-weak": partial(digits, l2=1e-8),
-        "squared_hinge-digits": partial(digits, l2=1e-4, loss="squared_hinge"),
-        "squared_hinge-digits-weak": partial(digits, l2=1e-8, loss="squared_hinge"),
-        "logistic-sparse": partial(
-            of_text, shape=long_text, loss="logistic", l2=2.5e-6, intercept=False
-        ),
-        "hinge-sparse": partial(
-            of_text, shape=long_text, loss="hinge", l2=2.5e-6, intercept=False
-        ),
-        "logistic-text": partial(
-            of_text, shape=text, loss="logistic", l2=1e-5, intercept=False
-        ),
-        "logistic-wide-text": partial(of_text, shape=wide_text, loss="logistic", l2=1e-5),
-        "squared_hinge-text": partial(
-            of_text, shape=text, loss="squared_hinge", l2=1e-5, intercept=False
-        ),
-        "hinge-text": partial(of_text, shape=text, loss="hinge", l2=1e-5),
-        "hinge-wide-text": partial(of_text, shape=wide_text, loss="hinge", l2=1e-5),
-        "hinge-wide": partial(
-            fit, make=data.clouds, shape=(2_000, 1_000), loss="hinge", l2=1e-5
-        ),
-        "squared_hinge-wide": partial(
-            fit, make=data.clouds, shape=(2_000, 1_000), loss="squared_hinge", l2=1e-5
-        ),
-        "hinge-wide-correlated": partial(
-            fit, make=data.correlated, shape=(3_000, 1_500), loss="hinge", l2=1e-5
-        ),
-        "squared_hinge-wide-correlated": partial(
-            fit, make=data.correlated, shape=(3_000, 1_500), loss="squared_hinge", l2=1e-5
-        ),
-        "squared-tall": partial(fit, make=data.clouds, shape=tall, loss="squared", l2=1e-5),
-        "squared-correlated": partial(
-            fit, make=data.correlated, shape=(50_000, 100), loss="squared", l2=1e-5
-        ),
-        "logistic-small": partial(
-            fit, make=data.clouds, shape=(500, 10), loss="logistic", l2=1e-5
-        ),
-        "logistic-small-correlated": partial(
-            fit, make=data.correlated, shape=(500, 20), loss="logistic", l2=1e-6
-        ),
-        "passes-tall-32": partial(passes, make=data.clouds, shape=tall, bits=32),
-        "passes-tall-64": partial(passes, make=data.clouds, shape=tall),
-        "passes-wide-64": partial(passes, make=data.clouds, shape=(50_000, 1_000)),
-        "passes-sparse": partial(passes, make=data.text, shape=long_text),
-        "passes-iris": partial(toy, load=load_iris, calls=20),
-        "passes-digits": partial(toy, load=load_digits, calls=1),
-        "clean-pass-64": partial(
-            passes, make=data.separable, shape=(500_000, 100, 0.06), count=MANY
-        ),
-        "clean-pass-32": partial(
-            passes, make=data.separable, shape=(500_000, 100, 0.06), bits=32, count=MANY
-        ),
-        "clean-pass-4-classes": partial(
-            passes, make=classes_apart, shape=(200_000, 20, 4, 0.3), count=MANY
-        ),
-        "cross-validation": partial(folds, n=100_000, d=50),
-        "cross-validation-small": partial(folds, n=5_000, d=20),
-    }  # fmt: skip
-
-
-WORKS = works()
-
 # ---- mechanisms ------------------------------------------------------------------------------
 
 MECHANISMS = (
@@ -263,6 +115,50 @@ MECHANISMS = (
               ("passes-*", "clean-pass*")),
     Mechanism("passes ahead", (("solvers.online:MOST_AHEAD", 1),),
               ("passes-iris", "passes-digits")),
+    Mechanism("blocks on threads", (("data.arrays:BLOCK_BYTES", 1 << 60),),
+              ("logistic-independent-tall", "logistic-text-lbfgs", "cross-validation")),
+    Mechanism("no more than 64 blocks", (("data.arrays:MOST_BLOCKS", 1 << 30),),
+              ("logistic-independent-tall", "logistic-sparse", "logistic-very-wide-text")),
+    Mechanism("larger blocks for longer sums", (("data.arrays:BLOCK_ROWS_PER_SUM", 0),),
+              ("logistic-text-lbfgs", "logistic-very-wide-text")),
+    Mechanism("random orders that nearly read on", (("data.blocks:NEIGHBOURS_BYTES", 0.0),),
+              ("passes-tall-*", "passes-sparse", "hinge-sparse")),
+    Mechanism("sample by share of rows",
+              (("solvers.preconditioning:SAMPLE_SHARE", 0.0),), ("logistic-correlated-tall*",)),
+    Mechanism("smaller sample where dear",
+              (("solvers.preconditioning:DEAR", 1e12),),
+              ("logistic-correlated-wide*", "logistic-square*", "softmax*")),
+    Mechanism("Hessian not at once if dear", (("solvers.lbfgs:AT_ONCE", np.inf),),
+              ("logistic-square*", "logistic-independent-wide*", "softmax*")),
+    Mechanism("Hessian at once if cheap", (("solvers.lbfgs:AT_ONCE", 0.0),),
+              ("logistic-correlated-*", "softmax*")),
+    Mechanism("sparse rows filled in", (("solvers.least_squares:FILLED_VALUES", 0),),
+              ("squared-text*", "squared-sparse-correlated")),
+    Mechanism("step by an eigenvalue", (("solvers.gradient_descent:EIGEN_FEATURES", 0),),
+              ("minibatch",)),
+    Mechanism("slow coordinate ascent handed on", (("solvers.thresholds:SLOW_ROUNDS", 1 << 30),),
+              ("hinge-text*", "hinge-wide-text", "hinge-square-*")),
+    Mechanism("interior point for few rows of many classes",
+              (("solvers.thresholds:FEW_ROWS_PER_WEIGHT", 0),), ("hinge-classes",)),
+    Mechanism("futile proximal points handed on", (("solvers.thresholds:FUTILE_STEPS", 1 << 30),),
+              ("hinge-digits*", "hinge-classes-*")),
+    Mechanism("small products without a limit on BLAS", (("numeric.threads:ONE_THREAD_BLAS", 0),),
+              ("logistic-small*", "hinge-small", "cross-validation-small*")),
+    Mechanism("kernel values on threads", (("kernels.functions:WORTH_A_THREAD", 1 << 60),
+                                           ("kernels.gaussian:WORTH_A_THREAD", 1 << 60)),
+              ("kernel-*",)),
+    Mechanism("kernel rows kept", (("estimators.kernel:KERNEL_CACHE_MB", 0.0),), ("kernel-*",)),
+    Mechanism("Newton for wide verdicts", (("separation.thresholds:NEWTON_DIMENSION", 1 << 30),),
+              ("verdict-wide*", "verdict-text")),
+    Mechanism("wide rows dense", (("separation.thresholds:DENSE_DIMENSION", 0),),
+              ("verdict-wide*", "verdict-text")),
+    Mechanism("programs in decorrelated coordinates",
+              (("separation.thresholds:DECORRELATED_WIDTH", 0),),
+              ("verdict-correlated", "verdict-repeated", "verdict-touching", "verdict-tall")),
+    Mechanism("wide rows shortened by QR", (("separation.thresholds:QR_VALUES", 0),),
+              ("verdict-wide*",)),
+    Mechanism("Dantzig before Bland", (("separation.thresholds:DANTZIG_PIVOTS", 0),),
+              ("exact-simplex", "verdict-touching")),
     Mechanism("folds together", (("estimators.cv.folds:Folds.applies", property(never)),),
               ("cross-validation*",)),
 )  # fmt: skip

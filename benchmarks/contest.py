@@ -39,6 +39,7 @@ class Contestant:
     settings: Sequence[Any] = (None,)
     read: Callable[[Any], Any] = itself  # what the judge looks at; outside the clock
     left_out: str = ""  # why it does not run here, though it could
+    share: float = 1.0  # of the work that a run does: its seconds are those of all of it
 
     @property
     def ours(self) -> bool:
@@ -173,12 +174,12 @@ def rest() -> None:
 
 
 def clock(contestant: Contestant, setting: Any, calls: int = 1) -> tuple[float, Any]:
-    """Seconds per call, and what the last call made."""
+    """Seconds per call, as if it did all of the work, and what the last call made."""
     rest()
     began = time.perf_counter()
     for _ in range(calls):
         made = contestant.run(setting)
-    return (time.perf_counter() - began) / calls, made
+    return (time.perf_counter() - began) / (calls * contestant.share), made
 
 
 def calls_for(seconds: float, reading: float) -> int:
@@ -233,7 +234,7 @@ def choose(entries: Sequence[Entry], judge: Judge) -> None:
                     entry.trial = seconds
                 if judge.enough(entry.value):
                     break
-                entry.spent += seconds
+                entry.spent += seconds * entry.contestant.share
                 if entry.spent > TRIALS:
                     left[entry.name] = iter(())
                     break
@@ -250,7 +251,7 @@ def leave_out_the_slow(entries: Sequence[Entry]) -> None:
         elif not entry.enough and not entry.contestant.ours:
             gave_up = "gave up after" if entry.spent > TRIALS else "no setting in"
             entry.note = f"not ranked: {gave_up} {entry.spent:.1f} s of trials"
-        elif entry.trial > CAP:
+        elif entry.trial * entry.contestant.share > CAP:
             entry.note = f"run once: longer than {CAP:.0f} s"
         elif not entry.contestant.ours and entry.trial > max(PATIENCE, 2.0 * min(good)):
             entry.note = "run once: more than twice the best peer's time"

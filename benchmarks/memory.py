@@ -38,8 +38,9 @@ def _kilobytes(field: str) -> int:
 
 def _measure(workload: str, size: str, name: str, setting: str) -> int:
     from .registry import Workload
-    from .workloads import WORKLOADS
+    from .workloads import WORKLOADS, real
 
+    real.register()
     found = WORKLOADS[workload]
     assert isinstance(found, Workload)
     contest = found.build(size)

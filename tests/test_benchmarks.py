@@ -6,14 +6,15 @@ import json
 import math
 import sys
 import warnings
+from dataclasses import replace
 from fnmatch import fnmatch
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
-from benchmarks import ablation, data, machine, memory, report
+from benchmarks import ablation, data, machine, memory, peers, report, variants
 from benchmarks.__main__ import main, run_one
 from benchmarks.contest import (
     Check,
@@ -23,13 +24,14 @@ from benchmarks.contest import (
     Judge,
     Ratio,
     choose,
+    clock,
     hold,
     leave_out_the_slow,
 )
 from benchmarks.peers import roster
 from benchmarks.problem import Plane, Problem
 from benchmarks.registry import Series, Workload, select
-from benchmarks.workloads import WORKLOADS
+from benchmarks.workloads import WORKLOADS, wide
 
 ALWAYS = {"separatrix", "scikit-learn"}
 
@@ -189,6 +191,57 @@ def test_hinge_objective():
     )
 
 
+FORMS = [("hinge", 2), ("squared_hinge", 2), ("squared", 2), ("hinge", 4), ("squared_hinge", 4)]
+
+
+@pytest.mark.parametrize(("loss", "k"), [*FORMS, ("squared", 4), ("logistic", 4)])
+def test_peers_and_we_minimise_the_same_objective(loss, k):
+    X, y = data.tf_idf_documents(150, 60, 9, k)
+    problem = Problem(X, y, loss, 0.01, intercept=False, rest=True)
+    if loss == "hinge":
+        problem = replace(problem, rest=False)  # Crammer and Singer's
+    contestants = peers.minimisers(problem)
+    assert len(contestants) >= 2
+    planes = [each.read(each.run(1e-9)) for each in contestants]
+    values = [problem.value(plane) for plane in planes]
+    assert values == pytest.approx([min(values)] * len(values), rel=1e-6)
+    W, (n, d) = planes[0].coef, X.shape
+    losses = []
+    for x, label in zip(X.toarray(), y, strict=True):
+        s, true = W @ x, list(problem.classes).index(label)
+        if k > 2 and loss == "hinge":
+            losses.append(max(0.0, *(1.0 + s[c] - s[true] for c in range(k) if c != true)))
+            continue
+        signs = [2 * true - 1] if k == 2 else [1 if c == true else -1 for c in range(k)]
+        margins = [sign * score for sign, score in zip(signs, s, strict=True)]
+        phi = {
+            "hinge": lambda m: max(0.0, 1.0 - m),
+            "squared_hinge": lambda m: max(0.0, 1.0 - m) ** 2,
+            "squared": lambda m: (1.0 - m) ** 2,
+            "logistic": lambda m: math.log1p(math.exp(-m)),
+        }[loss]
+        losses.append(sum(phi(m) for m in margins))
+    assert W.shape == (1 if k == 2 else k, d)
+    assert values[0] == pytest.approx(sum(losses) / n + 0.01 * float((W**2).sum()))
+
+
+def test_a_share_of_the_work_counts_as_all_of_it(monkeypatch):
+    now = iter(np.arange(100.0))
+    monkeypatch.setattr("benchmarks.contest.rest", lambda: None)
+    monkeypatch.setattr("benchmarks.contest.time.perf_counter", lambda: next(now))
+    assert clock(quality(0.0), None)[0] == 1.0
+    assert clock(quality(0.0, share=0.25), None)[0] == 4.0
+
+
+def test_losses_of_rows_left_out_are_those_of_refits(rng):
+    X, y = rng.standard_normal((9, 14)), np.array([-1, 1, 1, -1, 1, -1, 1, 1, -1])
+    found = wide.losses_left_out(X, y, 0.3)
+    for row in range(9):
+        others = np.arange(9) != row
+        ridge = Ridge(alpha=0.3 * 8).fit(X[others], y[others])
+        assert found[row] == pytest.approx((y[row] - ridge.predict(X[[row]])[0]) ** 2)
+
+
 # ---- data, machine, memory -----------------------------------------------------------------------
 
 
@@ -320,6 +373,64 @@ def test_names_are_listed_and_patterns_understood(capsys):
     assert select(["softmax"]) == ["softmax"]
 
 
+# ---- real data -----------------------------------------------------------------------------------
+
+LOADER = """
+import numpy as np, scipy.sparse as sp
+
+def names():
+    return ["iris", "pcmac", "w8a"]
+
+def load(name):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((90, 40), density=0.2, format="csr", rng=rng)
+    X.data = np.ceil(3 * X.data) if name == "pcmac" else np.ones(X.nnz)
+    X = sp.csr_array(sp.vstack([X, sp.csr_array((1, 40))]))
+    return X, rng.integers(2, size=91), None, None, {}
+"""
+
+
+@pytest.fixture
+def registered():
+    """Whatever a test registers is gone after it."""
+    before = dict(WORKLOADS)
+    yield
+    WORKLOADS.clear()
+    WORKLOADS.update(before)
+
+
+def test_real_data_is_there_only_if_its_folder_is_named(tmp_path, capsys, monkeypatch, registered):
+    monkeypatch.delenv("SEPARATRIX_DATA", raising=False)
+    assert main(["--list"]) == 0
+    assert "real-" not in capsys.readouterr().out
+    (tmp_path / "load.py").write_text(LOADER)
+    monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path))
+    assert main(["--list", "real-*"]) == 0
+    losses = ("hinge", "squared-hinge", "logistic")
+    listed = capsys.readouterr().out.split()
+    assert listed == [f"real-{name}-{loss}" for name in ("pcmac", "w8a") for loss in losses]
+    told = run_one("real-pcmac-squared-hinge", "full", repeats=1, reading=0.0)
+    assert told["rows"] == 90  # the empty one is left out
+    assert told["contestants"][0]["good_enough"]
+    assert run_one("real-w8a-hinge", "tiny", repeats=1, reading=0.0)["best_peer"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [(None, "there is no file"), ("1 / 0", "cannot be imported"), ("", "has no function names")],
+)
+def test_folder_that_is_not_as_expected_is_a_clear_error(
+    text, reason, tmp_path, capsys, monkeypatch
+):
+    if text is not None:
+        (tmp_path / "load.py").write_text(text)
+    monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path))
+    assert main(["--list"]) == 2
+    said = capsys.readouterr().err
+    assert "SEPARATRIX_DATA must name a folder with a load.py" in said
+    assert reason in said
+
+
 # ---- with and without ------------------------------------------------------------------------
 
 
@@ -350,3 +461,22 @@ def test_the_ablation_prints_a_line_for_each_pair(capsys):
         "interior point for few rows",
     }
     assert all(" x [" in line for line in lines)
+
+
+@pytest.mark.parametrize("variant", variants.VARIANTS, ids=lambda each: each.name)
+def test_a_variant_changes_one_place_of_its_file(variant, tmp_path):
+    place = tmp_path / "cpp" / variant.file
+    place.parent.mkdir(parents=True)
+    place.write_text((variants.ROOT / "cpp" / variant.file).read_text())
+    variant.edit(tmp_path)
+    assert variant.after in place.read_text()
+    assert set(variant.works) <= set(ablation.WORKS)
+    if variant.before not in variant.after:
+        with pytest.raises(ValueError, match="has 0 times"):
+            variant.edit(tmp_path)
+
+
+def test_unknown_variants_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        variants.main(["no such shortcut"])
+    assert "there are: filter of two classes" in capsys.readouterr().err

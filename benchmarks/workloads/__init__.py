@@ -1,6 +1,6 @@
-"""All workloads; to import this package registers them."""
+"""All workloads; to import this package registers them, save those on ``real`` data."""
 
 from ..registry import WORKLOADS
-from . import everyday, fits, growth, passes, text
+from . import everyday, fits, growth, passes, real, streams, text, wide
 
-__all__ = ["WORKLOADS", "everyday", "fits", "growth", "passes", "text"]
+__all__ = ["WORKLOADS", "everyday", "fits", "growth", "passes", "real", "streams", "text", "wide"]

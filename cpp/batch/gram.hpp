@@ -66,4 +66,33 @@ bool gram(const Rows& rows, const double* weight, const double* mean, const doub
   return done;
 }
 
+// The upper half, of the values that are stored and nothing else: for rows that store few.
+template <class Value, class Index>
+bool outer_products(const CsrRows<Value, Index>& rows, const double* weight, double* out,
+                    ShouldStop stop) {
+  const int64_t d = rows.d;
+  return each_tile(rows, kStopInterval, stop, [&](int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; ++i) {
+      if (weight[i] == 0) continue;  // as if absent, whatever is in it
+      const Index end = rows.indptr[i + 1];
+      for (Index p = rows.indptr[i]; p < end; ++p) {
+        const double scaled = weight[i] * double(rows.data[p]);
+        double* const to = out + int64_t(rows.indices[p]) * (d + 1);
+        for (Index q = p; q < end; ++q) to[rows.indices[q]] += scaled * double(rows.data[q]);
+        to[d] += scaled;
+      }
+      out[d * (d + 1) + d] += weight[i];
+    }
+  });
+}
+
+template <class Value, class Index>
+constexpr auto outer_products_of(CsrRows<Value, Index>*) {
+  return &outer_products<Value, Index>;
+}
+template <class Value>
+constexpr auto outer_products_of(DenseRows<Value>*) {
+  return nullptr;  // these have tiles
+}
+
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -7,7 +7,13 @@ import pytest
 import scipy.sparse as sp
 from problems import objective_of
 
-from separatrix.objective.standardization import Standardization, gram, gram_blocked
+from separatrix.numeric.rows import CsrRows, slice_rows
+from separatrix.objective.standardization import (
+    Standardization,
+    gram,
+    gram_blocked,
+    stays_sparse,
+)
 
 
 @pytest.mark.parametrize("d", [1, 255, 256, 700])
@@ -23,6 +29,33 @@ def test_products_in_tiles_are_the_products(d):
         np.testing.assert_array_equal(one, two)
         np.testing.assert_array_equal(one, one.T)
         np.testing.assert_allclose(one, expected, rtol=0, atol=near * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("d", [3, 130, 300])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("far", [0.1, 30.0, 1e6])
+def test_products_of_few_stored_values_are_the_products(d, index, far):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((200, d)) < 0.5 / d, rng.standard_normal((200, d)), 0.0)
+    X[:, 0], X[3] = far, 0.0  # a column that is hardly ever 0, and an empty row
+    scale = np.append(np.full(d, 0.7), 1.3)
+    standardization = Standardization(X.mean(axis=0), scale)
+    Z = np.column_stack([X - X.mean(axis=0), np.ones(200)]).astype(np.longdouble) / scale
+    stored = sp.csr_array(X)
+    rows = CsrRows(stored.data, stored.indices.astype(index), stored.indptr.astype(index), d)
+    assert stays_sparse(rows, standardization) == (d > 3 and far < 1e4)
+    for weight in (rng.random(200), rng.standard_normal(200), np.zeros(200)):
+        expected = np.asarray((Z * weight[:, None]).T @ Z, dtype=np.float64)
+        near = 1e-12 * max(1.0, far**2 if far < 1e4 else 1.0)
+        np.testing.assert_allclose(gram(rows, weight, standardization), expected, atol=near)
+        if weight.min() >= 0.0:
+            parts = [
+                (slice_rows(rows, 0, 90), weight[:90]),
+                (slice_rows(rows, 90, 200), weight[90:]),
+            ]
+            got = gram_blocked(parts, standardization, np.float64, 2)
+            np.testing.assert_allclose(got, expected, atol=near)
+            np.testing.assert_array_equal(got, got.T)
 
 
 @pytest.mark.parametrize("store", [np.asarray, sp.csr_array])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,6 @@ from .thresholds import (
     BLOCK_BYTES,
     BLOCK_ROWS_PER_SUM,
     FEW_BLOCKS,
-    KEPT_SAMPLE,
-    LONG_RUN,
     MOST_BLOCKS,
 )
 
@@ -203,7 +200,7 @@ class ArraySource(InBlocks):
 
 
 class Subset(InBlocks):
-    """Some rows of arrays, by their numbers, a block at a time: runs of them are not copied."""
+    """Some rows of arrays, by their numbers, copied a block at a time unless they lie together."""
 
     def __init__(self, source: ArraySource, rows: Ints) -> None:
         self.source, self.rows = source, rows
@@ -234,16 +231,8 @@ class Subset(InBlocks):
 
     @cached_property
     def block_slices(self) -> list[slice]:
-        """Where the rows are cut into blocks: also where long runs of neighbours begin or end."""
-        breaks = np.flatnonzero(np.diff(self.rows) != 1) + 1
-        edges = np.concatenate([[0], breaks, [len(self.rows)]])
-        long = np.flatnonzero(np.diff(edges) >= LONG_RUN)
-        cuts = np.unique(np.concatenate([[0], edges[long], edges[long + 1], [len(self.rows)]]))
-        return [
-            slice(start + at.start, start + at.stop)
-            for start, stop in pairwise(cuts.tolist())
-            for at in self.source.slices_of(stop - start)
-        ]
+        """Where the rows are cut into blocks."""
+        return self.source.slices_of(len(self.rows))
 
     def block(self, at: slice | None = None) -> Block:
         """A run of the rows, or all: copied unless they lie together."""
@@ -320,13 +309,12 @@ class Subset(InBlocks):
         return some
 
     def sample(self, size: int) -> InMemory:
-        """So many random rows that count; few of them are copied, once and for all."""
+        """So many random rows that count; those of one block are copied, once and for all."""
         rows = self.rows if self.present is None else self.rows[self.present]
         if size >= len(rows):
             return self
         sample = Subset(self.source, rows[random_rows(len(rows), size)])
-        few = size <= KEPT_SAMPLE * len(rows) or len(self.source.slices_of(size)) == 1
-        return sample.materialised if few else sample
+        return sample.materialised if len(self.source.slices_of(size)) == 1 else sample
 
     @cached_property
     def materialised(self) -> ArraySource:

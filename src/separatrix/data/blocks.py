@@ -9,10 +9,8 @@ import numpy as np
 from .. import loops
 from ..numeric.rows import Rows, concatenate_rows
 from ..numeric.types import AnyArray, Array, Ints
+from .thresholds import GROUP, NEIGHBOURS_BYTES
 
-# In random order: a few pages of neighbouring rows, of which a group mixes so many. Data sorted
-# by class is mixed to within a few per cent in every group.
-NEIGHBOURS_BYTES, GROUP = 16 << 10, 256
 BLOCK_STRIDE = 0x9E3779B97F4A7C15  # between seeds of blocks: as far from a fraction as can be
 LARGEST_SEED = 2**62
 

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from .. import loops
-from ..numeric.rows import CsrRows, slice_rows
-from ..numeric.threads import n_threads, ordered_sum
+from ..numeric.rows import CsrRows
 from ..numeric.types import AnyArray
-from .thresholds import READ_AT_ONCE
 
 ADVICE = "build the matrix anew from the right indices, or from a dense array"
 
@@ -50,13 +48,13 @@ def _compressed(X: Any) -> tuple[Any, bool]:
         rows = rows._replace(indices=indices.astype(wide), indptr=indptr.astype(wide))
     # Values beyond the last index are as bad as indices beyond the last value.
     rows = rows._replace(indices=rows.indices[: len(values)])
-    flaws = _flaws(rows)
-    if flaws & {loops.OFFSETS, loops.RANGE}:
-        raise ValueError(_complaint(rows, name, flaws))
+    flaw = loops.csr_flaw(rows)
+    if flaw in (loops.OFFSETS, loops.RANGE):
+        raise ValueError(_complaint(rows, name, flaw))
     same = rows.data is X.data and rows.indptr is X.indptr and indices is X.indices
     if not same:
         X = type(X)(rows[:3], shape=X.shape)
-    return X, not flaws
+    return X, not flaw
 
 
 def _plain(values: AnyArray) -> AnyArray:
@@ -78,22 +76,10 @@ def _index(indices: AnyArray) -> AnyArray:
     return plain if plain.dtype in (np.int32, np.int64) else plain.astype(np.int64)
 
 
-def _flaws(rows: CsrRows) -> set[int]:
-    """What is wrong with the rows, by blocks that threads share."""
-    n = len(rows.indptr) - 1
-    size = max(1, int(n * READ_AT_ONCE / max(rows.indices.nbytes, 1)))
-    blocks = [slice_rows(rows, start, min(start + size, n)) for start in range(0, n, size)]
-
-    def find(block: CsrRows) -> tuple[list[int]]:
-        return ([loops.csr_flaw(block)],)
-
-    return set(ordered_sum(find, blocks, n_threads(None))[0]) - {0} if blocks else set()
-
-
-def _complaint(rows: CsrRows, name: str, flaws: set[int]) -> str:
+def _complaint(rows: CsrRows, name: str, flaw: int) -> str:
     """Which entry is wrong, and how it should be."""
     of = "row" if name == "CSR" else "column"
-    if loops.OFFSETS in flaws:
+    if flaw == loops.OFFSETS:
         steps = np.concatenate([rows.indptr[:1], rows.indptr])
         wrong = (rows.indptr < steps[:-1]) | (rows.indptr > len(rows.indices))
         at = int(np.argmax(wrong))

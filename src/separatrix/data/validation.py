@@ -13,11 +13,11 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from .. import loops
 from ..numeric.rows import CsrRows, Rows, shape_of
 from ..numeric.types import AnyArray, Array, Ints
 from .arrays import ArraySource
 from .containers import missing, opened, refuse_times
-from .finite import all_finite
 from .sparse import sound
 
 MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
@@ -38,7 +38,7 @@ def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
 
     ``finite=False``: their values are looked at by whoever asks.
     """
-    if plain_rows(X) and all_finite(X):
+    if plain_rows(X) and loops.all_finite(X):
         return np.asarray(X)
     check = partial(
         check_array, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
@@ -49,7 +49,7 @@ def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
         return np.asarray(check(X, ensure_all_finite=finite))
     was_csr = X.format == "csr"
     X = check(X, ensure_all_finite=False)
-    if finite and not all_finite(X.data):
+    if finite and not loops.all_finite(X.data):
         check(X)  # which says so
     if not (in_order if was_csr else X.has_canonical_format):
         # Anew: a flag of SciPy's may say that it is in order, and then nothing would be done.

@@ -280,3 +280,17 @@ def gram_twin(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array)
     """``gram`` in NumPy."""
     z = np.column_stack([to_dense(rows) - mean, np.ones(len(weight))]) * factor
     out += (weight[:, None] * z).T @ z
+
+
+def outer_products(rows: CsrRows, weight: Array, out: Array) -> None:
+    """Add ``sum_i weight_i (x_i, 1)' (x_i, 1)`` to the upper half of (d + 1, d + 1).
+
+    From the values that sparse rows store: in a row their number squared, not that of features.
+    """
+    _loops.outer_products(rows, weight, out)
+
+
+def outer_products_twin(rows: CsrRows, weight: Array, out: Array) -> None:
+    """``outer_products`` in NumPy."""
+    z = np.column_stack([to_dense(rows), np.ones(len(weight))])
+    out += np.triu((weight[:, None] * z).T @ z)

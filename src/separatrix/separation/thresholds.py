@@ -9,30 +9,35 @@ NEWTON_DIMENSION = 600
 """Longer signed rows: Newton's method on the squared hinge instead of linear programs.
 
 It trades simplex steps on a basis of D rows for a few factorisations of D x D matrices.
+Measured, on three rows in ten: verdict-wide, 222; verdict-wider, 103; verdict-text, 8.4.
 """
 
 DENSE_DIMENSION = 1500
 """Up to this length signed rows are gathered as dense arrays, beyond it as sparse ones.
 
 It trades memory, rows x D values, for products by BLAS.
+Measured: verdict-wide-apart, 39.7; verdict-wide, 14.8; verdict-text, 0.24.
 """
 
 DECORRELATED_WIDTH = 300
 """Up to this width the coordinates of linear programs are decorrelated, beyond it only scaled.
 
 It trades a decomposition, width^3, for programs that see nearly repeated features apart.
+Measured: verdict-repeated, 0.8 s, and not ended after 200 s without; verdict-correlated, 0.52.
 """
 
 QR_VALUES = 4e7
 """Rows x D up to which rows wider than many are shortened by QR, beyond by an eigenbasis of Z Z'.
 
 QR loses no digits and needs the rows as a dense array; products of rows lose half of them.
+Measured: verdict-wide-apart, 1.56; verdict-wide, 0.99.
 """
 
 DANTZIG_PIVOTS = 20
 """Pivots per equation by the most negative cost (Dantzig), then by Bland's rule.
 
 Dantzig's choice needs fewer pivots and may cycle; Bland's never does.
+Measured: exact-simplex, 4.4.
 """
 
 EXACT_MARGIN_VALUES = 2e7
@@ -40,10 +45,12 @@ EXACT_MARGIN_VALUES = 2e7
 
 Beyond it they are taken for 0 where floating point cannot tell them from it, unless the caller
 asked for exact arithmetic: it trades the word "exact" for time.
+Measured: no method is chosen, a word is bought.
 """
 
 SPANNING_VALUES = 1 << 22
 """Values in the signed rows of many classes up to which repeated features are looked for.
 
 Beyond it the direction itself says which coefficients run away.
+Measured: no method is chosen, fewer words are said.
 """

@@ -1,0 +1,296 @@
+"""The works that show what a mechanism gains: fits, passes, verdicts, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, load_iris
+
+from separatrix import (
+    KernelPerceptron,
+    LinearClassifier,
+    LinearClassifierCV,
+    Perceptron,
+    separability,
+)
+from separatrix.separation.exact_simplex import farkas
+from separatrix.solvers import LBFGS, GradientDescent, LeastSquares
+
+from . import data
+
+MANY = 100_000  # passes
+
+Run = Callable[[], Any]
+Make = Callable[[Callable[[int], int]], Run]  # from the number of rows at full size to that used
+
+
+def fit(
+    rows: Callable[[int], int], make: Callable[..., data.Table], shape: tuple[int, ...],
+    loss: str, l2: float, bits: int = 64, intercept: bool = True, **others: Any,
+) -> Run:  # fmt: skip
+    X, y = make(rows(shape[0]), *shape[1:])
+    X = X.astype(f"f{bits // 8}", copy=False)
+    given = {"tol": 1e-6, "random_state": 0} | others
+    model = LinearClassifier(loss, l2=l2, fit_intercept=intercept, **given)
+    return lambda: model.fit(X, y)
+
+
+def passes(
+    rows: Callable[[int], int], make: Callable[..., data.Table], shape: tuple[Any, ...],
+    bits: int = 64, count: int = 5,
+) -> Run:  # fmt: skip
+    X, y = make(rows(shape[0]), *shape[1:])
+    X = X.astype(f"f{bits // 8}", copy=False)
+    to_the_end = count == MANY
+    model = Perceptron(
+        count, shuffle=not to_the_end, patience=None, keep="last", random_state=0
+    )  # fmt: skip
+    return lambda: model.fit(X, y)
+
+
+def classes_apart(n: int, d: int, k: int, gap: float) -> data.Table:
+    """Gaussian rows whose best of k linear scores leads by a gap."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    scores = X @ rng.standard_normal((k, d)).T
+    best = np.sort(scores, axis=1)
+    ahead = best[:, -1] - best[:, -2] > gap
+    return X[ahead], scores[ahead].argmax(axis=1)
+
+
+def toy(_: Callable[[int], int], load: Callable[..., Any], calls: int) -> Run:
+    X, y = load(return_X_y=True)
+    model = Perceptron(20, patience=None, keep="last", random_state=0)
+    return lambda: [model.fit(X, y) for _ in range(calls)]
+
+
+def digits(_: Callable[[int], int], l2: float, loss: str = "logistic") -> Run:
+    X, y = load_digits(return_X_y=True)
+    model = LinearClassifier(loss, l2=l2, tol=1e-6)
+    return lambda: model.fit(X / 16.0, y)
+
+
+def folds(rows: Callable[[int], int], n: int, d: int, loss: str = "logistic", l2s: int = 20) -> Run:
+    X, y = data.clouds(rows(n), d)
+    model = LinearClassifierCV(loss, l2s=np.geomspace(1e-1, 1e-7, l2s), cv=5, tol=1e-4)
+    return lambda: model.fit(X, y)
+
+
+def predictions(rows: Callable[[int], int], shape: tuple[int, int]) -> Run:
+    X, y = data.clouds(rows(shape[0]), shape[1])
+    model = LinearClassifier(max_iter=2).fit(X[:1000], y[:1000])
+    return lambda: model.predict(X)
+
+
+def kernel(rows: Callable[[int], int], name: str, n: int, d: int) -> Run:
+    X, y = data.rings(rows(n), d)
+    model = KernelPerceptron(name, max_iter=5, keep="last", random_state=0)
+    return lambda: model.fit(X, y)
+
+
+def verdict(
+    rows: Callable[[int], int], make: Callable[..., data.Table], shape: tuple[Any, ...]
+) -> Run:
+    X, y = make(rows(shape[0]), *shape[1:])
+    return lambda: separability(X, y)
+
+
+def nearly_apart(n: int, d: int) -> data.Table:
+    """Features that are nearly multiples of one another, ten rows on the wrong side of a plane."""
+    rng = np.random.default_rng(0)
+    X, y = data.separable(n, d, 0.0)
+    X = X[:, :1] + 1e-4 * X
+    side = (X - X.mean(axis=0)) @ rng.standard_normal(d)
+    y = np.where(side > 0, 1, -1)
+    y[np.argsort(np.abs(side))[n // 50 : n // 50 + 10]] *= -1
+    return X, y
+
+
+def repeated(n: int, d: int) -> data.Table:
+    """Features that all but repeat each other, five rows on the wrong side of the middle."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((n, d))
+    X = Z[:, :1] + 1e-10 * Z
+    side = (X - X.mean(axis=0)) @ rng.standard_normal(d)
+    side -= np.median(side)
+    y = np.where(side > 0, 1, -1)
+    y[np.argsort(np.abs(side))[n // 50 : n // 50 + 5]] *= -1
+    return X, y
+
+
+def equations(_: Callable[[int], int], m: int, n: int) -> Run:
+    """Of whole numbers, with a solution and without one."""
+    rng = np.random.default_rng(0)
+    A = rng.integers(-50, 51, (m, n))
+    some = np.where(rng.random(n) < 0.2, rng.integers(1, 9, n), 0)
+    right = (A @ some, rng.integers(-50, 51, m))
+    return lambda: [farkas(A.astype(object), b.astype(object)) for b in right]
+
+
+def sparse_correlated(n: int, d: int) -> data.Table:
+    X, y = data.correlated(n, d)
+    return sp.csr_array(X), y
+
+
+def touching(n: int, d: int) -> data.Table:
+    """Small whole numbers, with rows of both classes on one plane."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, (n, d)).astype(np.float64)
+    side = X @ rng.integers(-2, 3, d)
+    return X, np.where(side == 0, rng.choice([-1, 1], n), np.sign(side))
+
+
+def works() -> dict[str, Make]:
+    tall, wide, text = (500_000, 100), (20_000, 2_000), (40_000, 20_000, 60)
+    tables = {"correlated": data.correlated, "independent": data.clouds}
+    found: dict[str, Make] = {}
+    for name, make in tables.items():
+        for form, shape in (("tall", tall), ("wide", wide)):
+            for bits, suffix in ((32, "-32"), (64, "")):
+                found[f"logistic-{name}-{form}{suffix}"] = partial(
+                    fit, make=make, shape=shape, loss="logistic", l2=1e-5, bits=bits
+                )
+    long_text = (200_000, 47_000, 90)
+    wide_text, images = (3_000, 30_000, 80), (60_000, 784, 10)
+    of_text = partial(fit, make=data.text)
+    return found | {
+        "squared_hinge-independent-tall-32": partial(
+            fit, make=data.clouds, shape=tall, loss="squared_hinge", l2=1e-5, bits=32
+        ),
+        "softmax": partial(fit, make=data.images, shape=images, loss="logistic", l2=1e-4),
+        "softmax-small": partial(
+            fit, make=data.images, shape=(4_000, 196, 10), loss="logistic", l2=1e-4
+        ),
+        "softmax-images-weak": partial(
+            fit, make=data.images, shape=(20_000, 196, 10), loss="logistic", l2=1e-7
+        ),
+        "softmax-digits": partial(digits, l2=1e-4),
+        "softmax-digits-weak": partial(digits, l2=1e-8),
+        "squared_hinge-digits": partial(digits, l2=1e-4, loss="squared_hinge"),
+        "squared_hinge-digits-weak": partial(digits, l2=1e-8, loss="squared_hinge"),
+        "logistic-sparse": partial(
+            of_text, shape=long_text, loss="logistic", l2=2.5e-6, intercept=False
+        ),
+        "hinge-sparse": partial(
+            of_text, shape=long_text, loss="hinge", l2=2.5e-6, intercept=False
+        ),
+        "logistic-text": partial(
+            of_text, shape=text, loss="logistic", l2=1e-5, intercept=False
+        ),
+        "logistic-wide-text": partial(of_text, shape=wide_text, loss="logistic", l2=1e-5),
+        "squared_hinge-text": partial(
+            of_text, shape=text, loss="squared_hinge", l2=1e-5, intercept=False
+        ),
+        "hinge-text": partial(of_text, shape=text, loss="hinge", l2=1e-5),
+        "hinge-wide-text": partial(of_text, shape=wide_text, loss="hinge", l2=1e-5),
+        "hinge-wide": partial(
+            fit, make=data.clouds, shape=(2_000, 1_000), loss="hinge", l2=1e-5
+        ),
+        "squared_hinge-wide": partial(
+            fit, make=data.clouds, shape=(2_000, 1_000), loss="squared_hinge", l2=1e-5
+        ),
+        "hinge-wide-correlated": partial(
+            fit, make=data.correlated, shape=(3_000, 1_500), loss="hinge", l2=1e-5
+        ),
+        "squared_hinge-wide-correlated": partial(
+            fit, make=data.correlated, shape=(3_000, 1_500), loss="squared_hinge", l2=1e-5
+        ),
+        "squared-tall": partial(fit, make=data.clouds, shape=tall, loss="squared", l2=1e-5),
+        "squared-correlated": partial(
+            fit, make=data.correlated, shape=(50_000, 100), loss="squared", l2=1e-5
+        ),
+        "logistic-small": partial(
+            fit, make=data.clouds, shape=(500, 10), loss="logistic", l2=1e-5
+        ),
+        "logistic-small-correlated": partial(
+            fit, make=data.correlated, shape=(500, 20), loss="logistic", l2=1e-6
+        ),
+        "passes-tall-32": partial(passes, make=data.clouds, shape=tall, bits=32),
+        "passes-tall-64": partial(passes, make=data.clouds, shape=tall),
+        "passes-wide-64": partial(passes, make=data.clouds, shape=(50_000, 1_000)),
+        "passes-wide-32": partial(passes, make=data.clouds, shape=(50_000, 1_000), bits=32),
+        "passes-wider-64": partial(passes, make=data.clouds, shape=(12_000, 4_000)),
+        "passes-images": partial(passes, make=data.images, shape=images, bits=32),
+        "passes-sparse": partial(passes, make=data.text, shape=long_text),
+        "passes-iris": partial(toy, load=load_iris, calls=20),
+        "passes-digits": partial(toy, load=load_digits, calls=1),
+        "clean-pass-64": partial(
+            passes, make=data.separable, shape=(500_000, 100, 0.06), count=MANY
+        ),
+        "clean-pass-32": partial(
+            passes, make=data.separable, shape=(500_000, 100, 0.06), bits=32, count=MANY
+        ),
+        "clean-pass-4-classes": partial(
+            passes, make=classes_apart, shape=(200_000, 20, 4, 0.3), count=MANY
+        ),
+        "cross-validation": partial(folds, n=100_000, d=50),
+        "cross-validation-small": partial(folds, n=5_000, d=20),
+        "cross-validation-hinge": partial(folds, n=20_000, d=50, loss="hinge", l2s=3),
+        "cross-validation-wide": partial(folds, n=10_000, d=2_000, l2s=3),
+        "cross-validation-small-hinge": partial(folds, n=500, d=10, loss="hinge", l2s=5),
+        "predict-tall": partial(predictions, shape=tall),
+        "one-pass-tall": partial(passes, make=data.clouds, shape=tall, count=1),
+        "logistic-very-wide-text": partial(
+            of_text, shape=(50_000, 500_000, 60), loss="logistic", l2=1e-5, solver=LBFGS()
+        ),
+        "logistic-text-lbfgs": partial(
+            of_text, shape=text, loss="logistic", l2=1e-5, solver=LBFGS()
+        ),
+        "logistic-square": partial(
+            fit, make=data.clouds, shape=(4_000, 2_000), loss="logistic", l2=1e-3
+        ),
+        "logistic-square-correlated": partial(
+            fit, make=data.correlated, shape=(20_000, 1_000), loss="logistic", l2=1e-5
+        ),
+        "squared-text": partial(
+            of_text, shape=(5_000, 1_000, 30), loss="squared", l2=1e-5, solver=LeastSquares()
+        ),
+        "squared-sparse-correlated": partial(
+            fit, make=sparse_correlated, shape=(2_000, 100), loss="squared", l2=1e-5,
+            solver=LeastSquares(),
+        ),
+        "squared-text-free": partial(
+            of_text, shape=(5_000, 1_000, 30), loss="squared", l2=0.0, solver=LeastSquares()
+        ),
+        "hinge-small": partial(fit, make=data.clouds, shape=(500, 10), loss="hinge", l2=1e-3),
+        "hinge-square-weak": partial(
+            fit, make=data.correlated, shape=(2_500, 2_000), loss="hinge", l2=1e-6
+        ),
+        "hinge-square-text": partial(of_text, shape=(4_000, 2_000, 200), loss="hinge", l2=1e-7),
+        "minibatch": partial(
+            fit, make=data.correlated, shape=(50_000, 100), loss="logistic", l2=1e-3, tol=1e-3,
+            solver=GradientDescent(64),
+        ),
+        "hinge-text-weak": partial(
+            of_text, shape=(5_000, 5_000, 60), loss="hinge", l2=1e-8, intercept=False
+        ),
+        "hinge-classes": partial(
+            fit, make=data.images, shape=(500, 64, 10), loss="hinge", l2=1e-4
+        ),
+        "hinge-classes-tall": partial(
+            fit, make=data.images, shape=(6_000, 64, 5), loss="hinge", l2=1e-4
+        ),
+        "hinge-classes-weak": partial(
+            fit, make=data.images, shape=(4_000, 64, 10), loss="hinge", l2=1e-8
+        ),
+        "hinge-digits": partial(digits, l2=1e-4, loss="hinge"),
+        "hinge-digits-weak": partial(digits, l2=1e-7, loss="hinge"),
+        "kernel-rbf": partial(kernel, name="rbf", n=5_000, d=20),
+        "kernel-laplacian": partial(kernel, name="laplacian", n=2_000, d=20),
+        "verdict-wide": partial(verdict, make=data.clouds, shape=(2_500, 1_000)),
+        "verdict-wide-apart": partial(verdict, make=data.clouds, shape=(1_000, 1_000)),
+        "verdict-text": partial(verdict, make=data.text, shape=(2_000, 1_200, 50)),
+        "verdict-wider": partial(verdict, make=data.clouds, shape=(500, 3_000)),
+        "verdict-correlated": partial(verdict, make=nearly_apart, shape=(20_000, 60)),
+        "verdict-repeated": partial(verdict, make=repeated, shape=(500, 40)),
+        "exact-simplex": partial(equations, m=21, n=60),
+        "verdict-touching": partial(verdict, make=touching, shape=(2_000, 30)),
+        "verdict-tall": partial(verdict, make=data.separable, shape=(200_000, 50, 0.0)),
+    }  # fmt: skip
+
+
+WORKS = works()
