@@ -80,8 +80,8 @@ def conjugate_gradients(
     """Solve with a matrix A known by its products: u, and ``right.u - u.A u / 2`` there.
 
     Ends at this share of the squared residual, where a product adds no more than this share of what
-    was gained so far, or once more than so much is gained (Hestenes and Stiefel, Methods of conjugate gradients for solving linear
-    systems, 1952).
+    was gained so far, or once more than so much is gained (Hestenes and Stiefel, Methods of
+    conjugate gradients for solving linear systems, 1952).
     """
     u, r, p = np.zeros_like(right), right, right
     size, gained = float(np.vdot(r, r)), 0.0

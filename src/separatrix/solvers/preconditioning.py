@@ -20,6 +20,9 @@ from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..objective.standardization import Standardization
 from .thresholds import (
+    BOUND_PER_FEATURE,
+    BOUND_ROWS,
+    BOUND_SHARE,
     DEAR,
     FEWEST_PER_FEATURE,
     SAMPLE_COST,
@@ -31,7 +34,7 @@ from .thresholds import (
 MOST_LIFTS = 8
 # Products of BLAS while an evaluation reads one value: what a Hessian costs is told in evaluations.
 PRODUCTS_PER_READ = 15.0
-BOUND_ROWS, BOUND_PER_FEATURE, BOUND_SHARE, MOST_BOUND_FEATURES = 2048, 5, 1 / 8, 5000
+MOST_BOUND_FEATURES = 5000
 STEP_BYTES = 1e6  # that could be read while a step is prepared
 CLASSES_PER_READ = 3  # whose scores cost as much as reading the rows
 

@@ -145,7 +145,7 @@ class GapTracker:
         self,
         W: Array,
         at: Evaluation | None = None,
-        remains: float = np.inf,
+        remains: float | None = None,
         variables: Variables | None = None,
     ) -> None:
         """A bound from W, and from J and its gradient there if they are known already.
@@ -165,7 +165,7 @@ class GapTracker:
             at = objective.value_and_gradient(W)
         self._at(W, at.value)
         self._raise(*smooth_lower_bound(objective, W, at))
-        if not self._near:
+        if remains is not None and not self._near:
             self._raise_by_sample(W, at, remains, variables or objective.standardization)
         for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound loses in proportion to the gradient by the biases, but only to the square

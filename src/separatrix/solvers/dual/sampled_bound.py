@@ -104,7 +104,7 @@ class SampledBound:
         return self._fall() > enough
 
     def _fall(self) -> float:
-        """How far below J(W) the function with tangents is where it stands: so far at least is its minimum."""
+        """How far below J(W) the function with tangents is here: so far at least is its minimum."""
         change = self.then.value - self.here.value + dot(self.slope, self.U - self.W)
         return -self.share * change
 
