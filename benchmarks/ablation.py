@@ -162,7 +162,11 @@ MECHANISMS = (
     Mechanism("Dantzig before Bland", (("separation.thresholds:DANTZIG_PIVOTS", 0),),
               ("exact-simplex", "verdict-touching")),
     Mechanism("folds together", (("estimators.cv.folds:Folds.applies", property(never)),),
-              ("cross-validation*",)),
+              ("cross-validation", "cross-validation-small")),
+    Mechanism("folds of wide rows by coordinates",
+              (("estimators.cv.row_space:suits_folds", never),), ("cross-validation-few-rows*",)),
+    Mechanism("inverses for few penalties", (("estimators.cv.press:FEW_PENALTIES", 0),),
+              ("leave-one-out-text",)),
 )  # fmt: skip
 
 

@@ -80,6 +80,12 @@ def folds(rows: Callable[[int], int], n: int, d: int, loss: str = "logistic", l2
     return lambda: model.fit(X, y)
 
 
+def left_out(rows: Callable[[int], int], shape: tuple[int, int, int]) -> Run:
+    X, y = data.text(rows(shape[0]), *shape[1:])
+    model = LinearClassifierCV("squared", l2s=[1e-3], cv="loo")
+    return lambda: model.fit(X, y)
+
+
 def predictions(rows: Callable[[int], int], shape: tuple[int, int]) -> Run:
     X, y = data.clouds(rows(shape[0]), shape[1])
     model = LinearClassifier(max_iter=2).fit(X[:1000], y[:1000])
@@ -238,6 +244,19 @@ def works() -> dict[str, Make]:
         "cross-validation-hinge": partial(folds, n=20_000, d=50, loss="hinge", l2s=3),
         "cross-validation-wide": partial(folds, n=10_000, d=2_000, l2s=3),
         "cross-validation-small-hinge": partial(folds, n=500, d=10, loss="hinge", l2s=5),
+        "cross-validation-few-rows": partial(
+            folds, n=200, d=5_000, loss="logistic", l2s=5
+        ),
+        "cross-validation-few-rows-hinge": partial(
+            folds, n=200, d=5_000, loss="hinge", l2s=5
+        ),
+        "cross-validation-few-rows-squared_hinge": partial(
+            folds, n=200, d=5_000, loss="squared_hinge", l2s=5
+        ),
+        "cross-validation-few-rows-squared": partial(
+            folds, n=200, d=5_000, loss="squared", l2s=5
+        ),
+        "leave-one-out-text": partial(left_out, shape=(2_500, 20_000, 80)),
         "predict-tall": partial(predictions, shape=tall),
         "one-pass-tall": partial(passes, make=data.clouds, shape=tall, count=1),
         "logistic-very-wide-text": partial(

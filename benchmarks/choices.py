@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.choices [pattern ...]`` prints the seconds of each to a proven relative
 1e-6, whom "auto" picks, and the time of that solver over that of the best. The
-thresholds of ``solvers/choose.py`` were set on generated text like that here, some of them on
-these very tables: other data is the better test of them.
+thresholds of ``solvers/auto.py`` were set on generated text like that here, some of them on
+these very tables: other data is the better test of them, as that of :mod:`benchmarks.draws`.
 """
 
 from __future__ import annotations

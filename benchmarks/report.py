@@ -1,9 +1,13 @@
-"""What a run tells: lines to read, JSON to keep, a plot to look at."""
+"""What a run tells: lines to read, JSON to keep, a plot to look at.
+
+``python -m benchmarks.report FILE.json ...`` makes one Markdown table of what runs have kept.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -178,6 +182,20 @@ def _seconds(value: float) -> str:
     return f"{value:.4f} s" if value >= 1e-3 else f"{1e6 * value:.1f} us"
 
 
+def markdown(runs: Sequence[Record]) -> Iterator[str]:
+    """A table of ratios over some runs, and below it the peers that could not take part."""
+    yield "| `make bench ONLY=` | work | best peer | ratio |"
+    yield "|---|---|---|---|"
+    for told in (each for run in runs for each in run["workloads"] if "growth" not in each):
+        ratio = told["ratio"]
+        figure = "no ratio" if ratio is None else f"{ratio['median']:.3g}"
+        yield f"| `{told['name']}` | {told['title']} | {told['best_peer'] or 'none'} | {figure} |"
+    missing = sorted({peer for run in runs for peer in run["skipped"]})
+    if missing:
+        yield ""
+        yield f"Not installed on the machine that measured: {', '.join(missing)}."
+
+
 # ---- to keep ---------------------------------------------------------------------------------
 
 
@@ -245,3 +263,7 @@ def _draw_growth(axes: Any, told: Record) -> None:
     axes.set_xlabel(told["axis"])
     axes.set_ylabel("seconds")
     axes.legend(fontsize="xx-small")
+
+
+if __name__ == "__main__":
+    print("\n".join(markdown([json.loads(Path(each).read_text()) for each in sys.argv[1:]])))

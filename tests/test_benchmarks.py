@@ -345,6 +345,23 @@ def test_command_writes_json_and_says_who_is_skipped(tmp_path, capsys, monkeypat
     } <= (run["workloads"][0]["contestants"][0].keys())
 
 
+def test_table_of_some_runs_says_who_was_missing():
+    told = {"name": "a", "title": "work", "best_peer": "b", "ratio": {"median": 12.345}}
+    lost = told | {"name": "c", "best_peer": None, "ratio": None}
+    grown = {"name": "g", "growth": []}
+    runs = [
+        {"workloads": [told, grown], "skipped": {"river": "why"}},
+        {"workloads": [lost], "skipped": {}},
+    ]
+    assert list(report.markdown(runs))[2:] == [
+        "| `a` | work | b | 12.3 |",
+        "| `c` | work | none | no ratio |",
+        "",
+        "Not installed on the machine that measured: river.",
+    ]
+    assert list(report.markdown(runs[1:]))[-1].startswith("| `c`")
+
+
 def test_plot_of_ratios_and_growth(tmp_path):
     pytest.importorskip("matplotlib")
     ratio = {"median": 2.0, "low": 1.5, "high": 3.0}

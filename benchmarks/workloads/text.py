@@ -75,11 +75,14 @@ def squared(n: int, d: int, nonzeros: int, k: int) -> Contest:
     return fit(data.tf_idf_documents(n, d, nonzeros, k), "squared", intercept=True)
 
 
-@workload("crammer-singer-dense", tiny=(200, 30, 3), small=(1_000, 100, 10), full=(3_000, 196, 10))
+@workload(
+    "crammer-singer-dense",
+    tiny=(200, 30, 3), small=(1_000, 100, 10), full=(3_000, 196, 10), goal=2,
+)  # fmt: skip
 def dense(n: int, pixels: int, k: int) -> Contest:
     return fit(data.images(n, pixels, k), "hinge")
 
 
-@workload("hinge-one-hot", tiny=(300, 4, 6), small=(5_000, 10, 51), full=(30_000, 10, 51))
+@workload("hinge-one-hot", tiny=(300, 4, 6), small=(5_000, 10, 51), full=(30_000, 10, 51), goal=2)
 def one_hot(n: int, features: int, levels: int) -> Contest:
     return fit(data.one_hot(n, features, levels), "hinge", C=0.1)

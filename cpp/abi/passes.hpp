@@ -112,6 +112,7 @@ struct CoordinateEpoch {
   ShouldStop should_stop;
   // Results.
   double projected_gradient;  // sum over the active rows of its absolute value
+  double gap;             // sum of p (phi(m) + phi*(-alpha) + alpha m), before the updates
   int64_t n_active;
   bool stopped;
 };

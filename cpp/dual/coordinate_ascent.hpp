@@ -18,7 +18,9 @@
 namespace separatrix::SEPARATRIX_LEVEL {
 
 // What a loss asks of its alphas: the best one where the margin m moves by `curvature` times the
-// change of alpha; the projected gradient of the dual; and whether it will stay at its bound.
+// change of alpha; the projected gradient of the dual; whether it will stay at its bound; and how
+// far phi(m) is above the tangent that alpha stands for, phi(m) + phi*(-alpha) + alpha m: what the
+// row adds to the duality gap.
 template <class Loss>
 struct CoordinateUpdate;
 
@@ -36,6 +38,9 @@ struct CoordinateUpdate<Hinge> {
   static bool can_shrink(double alpha, double m, double shrink_margin) {
     return alpha <= 0 ? m > 1 + shrink_margin : alpha >= 1 && m < 1 - shrink_margin;
   }
+  static double gap(double alpha, double m) {
+    return m < 1 ? (1 - alpha) * (1 - m) : alpha * (m - 1);
+  }
 };
 
 template <>
@@ -51,10 +56,15 @@ struct CoordinateUpdate<SquaredHinge> {
   static bool can_shrink(double alpha, double m, double shrink_margin) {
     return alpha <= 0 && m > 1 + shrink_margin;
   }
+  static double gap(double alpha, double m) {
+    const double lack = 1 - m - 0.5 * alpha;
+    return m < 1 ? lack * lack : alpha * (m - 1 + 0.25 * alpha);
+  }
 };
 
 template <>
 struct CoordinateUpdate<Logistic> {
+  static constexpr double kFarOff = 0.1;
   // The margin m + t to which the new alpha brings the row is where alpha = -phi'(m + t): a root
   // of t - curvature*(-phi'(m + t) - alpha), which rises by 1 at least. No logarithm is needed.
   static double argmax(double alpha, double m, double curvature) {
@@ -76,6 +86,12 @@ struct CoordinateUpdate<Logistic> {
   }
   static double projected_gradient(double, double) { return 0; }
   static bool can_shrink(double, double, double) { return false; }  // no alpha gets to a bound
+  // The square that it is near the minimum, without logarithms; far away about as large.
+  static double gap(double alpha, double m) {
+    const Point<double> at = point_at<Logistic>(m);
+    const double off = alpha + at.slope, size = off < 0 ? -off : off;
+    return size > 0 ? off * off / (2 * at.curvature + kFarOff * size) : 0;
+  }
 };
 
 // What is kept of each row lies as far apart as they do.
@@ -103,6 +119,7 @@ void ascend(const Rows& rows, CoordinateEpoch& pass) {
     if (CoordinateUpdate<Loss>::can_shrink(before, m, pass.shrink_margin)) continue;
     pass.order[pass.n_active++] = i;
     pass.projected_gradient += CoordinateUpdate<Loss>::projected_gradient(before, m);
+    pass.gap += p * CoordinateUpdate<Loss>::gap(before, m);
     const double curvature = p * (pass.row_norm2[i] * pass.inv_2l2 + pass.bias_inv_penalty);
     const double after = CoordinateUpdate<Loss>::argmax(before, m, curvature);
     if (after != before) {

@@ -54,7 +54,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
 }
 
 // The active rows are left at the front of `order`.
-std::tuple<int64_t, double> coordinate_epoch(
+std::tuple<int64_t, double, double> coordinate_epoch(
     nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double inv_weight_sum,
     Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput order, Output alpha,
     Output w, double shrink_margin) {
@@ -67,12 +67,12 @@ std::tuple<int64_t, double> coordinate_epoch(
       expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
     pass = CoordinateEpoch{loss, y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
                            inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()),
-                           alpha.data(), w.data(), shrink_margin, should_stop, 0, 0, false};
+                           alpha.data(), w.data(), shrink_margin, should_stop, 0, 0, 0, false};
     nb::gil_scoped_release free;
     loops.coordinate_epoch(view, pass);
   });
   raise_if(pass.stopped);
-  return {pass.n_active, pass.projected_gradient};
+  return {pass.n_active, pass.projected_gradient, pass.gap};
 }
 
 // Of the orders that a seed stands for, those from a number on: (count, n).

@@ -123,7 +123,8 @@ def as_schedule(learning_rate: LearningRate, l2: float = 0.0) -> Schedule | Call
     """A number as a constant schedule, a callable as it is; what is neither is refused."""
     if isinstance(learning_rate, Schedule):
         schedule = learning_rate.bind(l2)
-        if not step_sizes(schedule, 1, 1)[0] > 0.0:
+        if not 0.0 < float(schedule(1)) < np.inf:
+            step_sizes(schedule, 1, 1)  # which says what is wrong with it, but for a step of 0
             raise ValueError(f"{schedule!r} begins with a step of 0; the first must be positive")
         return schedule
     if callable(learning_rate):
@@ -138,15 +139,22 @@ def as_schedule(learning_rate: LearningRate, l2: float = 0.0) -> Schedule | Call
     return Constant(float(learning_rate))
 
 
+def all_in_range(sizes: Array) -> bool:
+    """Whether all are finite and not negative; NaN is neither."""
+    if len(sizes) == 1:
+        return 0.0 <= float(sizes[0]) < np.inf
+    return not sizes.size or bool(sizes.min() >= 0.0 and sizes.max() < np.inf)
+
+
 def step_sizes(schedule: Schedule | Callable[[int], float], first: int, count: int) -> Array:
     """Steps first, first + 1, ...; a single one if the schedule is constant."""
     if isinstance(schedule, Constant) and 0.0 <= schedule.step < np.inf:
         return np.array([float(schedule.step)])
-    if isinstance(schedule, Schedule):
+    if isinstance(schedule, Schedule) and count > 1:
         sizes = np.asarray(schedule(np.arange(first, first + count)), dtype=float)
     else:
         sizes = np.array([float(schedule(t)) for t in range(first, first + count)])
-    if sizes.size and not (np.all(np.isfinite(sizes)) and sizes.min() >= 0.0):
+    if not all_in_range(sizes):
         bad = int(np.argmin(np.isfinite(sizes) & (sizes >= 0.0)))
         raise ValueError(
             f"{schedule!r} gives the step size {sizes[bad]} at t = {first + bad}; "

@@ -48,6 +48,35 @@ def test_the_compiled_pass_equals_its_twin(level, kind, weighted, loss):
     assert (met[-1].n_active < 80) == (loss != "logistic")
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_gap_that_a_pass_meets_is_that_of_its_start(loss):
+    """From the definition, where the weights hardly move: alphas as good as 1e-4."""
+    X, y = rows(4, 60, 5)
+    l2, s = 0.5, get_loss(loss)
+    alpha, w = np.zeros(60), np.zeros(6)
+    given = {"inv_weight_sum": 1 / 60, "row_norm2": (X**2).sum(axis=1), "inv_2l2": 0.5 / l2}
+    phi = {"hinge": lambda m: np.maximum(0, 1 - m), "logistic": lambda m: np.log1p(np.exp(-m)),
+           "squared_hinge": lambda m: np.maximum(0, 1 - m) ** 2}[loss]  # fmt: skip
+    conjugate = {
+        "hinge": lambda a: -a, "squared_hinge": lambda a: a * a / 4 - a,
+        "logistic": lambda a: a * np.log(a) + (1 - a) * np.log(1 - a),
+    }[loss]  # fmt: skip
+    compared = 0
+    for number in range(12):
+        w[:5] = (alpha * y) @ X / 60 / (2 * l2)
+        margins = y * (X @ w[:5])
+        if number:
+            true = np.mean(phi(margins) + conjugate(alpha)) + 2 * l2 * w[:5] @ w[:5]
+        before = w.copy()
+        order = np.random.default_rng(number).permutation(60)
+        met = loops.coordinate_epoch(X, y, s, alpha, w, order, **given)
+        if number and abs(w - before).max() < 1e-3:
+            compared += 1
+            assert 0.3 * true - 1e-12 <= met.gap <= 1.3 * true + 1e-12
+    assert compared > 1
+    assert met.gap < 1e-6
+
+
 @pytest.mark.parametrize("curvature", [0.0, 1e-9, 0.3, 5.0, 1e4, 1e9])
 def test_a_logistic_alpha_answers_the_margin_it_leads_to(curvature):
     rng = np.random.default_rng(0)

@@ -83,3 +83,21 @@ def test_conjugate_gradients_stop_at_their_share():
         u, _ = conjugate_gradients(lambda v: H @ v, b, share)
         assert np.sum((b - H @ u) ** 2) <= 1.01 * share * np.sum(b**2)
         assert np.sum((b - H @ u) ** 2) >= 1e-6 * share * np.sum(b**2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 60])
+def test_an_inverse_is_that_of_numpy_at_any_scale(n):
+    A = np.random.default_rng(n).standard_normal((n, n + 3))
+    scale = np.logspace(-6, 6, n)
+    found = linear_systems.inverse((A @ A.T) * scale * scale[:, None])
+    expected = np.linalg.inv(A @ A.T) / scale / scale[:, None]
+    size = np.sqrt(np.diag(expected))
+    np.testing.assert_allclose(
+        found / size / size[:, None], expected / size / size[:, None], atol=1e-9
+    )
+
+
+def test_a_singular_matrix_has_a_pseudo_inverse_in_scaled_variables():
+    A = np.random.default_rng(0).standard_normal((5, 2))
+    A /= np.linalg.norm(A, axis=1)[:, None]  # a unit diagonal: nothing is scaled
+    np.testing.assert_allclose(linear_systems.inverse(A @ A.T), np.linalg.pinv(A @ A.T), atol=1e-10)

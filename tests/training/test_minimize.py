@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import io
 import os
@@ -24,6 +25,7 @@ from separatrix import (
     L2,
     LBFGS,
     ArraySource,
+    CoordinateAscent,
     DualAscent,
     GradientDescent,
     LinearClassifier,
@@ -354,3 +356,24 @@ def test_rich_on_a_terminal_plain_text_without_it(monkeypatch):
     assert "pass 2" in sys.stderr.getvalue()
     monkeypatch.setitem(sys.modules, "rich.live", None)
     assert isinstance(progress_line(True), PlainLine)
+
+
+@pytest.mark.parametrize(
+    ("solver", "loss"),
+    [
+        (Rosenblatt(average=True), "perceptron"), (GradientDescent(1), "logistic"),
+        (GradientDescent(7, learning_rate=0.1), "hinge"), (GradientDescent(), "logistic"),
+        (LBFGS(), "logistic"), (CoordinateAscent(), "hinge"), (DualAscent(), "hinge"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_run_that_goes_on_draws_nothing(solver, loss):
+    X, y = overlapping(40, 3)
+    source = ArraySource(X, y, np.array([-1, 1]))
+    objective = Objective(get_loss(loss), L2(0.0 if loss == "perceptron" else 0.1), source)
+    W = np.zeros(objective.shape)
+    run = solver.steps(objective, W, np.random.default_rng(3))
+    first, second = next(run), next(run)
+    state = {name: copy.deepcopy(value) for name, value in first.state.items()}
+    resumed = next(solver.steps(objective, W, None, state))
+    np.testing.assert_array_equal(resumed.weights, second.weights)

@@ -87,7 +87,7 @@ class ArraySource(InBlocks):
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
         """All rows that count as one block, as they stand or in a random order."""
         order = self.present
-        if shuffle is not None:
+        if shuffle is not None and (self.n_rows > 1 or shuffle.passes > 1):
             drawn = self._prefetched_permutation(shuffle)
             order = drawn if order is None else order[drawn]
         yield Visit(Block(self.X, self.y, self.weight, 0), order)
@@ -145,6 +145,8 @@ class ArraySource(InBlocks):
 
     @cached_property
     def _parts(self) -> list[Block]:
+        if len(self.y) * self.row_bytes <= BLOCK_BYTES:
+            return [Block(self.X, self.y, self.weight, 0)]
         return [self.block(at) for at in self.slices_of(len(self.y))]
 
     @cached_property

@@ -9,18 +9,25 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from .. import loops
 from ..numeric.rows import CsrRows, Rows, shape_of
-from ..numeric.types import AnyArray, Array, Ints
+from ..numeric.types import AnyArray, Array
 from .arrays import ArraySource
-from .containers import missing, opened, refuse_times
+from .containers import opened, refuse_times
+from .labels import (
+    check_classes,
+    encoded,
+    encoded_if_known,
+    labels_and_classes,
+    numbers,
+    present_classes,
+)
 from .sparse import sound
 
-MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 REACH = 400  # weights from 2**-400 to 2**400 are taken as they are
 
 ClassWeight = Mapping[Any, float] | str | None
@@ -30,7 +37,7 @@ def plain_rows(X: Any) -> bool:
     """Whether X is a plain array of rows, right as it is if all its numbers are finite."""
     if type(X) is not np.ndarray or X.ndim != 2 or not X.flags.c_contiguous or not X.size:
         return False
-    return X.dtype in (np.float32, np.float64)
+    return X.dtype in FLOATS
 
 
 def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
@@ -111,71 +118,6 @@ def check_scores(found: Array, smaller: Callable[[], Array] | None = None) -> Ar
     return found
 
 
-def check_labels(y: Any) -> AnyArray:
-    """Labels of a classification as a 1-d array."""
-    return labels_and_classes(y)[0]
-
-
-def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
-    """The labels, and which there are, if that was found on the way."""
-    if y is None:
-        raise ValueError(
-            "This classifier requires y to be passed, but the target y is None: pass the labels."
-        )
-    plain = type(y) is np.ndarray and y.ndim == 1
-    found = small_integer_classes(y) if plain else None
-    if found is None:
-        y = opened(y, "y")
-        refuse_times(y, "y", "a class for every row: turn them into strings, or a few intervals")
-        y = column_or_1d(y, warn=True)
-        found = small_integer_classes(y)
-        if found is None:
-            refuse_missing(y)
-            with np.errstate(invalid="ignore"):  # infinity is met with an error, not a warning
-                check_classification_targets(y)
-    return np.asarray(y), found
-
-
-def refuse_missing(y: AnyArray) -> None:
-    """Every row needs a label."""
-    rows = np.flatnonzero(missing(y))
-    if len(rows):
-        raise ValueError(
-            f"y contains {len(rows)} missing label{'s' * (len(rows) > 1)} (NaN or None), the first "
-            f"in row {rows[0]}; expected a label for every row: leave out the rows without one, "
-            "or give them a label of their own."
-        )
-
-
-def small_integer_classes(y: AnyArray) -> AnyArray | None:
-    """The distinct values of whole numbers that lie close together; None for all else.
-
-    Found by looking for each or by counting: much faster than by hashing or sorting. They are
-    classes beyond doubt if there are far fewer of them than rows.
-    """
-    if y.dtype.kind not in "biu" or not y.size:
-        return None
-    least, most = int(y.min()), int(y.max())
-    if most - least > min(MOST_COUNTED, len(y) // 2 - 1):
-        return None
-    if most - least <= LOOKED_FOR:
-        between = [value for value in range(least + 1, most) if np.any(y == value)]
-        return np.array(sorted({least, *between, most}), dtype=y.dtype)
-    counts = np.bincount(y.astype(np.intp, copy=False) - least)
-    found: AnyArray = (np.flatnonzero(counts) + least).astype(y.dtype)
-    return found
-
-
-def check_classes(classes: AnyArray) -> AnyArray:
-    """Two classes or more, or an error that says what there is."""
-    if len(classes) < 2:
-        raise ValueError(
-            f"A classifier needs rows of two classes, but y has only one class: "
-            f"{classes.tolist()!r}."
-        )
-    return classes
-
-
 def check_weights(sample_weight: Any, n: int, dtype: Any = np.float64) -> Array | None:
     """One finite weight >= 0 per row, not all zero; None stays None: 1 each."""
     if sample_weight is None:
@@ -210,26 +152,6 @@ def within_reach(weight: Array) -> tuple[Array, int]:
     return np.where(weight > 0.0, scaled, 0.0), 1 - exponent
 
 
-def numbers(y: AnyArray, classes: AnyArray) -> Ints:
-    """Number of each row's class; a row of weight 0 may have another label, and gets some."""
-    found: Ints = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-    return found.astype(np.int64, copy=False)
-
-
-def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:
-    """-1.0 and +1.0 for two classes, the larger +1; the numbers of the classes for more."""
-    if len(classes) == 2:
-        return np.where(y == classes[1], 1.0, -1.0)
-    return numbers(y, classes)
-
-
-def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
-    """Classes that have a row of positive weight, sorted."""
-    present = y if weight is None else y[weight != 0.0]
-    classes = small_integer_classes(present)
-    return np.unique(present) if classes is None else classes
-
-
 def array_source(
     X: Rows,
     y: Any,
@@ -240,11 +162,15 @@ def array_source(
     n_jobs: int | None = None,
 ) -> ArraySource:
     """Rows that passed ``check_rows``, with their labels and weights, ready to train on."""
-    y, found = labels_and_classes(y)
+    found, known = classes, None if classes is None else encoded_if_known(y, classes)
+    if known is None:
+        y, found = labels_and_classes(y)
     if shape_of(X)[0] != len(y):
         check_consistent_length(X.indptr[1:] if isinstance(X, CsrRows) else X, y)
     classes, weight, power = weighed_classes(y, found, sample_weight, class_weight, classes)
-    source = ArraySource(X, encoded(y, classes), classes, weight, n_jobs)
+    source = ArraySource(
+        X, encoded(y, classes) if known is None else known, classes, weight, n_jobs
+    )
     source.weight_power = power
     return source
 
@@ -258,20 +184,22 @@ def weighed_classes(
 ) -> tuple[AnyArray, Array | None, int]:
     """The classes, the weights of the rows, and by which power of two these are scaled.
 
-    ``found`` are the distinct labels, if they are known. Where no classes are told, they are those
-    with a row of positive weight: two or more.
+    ``found`` are the distinct labels, if they are known: those told, if there are no others. Where
+    no classes are told, they are those with a row of positive weight: two or more.
     """
+    if told is not None and found is told and sample_weight is None and class_weight is None:
+        return told, None, 0
     weight, power = check_weights(sample_weight, len(y)), 0
     if weight is not None:
         weight, power = within_reach(weight)
     weight = without_weightless(class_weight, y, weight)
     if weight is not None and not weight.any():
         raise ValueError(f"class_weight={class_weight!r} leaves no row to learn from.")
-    if found is None or weight is not None:
+    if found is None or (weight is not None and found is not told):
         found = present_classes(y, weight)
     if told is None:
         classes = check_present(found, y, weight, class_weight)
-    elif unknown := sorted(set(found.tolist()) - set(told.tolist())):
+    elif found is not told and (unknown := sorted(set(found.tolist()) - set(told.tolist()))):
         raise ValueError(
             f"y has the labels {unknown!r}, which are not among the classes "
             f"{told.tolist()!r} told at first: pass classes=[...] with every label that will "

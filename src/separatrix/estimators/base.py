@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource, InMemory, Source
-from ..data.validation import array_source, check_classes, check_labels, check_rows
+from ..data.labels import check_classes, check_labels
+from ..data.validation import array_source, check_rows
 from ..losses import Loss
 from ..numeric import checks
 from ..numeric.types import AnyArray, Array, Ints
@@ -28,6 +29,8 @@ from .mistake_bound import MistakeBoundCallback
 from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted
 from .stream import StreamState, continued, counted
+
+ONE_PASS = Stop(max_iter=1, cycle=False, prove=False)
 
 
 @dataclass(frozen=True)
@@ -131,16 +134,19 @@ class LinearModel(LinearPredictor):
         state, seen = counted(here.state, source)
         # A chunk without mistakes proves nothing, and chunks differ: no cycle, no best.
         keep = {"auto": "average", "best": "last"}.get(settings.keep, settings.keep)
-        settings = replace(settings, stop=Stop(max_iter=1, cycle=False, prove=False), keep=keep)
+        settings = FitSettings(settings.loss, settings.l2, ONE_PASS, keep)
         with gentle_interrupt() as ctrl_c:
             result = self._minimize(settings, objective, here.used, seed, W, state)
         if ctrl_c.pressed:
             self.stop_ = result.stop = "interrupted"
-        self._stream = replace(here, state=result.state | seen, streams=True)
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         self.n_updates_ = getattr(self, "n_updates_", 0) + self.trace_.n_updates
-        before = getattr(self, "history_", None)
-        self.history_ = result.history if before is None else continued(before, result.history)
+        before, room = getattr(self, "history_", None), here.room
+        if before is None:
+            self.history_ = result.history
+        else:
+            self.history_, room = continued(before, result.infos[-1], room)
+        self._stream = StreamState(here.asked, here.used, result.state | seen, True, room)
         return objective, result
 
     def _pass_on_interrupt(self) -> None:
@@ -190,18 +196,16 @@ class LinearModel(LinearPredictor):
 
     def _known_classes(self, y: Any, classes: Any, first: bool) -> AnyArray:
         """Classes known before this call, or told by it."""
-        if classes is None and not first:
-            return self.classes_
-        y = check_labels(y)
-        if classes is not None:
-            told: AnyArray = np.unique(classes)
-            if not first and not np.array_equal(told, self.classes_):
+        if not first:
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
                 raise ValueError(
-                    f"classes={told.tolist()!r} differ from those of the first call, "
+                    f"classes={np.unique(classes).tolist()!r} differ from those of the first call, "
                     f"{self.classes_.tolist()!r}; start a new model for other classes"
                 )
-            return check_classes(told)
-        found: AnyArray = np.unique(y)
+            return self.classes_
+        if classes is not None:
+            return check_classes(np.unique(classes))
+        found: AnyArray = np.unique(check_labels(y))
         if len(found) < 2:
             raise ValueError(
                 f"the first call of partial_fit got rows of only one class, {found.tolist()!r}: "

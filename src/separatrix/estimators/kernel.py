@@ -13,7 +13,8 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import InMemory, Source
-from ..data.validation import check_labels, numbers, sound_rows, weighed_classes
+from ..data.labels import check_labels, numbers
+from ..data.validation import sound_rows, weighed_classes
 from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, get_kernel
 from ..kernels.gaussian import goes_by_blocks
 from ..kernels.perceptron import KernelPerceptronRun
@@ -22,7 +23,7 @@ from ..numeric import checks
 from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import LearningRate, as_schedule
-from ..training.loop import Callback, Loop
+from ..training.loop import Callback, Loop, history
 from ..training.progress import progress_line
 from ..training.stopping import Stop, StoppingRules
 from .feature_space import FeatureSpace
@@ -202,7 +203,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         self.classes_, self._kernel = classes, kernel
         self.stop_, self.converged_ = why, why in ("no mistakes", "tol")
-        self.history_, self.n_iter_ = loop.history(), len(loop.infos)
+        self.history_, self.n_iter_ = history(loop.infos), len(loop.infos)
         self._keep(run, rows, loop.rule)
         return self
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
-
 from ..losses import PerceptronLoss
 from ..numeric import checks
 from ..numeric.types import Array
@@ -197,14 +195,15 @@ class Perceptron(LinearModel):
     def _refuse_overflow(self, objective: Objective, result: Result) -> None:
         """Which row is a mistake is not known where scores overflow: such a run has no meaning."""
         # Inside, a run may have gone by steps of 1: its weights were larger by so much.
-        unit, met = min(1.0, result.state.get("unit", 1.0)), result.history["objective"]
-        if result.history["norm"][-1] > LARGE_NORM * unit:
+        unit = min(1.0, result.state.get("unit", 1.0))
+        if result.infos[-1].norm > LARGE_NORM * unit:
             objective.source.total(FiniteScores(result.last / unit))
-        if not math.isfinite(met.sum()) and not np.all(np.isfinite(met)):
-            raise ValueError(
-                f"the scores overflowed floating point in pass {1 + np.argmin(np.isfinite(met))}: "
-                "scale the features (e.g. with sklearn's StandardScaler), or lower learning_rate"
-            )
+        for info in result.infos:
+            if info.objective is not None and not math.isfinite(info.objective):
+                raise ValueError(
+                    f"the scores overflowed floating point in pass {info.iteration}: scale the "
+                    "features (e.g. with sklearn's StandardScaler), or lower learning_rate"
+                )
 
     def _settings(self) -> FitSettings:
         l2 = checks.number("l2", self.l2)

@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import Source
+from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
-from ..data.validation import check_labels, check_rows, check_scores, plain_rows
+from ..data.validation import check_rows, check_scores, plain_rows
 from ..numeric.types import AnyArray, Array
 from .sources import LinearScores, accuracy, check_features, refuse_labels_beside
 

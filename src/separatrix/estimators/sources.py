@@ -10,8 +10,9 @@ import numpy as np
 
 from .. import loops
 from ..data import Block, InMemory, Source, Sum
+from ..data.labels import encoded
 from ..data.scoring import small_scores
-from ..data.validation import ClassWeight, check_scores, encoded, weighed_classes
+from ..data.validation import ClassWeight, check_scores, weighed_classes
 from ..numeric.rows import Rows
 from ..numeric.types import AnyArray, Array, Ints
 

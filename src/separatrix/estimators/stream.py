@@ -9,6 +9,9 @@ import numpy as np
 from ..data import ArraySource
 from ..numeric.types import AnyArray
 from ..solvers import Solver, State
+from ..training.loop import Info
+
+COLUMNS = ("pass", "objective", "mistakes", "norm", "seconds")
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,8 @@ class StreamState:
     used: Solver
     state: State | None
     streams: bool = False
+    room: HistoryRoom | None = None
+    """Where the history that it goes on from may grow."""
 
 
 def counted(state: State | None, source: ArraySource) -> tuple[State | None, State]:
@@ -31,18 +36,61 @@ def counted(state: State | None, source: ArraySource) -> tuple[State | None, Sta
     if state is not None:
         rows, weight = state["rows_before"], state["weight_before"]
         shift = power - state.get("weight_power", 0)
-        with np.errstate(over="ignore"):
-            state = state | {"weight_before": float(np.ldexp(weight, shift))}
+        if shift:
+            state = state | {"weight_before": times_power(weight, shift)}
         power -= max(shift, 0)
-        weight = float(np.ldexp(weight, min(shift, 0)))
-    weight += float(np.ldexp(source.weight_sum, power - source.weight_power))
+        weight = times_power(weight, min(shift, 0))
+    weight += times_power(source.weight_sum, power - source.weight_power)
     seen = {"rows_before": rows + source.n_rows, "weight_before": weight, "weight_power": power}
     return state, seen
 
 
-def continued(before: dict[str, AnyArray], after: dict[str, AnyArray]) -> dict[str, AnyArray]:
-    """A history continued: passes and seconds count on; a monitor's columns end with its fit."""
-    shifted = dict(after)
-    for name in ("pass", "seconds"):
-        shifted[name] = after[name] + before[name][-1]
-    return {name: np.concatenate([before[name], shifted[name]]) for name in after}
+def times_power(weight: float, power: int) -> float:
+    """A weight times a power of two; infinite where that is beyond floating point."""
+    if not power:
+        return weight
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(weight, power))
+
+
+class HistoryRoom:
+    """The columns of a history with room at their end: a pass more need not copy all before it.
+
+    What is given out are views of what has been written, once: they never change any more. Only
+    the history given out last goes on in its place. Any other, as of a copy of the estimator or
+    from before a call that failed, gets room of its own.
+    """
+
+    def __init__(self, begun: dict[str, AnyArray]) -> None:
+        self.written, self.given = len(begun["pass"]), begun
+        self.columns = {name: np.empty(2 * self.written + 1, begun[name].dtype) for name in COLUMNS}
+        for name, column in self.columns.items():
+            column[: self.written] = begun[name]
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()  # the views become arrays of their own where they are copied
+
+    def takes(self, history: dict[str, AnyArray]) -> bool:
+        """Whether it is the one given out last, and there is room for one more pass."""
+        return history is self.given and self.written < len(self.columns["pass"])
+
+    def add(self, info: Info) -> dict[str, AnyArray]:
+        """The history with one more pass."""
+        at, self.written, self.given = self.written, self.written + 1, {}
+        seconds = float(self.columns["seconds"][at - 1]) + info.seconds
+        passes = int(self.columns["pass"][at - 1]) + 1
+        values = (passes, info.objective, info.mistakes, info.norm, seconds)
+        for (name, column), value in zip(self.columns.items(), values, strict=True):
+            column[at] = value  # None becomes NaN
+            self.given[name] = view = column[: self.written]
+            view.setflags(write=False)
+        return self.given
+
+
+def continued(
+    before: dict[str, AnyArray], info: Info, room: HistoryRoom | None
+) -> tuple[dict[str, AnyArray], HistoryRoom]:
+    """A history with one more pass; a monitor's columns end with its fit."""
+    if room is None or not room.takes(before):
+        room = HistoryRoom(before)
+    return room.add(info), room

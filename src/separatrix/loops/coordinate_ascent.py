@@ -22,6 +22,8 @@ class EpochResult(NamedTuple):
     """Rows to visit again: they are now at the front of ``order``."""
     projected_gradient: float
     """Sum of the dual's slopes, without sign, over the kept rows whose alpha could follow."""
+    gap: float
+    """What the kept rows add to the duality gap; of the logistic loss the square it is nearby."""
 
 
 def coordinate_epoch(
@@ -70,7 +72,7 @@ def coordinate_epoch_twin(
     shrink_margin: float = np.inf,
 ) -> EpochResult:
     """``coordinate_epoch`` in Python."""
-    slope, kept = 0.0, []
+    slope, gap, kept = 0.0, 0.0, []
     top = np.inf if isinstance(loss, SquaredHinge) else 1.0
     for i in order.copy():
         if stop_requested():
@@ -95,12 +97,22 @@ def coordinate_epoch_twin(
                 np.clip(alpha[i] + lack / curvature, 0.0, top) if curvature else float(lack > 0.0)
             )
         kept.append(i)
+        gap += p * _gap(loss, alpha[i], m)
         change = p * (best - alpha[i]) * y[i]
         w[:-1][at] += change * inv_2l2 * x
         w[-1] += change * bias_inv_penalty
         alpha[i] = best
     order[: len(kept)] = kept
-    return EpochResult(len(kept), float(slope))
+    return EpochResult(len(kept), float(slope), float(gap))
+
+
+def _gap(loss: MarginLoss, alpha: float, m: float) -> float:
+    """``phi(m) + phi*(-alpha) + alpha m``, or nearly so."""
+    at = np.asarray(m)
+    if isinstance(loss, Logistic):
+        off = abs(alpha + float(loss.slope(at)))
+        return off**2 / (2.0 * float(loss.curvature(at)) + 0.1 * off) if off else 0.0
+    return float(loss.phi(at)) + float(loss.conjugate(np.asarray(alpha))) + alpha * m
 
 
 def _logistic_alpha(loss: MarginLoss, alpha: float, m: float, curvature: float) -> float:

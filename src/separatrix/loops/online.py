@@ -48,14 +48,17 @@ class OnlineWeights:
 
     def fold(self) -> None:
         """Put scale, area and lag into v and sum."""
-        if self.sum is None and self.scalars[0] == 1.0:
+        scale, area = self.scalars.tolist()
+        if self.sum is None and scale == 1.0:
             return
+        w = self.v[:, :-1]
         if self.sum is not None and self.lag is not None:
-            self.sum[:, :-1] += self.scalars[1] * self.v[:, :-1] - self.lag[:, :-1]
-            self.lag[:, :-1] = 0.0
-        if self.scalars[0] != 1.0:
-            self.v[:, :-1] *= self.scalars[0]
-        self.scalars[:] = 1.0, 0.0
+            sum, lag = self.sum[:, :-1], self.lag[:, :-1]
+            sum += area * w - lag
+            lag.fill(0.0)
+        if scale != 1.0:
+            w *= scale
+        self.scalars[0], self.scalars[1] = 1.0, 0.0
 
 
 class PassResult(NamedTuple):
@@ -144,6 +147,7 @@ def online_pass(
     y: AnyArray,
     loss: Loss,
     weights: OnlineWeights,
+    screening: ScreeningState | None = None,
     *,
     steps: Array,
     weight: Array | None = None,
@@ -154,7 +158,6 @@ def online_pass(
     intercept: bool = True,
     max_updates: int = EVERY_UPDATE,
     log: Ints | None = None,
-    screening: ScreeningState | None = None,
     ends: Array | None = None,
     threads: int = 1,
 ) -> PassResult:

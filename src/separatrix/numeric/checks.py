@@ -63,7 +63,7 @@ def number(
 def _number(
     name: str, value: Any, least: float, most: float, strict: bool, optional: bool
 ) -> float:
-    known = is_number(value)
+    known = type(value) in (float, int) or is_number(value)
     # As Python's own: beside a float32 the largest float would overflow.
     x = value if not known or isinstance(value, int) else float(value)
     if known and (least < x if strict else least <= x) and x <= most:
@@ -102,6 +102,8 @@ def integer(name: str, value: Any, *, least: int = 1, why: str = "") -> int:
 
 def flag(name: str, value: Any) -> bool:
     """True or False."""
+    if value is True or value is False:
+        return bool(value)
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, got {value!r}")
     return bool(value)
@@ -127,7 +129,8 @@ def choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 def callables(name: str, value: Any) -> tuple[Any, ...]:
     """A sequence of callables."""
-    if callable(value) or not isinstance(value, Sequence) or not all(map(callable, value)):
+    sequence = isinstance(value, (tuple, list, Sequence))  # what it nearly always is, first
+    if callable(value) or not sequence or not all(map(callable, value)):
         raise TypeError(
             f"{name} must be a sequence of callables such as ({name[:-1]},), got {value!r}"
         )

@@ -45,6 +45,22 @@ def cholesky_solver(hessian: Array, min_pivot: float = MIN_PIVOT) -> Callable[[A
     return lambda right: scale * inverse(scale * right)
 
 
+def inverse(hessian: Array) -> Array:
+    """Of a positive semidefinite matrix; where it is nearly singular, column by column."""
+    scaled, scale = _scaled(hessian)
+    with one_blas_thread(float(len(scaled)) ** 3):
+        factor, failed = lapack.dpotrf(scaled.T)
+        if failed or factor.diagonal().min() < MIN_PIVOT:
+            solve_scaled = _inverse(scaled)
+            found = np.column_stack([solve_scaled(column) for column in np.eye(len(scaled))])
+        else:
+            upper = np.triu(lapack.dpotri(factor)[0])
+            found = upper + np.triu(upper, 1).T
+    found *= scale
+    found *= scale[:, None]
+    return found
+
+
 def _scaled(hessian: Array) -> tuple[Array, Array]:
     """Matrices with a unit diagonal, and what their rows and columns were multiplied by."""
     diagonal = np.einsum("...ii->...i", hessian)

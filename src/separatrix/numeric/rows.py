@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from .thresholds import CSR_VALUES_AT_ONCE
+from .thresholds import CSR_VALUES_AT_ONCE, PRODUCT_ROWS
 from .types import AnyArray, Array, Ints
 
 
@@ -75,6 +75,14 @@ def to_dense(rows: Rows) -> Array:
     return out
 
 
+def dense_features(rows: Rows, start: int, stop: int) -> Array:
+    """Features start, ..., stop - 1 of all rows as a float64 array of its own."""
+    if not isinstance(rows, CsrRows):
+        return rows[:, start:stop].astype(np.float64)
+    some: Array = as_scipy(rows)[:, start:stop].toarray().astype(np.float64, copy=False)
+    return some
+
+
 def as_scipy(rows: Rows) -> csr_array:
     """The same rows for SciPy, whose first offset must be 0."""
     if not isinstance(rows, CsrRows):
@@ -85,13 +93,16 @@ def as_scipy(rows: Rows) -> csr_array:
 
 
 def row_products(rows: Rows) -> Array:
-    """All products of two rows, (n, n)."""
-    if isinstance(rows, CsrRows):
-        x = as_scipy(rows).astype(np.float64, copy=False)
-        sparse: Array = (x @ x.T).toarray()
-        return sparse
-    dense_rows = to_dense(rows)
-    out: Array = dense_rows @ dense_rows.T
+    """All products of two rows, (n, n); of sparse ones a few at a time, for room's sake."""
+    if not isinstance(rows, CsrRows):
+        dense_rows = to_dense(rows)
+        out: Array = dense_rows @ dense_rows.T
+        return out
+    x = as_scipy(rows).astype(np.float64, copy=False)
+    turned, out = x.T.tocsr(), np.empty((x.shape[0], x.shape[0]))
+    for start in range(0, len(out), PRODUCT_ROWS):
+        at = slice(start, start + PRODUCT_ROWS)
+        out[at] = (x[at] @ turned).toarray()
     return out
 
 

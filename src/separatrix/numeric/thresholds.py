@@ -13,3 +13,8 @@ CSR_VALUES_AT_ONCE = 1 << 17
 """Sparse values whose squares are taken at a time.
 
 Measured: no method is chosen, a copy is kept small."""
+
+PRODUCT_ROWS = 512
+"""Sparse rows whose products with all others are made at a time, sparse at first.
+
+Measured: no method is chosen, memory is bounded."""

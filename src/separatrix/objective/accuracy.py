@@ -17,6 +17,7 @@ from .. import loops
 from ..data import Block, Sum
 from ..losses import Columns, CrammerSinger, Hinge, Joint, Logistic, Loss, MarginLoss, Softmax
 from ..losses.multiclass import signs
+from ..numeric.dot import dot
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array
 from .objective import Objective
@@ -36,7 +37,9 @@ def size_of_scores(objective: Objective, W: Array) -> float:
         mean, deviation = objective.moments
     except ValueError:  # squares overflow: nothing is known
         return np.inf if W[:, :-1].any() else float(np.abs(W[:, -1]).max())
-    sizes = np.abs(W[:, :-1]) @ np.hypot(mean, deviation) + np.abs(W[:, -1])
+    # Not by BLAS, whose threads cost more than the products of a few classes' weights.
+    size = np.hypot(mean, deviation)
+    sizes = np.array([dot(np.abs(w[:-1]), size) + abs(w[-1]) for w in W])
     joint = isinstance(objective.loss, (Softmax, CrammerSinger))
     return float(2.0 * sizes.max() if joint else np.hypot.reduce(sizes))
 
@@ -53,8 +56,15 @@ def steepness(loss: Loss, mean: float) -> float:
 
 def rounding(objective: Objective, W: Array, value: float) -> float:
     """How far J at W may be from the value that was summed for it."""
-    slope = steepness(objective.loss, value)
-    return EPS * slope * size_of_scores(objective, W) + SUMS * abs(value)
+    unit = EPS * steepness(objective.loss, value)
+    least = np.inf
+    square = objective.known_mean_square
+    if square is not None and np.isfinite(square):
+        # By Cauchy and Schwarz: more than what the moments say, which take a read.
+        least = unit * (float(np.sqrt(dot(W, W) * square)) + float(np.abs(W[:, -1]).max()))
+    if len(W) > 1 or not least <= EXACT * abs(value):
+        least = unit * size_of_scores(objective, W)
+    return least + SUMS * abs(value)
 
 
 def exact_value(objective: Objective, W: Array) -> float:

@@ -56,6 +56,7 @@ class _Known:
 
     sums: ClassSums | None = None
     moments: Moments | None = None
+    row_norm2: Array | None = None
     samples: dict[int, Source] = field(default_factory=dict)
 
 
@@ -103,6 +104,7 @@ class Objective:
         """Another objective of the same data, with what is known of it."""
         other._known.sums, other._known.moments = self._known.sums, self._known.moments
         other._known.samples = self._known.samples
+        other._known.row_norm2 = self._known.row_norm2
         return other
 
     def sample(self, size: int) -> Objective:
@@ -247,6 +249,21 @@ class Objective:
         """Weighted mistakes of several weights (m, k, d + 1) in one read of the data."""
         (mistakes,) = self.source.total(sums.Mistakes(self.loss, candidates))
         return mistakes
+
+    @property
+    def row_norm2(self) -> Array:
+        """|x|^2 of every row in memory, remembered."""
+        if self._known.row_norm2 is None:
+            self._known.row_norm2 = self.in_memory.row_norms(squared=True)
+        return self._known.row_norm2
+
+    @property
+    def known_mean_square(self) -> float | None:
+        """Of |x|, weighted; None unless somebody has asked for |x|^2 and nobody for moments."""
+        if self._known.row_norm2 is None or self._known.moments is not None:
+            return None
+        weight, norm2 = self.in_memory.weight, self._known.row_norm2
+        return float(norm2.mean() if weight is None else weight @ norm2 / self.source.weight_sum)
 
     @property
     def moments(self) -> Moments:

@@ -26,8 +26,10 @@ class L2(Penalty):
 
     def value(self, W: Array) -> float:
         """Penalty at W."""
+        if not self.l2:
+            return 0.0
         w = W[:, :-1]
-        return self.l2 * dot(w, w) if self.l2 else 0.0
+        return self.l2 * dot(w, w)
 
     def gradient(self, W: Array) -> Array:
         """Derivative at W, zero for the biases."""

@@ -72,11 +72,14 @@ class Step(NamedTuple):
 def locked(value: Any) -> Any:
     """A view of an array that cannot be written to, also inside a dictionary; else the value."""
     if isinstance(value, dict):
-        return {name: locked(entry) for name, entry in value.items()}
+        return {
+            name: locked(entry) if isinstance(entry, (np.ndarray, dict)) else entry
+            for name, entry in value.items()
+        }
     if not isinstance(value, np.ndarray):
         return value
     view = value.view()
-    view.flags.writeable = False
+    view.setflags(write=False)
     return view
 
 
@@ -96,7 +99,10 @@ class Solver(Registered, ABC):
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
-        """Steps from W, or on from ``state``, for ever."""
+        """Steps from W, or on from ``state``, for ever.
+
+        With a state nothing is drawn from ``rng``: a seed that is still needed is in the state.
+        """
 
     def updates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None

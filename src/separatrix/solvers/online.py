@@ -23,6 +23,7 @@ import numpy as np
 from .. import loops
 from ..data import Block, InMemory, Shuffle, Visit
 from ..data.source import RowState
+from ..losses import Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
@@ -67,7 +68,9 @@ class OnlineRun:
     screening: RowState[loops.ScreeningState | None] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.screening = self.objective.source.row_state(self._begin_screening)
+        # A function that knew this run would keep it, and its rows, until Python looks for circles.
+        begin = partial(begin_screening, loss=self.objective.loss, k=len(self.weights.v))
+        self.screening = self.objective.source.row_state(begin)
 
     @classmethod
     def start(
@@ -112,8 +115,10 @@ class OnlineRun:
                 schedule, scale = Constant(schedule.step * scale / numbers["unit"]), 1.0
         else:  # the step no longer only rescales: a run that began so goes on as it is
             factor, numbers["unit"] = numbers["unit"], 1.0
-        total = factor * state["sum"] if average else None
-        work = loops.OnlineWeights.start(factor * state["weights"], total)
+        begun, total = state["weights"], state["sum"] if average else None
+        if factor != 1.0:
+            begun, total = factor * begun, None if total is None else factor * total
+        work = loops.OnlineWeights.start(begun, total)
         if adapts:
             numbers |= {
                 "step_scale": state.get("step_scale", 1.0),
@@ -201,8 +206,8 @@ class OnlineRun:
         if not self.objective.loss.smooth or max_updates < loops.EVERY_UPDATE:
             max_updates = min(max_updates, LOG_ROWS)  # a long pass goes in pieces: a short log
             log = np.empty(min(count, max_updates + self.batch), dtype=np.int64)
-        # One update at a time, neither screening nor another thread would pay.
-        screens = max_updates > 1
+        # Of one row, or one update at a time, neither screening nor another thread would pay.
+        screens = max_updates > 1 and count > 1
         threads = self.objective.source.threads if screens else 1
         steps = step_sizes(self.schedule, self.batches + 1, -(-count // self.batch))
         if self.adapts:
@@ -233,28 +238,16 @@ class OnlineRun:
 
     def _advance(self, block: Block, screens: bool, **given: Any) -> loops.PassResult:
         """One call of the loop; what screening notes of the rows stays with their source."""
-        run = partial(
-            loops.online_pass,
-            block.X,
-            block.y,
-            self.objective.loss,
-            self.weights,
-            weight=None if self.common else block.weight,
-            weight_scale=self.weight_scale,
-            l2=self.objective.penalty.l2,
-            batch=self.batch,
-            intercept=self.objective.intercept,
-            **given,
-        )
-        if not screens:
-            return run()
-        return self.screening.advance(block, lambda state: run(screening=state))
+        objective = self.objective
 
-    def _begin_screening(self, block: Block) -> loops.ScreeningState | None:
-        """Only the perceptron leaves rows alone whose margin is large enough."""
-        if not is_perceptron(self.objective.loss):
-            return None
-        return loops.screening_state(block.X, len(self.weights.v))
+        def run(screening: loops.ScreeningState | None = None) -> loops.PassResult:
+            return loops.online_pass(
+                block.X, block.y, objective.loss, self.weights, screening,
+                weight=None if self.common else block.weight, weight_scale=self.weight_scale,
+                l2=objective.penalty.l2, batch=self.batch, intercept=objective.intercept, **given,
+            )  # fmt: skip
+
+        return self.screening.advance(block, run) if screens else run()
 
     def _plain(self) -> Array:
         W = self.weights.weights
@@ -294,6 +287,11 @@ class OnlineRun:
         return Step(
             W, state, value, mistakes, rows, updates, step_scale=self.step_scale, average=average
         )  # fmt: skip
+
+
+def begin_screening(block: Block, loss: Loss, k: int) -> loops.ScreeningState | None:
+    """Only the perceptron leaves rows alone whose margin is large enough."""
+    return loops.screening_state(block.X, k) if is_perceptron(loss) else None
 
 
 def warn_slow(objective: Objective) -> None:

@@ -65,9 +65,10 @@ class Rosenblatt(Solver):
     def _run(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> OnlineRun:
+        rescales = state is None and only_rescales(objective, self.learning_rate, W)
         return OnlineRun.start(
             objective, self.learning_rate, W, rng, state, shuffle=self.shuffle,
-            average=self.average, rescales=only_rescales(objective, self.learning_rate, W),
+            average=self.average, rescales=rescales,
         )  # fmt: skip
 
     def steps(

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
+
+# Those of ``signal`` without the search through its enums, which takes twenty times as long.
+from _signal import getsignal, signal  # type: ignore[import-not-found]
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from signal import SIGINT, default_int_handler
 from types import FrameType
+from typing import Self
 
 from .. import loops
 
 SECOND_WITHIN = 2.0
 
 
-@dataclass
-class CtrlC:
-    """What has become of Ctrl-C."""
-
-    ours: bool = False
-    """It is handled here, and not by a program's own handler or a fit around this one."""
-    pressed: bool = False
-
-
-@contextmanager
-def gentle_interrupt() -> Iterator[CtrlC]:
+class gentle_interrupt:  # noqa: N801 (a context manager, as contextlib's are)
     """While this lasts, Ctrl-C asks the loops to stop instead of raising at once.
 
     Only on the main thread, the only one that Python lets handle signals, and only in place of
@@ -34,29 +27,32 @@ def gentle_interrupt() -> Iterator[CtrlC]:
     is a KeyboardInterrupt. Whether Ctrl-C was pressed is known for good when this has ended: it
     may come at the very last moment.
     """
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield CtrlC()
-        return
-    state = CtrlC(ours=True)
-    asked = -SECOND_WITHIN
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
+    ours = False
+    """Ctrl-C is handled here, and not by a program's own handler or a fit around this one."""
+    pressed = False
+    _asked = -SECOND_WITHIN
+
+    def __enter__(self) -> Self:
+        main = threading.current_thread() is threading.main_thread()
+        if main and getsignal(SIGINT) is default_int_handler:
+            loops.clear_stop()
+            self.ours = True
+            signal(SIGINT, self._handle)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.ours:
+            signal(SIGINT, default_int_handler)
+            loops.clear_stop()
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        if now - asked < SECOND_WITHIN:
+        if now - self._asked < SECOND_WITHIN:
             raise KeyboardInterrupt
-        asked = now
-        state.pressed = True
+        self._asked = now
+        self.pressed = True
         loops.request_stop()
-
-    loops.clear_stop()
-    signal.signal(signal.SIGINT, handle)
-    try:
-        yield state
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        loops.clear_stop()
 
 
 @contextmanager

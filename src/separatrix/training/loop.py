@@ -123,9 +123,10 @@ class Loop:
         values = ", ".join(f"{name} {value:.6g}" for name, value in known if value is not None)
         return f"pass {info.iteration}: {values}, {info.seconds:.1f} s"
 
-    def history(self) -> dict[str, AnyArray]:
-        """One entry per pass, NaN for what is not known."""
-        passes, *others = zip(*self.infos, strict=True)
-        names = ("objective", "mistakes", "norm", "seconds")
-        known = (np.array(each, dtype=np.float64) for each in others)  # None becomes NaN
-        return {"pass": np.array(passes), **dict(zip(names, known, strict=True))}
+
+def history(infos: Sequence[Info]) -> dict[str, AnyArray]:
+    """One entry per pass, NaN for what is not known."""
+    passes, *others = zip(*infos, strict=True)
+    names = ("objective", "mistakes", "norm", "seconds")
+    known = (np.array(each, dtype=np.float64) for each in others)  # None becomes NaN
+    return {"pass": np.array(passes), **dict(zip(names, known, strict=True))}

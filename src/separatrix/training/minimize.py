@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..numeric.lazy import cached_property
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..solvers import Solver, State, Step
 from .ending import Run, canonical, ending
 from .gap import GapTracker, provable
-from .loop import Callback, Loop
+from .loop import Callback, Info, Loop, history
 from .no_minimum import Runaway
 from .pocket import Pocket
 from .progress import Progress
@@ -24,6 +25,9 @@ from .stopping import Stop, StoppingRules, WeightSpace
 from .trace import Trace
 
 KEEP = ("last", "best", "average", "auto")
+NOTHING_DRAWN = np.random.default_rng(0)
+"""For runs that go on from a state, which holds all that they need: to make one takes as long as
+many a pass over a few rows."""
 
 
 @dataclass
@@ -35,13 +39,19 @@ class Result:
     last: Array
     state: State
     stop: str
-    history: dict[str, AnyArray]
+    infos: Sequence[Info]
+    """What is known of every pass."""
     objective: float | None
     """J at the weights kept; None where nobody asked what the run came to (``Stop.prove``)."""
     proof: GapTracker | None = None
     """What is proven of the weights kept, where there are proofs."""
     runaway: Runaway | None = None
     """Without a penalty: what is known of a minimum, if there may be none."""
+
+    @cached_property
+    def history(self) -> dict[str, AnyArray]:
+        """One entry per pass, by name; NaN for what is not known."""
+        return history(self.infos)
 
 
 def minimize(
@@ -81,8 +91,10 @@ def minimize(
     if keep in ("average", "auto") and not getattr(solver, "average", False):
         raise ValueError(f"keep={keep!r} needs a solver with average=True, got {solver!r}")
     start = np.zeros(objective.shape) if start is None else start
-    steps = solver.steps(objective, start, np.random.default_rng(seed), state)
-    stop = replace(stop, cycle=stop.cycle and solver.is_deterministic_map())
+    rng = np.random.default_rng(seed) if state is None else NOTHING_DRAWN
+    steps = solver.steps(objective, start, rng, state)
+    if stop.cycle and not solver.is_deterministic_map():
+        stop = replace(stop, cycle=False)
     pocket = Pocket(objective) if keep in ("best", "auto") else None
 
     def observe(step: Step, why: str | None) -> None:
@@ -97,19 +109,19 @@ def minimize(
     rules = StoppingRules(stop, start, WeightSpace(), gap)
     loop = Loop(rules, callbacks, [observe], progress)
     step, why = loop.train(steps)
-    history, n_iter = loop.history(), len(loop.infos)
+    infos, n_iter = loop.infos, len(loop.infos)
     kept, kept_at = kept_weights(objective, keep, step, n_iter, loop.rule, pocket)
     if not stop.prove:
         kept = canonical(objective, kept)
-        return Result(kept, step.weights, step.state, why, history, None)
+        return Result(kept, step.weights, step.state, why, infos, None)
     moved = None
     if rules.earlier is not None and not solver.by_row:  # short steps by single rows are no rest
         moved = step.weights - rules.earlier.weights
-    run = Run(solver, start, moved, history["norm"], n_iter)
+    run = Run(solver, start, moved, np.array([info.norm for info in infos]), n_iter)
     with np.errstate(over="ignore", invalid="ignore"):  # it is told what overflowed
         end = ending(objective, run, kept, kept_at, why, gap)
     return Result(
-        end.weights, step.weights, step.state, end.stop, history, end.value, gap, end.runaway
+        end.weights, step.weights, step.state, end.stop, infos, end.value, gap, end.runaway
     )
 
 

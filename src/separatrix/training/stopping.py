@@ -94,10 +94,11 @@ class StoppingRules:
     def reason(self, step: Step, iteration: int, norm: float) -> str | None:
         """Why to stop now, or None. The first rule that holds names the end."""
         stop, last = self.stop, iteration >= self.stop.max_iter
-        cycle, no_progress = self._cycle(step), self._no_progress(step)
+        cycle = stop.cycle and self._cycle(step)
+        no_progress = stop.patience is not None and self._no_progress(step, stop.patience)
         optimal = converged = False
         if self.gap is None:
-            converged = self._converged(step)
+            converged = stop.tol is not None and self._converged(step, stop.tol)
         else:
             self.gap.update(step, iteration, last or iteration % GAP_EVERY == 0)
             optimal = self.gap.proven and self.gap.evaluated == iteration
@@ -121,9 +122,9 @@ class StoppingRules:
             return "no progress"
         return "max_iter" if last else None
 
-    def _converged(self, step: Step) -> bool:
-        tol, J, before = self.stop.tol, step.objective, self.before
-        if tol is None or J is None or before is None or before.objective is None:
+    def _converged(self, step: Step, tol: float) -> bool:
+        J, before = step.objective, self.before
+        if J is None or before is None or before.objective is None:
             return False
         size = max(abs(J), TINY)
         if step.lower_bound is not None:  # then J may well stand still on the way
@@ -136,8 +137,6 @@ class StoppingRules:
         return bool(self.space.distance(step, before) <= least)
 
     def _cycle(self, step: Step) -> bool:
-        if not self.stop.cycle:
-            return False
         here = self.space.position(step)
         before = None if self.before is None else self.space.position(self.before)
         if step.rows is None and before is not None and np.array_equal(here, before):
@@ -149,11 +148,11 @@ class StoppingRules:
             self.landmark, self.distance, self.power = here, 0, 2 * self.power
         return False
 
-    def _no_progress(self, step: Step) -> bool:
-        if self.stop.patience is None or step.mistakes is None:
+    def _no_progress(self, step: Step, patience: int) -> bool:
+        if step.mistakes is None:
             return False
         if step.mistakes < self.fewest:
             self.fewest, self.stale = step.mistakes, 0
         else:
             self.stale += 1
-        return self.stale >= self.stop.patience
+        return self.stale >= patience

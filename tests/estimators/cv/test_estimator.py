@@ -354,7 +354,7 @@ def test_logistic_leave_one_out_is_near_brute_force(intercept):
         ({"cv": "jackknife"}, "cv must be a whole number, a splitter"),
         ({"cv": "loo", "scoring": "roc_auc"}, "scoring must be None or 'accuracy'"),
         ({"cv": "loo", "loss": "hinge"}, "use cv=5"),
-        ({"cv": "loo", "loss": "squared", "class_weight": "balanced"}, "takes no weights"),
+        ({"cv": "loo", "class_weight": {1: 2.0}}, "leaves out rows of equal weight"),
         ({"cv": [(np.arange(5), np.arange(5, 90))]}, "trains on 1 of 2 classes"),
         ({"solver": "sag"}, "solver must be 'auto'"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
@@ -18,7 +18,7 @@ from ...losses import Loss
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from ...solvers import LBFGS, LeastSquares, Newton, Solver
+from ...solvers import LBFGS, DualAscent, LeastSquares, Newton, Solver
 from ...solvers.least_squares import is_squared
 from ...training.interrupt import passed_on
 from ...training.loop import Callback
@@ -27,7 +27,7 @@ from ...training.stopping import OPTIMISM, Stop
 from ..base import FitSettings
 from ..minimizer import LossModel
 from ..sources import labels_of
-from . import Folds, Path, disjoint, leave_one_out
+from . import Folds, Path, disjoint, leave_one_out, row_space
 from .l2_path import l2_path
 from .press import press_scores
 from .scores import (
@@ -38,6 +38,7 @@ from .scores import (
     mean_scores,
     results,
     routed,
+    scorer_scores,
     splits,
 )
 from .sums import row_scores
@@ -53,7 +54,8 @@ class LinearClassifierCV(LossModel):
     The path goes from the largest ``l2`` to the smallest, each fit starting where the one before
     ended. Where no row is left out twice, the loss is smooth and features are not too many, all
     folds are fitted together (see :mod:`separatrix.estimators.cv`), else one after another; rows
-    left out are never copied. Then the chosen ``l2`` is fitted to all rows.
+    left out are never copied. Rows with far more features than there are rows are fitted by as many
+    coordinates, with the same scores. Then the chosen ``l2`` is fitted to all rows.
 
     Parameters
     ----------
@@ -66,8 +68,10 @@ verbose
     cv : int, splitter, iterable of (train, test) rows, or "loo"
         One that asks for groups gets those of ``fit(X, y, groups=groups)``.
         "loo" leaves out one row at a time: exactly for the squared loss; for a smooth convex
-        loss and two classes by Newton steps from the fit to all, or by a fit without the row
-        where these do not arrive, so that every score w.x + b is right to 1e-4.
+        loss, two classes and rows of equal weight by Newton steps from the fit to all, or by a fit
+        without the row where these do not arrive, so that every score w.x + b is right to 1e-4.
+        It works with square matrices of the rows or the features, whichever are fewer, and is
+        refused for more than 8192 of these, which would take 4.3 GB.
     scoring : None, "loss", str or callable
         None: accuracy. "loss": minus the mean loss of the rows left out. Both are weighted.
         Otherwise as in scikit-learn, without weights (and with "loo" only "accuracy").
@@ -148,6 +152,8 @@ verbose
             X, y, source = self._rows(X, y, sample_weight)
             objective = self._objective(settings, source)
             self._solver(objective, partial=False)  # refuses early
+            if isinstance(self.cv, str):
+                leave_one_out.check_arguments(self.cv, self.scoring, objective)
             self.__dict__.pop("loo_check_", None)
             self._unfinished = Unfinished()
             self.l2_path_ = l2_path(self.l2s, objective)
@@ -216,6 +222,7 @@ verbose
         self, settings: FitSettings, objective: Objective, X: Any, y: AnyArray, metadata: Metadata
     ) -> tuple[Array, list[Array]]:
         """Scores (folds, values); and along the path, as far as they are known, fits to all."""
+        objective, of_features = self._in_row_space(objective)
         source = as_arrays(objective.in_memory)
         folds, others = disjoint(objective, splits(self.cv, source, X, y, metadata.split))
         known, fits = self._together(settings, folds) if others is None else ([], [])
@@ -224,17 +231,35 @@ verbose
         if len(known) == len(self.l2_path_) and self.scoring in (None, "loss"):
             tests = [split.test for split in mine]
             found = np.stack(known, axis=1)
-            return mean_scores(self.scoring, objective.loss, source, tests, found), fits
-        scores = []
+            scores = mean_scores(self.scoring, objective.loss, source, tests, found)
+            return scores, list(map(of_features, fits))
+        each = []
         self.classes_ = source.classes  # for scorers
         for fold, split in enumerate(chain(mine, others or ())):
             alone = replace(objective, source=split.training(source))
             weights = self._along(settings, alone, [W[fold] for W in known])
             if self.scoring in (None, "loss"):
-                scores.append(self._scores(objective, split.test, weights))
+                each.append(self._scores(objective, split.test, weights))
             else:
-                scores.append(self._by_scorer(X, y, split.test, weights, metadata.score))
-        return np.array(scores), fits
+                seen = map(of_features, weights)
+                each.append(scorer_scores(self, X, y, split.test, seen, metadata.score))
+        return np.array(each), list(map(of_features, fits))
+
+    def _in_row_space(self, objective: Objective) -> tuple[Objective, Callable[[Array], Array]]:
+        """What folds are fitted to, and what takes its weights to those of the features.
+
+        Coordinates of the rows where these are fewer and every fit finds the minimum, for that is
+        the same.
+        """
+        arrives = isinstance(
+            self._solver(objective, partial=False), (LBFGS, Newton, LeastSquares, DualAscent)
+        )
+        if self.solver != "auto" or not (arrives and objective.loss.convex):
+            return objective, np.asarray
+        if not row_space.suits_folds(objective):
+            return objective, np.asarray
+        space = row_space.RowSpace.of(objective, float(self.l2_path_[-1]))
+        return space.objective, space.weights
 
     def _together(self, settings: FitSettings, folds: Folds) -> tuple[list[Array], list[Array]]:
         """Weights (folds, k, d + 1) along the path and fits to all, as far as they can be had."""
@@ -312,47 +337,24 @@ verbose
             found += mean_scores(self.scoring, loss, source, [test], held)[0].tolist()
         return found
 
-    def _by_scorer(
-        self, X: Any, y: AnyArray, test: Ints, weights: Iterator[Array], params: dict[str, Any]
-    ) -> list[float]:
-        """The same by a scorer of scikit-learn's, and what it asks for beside X and y."""
-        from sklearn.metrics import check_scoring
-        from sklearn.utils import _safe_indexing
-        from sklearn.utils.validation import _check_method_params
-
-        scorer = check_scoring(self, self.scoring)
-        params = _check_method_params(X, params, indices=test)
-        X_test = _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, test)
-        found: list[float] = []
-        for W in weights:
-            self.coef_, self.intercept_ = W[:, :-1], W[:, -1]
-            found.append(float(scorer(self, X_test, y[test], **params)))
-        return found
-
     # ---- leaving out one row at a time ---------------------------------------------------
 
     def _left_out(self, settings: FitSettings, objective: Objective) -> Array:
         """Scores of every row by the fit without it, along the path: (n, values)."""
-        if self.cv != "loo":
-            raise ValueError(
-                f"cv must be a whole number, a splitter, an iterable of splits or 'loo', "
-                f"got {self.cv!r}"
-            )
-        if self.scoring not in (None, "accuracy", "loss"):
-            raise ValueError(
-                f"cv='loo' scores one row at a time: scoring must be None or 'accuracy', or "
-                f"'loss', got {self.scoring!r}; use cv=5 with other scores"
-            )
         source = as_arrays(objective.in_memory)
         if is_squared(objective.loss):
             left_out = press_scores(objective, self.l2_path_)
         else:
             left_out = self._by_removal(settings, objective)[:, :, None]
         each = np.swapaxes(left_out, 1, 2)
-        return row_scores(self.scoring, objective.loss, source.y, each).T.astype(np.float64)
+        scores = row_scores(self.scoring, objective.loss, source.y, each).T.astype(np.float64)
+        if source.present is not None:  # rows of weight 0 are as if absent
+            scores[source.weights == 0.0] = np.nan
+        return scores
 
     def _by_removal(self, settings: FitSettings, objective: Objective) -> Array:
-        leave_one_out.check_smooth(objective)  # refuses early
+        if row_space.is_wide(objective):
+            objective = row_space.RowSpace.of(objective, float(self.l2_path_[-1])).objective
         strict = replace(settings, stop=replace(settings.stop, tol=LEFT_OUT_TOL))
         together = partial(self._settled, strict)
         alone = partial(self._settled, strict, solver=Newton())

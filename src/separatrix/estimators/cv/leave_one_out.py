@@ -17,18 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from ...data import InMemory
 from ...losses import Logistic, MarginLoss
-from ...numeric.linear_systems import cholesky_solver
+from ...numeric.linear_systems import inverse
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from ...solvers.least_squares import QR_ROWS
-from .press import equal_rows
+from ...solvers.least_squares import QR_ROWS, is_squared
+from .row_space import check_room
 
 SCORE_ERROR = 1e-4  # how far the score of a row left out may be off
 SHRINKAGE = 1e-3  # second derivatives may be so much smaller than where they were computed
@@ -40,6 +40,33 @@ CHECKED_ROWS = 10  # rows left out in earnest to check the others
 
 Fit = Callable[[Objective, Array], Array]
 """The minimum of an objective, from a start."""
+
+
+def check_arguments(cv: str, scoring: Any, objective: Objective) -> None:
+    """Refuse what is not known to be left out, or to be scored, or has no room."""
+    if cv != "loo":
+        raise ValueError(
+            f"cv must be a whole number, a splitter, an iterable of splits or 'loo', got {cv!r}"
+        )
+    if scoring not in (None, "accuracy", "loss"):
+        raise ValueError(
+            f"cv='loo' scores one row at a time: scoring must be None or 'accuracy', or "
+            f"'loss', got {scoring!r}; use cv=5 with other scores"
+        )
+    if not is_squared(objective.loss):
+        check_smooth(objective)
+    check_room(objective)
+
+
+def equal_rows(objective: Objective) -> InMemory:
+    """Rows in memory that weigh the same, or an error that says what to do."""
+    source = objective.in_memory
+    if source.weight is not None and np.ptp(source.weight) > 0.0:
+        raise ValueError(
+            f"cv='loo' with loss={objective.loss.name!r} leaves out rows of equal weight: drop "
+            "sample_weight and class_weight, or use loss='squared' or cv=5"
+        )
+    return source
 
 
 def check_smooth(objective: Objective) -> None:
@@ -135,8 +162,7 @@ class _Removal:
             self.n * objective.penalty.diagonal((1, d + 1))[0] / self.standardization.scale**2
         )
         hessian = self.n * objective.class_hessian(W, self.standardization)
-        inverse = cholesky_solver(hessian)
-        self.inverse = np.column_stack([inverse(column) for column in np.eye(d + 1)])
+        self.inverse = inverse(hessian)
         gradient = self.stiffness * self.u
         for at, z in self._rows():
             gradient += self.slope[at] @ z

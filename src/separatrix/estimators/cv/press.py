@@ -1,10 +1,12 @@
 """Least squares without each row, exactly and without n fits.
 
-Problem: for every l2 and every row i, the score of row i by the minimum over the other n - 1 rows
-of ``mean (x.w + b - y)^2 + l2 |w|^2``. Input: an objective with rows of equal weight in memory, and
-the values of l2. Output: these scores, (len(l2s), n, k). Algorithm: with the matrix M that takes y
-to the residuals of the ridge fit to all rows (at the penalty of n - 1), the residual of a row left
-out is ``(M y)_i / M_ii``; one factorisation serves all l2.
+Problem: for every l2 and every row i, the score of row i by the minimum over the other rows of
+``mean (x.w + b - y)^2 + l2 |w|^2``, the mean by their weights c. Input: an objective with rows in
+memory, and the values of l2. Output: these scores, (len(l2s), n, k). Algorithm: with the matrix M
+that takes sqrt(c) y to the residuals of the ridge fit to all rows, times sqrt(c), at the penalty of
+the others, ``l2 (sum(c) - c_i)``, the residual of a row left out is ``(M sqrt(c) y)_i / M_ii /
+sqrt(c_i)``. One factorisation serves all l2: of the features, or, where there are fewer rows than
+features, of the products of rows.
 
 Allen, The relationship between variable selection and data augmentation and a method for
 prediction, 1974 (PRESS).
@@ -13,18 +15,22 @@ prediction, 1974 (PRESS).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg import lapack
 
-from ...data import InMemory
+from ...data import ArraySource
+from ...data.arrays import as_arrays
 from ...numeric.rows import to_dense
 from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import Array
 from ...objective import Objective
 from ...solvers.least_squares import QR_ROWS, targets
-from .thresholds import SVD_VALUES
+from .row_space import center, products, products_tell, triangle
+from .thresholds import FEW_PENALTIES, SVD_VALUES
 
 LARGEST_PENALTY = 1e307  # beyond, nothing but it counts
 
@@ -32,87 +38,178 @@ LARGEST_PENALTY = 1e307  # beyond, nothing but it counts
 def press_scores(objective: Objective, l2s: Array) -> Array:
     """Scores of every row by the least-squares fit without it: (len(l2s), n, k), exactly.
 
-    With the matrix M that takes y to the residuals of the ridge fit at the penalty of n - 1
-    rows, the residual of a row left out is ``(M y)_i / M_ii``. One factorisation serves all l2.
+    Not a number for rows of weight 0, which are as if absent.
     """
-    source, k = equal_rows(objective), objective.shape[0]
+    source = as_arrays(objective.in_memory)
+    scores = np.full((len(l2s), len(source.y), objective.shape[0]), np.nan)
+    present = slice(None) if source.present is None else source.present
+    if source.present is not None:
+        source = source.take(source.present)
+    problem = _Problem.of(objective, source, l2s)
     n, d = len(source.y), source.n_features
-    mean = objective.moments.mean if objective.intercept else np.zeros(d)
-    Y = targets(source.y, k)
-    R = Y - Y.mean(axis=0) if objective.intercept else Y
-    # A penalty that is lost in the rounding of X'X needs the rows themselves.
-    around = objective.moments.deviation if objective.intercept else np.hypot(*objective.moments)
-    lost = np.min(l2s) <= EPS * d * float(np.sum(around**2))
     with one_blas_thread(float(n) * d * min(n, d)):
-        if n * d <= SVD_VALUES or lost:
-            left = _by_singular_values(source, mean, R, l2s, objective.intercept)
+        if n < d:
+            smallest = float(problem.stiffness.min() / np.sum(problem.root**2))
+            left = _by_rows(problem, products_tell(objective, smallest))
+        elif n * d <= SVD_VALUES or _lost(objective, l2s):
+            left = _by_singular_values(problem)
         else:
-            left = _by_eigenvectors(source, mean, R, l2s, objective.intercept)
-    return Y - left
+            left = _by_eigenvectors(problem)
+    scores[:, present] = targets(source.y, scores.shape[2]) - left / problem.root[:, None]
+    return scores
 
 
-def _centred(source: InMemory, mean: Array, size: int) -> Iterator[tuple[slice, Array]]:
-    """So many rows at a time, less the means."""
-    for block in source.batches(size):
-        yield block.at, to_dense(block.X) - mean
+def _lost(objective: Objective, l2s: Array) -> bool:
+    """Whether a penalty is lost in the rounding of X'X, and needs the rows themselves."""
+    around = _around(objective)
+    return bool(np.min(l2s) <= EPS * len(around) * float(np.sum(around**2)))
 
 
-def _by_singular_values(
-    source: InMemory, mean: Array, R: Array, l2s: Array, intercept: bool
-) -> Array:
+def _around(objective: Objective) -> Array:
+    """Root mean square of every feature around what the bias can take, its mean or 0."""
+    mean, deviation = objective.moments
+    return deviation if objective.intercept else np.hypot(deviation, mean)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Rows times the roots of their weights, less their mean where there is a bias."""
+
+    source: ArraySource
+    mean: Array
+    root: Array
+    """Of each row's weight, in units of the largest."""
+    bias: Array
+    """What the bias can take up: the roots as a unit vector, or zeros."""
+    share: Array
+    """Of each row's place that it does not: 1 - bias^2, without a difference of equal numbers."""
+    right: Array
+    """The targets likewise: centred, times the roots."""
+    stiffness: Array
+    """Penalties without each row, (len(l2s), n)."""
+    usual: float
+    """The mean eigenvalue of the products of rows."""
+
+    @classmethod
+    def of(cls, objective: Objective, source: ArraySource, l2s: Array) -> _Problem:
+        weight = source.weights / source.weights.max()
+        total, heaviest = float(weight.sum()), int(np.argmax(weight))
+        rest = total - weight
+        rest[heaviest] = np.delete(weight, heaviest).sum()
+        root, Y = np.sqrt(weight), targets(source.y, objective.shape[0])
+        bias, share = np.zeros(len(root)), np.ones(len(root))
+        if objective.intercept:
+            bias, share = root / np.sqrt(total), rest / total
+            Y = Y - weight @ Y / total
+        with np.errstate(over="ignore"):
+            stiffness = np.minimum(l2s[:, None] * rest, LARGEST_PENALTY)
+        usual = total / len(weight) * float(np.sum(_around(objective) ** 2))
+        right = root[:, None] * Y
+        return cls(source, center(objective), root, bias, share, right, stiffness, usual)
+
+    def rows(self, size: int) -> Iterator[tuple[slice, Array]]:
+        """So many at a time."""
+        for block in self.source.batches(size):
+            yield block.at, (to_dense(block.X) - self.mean) * self.root[block.at, None]
+
+
+def _by_singular_values(problem: _Problem) -> Array:
     """Residuals of the rows left out, (len(l2s), n, k), without squaring the condition.
 
     M is what the columns of U leave of the space, plus mu / (s^2 + mu) of each of them: no
     difference of nearly equal numbers, however small the penalty.
     """
-    n = len(R)
-    x = np.concatenate([rows for _, rows in _centred(source, mean, n)])
+    R, n = problem.right, len(problem.right)
+    x = np.concatenate([rows for _, rows in problem.rows(n)])
     U, s, _ = scipy.linalg.svd(x, full_matrices=False)
-    kept = s > EPS * max(n, len(mean)) * s[0] if len(s) else np.zeros(0, bool)
+    kept = s > EPS * max(x.shape) * s[0] if len(s) else np.zeros(0, bool)
     U, squares = U[:, kept], s[kept] ** 2
     within = U.T @ R
     outside = R - U @ within
-    leverage = np.sum(U * U, axis=1) + (1.0 / n if intercept else 0.0)
-    free = 1.0 - leverage
-    if U.shape[1] + intercept >= n:  # U and the mean fill the space: nothing is left of it
+    free = problem.share - np.sum(U * U, axis=1)
+    if U.shape[1] + problem.bias.any() >= n:  # they fill the space: nothing is left of it
         outside, free = np.zeros_like(outside), np.zeros(n)
-    left = np.empty((len(l2s), *R.shape))
-    with np.errstate(over="ignore"):
-        stiffness = np.minimum((n - 1) * l2s, LARGEST_PENALTY)
-    for j, mu in enumerate(stiffness):
-        share = mu / (squares + mu)
-        residual = outside + U @ (share[:, None] * within)
-        left[j] = residual / (free + (U * U) @ share)[:, None]
+    left = np.empty((len(problem.stiffness), *R.shape))
+    for j, mu in enumerate(problem.stiffness):
+        share = mu[:, None] / (squares + mu[:, None])
+        residual = outside + (U * share) @ within
+        left[j] = residual / (free + np.sum(U * U * share, axis=1))[:, None]
     return left
 
 
-def _by_eigenvectors(source: InMemory, mean: Array, R: Array, l2s: Array, intercept: bool) -> Array:
+def _by_eigenvectors(problem: _Problem) -> Array:
     """The same for many rows, from X'X, a few rows at a time."""
-    n, d = len(source.y), source.n_features
+    R, d = problem.right, problem.source.n_features
     gram, product = np.zeros((d, d)), np.zeros((d, R.shape[1]))
-    for at, x in _centred(source, mean, QR_ROWS):
+    for at, x in problem.rows(QR_ROWS):
         gram += x.T @ x
         product += x.T @ R[at]
     squares, V = scipy.linalg.eigh(gram)
-    left = np.empty((len(l2s), *R.shape))
-    for at, x in _centred(source, mean, QR_ROWS):
+    squares, within = np.maximum(squares, 0.0), V.T @ product
+    left = np.empty((len(problem.stiffness), *R.shape))
+    for at, x in problem.rows(QR_ROWS):
         z = x @ V
-        for j, mu in enumerate((n - 1) * l2s):
-            shrunk = 1.0 / (np.maximum(squares, 0.0) + mu)
-            residual = R[at] - z @ (shrunk[:, None] * (V.T @ product))
-            free = 1.0 - (1.0 / n if intercept else 0.0) - (z * z) @ shrunk
-            left[j, at] = residual / free[:, None]
+        for j, mu in enumerate(problem.stiffness[:, at]):
+            shrunk = z / (squares + mu[:, None])
+            free = problem.share[at] - np.sum(z * shrunk, axis=1)
+            left[j, at] = (R[at] - shrunk @ within) / free[:, None]
     return left
 
 
-def equal_rows(objective: Objective) -> InMemory:
-    """Rows in memory that weigh the same, or an error that says what to do."""
-    source = objective.source
-    if not isinstance(source, InMemory):
-        raise TypeError("leave-one-out needs rows in memory; use cv=5")
-    if source.weight is not None and np.ptp(source.weight) > 0.0:
-        raise ValueError(
-            "cv='loo' leaves out one row at a time and takes no weights: drop sample_weight and "
-            "class_weight, or use cv=5"
-        )
-    return source
+def _by_rows(problem: _Problem, products_will_do: bool) -> Array:
+    """The same for fewer rows than features, from the products of the rows, K.
+
+    M is ``mu (K + mu)^-1`` less what the bias takes up. To be told from other directions without a
+    difference of nearly equal numbers, it gets an eigenvalue of its own in K, of the usual size.
+    """
+    source, mean, root, bias = problem.source, problem.mean, problem.root, problem.bias
+    if not products_will_do:
+        R = triangle(source, mean, root, np.sqrt(problem.usual) * bias)
+        _, s, Vt = scipy.linalg.svd(R, overwrite_a=True, check_finite=False)
+        s[s <= EPS * source.n_features * s[0]] = 0.0
+        return _from_eigenvectors(problem, s**2, Vt.T)
+    K = products(source, mean)
+    K *= root
+    K *= root[:, None]
+    K += (problem.usual * bias)[:, None] * bias
+    if len(np.unique(problem.stiffness)) <= FEW_PENALTIES:
+        left = _from_inverses(problem, K)
+        if left is not None:
+            return left
+    squares, V = scipy.linalg.eigh(K, overwrite_a=True, check_finite=False, driver="evd")
+    return _from_eigenvectors(problem, np.maximum(squares, 0.0), V)
+
+
+def _from_eigenvectors(problem: _Problem, squares: Array, V: Array) -> Array:
+    """By all of them, some rows at a time, for any penalties."""
+    within, usual = V.T @ problem.right, problem.usual
+    left = np.empty((len(problem.stiffness), *problem.right.shape))
+    for start in range(0, len(V), QR_ROWS):
+        at = slice(start, start + QR_ROWS)
+        v, of_bias = V[at], problem.bias[at] ** 2
+        for j, mu in enumerate(problem.stiffness[:, at]):
+            share = v * (mu[:, None] / (squares + mu[:, None]))
+            free = np.einsum("ij,ij->i", share, v) - of_bias * (mu / (usual + mu))
+            left[j, at] = share @ within / free[:, None]
+    return left
+
+
+def _from_inverses(problem: _Problem, K: Array) -> Array | None:
+    """By one inverse for every penalty, in units in which the bias has the eigenvalue 1.
+
+    None if rounding leaves a matrix that is not positive definite.
+    """
+    left = np.empty((len(problem.stiffness), *problem.right.shape))
+    for mu in np.unique(problem.stiffness):
+        unit = problem.usual + mu
+        system = np.multiply(K, 1.0 / unit, order="F")
+        system.flat[:: len(K) + 1] += mu / unit
+        factor, failed = lapack.dpotrf(system, lower=1, overwrite_a=1)
+        if failed:
+            return None
+        inverse = lapack.dtrtri(factor, lower=1, overwrite_c=1)[0]
+        free = np.einsum("ij,ij->j", inverse, inverse) - problem.bias**2
+        found = inverse.T @ (inverse @ problem.right) / free[:, None]
+        which, row = np.nonzero(problem.stiffness == mu)
+        left[which, row] = found[row]
+    return left

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -139,6 +139,24 @@ def mean_scores(
         if part.weight_sum > 0.0:
             mean[fold] = total[fold] / part.weight_sum
     return mean
+
+
+def scorer_scores(
+    clf: Any, X: Any, y: AnyArray, test: Ints, weights: Iterable[Array], params: dict[str, Any]
+) -> list[float]:
+    """The same of one fold by a scorer of scikit-learn's, and what it asks for beside X and y."""
+    from sklearn.metrics import check_scoring
+    from sklearn.utils import _safe_indexing
+    from sklearn.utils.validation import _check_method_params
+
+    scorer = check_scoring(clf, clf.scoring)
+    params = _check_method_params(X, params, indices=test)
+    X_test = _safe_indexing(X.tocsr() if hasattr(X, "tocsr") else X, test)
+    found: list[float] = []
+    for W in weights:
+        clf.coef_, clf.intercept_ = W[:, :-1], W[:, -1]
+        found.append(float(scorer(clf, X_test, y[test], **params)))
+    return found
 
 
 def results(l2s: Array, splits: Array) -> dict[str, AnyArray]:

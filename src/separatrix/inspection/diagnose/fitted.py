@@ -10,7 +10,8 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ...data import ArraySource, InMemory, Source
-from ...data.validation import array_source, check_labels, check_rows
+from ...data.labels import check_labels
+from ...data.validation import array_source, check_rows
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ...losses import Loss, PerceptronLoss, get_loss
 from ...numeric.lazy import cached_property

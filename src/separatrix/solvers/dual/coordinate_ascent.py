@@ -44,16 +44,17 @@ from .epochs import CoordinateEpochs
 from .free_variables import solve_free_variables, subspace_step_lengths
 from .losses import binary_dual_loss
 from .solver import DualIterate, DualSolver
-from .sums import dual_sums, present_scores
+from .sums import dual_sums, present_scores, signed_dual_sums
 
 PHASE = "coordinate ascent"
 FIRST_EPOCHS, EPOCHS = 20, 8  # in a round
 MOST_EPOCHS = 30  # in a round where subspace steps help
-SMOOTH_EPOCHS = 3  # where the loss is smooth: there are no free variables to be found
+SMOOTH_BIAS_EPOCHS = 3  # where the loss is smooth, so that nothing but a bias is to be found
 MEMORY = 2  # steps
 IDENTIFIED = 1.8  # active rows per free alpha, below which these are known
-FIRST_SLOPE = 1e-4  # at the end of the first round
-EASILY = 1e-3  # of what is enough: then fewer epochs than usual will do
+FIRST_GAP = 1e-5  # at the end of the first round
+CRAWLING = 0.8  # of the gap before an epoch is left by it: then subspace steps help
+SURPRISE = 1.5  # how much worse the gap may be than expected before it is proven
 GAIN_ROUNDING = 1e-14  # of the dual: gains below are not seen in it
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
 
@@ -122,7 +123,7 @@ def resumed(objective: Objective, state: State) -> CoordinateAscentRun:
         bias_center=state["bias_center"], rounds=state["rounds"], subspace=state["subspace"],
         products=state["products"], step_history=state["step_history"],
         weight_history=state["weight_history"], active=state["active"], lowest=state["lowest"],
-        highest=state["highest"], gaps=state["gaps"],
+        highest=state["highest"], gaps=state["gaps"], gap=state["gap"],
     )  # fmt: skip
 
 
@@ -158,7 +159,10 @@ class CoordinateAscentRun(CoordinateEpochs):
             present = self.source.present
             self.active = np.arange(len(self.alpha)) if present is None else present
             self._reset_history(self.active)
-        self._recompute_weights()
+        if self.alpha.any():
+            self._recompute_weights()
+        else:
+            self.W[0, -1] = self.bias_center
 
     def state(self) -> State:
         """From which to go on: arrays that the run does not write to again."""
@@ -168,7 +172,7 @@ class CoordinateAscentRun(CoordinateEpochs):
             "rounds": self.rounds, "subspace": self.subspace, "products": self.products,
             "step_history": self.step_history, "weight_history": self.weight_history,
             "active": self.active, "lowest": self.lowest, "highest": self.highest,
-            "gaps": self.gaps, "W": self.weights,
+            "gaps": self.gaps, "gap": self.gap, "W": self.weights,
         }  # fmt: skip
 
     def round(self) -> None:
@@ -180,39 +184,48 @@ class CoordinateAscentRun(CoordinateEpochs):
 
     def _climb(self) -> None:
         """Epochs over the active rows, and the free variables solved for if nothing else helped."""
-        rows, enough = self.active, self._enough()
-        if not self.dual_loss.nonsmooth:
-            for _ in range(SMOOTH_EPOCHS):
-                rows = rows[self._epoch(rows)]
-            return
-        least = FIRST_EPOCHS if self.rounds == 1 else EPOCHS
-        for number in range(1, (MOST_EPOCHS if self.subspace else least) + 1):
-            rows = self._step(rows)
-            if self.slope <= (enough if number >= least else EASILY * enough):
+        rows, enough, fall = self.active, self._enough(), 0.0
+        for _ in range(self._most_epochs()):
+            before, rows = self.gap, self._step(rows, crawls=fall > CRAWLING)
+            fall = min(1.0, self.gap / before) if before < np.inf else 1.0
+            # What this epoch met is gone by the end of it, about as what the last one met was.
+            if self.gap * min(1.0, SURPRISE * fall) <= enough:
                 break
         else:
             self.subspace &= self.rounds == 1
         self.active = rows
-        if not self.subspace:
+        if self.dual_loss.nonsmooth and not self.subspace:
             inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
             if len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS:
                 self._solve_free_variables(inside)
 
-    def _enough(self) -> float:
-        """The slope at which the gap, which it bounds, is below the next power of ten.
+    def _most_epochs(self) -> int:
+        """In a round: fewer where a bias waits to be moved on, or free alphas to be solved for."""
+        if not self.dual_loss.nonsmooth:
+            return SMOOTH_BIAS_EPOCHS if self.objective.intercept else EPOCHS
+        if self.subspace:
+            return MOST_EPOCHS
+        return FIRST_EPOCHS if self.rounds == 1 else EPOCHS
 
-        So are tolerances, mostly, and to measure the gap costs as much as some epochs.
+    def _enough(self) -> float:
+        """The gap below the next power of ten.
+
+        So are tolerances, mostly, and to prove the gap costs as much as some epochs.
         """
         if not len(self.gaps) or not self.gaps[-1] > 0.0:
-            return FIRST_SLOPE  # J is 1 at 0
+            return FIRST_GAP  # J is 1 at 0
         digits = np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest))
         return float(self.lowest * 10.0**digits)
 
-    def _step(self, rows: Ints) -> Ints:
-        """An epoch where there is a kink; a subspace step after it where free alphas are known."""
+    def _step(self, rows: Ints, crawls: bool) -> Ints:
+        """An epoch; a subspace step after it where there is a kink and free alphas are known."""
+        if not self.subspace:
+            rows = rows[self._epoch(rows)]
+            self._reset_history(rows)
+            return rows
         before, before_w = self.alpha[rows], self.W[0].copy()
         known = len(rows) < IDENTIFIED * np.count_nonzero((before > 0.0) & (before < 1.0))
-        if not (known and self.subspace):
+        if not (known and (crawls or self.step_history.any())):
             rows = rows[self._epoch(rows)]
             self._reset_history(rows)
             return rows
@@ -282,7 +295,8 @@ class CoordinateAscentRun(CoordinateEpochs):
 
         To settle moves the point near which the bias is held to where the bias is.
         """
-        sums = dual_sums(self.source, self.dual_loss, self.alpha)
+        of_alphas = dual_sums if self.objective.intercept else signed_dual_sums
+        sums = of_alphas(self.source, self.dual_loss, self.alpha)
         descent = -self.dual_loss.gradient(sums.weighted_rows)
         self.W[:] = self.inv_2l2 * descent
         away = self.bias_inv_penalty * float(descent[0, -1])

@@ -13,7 +13,7 @@ Machine Learning 85 (2011).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,12 +43,12 @@ class CoordinateEpochs:
     epochs: int = 0
     shrink_margin: float = np.inf
     """How far beyond its kink a row at a bound need not be visited again."""
-    slope: float = field(default=np.inf, init=False)
-    """Mean distance to its kink of those rows whose alpha could follow, in the last epoch."""
+    gap: float = np.inf
+    """The duality gap as the last epoch met it: each row before its update."""
 
     def __post_init__(self) -> None:
         self.source = source = self.objective.in_memory
-        self.row_norm2 = source.row_norms(squared=True)
+        self.row_norm2 = self.objective.row_norm2
         self.inv_weight_sum = 1.0 / source.weight_sum
         self.inv_2l2 = 0.5 / self.objective.penalty.l2
         self.bias_inv_penalty = 0.0
@@ -68,7 +68,7 @@ class CoordinateEpochs:
         shuffle = Shuffle(self.seed, self.epochs)
         order = rows[random_order(len(rows), shuffle, source.row_bytes, MIXED_STRETCHES)]
         self.epochs += 1
-        n_active, slope = source.coordinate_epoch(
+        n_active, slope, self.gap = source.coordinate_epoch(
             self.dual_loss.loss, self.alpha, self.W[0], order, inv_weight_sum=self.inv_weight_sum,
             row_norm2=self.row_norm2, inv_2l2=self.inv_2l2, bias_inv_penalty=self.bias_inv_penalty,
             shrink_margin=self.shrink_margin,
@@ -77,7 +77,6 @@ class CoordinateEpochs:
         is_active = self._marked[rows]
         self._marked[rows] = False
         if self.dual_loss.bounded:
-            self.slope = slope * self.inv_weight_sum
             self.shrink_margin = CAREFUL * slope / (n_active or 1)
         return is_active
 

@@ -13,6 +13,7 @@ from ...numeric.rows import shape_of, slice_rows
 from ...numeric.threads import ordered_sum
 from ...numeric.types import Array
 from .dual_loss import DualLoss, DualSums
+from .losses import BinaryDualLoss
 
 SOME_ROWS = 1 << 13  # at a time, where something is computed for each
 
@@ -29,6 +30,15 @@ def dual_sums(source: InMemory, dual_loss: DualLoss, alpha: Array) -> DualSums:
     """Of all rows, the mean: from which weights and the bound follow."""
     rows, conjugates = source.total(AlphaSums(dual_loss, alpha))
     return DualSums(rows / source.weight_sum, conjugates / source.weight_sum)
+
+
+def signed_dual_sums(source: InMemory, dual_loss: BinaryDualLoss, alpha: Array) -> DualSums:
+    """The same of two classes without a bias, which alone asks for either: all in the first."""
+    weight = source.weights
+    rows = source.transpose_product((weight * source.y * alpha)[:, None])
+    gain = -float(weight @ dual_loss.loss.conjugate(alpha))
+    both = DualSums(np.concatenate([rows, np.zeros_like(rows)]), np.array([gain, 0.0]))
+    return DualSums(both.weighted_rows / source.weight_sum, both.neg_conjugates / source.weight_sum)
 
 
 @dataclass(frozen=True)

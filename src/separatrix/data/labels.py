@@ -1,0 +1,123 @@
+"""Labels: checked, and turned into the numbers that loops take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from ..numeric.types import AnyArray, Array, Ints
+from .containers import missing, opened, refuse_times
+
+MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
+LARGEST_WHOLE = 2.0**53  # below, every whole number is a float
+
+
+def check_labels(y: Any) -> AnyArray:
+    """Labels of a classification as a 1-d array."""
+    return labels_and_classes(y)[0]
+
+
+def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
+    """The labels, and which there are, if that was found on the way."""
+    if y is None:
+        raise ValueError(
+            "This classifier requires y to be passed, but the target y is None: pass the labels."
+        )
+    plain = type(y) is np.ndarray and y.ndim == 1
+    found = small_integer_classes(y) if plain else None
+    if found is None:
+        y = opened(y, "y")
+        refuse_times(y, "y", "a class for every row: turn them into strings, or a few intervals")
+        y = column_or_1d(y, warn=True)
+        found = small_integer_classes(y)
+        if found is None:
+            refuse_missing(y)
+            with np.errstate(invalid="ignore"):  # infinity is met with an error, not a warning
+                check_classification_targets(y)
+    return np.asarray(y), found
+
+
+def refuse_missing(y: AnyArray) -> None:
+    """Every row needs a label."""
+    rows = np.flatnonzero(missing(y))
+    if len(rows):
+        raise ValueError(
+            f"y contains {len(rows)} missing label{'s' * (len(rows) > 1)} (NaN or None), the first "
+            f"in row {rows[0]}; expected a label for every row: leave out the rows without one, "
+            "or give them a label of their own."
+        )
+
+
+def small_integer_classes(y: AnyArray) -> AnyArray | None:
+    """The distinct values of whole numbers that lie close together; None for all else.
+
+    Found by looking for each or by counting: much faster than by hashing or sorting. They are
+    classes beyond doubt if there are far fewer of them than rows.
+    """
+    if y.dtype.kind not in "biu" or not y.size:
+        return None
+    least, most = int(y.min()), int(y.max())
+    if most - least > min(MOST_COUNTED, len(y) // 2 - 1):
+        return None
+    if most - least <= LOOKED_FOR:
+        between = [value for value in range(least + 1, most) if np.any(y == value)]
+        return np.array(sorted({least, *between, most}), dtype=y.dtype)
+    counts = np.bincount(y.astype(np.intp, copy=False) - least)
+    found: AnyArray = (np.flatnonzero(counts) + least).astype(y.dtype)
+    return found
+
+
+def check_classes(classes: AnyArray) -> AnyArray:
+    """Two classes or more, or an error that says what there is."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"A classifier needs rows of two classes, but y has only one class: "
+            f"{classes.tolist()!r}."
+        )
+    return classes
+
+
+def numbers(y: AnyArray, classes: AnyArray) -> Ints:
+    """Number of each row's class; a row of weight 0 may have another label, and gets some."""
+    found: Ints = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    return found.astype(np.int64, copy=False)
+
+
+def encoded(y: AnyArray, classes: AnyArray) -> AnyArray:
+    """-1.0 and +1.0 for two classes, the larger +1; the numbers of the classes for more."""
+    if len(classes) == 2:
+        return np.where(y == classes[1], 1.0, -1.0)
+    return numbers(y, classes)
+
+
+def encoded_if_known(y: Any, classes: AnyArray) -> AnyArray | None:
+    """The same of a plain array of labels that are all among these classes: it needs no check.
+
+    None where they are not, or where that would take more than to compare numbers or words.
+    """
+    if type(y) is not np.ndarray or y.ndim != 1 or not y.size:
+        return None
+    kind, other = y.dtype.kind, classes.dtype.kind
+    if kind == "f" and other in "iuf":  # as whole numbers, and such as a float can tell apart
+        if not np.abs(y).max() < LARGEST_WHOLE or not np.array_equal(y, np.rint(y)):
+            return None
+    elif kind != other or kind not in "biuU":
+        return None
+    if len(classes) == 2:
+        larger = y == classes[1:]
+        known = larger | (y == classes[:1])
+        found: AnyArray = np.where(larger, 1.0, -1.0)
+    else:
+        found = numbers(y, classes)
+        known = classes[found] == y
+    return found if np.count_nonzero(known) == len(y) else None
+
+
+def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
+    """Classes that have a row of positive weight, sorted."""
+    present = y if weight is None else y[weight != 0.0]
+    classes = small_integer_classes(present)
+    return np.unique(present) if classes is None else classes
