@@ -161,7 +161,8 @@ def works() -> dict[str, Make]:
                     fit, make=make, shape=shape, loss="logistic", l2=1e-5, bits=bits
                 )
     long_text = (200_000, 47_000, 90)
-    wide_text, images = (3_000, 30_000, 80), (60_000, 784, 10)
+    wide_text, few_wide_text = (3_000, 30_000, 80), (600, 6_000, 60)
+    images = (60_000, 784, 10)
     of_text = partial(fit, make=data.text)
     return found | {
         "squared_hinge-independent-tall-32": partial(
@@ -199,6 +200,10 @@ def works() -> dict[str, Make]:
         ),
         "hinge-text": partial(of_text, shape=text, loss="hinge", l2=1e-5),
         "hinge-wide-text": partial(of_text, shape=wide_text, loss="hinge", l2=1e-5),
+        "hinge-few-wide-text": partial(of_text, shape=few_wide_text, loss="hinge", l2=1e-4),
+        "squared_hinge-few-wide-text": partial(
+            of_text, shape=few_wide_text, loss="squared_hinge", l2=1e-4
+        ),
         "hinge-wide": partial(
             fit, make=data.clouds, shape=(2_000, 1_000), loss="hinge", l2=1e-5
         ),

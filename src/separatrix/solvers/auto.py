@@ -11,7 +11,7 @@ from ..numeric.rows import CsrRows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..objective import Objective
 from .base import Solver
-from .dual_ascent import DualAscent, suits_interior_point
+from .dual_ascent import DualAscent, is_wide, suits_interior_point
 from .gradient_descent import GradientDescent
 from .lbfgs import LBFGS
 from .least_squares import LeastSquares, is_squared
@@ -28,7 +28,6 @@ from .thresholds import (
     ROW_CURVATURE,
     ROW_CURVATURE_WITH_BIAS,
     SMALL_TABLE,
-    WIDE_ROWS,
 )
 
 LOOKED_AT, CORRELATION_ROWS = 1000, 200  # rows by which the others are judged
@@ -37,26 +36,32 @@ LOOKED_AT, CORRELATION_ROWS = 1000, 200  # rows by which the others are judged
 def _suits_coordinate_ascent(objective: Objective) -> bool:
     """Whether steps for single rows of a smooth loss are ahead of gradients of all.
 
-    Where rows are worth a step each, and the penalty is such that they are not curved by too
-    little, for gradients need few reads then, nor by too much, for alphas crawl.
+    On wide sparse rows, with a bias unless the penalty is so strong that gradients need few reads,
+    or all rows share a direction. Without a bias also on rows that are not wide but long, where
+    they curve J by neither too little, for the same reason, nor too much, for alphas crawl.
     """
     source, max_curvature = objective.source, objective.loss.max_curvature
     if max_curvature is None or source.storage != "csr" or not DualAscent().accepts(objective):
         return False
-    n, d = source.n_rows, source.n_features
-    last = len(objective.in_memory.y) - 1
-    if min(n, d) <= FACTORED_UNKNOWNS or _stored_values(source) < LONG_ROWS * (last + 2):
+    n, d, count = source.n_rows, source.n_features, len(objective.in_memory.y)
+    wide = is_wide(objective)
+    if wide and not objective.intercept:
+        return True
+    if not wide and (
+        objective.intercept
+        or min(n, d) <= FACTORED_UNKNOWNS
+        or _stored_values(source) < LONG_ROWS * (count + 1)
+    ):
         return False
-    some = objective.in_memory.take(np.linspace(0, last, LOOKED_AT).astype(np.int64))
+    looked_at = min(count, LOOKED_AT)
+    some = objective.in_memory.take(np.linspace(0, count - 1, looked_at).astype(np.int64))
     square = float(some.row_norms(squared=True).mean())
     curvature = max_curvature * square / (2.0 * objective.penalty.l2 * n)
     if not objective.intercept:
         least, most = ROW_CURVATURE
-        return curvature >= least and (curvature <= most or d >= WIDE_ROWS * n)
-    if d < WIDE_ROWS * n or curvature * d < ROW_CURVATURE_WITH_BIAS * n:
-        return False
-    mean = some.transpose_product(np.full((LOOKED_AT, 1), 1.0 / LOOKED_AT))[0, :-1]
-    return dot(mean, mean) <= COMMON_DIRECTION * square
+        return least <= curvature <= most
+    mean = some.transpose_product(np.full((looked_at, 1), 1.0 / looked_at))[0, :-1]
+    return curvature >= ROW_CURVATURE_WITH_BIAS and dot(mean, mean) <= COMMON_DIRECTION * square
 
 
 def _stored_values(source: Source) -> int:
@@ -130,7 +135,7 @@ def choose(objective: Objective) -> Solver:
         why = f"{loss.name} has a kink, at which steps over all rows stall"
         return GradientDescent(batch_size=1, reason=why)
     if _suits_coordinate_ascent(objective):
-        why = f"the rows are sparse and the penalty is strong enough for single rows of {loss.name}"
+        why = f"the rows are sparse: steps for single ones of {loss.name} are ahead"
         return DualAscent(reason=why)
     twice = loss.has_curvature and loss.convex
     k = objective.shape[0]

@@ -41,9 +41,10 @@ class DualAscent(DualSolver):
     of the features slows it down. Where there are two classes and few rows per feature, those at a
     kink change with every such step: then :class:`InteriorPoint` for the hinge and its square; for
     more classes where rows are few per weight, or where Newton's steps prove futile. Where there
-    are two classes and more than 1500 features and rows, systems of equations would be too large:
-    then :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is, and is left for
-    proximal points, with systems solved by products, when it crawls.
+    are two classes and more than 1500 features and rows, systems of equations would be too large,
+    and on sparse rows with twice as many features they are not needed: then
+    :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is, and is left for proximal
+    points, with systems solved by products, when it crawls.
 
     >>> from separatrix import DualAscent, LinearClassifier
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=DualAscent())
@@ -114,11 +115,18 @@ def first_phase(objective: Objective) -> str:
     if objective.shape[0] > 1:
         few = affordable(objective) and few_rows_for_classes(objective)
         return predictor_corrector.PHASE if few else proximal_point.PHASE
-    if min(source.n_rows, source.n_features) > thresholds.FACTORED_UNKNOWNS:
+    large = min(source.n_rows, source.n_features) > thresholds.FACTORED_UNKNOWNS
+    if large or is_wide(objective):
         return coordinate_ascent.PHASE
     bounded = not isinstance(objective.loss, Logistic)
     inside = bounded and suits_interior_point(objective)
     return predictor_corrector.PHASE if inside else proximal_point.PHASE
+
+
+def is_wide(objective: Objective) -> bool:
+    """Whether rows are sparse and have features enough to be told apart one by one."""
+    source = objective.source
+    return source.storage == "csr" and source.n_features >= thresholds.WIDE_ROWS * source.n_rows
 
 
 def suits_interior_point(objective: Objective) -> bool:
