@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..losses import Logistic
+from ..numeric.rows import CsrRows
 from ..numeric.types import Array
 from ..objective import Objective
 from . import thresholds
@@ -42,9 +43,9 @@ class DualAscent(DualSolver):
     kink change with every such step: then :class:`InteriorPoint` for the hinge and its square; for
     more classes where rows are few per weight, or where Newton's steps prove futile. Where there
     are two classes and more than 1500 features and rows, systems of equations would be too large,
-    and on sparse rows with twice as many features they are not needed: then
-    :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is, and is left for proximal
-    points, with systems solved by products, when it crawls.
+    and they are not needed on sparse rows with twice as many features, nor on those that store few
+    of theirs: then :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is, and is left
+    for proximal points when it crawls.
 
     >>> from separatrix import DualAscent, LinearClassifier
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=DualAscent())
@@ -116,7 +117,7 @@ def first_phase(objective: Objective) -> str:
         few = affordable(objective) and few_rows_for_classes(objective)
         return predictor_corrector.PHASE if few else proximal_point.PHASE
     large = min(source.n_rows, source.n_features) > thresholds.FACTORED_UNKNOWNS
-    if large or is_wide(objective):
+    if large or is_wide(objective) or suits_coordinate_ascent(objective):
         return coordinate_ascent.PHASE
     bounded = not isinstance(objective.loss, Logistic)
     inside = bounded and suits_interior_point(objective)
@@ -127,6 +128,21 @@ def is_wide(objective: Objective) -> bool:
     """Whether rows are sparse and have features enough to be told apart one by one."""
     source = objective.source
     return source.storage == "csr" and source.n_features >= thresholds.WIDE_ROWS * source.n_rows
+
+
+def suits_coordinate_ascent(objective: Objective) -> bool:
+    """Whether rows are so sparse, and the penalty so strong, that a few epochs cost least.
+
+    Of the hinge: smooth losses are sent here by ``auto``, which has rules of its own for them.
+    """
+    n, d = objective.source.n_rows, objective.source.n_features
+    if objective.loss.smooth or d < thresholds.MANY_FEATURES:
+        return False
+    blocks = (block.X for block in objective.source.blocks())
+    values = sum(int(X.indptr[-1] - X.indptr[0]) for X in blocks if isinstance(X, CsrRows))
+    curvature = objective.moments.mean_square / (2.0 * objective.penalty.l2 * n)
+    few = 0 < values <= thresholds.FEW_VALUES_OF_FEATURES * n * d
+    return few and curvature <= thresholds.MOST_HINGE_CURVATURE
 
 
 def suits_interior_point(objective: Objective) -> bool:
