@@ -175,6 +175,12 @@ def works() -> dict[str, Make]:
         "softmax-images-weak": partial(
             fit, make=data.images, shape=(20_000, 196, 10), loss="logistic", l2=1e-7
         ),
+        "softmax-clouds": partial(
+            fit, make=data.many_clouds, shape=(40_000, 300, 8), loss="logistic", l2=1e-4
+        ),
+        "softmax-clouds-weak": partial(
+            fit, make=data.many_clouds, shape=(40_000, 300, 8), loss="logistic", l2=1e-7
+        ),
         "softmax-digits": partial(digits, l2=1e-4),
         "softmax-digits-weak": partial(digits, l2=1e-8),
         "squared_hinge-digits": partial(digits, l2=1e-4, loss="squared_hinge"),
