@@ -182,6 +182,12 @@ def works() -> dict[str, Make]:
         "softmax-images-weak": partial(
             fit, make=data.images, shape=(20_000, 196, 10), loss="logistic", l2=1e-7
         ),
+        "softmax-clouds": partial(
+            fit, make=data.many_clouds, shape=(40_000, 300, 8), loss="logistic", l2=1e-4
+        ),
+        "softmax-clouds-weak": partial(
+            fit, make=data.many_clouds, shape=(40_000, 300, 8), loss="logistic", l2=1e-7
+        ),
         "softmax-digits": partial(digits, l2=1e-4),
         "softmax-digits-weak": partial(digits, l2=1e-8),
         "squared_hinge-digits": partial(digits, l2=1e-4, loss="squared_hinge"),
@@ -201,6 +207,15 @@ def works() -> dict[str, Make]:
         ),
         "hinge-text": partial(of_text, shape=text, loss="hinge", l2=1e-5),
         "hinge-wide-text": partial(of_text, shape=wide_text, loss="hinge", l2=1e-5),
+        "hinge-one-hot": partial(
+            fit, make=data.one_hot, shape=(30_000, 10, 51), loss="hinge", l2=1 / 6000
+        ),
+        "hinge-one-hot-weak": partial(
+            fit, make=data.one_hot, shape=(30_000, 10, 51), loss="hinge", l2=1 / 600_000
+        ),
+        "hinge-one-hot-many-weak": partial(
+            fit, make=data.one_hot, shape=(20_000, 10, 200), loss="hinge", l2=1e-6
+        ),
         "hinge-few-wide-text": partial(of_text, shape=few_wide_text, loss="hinge", l2=1e-4),
         "squared_hinge-few-wide-text": partial(
             of_text, shape=few_wide_text, loss="squared_hinge", l2=1e-4

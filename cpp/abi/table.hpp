@@ -44,8 +44,6 @@ struct LoopsFor {
   // out (d + 1, d + 1) += sum of weight * z'z for z = (x - mean, 1) * factor
   bool (*gram)(const Rows&, const double* weight, const double* mean, const double* factor,
                double* out, ShouldStop);
-  // the upper half of out (d + 1, d + 1) += sum of weight * (x, 1)'(x, 1); null for dense rows
-  bool (*outer_products)(const Rows&, const double* weight, double* out, ShouldStop);
   void (*coordinate_epoch)(const Rows&, CoordinateEpoch&);
   void (*multiclass_epoch)(const Rows&, MulticlassEpoch&);
   // high + low (n, k) = scores to twice the working precision

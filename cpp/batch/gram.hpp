@@ -10,20 +10,12 @@ constexpr int64_t kTall = 32;
 
 template <class Value>
 inline void centre(const DenseRows<Value>& rows, int64_t i, const double* mean,
-                   const double* factor, const double*, double* z) {
+                   const double* factor, double* z) {
   const Value* const x = row(rows, i);
   int64_t j = 0;
   for (; j + kWidth <= rows.d; j += kWidth)
     store(z + j, (load(x + j) - load(mean + j)) * load(factor + j));
   for (; j < rows.d; ++j) z[j] = (double(x[j]) - mean[j]) * factor[j];
-}
-
-// `empty` is a row of zeros, centred.
-template <class Value, class Index>
-inline void centre(const CsrRows<Value, Index>& rows, int64_t i, const double*,
-                   const double* factor, const double* empty, double* z) {
-  std::memcpy(z, empty, 8 * size_t(rows.d));
-  each_value(rows, i, [&](int64_t j, double x) { z[j] += x * factor[j]; });
 }
 
 // total (width, width) += a' b for kTileRows columns of a and kPanel of b.
@@ -38,18 +30,17 @@ __attribute__((noinline)) inline void add_products(const double* a, const double
     }
 }
 
-template <class Rows>
-bool gram(const Rows& rows, const double* weight, const double* mean, const double* factor,
-          double* out, ShouldStop stop) {
+template <class Value>
+bool add_gram(const DenseRows<Value>& rows, const double* weight, const double* mean,
+              const double* factor, double* out, ShouldStop stop) {
   const int64_t d = rows.d, width = (d + kPanel) / kPanel * kPanel;  // of d + 1, filled up
-  double* const room = new double[size_t((2 * kTall + width + 1) * width)]();
+  double* const room = new double[size_t((2 * kTall + width) * width)]();
   double *const z = room, *const weighted = z + kTall * width;
-  double *const empty = weighted + kTall * width, *const total = empty + width;
-  for (int64_t j = 0; j < d; ++j) empty[j] = (0.0 - mean[j]) * factor[j];
+  double* const total = weighted + kTall * width;
   const bool done = each_tile(rows, kTall, stop, [&](int64_t first, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
       double *const own = z + i * width, *const scaled = weighted + i * width;
-      centre(rows, first + i, mean, factor, empty, own);
+      centre(rows, first + i, mean, factor, own);
       own[d] = factor[d];
       for (int64_t j = 0; j <= d; ++j) scaled[j] = weight[first + i] * own[j];
     }
@@ -66,33 +57,45 @@ bool gram(const Rows& rows, const double* weight, const double* mean, const doub
   return done;
 }
 
-// The upper half, of the values that are stored and nothing else: for rows that store few.
+// Of the values that are stored, for rows that store few: centred after they are summed.
 template <class Value, class Index>
-bool outer_products(const CsrRows<Value, Index>& rows, const double* weight, double* out,
-                    ShouldStop stop) {
-  const int64_t d = rows.d;
-  return each_tile(rows, kStopInterval, stop, [&](int64_t first, int64_t count) {
+bool add_gram(const CsrRows<Value, Index>& rows, const double* weight, const double* mean,
+              const double* factor, double* out, ShouldStop stop) {
+  const int64_t d = rows.d, width = d + 1;
+  double* const total = new double[size_t(width * width)]();  // the upper half, of (x, 1)
+  const bool done = each_tile(rows, kStopInterval, stop, [&](int64_t first, int64_t count) {
     for (int64_t i = first; i < first + count; ++i) {
       if (weight[i] == 0) continue;  // as if absent, whatever is in it
       const Index end = rows.indptr[i + 1];
       for (Index p = rows.indptr[i]; p < end; ++p) {
         const double scaled = weight[i] * double(rows.data[p]);
-        double* const to = out + int64_t(rows.indices[p]) * (d + 1);
+        double* const to = total + int64_t(rows.indices[p]) * width;
         for (Index q = p; q < end; ++q) to[rows.indices[q]] += scaled * double(rows.data[q]);
         to[d] += scaled;
       }
-      out[d * (d + 1) + d] += weight[i];
+      total[d * width + d] += weight[i];
     }
   });
+  const double all = total[d * width + d];
+  for (int64_t a = 0; a <= d; ++a) {
+    const double own = a < d ? mean[a] : 0.0, sum = total[a * width + d];
+    for (int64_t b = a; b <= d; ++b) {
+      const double other = b < d ? mean[b] : 0.0;
+      const double centred =
+          total[a * width + b] - other * sum - own * (total[b * width + d] - all * other);
+      const double product = centred * factor[a] * factor[b];
+      out[a * width + b] += product;
+      if (b > a) out[b * width + a] += product;
+    }
+  }
+  delete[] total;
+  return done;
 }
 
-template <class Value, class Index>
-constexpr auto outer_products_of(CsrRows<Value, Index>*) {
-  return &outer_products<Value, Index>;
-}
-template <class Value>
-constexpr auto outer_products_of(DenseRows<Value>*) {
-  return nullptr;  // these have tiles
+template <class Rows>
+bool gram(const Rows& rows, const double* weight, const double* mean, const double* factor,
+          double* out, ShouldStop stop) {
+  return add_gram(rows, weight, mean, factor, out, stop);
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -33,7 +33,6 @@ constexpr LoopsFor<Rows> loops() {
           weighted_correct<Rows>,
           max_standardised_norm2<Rows>,
           gram<Rows>,
-          outer_products_of(static_cast<Rows*>(nullptr)),
           coordinate_epoch<Rows>,
           multiclass_epoch<Rows>,
           compensated_scores<Rows>,

@@ -180,19 +180,6 @@ void gram(nb::handle rows, Numbers weight, Numbers mean, Numbers factor, Output 
   raise_if(!whole);
 }
 
-void outer_products(nb::handle rows, Numbers weight, Output out) {
-  bool whole = true;
-  with_rows(rows, [&](const auto& view, const auto& loops) {
-    expect(loops.outer_products != nullptr, "rows: must be sparse");
-    expect(int64_t(weight.size()) == view.n &&
-               int64_t(out.size()) == (view.d + 1) * (view.d + 1),
-           "weight or out: wrong size");
-    nb::gil_scoped_release free;
-    whole = loops.outer_products(view, weight.data(), out.data(), should_stop);
-  });
-  raise_if(!whole);
-}
-
 bool all_finite(AnyArray values) {
   const bool single = values.dtype() == nb::dtype<float>();
   expect(single || values.dtype() == nb::dtype<double>(), "values: must be float32 or float64");
@@ -241,7 +228,6 @@ void bind_batch(nb::module_& m) {
   m.def("max_standardised_norm2", &max_standardised_norm2, "rows"_a,
         "weight"_a.none(), "mean"_a, "factor"_a);
   m.def("gram", &gram, "rows"_a, "weight"_a, "mean"_a, "factor"_a, "out"_a.noconvert());
-  m.def("outer_products", &outer_products, "rows"_a, "weight"_a, "out"_a.noconvert());
   m.def("all_finite", &all_finite, "values"_a);
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
   nb::dict flaws;

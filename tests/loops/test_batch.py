@@ -154,14 +154,6 @@ def test_many_weights_and_products_equal_their_twins(level, kind, shape):
         loops.gram_twin(rows, weight, mean, factor, expected)
         np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-10)
         np.testing.assert_array_equal(got, got.T)
-        if kind.startswith("csr"):
-            got, expected = np.ones((d + 1, d + 1)), np.ones((d + 1, d + 1))
-            loops.outer_products(rows, weight, got)
-            loops.outer_products_twin(rows, weight, expected)
-            np.testing.assert_allclose(got, expected, rtol=1e-11, atol=1e-10)
-        else:
-            with pytest.raises(ValueError, match="must be sparse"):
-                loops.outer_products(rows, weight, got)
 
 
 def test_ties_are_right_for_the_larger_of_two_classes_and_the_first_of_more():

@@ -271,7 +271,8 @@ def max_standardised_norm2_twin(
 def gram(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array) -> None:
     """Add ``Z' diag(weight) Z`` for the rows ``Z = (x - mean, 1) * factor`` to (d + 1, d + 1).
 
-    Made for few features: BLAS multiplies many faster.
+    Made for few features, or few values in sparse rows, which are centred after they are summed:
+    BLAS multiplies many faster.
     """
     _loops.gram(rows, weight, mean, factor, out)
 
@@ -280,17 +281,3 @@ def gram_twin(rows: Rows, weight: Array, mean: Array, factor: Array, out: Array)
     """``gram`` in NumPy."""
     z = np.column_stack([to_dense(rows) - mean, np.ones(len(weight))]) * factor
     out += (weight[:, None] * z).T @ z
-
-
-def outer_products(rows: CsrRows, weight: Array, out: Array) -> None:
-    """Add ``sum_i weight_i (x_i, 1)' (x_i, 1)`` to the upper half of (d + 1, d + 1).
-
-    From the values that sparse rows store: in a row their number squared, not that of features.
-    """
-    _loops.outer_products(rows, weight, out)
-
-
-def outer_products_twin(rows: CsrRows, weight: Array, out: Array) -> None:
-    """``outer_products`` in NumPy."""
-    z = np.column_stack([to_dense(rows), np.ones(len(weight))])
-    out += np.triu((weight[:, None] * z).T @ z)

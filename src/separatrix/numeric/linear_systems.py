@@ -91,12 +91,13 @@ def conjugate_gradients(
     residual: float = 0.0,
     gain: float = 0.0,
     most: int = CG_MAX_ITER,
+    most_gain: float = np.inf,
 ) -> tuple[Array, float]:
     """Solve with a matrix A known by its products: u, and ``right.u - u.A u / 2`` there.
 
-    Ends at this share of the squared residual, or where a product adds no more than this share of
-    what was gained so far (Hestenes and Stiefel, Methods of conjugate gradients for solving linear
-    systems, 1952).
+    Ends at this share of the squared residual, where a product adds no more than this share of what
+    was gained so far, or once more than so much is gained (Hestenes and Stiefel, Methods of
+    conjugate gradients for solving linear systems, 1952).
     """
     u, r, p = np.zeros_like(right), right, right
     size, gained = float(np.vdot(r, r)), 0.0
@@ -113,7 +114,7 @@ def conjugate_gradients(
         r = r - length * image
         added = 0.5 * length * size
         gained += added
-        if added <= gain * gained:
+        if added <= gain * gained or gained > most_gain:
             break
         size, before = float(np.vdot(r, r)), size
         p = r + size / before * p

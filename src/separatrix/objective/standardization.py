@@ -98,19 +98,6 @@ def stays_sparse(rows: Rows, standardization: Standardization) -> TypeGuard[CsrR
     return squares <= FEW_VALUES * n * d**2 and bool(np.all(near & squared))
 
 
-def _centred(products: Array, standardization: Standardization) -> Array:
-    """From the upper half of the products of (x, 1), those of (x - mean, 1) / scale."""
-    mean, scale = standardization.mean, standardization.scale
-    total: Array = products + np.triu(products, 1).T
-    shift = mean * total[-1, -1]
-    half = np.multiply.outer(mean, total[-1, :-1] - 0.5 * shift)
-    total[:-1, :-1] -= half + half.T
-    total[-1, :-1] -= shift
-    total[:-1, -1] -= shift
-    total /= np.multiply.outer(scale, scale)
-    return total
-
-
 def gram(
     rows: Rows, weight: Array, standardization: Standardization, dtype: DTypeLike = np.float64
 ) -> Array:
@@ -119,22 +106,30 @@ def gram(
     Their sum is in float64, as are all of them where features are few.
     """
     n, d = shape_of(rows)
-    total = np.zeros((d + 1, d + 1))
-    if stays_sparse(rows, standardization):
-        loops.outer_products(rows, weight, total)
-        return _centred(total, standardization)
-    if d <= OWN_GRAM_FEATURES:
-        loops.gram(rows, weight, standardization.mean, 1.0 / standardization.scale, total)
+    total, mean, factor = (
+        np.zeros((d + 1, d + 1)),
+        standardization.mean,
+        1.0 / standardization.scale,
+    )
+    own = d <= OWN_GRAM_FEATURES
+    if stays_sparse(rows, standardization) or (own and not isinstance(rows, CsrRows)):
+        loops.gram(rows, weight, mean, factor, total)
         return total
     symmetric = n == 0 or weight.min() >= 0.0  # then BLAS computes half of it
     for start in range(0, n, GRAM_ROWS):
-        c = weight[start : start + GRAM_ROWS, None]
-        z = standardization.rows(slice_rows(rows, start, start + len(c)), dtype)
+        some, c = (
+            slice_rows(rows, start, min(start + GRAM_ROWS, n)),
+            weight[start : start + GRAM_ROWS],
+        )
+        if own:
+            loops.gram(to_dense(some), c, mean, factor, total)
+            continue
+        z = standardization.rows(some, dtype)
         if symmetric:
-            z *= np.sqrt(c).astype(dtype)
+            z *= np.sqrt(c[:, None]).astype(dtype)
             total += z.T @ z
         else:
-            total += (c * z).T @ z
+            total += (c[:, None] * z).T @ z
     return total
 
 
@@ -171,13 +166,13 @@ def gram_blocked(
         ordered_sum(fill, some, threads)
         ordered_sum(add, tiles, threads)
 
-    stored = None  # the products of sparse rows, not centred yet
+    stored = np.zeros((0, 0))  # of rows that stay sparse
     for rows, weight in parts:
         if stays_sparse(rows, standardization):
-            stored = np.zeros((d, d)) if stored is None else stored
-            loops.outer_products(rows, weight, stored)
+            stored = stored if len(stored) else np.zeros((d, d))
+            loops.gram(rows, weight, standardization.mean, 1.0 / standardization.scale, stored)
         else:
             add_part(rows, weight)
     for a, b in tiles:
         total[b, a] = total[a, b].T
-    return total if stored is None else total + _centred(stored, standardization).astype(dtype)
+    return (total + stored).astype(dtype, copy=False) if len(stored) else total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,6 +15,16 @@ from ..objective import Objective
 
 State = dict[str, Any]
 REGISTRY: dict[str, type[Solver]] = {}
+
+
+class Variables(Protocol):
+    """Others in place of the weights, such as make the curvature of J about 1."""
+
+    def gradient(self, gradient: Array) -> Array:
+        """A derivative by the weights as one by the variables."""
+
+    def to_weights(self, direction: Array) -> Array:
+        """A direction in the variables as one of the weights."""
 
 
 class Step(NamedTuple):
@@ -48,6 +58,8 @@ class Step(NamedTuple):
     """False for the steps inside a pass, of which ``updates`` tells."""
     reads: int = 1
     """How often the data was read for it, at least."""
+    variables: Variables | None = None
+    """In which J curves by about 1 at the weights, if the solver works in such."""
     average: Array | None = None
     """Mean of the weights after every update so far, if the solver keeps it."""
 

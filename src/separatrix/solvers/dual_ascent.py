@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..losses import Logistic
+from ..numeric.rows import CsrRows
 from ..numeric.types import Array
 from ..objective import Objective
 from . import thresholds
@@ -40,9 +41,9 @@ class DualAscent(DualSolver):
     a fit, which of them ran. :class:`ProximalPoint`: the bias is free as it is in J, and no scale
     of the features slows it down. Where there are two classes and few rows per feature, those at a
     kink change with every such step: then :class:`InteriorPoint` for the hinge and its square.
-    With more than 1500 features and rows systems of equations would be too large, and on sparse
-    rows with twice as many features, or for more than two classes, they are not needed: then
-    :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is, and is left when it crawls,
+    With more than 1500 features and rows systems of equations would be too large, and they are not
+    needed on sparse rows with twice as many features or that store few of theirs, nor for more than
+    two classes: then :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is, and is left when it crawls,
     for interior points where there are more classes and the systems small enough, else for proximal
     points, with systems solved by products.
 
@@ -111,7 +112,7 @@ def first_phase(objective: Objective) -> str:
     if objective.shape[0] > 1:
         return coordinate_ascent.PHASE
     large = min(source.n_rows, source.n_features) > thresholds.FACTORED_UNKNOWNS
-    if large or is_wide(objective):
+    if large or is_wide(objective) or suits_coordinate_ascent(objective):
         return coordinate_ascent.PHASE
     bounded = not isinstance(objective.loss, Logistic)
     inside = bounded and suits_interior_point(objective)
@@ -122,6 +123,21 @@ def is_wide(objective: Objective) -> bool:
     """Whether rows are sparse and have features enough to be told apart one by one."""
     source = objective.source
     return source.storage == "csr" and source.n_features >= thresholds.WIDE_ROWS * source.n_rows
+
+
+def suits_coordinate_ascent(objective: Objective) -> bool:
+    """Whether rows are so sparse, and the penalty so strong, that a few epochs cost least.
+
+    Of the hinge: smooth losses are sent here by ``auto``, which has rules of its own for them.
+    """
+    n, d = objective.source.n_rows, objective.source.n_features
+    if objective.loss.smooth or d < thresholds.MANY_FEATURES:
+        return False
+    blocks = (block.X for block in objective.source.blocks())
+    values = sum(int(X.indptr[-1] - X.indptr[0]) for X in blocks if isinstance(X, CsrRows))
+    curvature = objective.moments.mean_square / (2.0 * objective.penalty.l2 * n)
+    few = 0 < values <= thresholds.FEW_VALUES_OF_FEATURES * n * d
+    return few and curvature <= thresholds.MOST_HINGE_CURVATURE
 
 
 def suits_interior_point(objective: Objective) -> bool:

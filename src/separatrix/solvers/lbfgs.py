@@ -129,7 +129,7 @@ class LBFGS(Solver):
             raise
         if not run.iterate.at.value <= first + FLOAT32_ROUNDING * abs(first):
             return None
-        yield run.step()
+        yield run.step()._replace(reads=count + 1)
         return run
 
 
@@ -216,6 +216,7 @@ class LBFGSRun:
         return Step(
             W, self.iterate.to_state(), at.value, at.mistakes,
             predicted_decrease=self.predicted_decrease, gradient=at.gradient,
+            variables=self.variables,
         )  # fmt: skip
 
     def advance(self) -> None:

@@ -20,6 +20,9 @@ from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..objective.standardization import Standardization
 from .thresholds import (
+    BOUND_PER_FEATURE,
+    BOUND_ROWS,
+    BOUND_SHARE,
     DEAR,
     FEWEST_PER_FEATURE,
     SAMPLE_COST,
@@ -31,6 +34,7 @@ from .thresholds import (
 MOST_LIFTS = 8
 # Products of BLAS while an evaluation reads one value: what a Hessian costs is told in evaluations.
 PRODUCTS_PER_READ = 15.0
+MOST_BOUND_FEATURES = 5000
 STEP_BYTES = 1e6  # that could be read while a step is prepared
 CLASSES_PER_READ = 3  # whose scores cost as much as reading the rows
 
@@ -94,6 +98,15 @@ def hessian_sample(objective: Objective, max_features: int) -> Objective | None:
     most = max(FEWEST_PER_FEATURE * d, int(DEAR / d * source.n_rows))
     least = min(SAMPLE_PER_FEATURE * d, most)
     return objective.sample(max(SAMPLE_ROWS, least, int(share * source.n_rows)))
+
+
+def bound_sample(objective: Objective) -> Objective | None:
+    """Of these rows some, whose curvature proves a bound: if they are few among all."""
+    sample, d = hessian_sample(objective, MOST_BOUND_FEATURES), objective.source.n_features
+    if sample is None:
+        return None
+    few = sample.sample(max(BOUND_ROWS, BOUND_PER_FEATURE * d))
+    return few if few.source.n_rows <= BOUND_SHARE * objective.source.n_rows else None
 
 
 def hessian_cost(objective: Objective, sample: Objective | None) -> float:

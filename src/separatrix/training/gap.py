@@ -8,6 +8,7 @@ of the lower bounds, with their papers, are in :mod:`separatrix.solvers.dual.bou
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.accuracy import EXACT, SUMS, exact_tangents, exact_value, rounding
 from ..solvers import Step
+from ..solvers.base import Variables
 from ..solvers.dual.bounds import (
     feasible_lower_bound,
     gradient_norm2_without_bias,
@@ -26,11 +28,15 @@ from ..solvers.dual.bounds import (
     smooth_lower_bound,
 )
 from ..solvers.dual.losses import has_dual
+from ..solvers.dual.sampled_bound import SampledBound, share_of
+from ..solvers.preconditioning import bound_sample
 
 LEAST = 1e-14  # no smaller gap is asked for: J itself is not known much better
 MOST_BIAS_STEPS = 3  # of Newton, to raise a bound
 BIAS_STEP_READS = EXACT_READS = 2
 EXACT_EVERY = 3  # steps, where rounding stands in the way
+NEAR_ENOUGH = 0.2  # of what a sample may miss: what a step may expect to gain, for its bound
+SAMPLED_READS = 5.0  # at most, for a bound by a sample
 STALLED = 10  # proofs without progress after which there will be none
 
 
@@ -75,6 +81,8 @@ class GapTracker:
     """Of the data that proofs may still make."""
     due: int = 0
     """The pass from which on a proof for a loss with a kink, which is dear, is worth its price."""
+    hopeful: float = np.inf
+    """What a step may still expect to gain for a bound by a sample to be tried."""
     exact_due: int = 0
     """And the one from which on sums of twice the working precision are."""
 
@@ -106,7 +114,8 @@ class GapTracker:
             self._at(kept, J)
             self._raise(step.lower_bound, self.error)
         elif J is not None and step.gradient is not None:
-            self.evaluate(kept, Evaluation(J, step.gradient, 0.0))
+            at = Evaluation(J, step.gradient, 0.0)
+            self.evaluate(kept, at, step.predicted_decrease, step.variables)
         elif (due or step.solved) and iteration >= self.due:
             self.evaluate(kept)
         else:
@@ -132,8 +141,17 @@ class GapTracker:
         """Whether nothing but rounding stands between the gap and what is asked for."""
         return self.value - self.unrounded_bound <= max(self.tol, LEAST) * self.value
 
-    def evaluate(self, W: Array, at: Evaluation | None = None) -> None:
-        """A bound from W, and from J and its gradient there if they are known already."""
+    def evaluate(
+        self,
+        W: Array,
+        at: Evaluation | None = None,
+        remains: float | None = None,
+        variables: Variables | None = None,
+    ) -> None:
+        """A bound from W, and from J and its gradient there if they are known already.
+
+        ``remains`` is how much lower J is expected to get; in the variables it curves by about 1.
+        """
         objective = self.objective
         if not objective.loss.smooth:
             self.due = 2 * self.iteration
@@ -147,6 +165,8 @@ class GapTracker:
             at = objective.value_and_gradient(W)
         self._at(W, at.value)
         self._raise(*smooth_lower_bound(objective, W, at))
+        if remains is not None and not self._near:
+            self._raise_by_sample(W, at, remains, variables or objective.standardization)
         for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound loses in proportion to the gradient by the biases, but only to the square
             # of that by w: if nothing else is in the way, take the biases to their best place.
@@ -160,6 +180,24 @@ class GapTracker:
             W = newton_in_bias(objective, W, at.gradient[:, -1])
             at = objective.value_and_gradient(W)
             self._raise(*smooth_lower_bound(objective, W, at))
+
+    def _raise_by_sample(
+        self, W: Array, at: Evaluation, remains: float, variables: Variables
+    ) -> None:
+        """A bound that knows more curvature than the penalty's, where W is near enough for it.
+
+        Tried again only when half as much remains, and never after it took too many reads.
+        """
+        enough = max(self.tol, LEAST) * at.value
+        if not remains <= min(self.hopeful, NEAR_ENOUGH * enough) or self.reads < SAMPLED_READS:
+            return
+        sample = bound_sample(self.objective)
+        if sample is None or remains > NEAR_ENOUGH * enough * share_of(sample, self.objective):
+            return
+        problem = SampledBound(self.objective, sample, W, at, variables)
+        self._raise(*problem.climb(enough, SAMPLED_READS))
+        self.reads -= math.ceil(problem.reads)
+        self.hopeful = 0.5 * remains if problem.hopeless(enough) else 0.0
 
     def evaluate_exactly(self, W: Array, alpha: Array | None = None) -> None:
         """The same from sums of twice the working precision, for losses of margins.

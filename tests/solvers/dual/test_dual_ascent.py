@@ -26,6 +26,7 @@ from separatrix.losses import Hinge
 from separatrix.numeric.rows import CsrRows, to_dense
 from separatrix.solvers import thresholds
 from separatrix.solvers.dual.bounds import nonsmooth_lower_bound
+from separatrix.solvers.dual_ascent import first_phase
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -281,3 +282,39 @@ def test_rows_without_weight_do_not_change_the_course_of_an_ascent(k):
         )  # fmt: skip
         course.append([step.objective for step in islice(steps, 12)])
     np.testing.assert_allclose(*course, rtol=1e-6)
+
+
+def one_hot(n, features, levels, seed=0):
+    """Rows with a 1 for the level of each feature, and labels by some of them."""
+    rng = np.random.default_rng(seed)
+    X = np.eye(levels)[rng.integers(levels, size=(n, features)) // rng.integers(1, 4, (n, 1))]
+    X = X.reshape(n, -1)
+    noise = rng.standard_normal(n)
+    return X, np.where(X @ rng.standard_normal(features * levels) + noise > 0.0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("kind", ["csr32", "csr64", "csr64_long"])
+@pytest.mark.parametrize("l2", [1e-3, 1e-5])
+def test_one_hot_rows_have_the_minimum_of_dense_ones_and_of_a_peer(kind, l2):
+    X, y = one_hot(600, 6, 20)
+    for intercept in (True, False):
+        sparse = problem(X, y, l2=l2, intercept=intercept, kind=kind)
+        dense = problem(X, y, l2=l2, intercept=intercept)
+        assert (first_phase(sparse) == "coordinate ascent") == (l2 == 1e-3)
+        assert first_phase(dense) == "interior point"
+        assert climb(sparse).objective == pytest.approx(climb(dense).objective, rel=1e-8)
+    C = 1.0 / (2.0 * l2 * len(y))
+    peer = LinearSVC(loss="hinge", C=C, fit_intercept=False, tol=1e-9, max_iter=10**5)
+    if l2 == 1e-3:
+        w = peer.fit(X, y).coef_[0]
+        least = np.maximum(0.0, 1.0 - y * (X @ w)).mean() + l2 * w @ w
+        assert climb(sparse).objective == pytest.approx(least, rel=1e-7)
+
+
+def test_weights_of_one_hot_rows_are_repeats():
+    X, y = one_hot(300, 6, 20)
+    count = np.random.default_rng(1).integers(0, 4, 300)
+    weighted = problem(X, y, l2=1e-2, weight=count.astype(float), kind="csr64")
+    again = problem(np.repeat(X, count, axis=0), np.repeat(y, count), l2=1e-2, kind="csr64")
+    assert first_phase(weighted) == first_phase(again) == "coordinate ascent"
+    assert climb(weighted).objective == pytest.approx(climb(again).objective, rel=1e-8)

@@ -149,12 +149,26 @@ def newton_in_bias(objective: Objective, W: Array, bias: Array) -> Array:
 
 def smooth_lower_bound(objective: Objective, W: Array, at: Evaluation) -> tuple[float, float]:
     """A lower bound on the minimum of J from its value and gradient at W, and its rounding."""
-    loss_mean = at.value - objective.penalty.value(W)
-    G = at.gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
-    along = dot(G, W[:, :-1]) + dot(at.gradient[:, -1], W[:, -1])
-    conjugate = along - loss_mean  # phi*(slope) = m * slope - phi(m), the mean over rows
-    allowance = SUMS * (loss_mean + abs(along)) + rounding(objective, W, loss_mean)
+    conjugate, allowance = mean_conjugate(objective, W, at), conjugate_rounding(objective, W, at)
     return feasible_lower_bound(objective, W, at.gradient, conjugate, allowance)
+
+
+def mean_conjugate(objective: Objective, W: Array, at: Evaluation) -> float:
+    """Of the slopes at W over the rows: phi*(slope) = m * slope - phi(m)."""
+    return _along(objective, W, at) - (at.value - objective.penalty.value(W))
+
+
+def conjugate_rounding(objective: Objective, W: Array, at: Evaluation) -> float:
+    """How far that may be off."""
+    loss_mean = at.value - objective.penalty.value(W)
+    sizes = loss_mean + abs(_along(objective, W, at))
+    return SUMS * sizes + rounding(objective, W, loss_mean)
+
+
+def _along(objective: Objective, W: Array, at: Evaluation) -> float:
+    """The gradient of the mean loss times W."""
+    G = at.gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
+    return dot(G, W[:, :-1]) + dot(at.gradient[:, -1], W[:, -1])
 
 
 def feasible_lower_bound(
