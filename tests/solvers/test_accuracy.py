@@ -47,7 +47,7 @@ def test_badly_scaled_features_change_nothing(standardised, l2, solver):
     X, y = standardised
     X = X * scales(X)
     _, minimum = oracles.newton(X, np.where(y > 0, 1.0, -1.0), l2)
-    clf = LinearClassifier(l2=l2, solver=solver).fit(X, y)
+    clf = LinearClassifier(l2=l2, tol=1e-8, solver=solver).fit(X, y)
     assert clf.stop_ == "optimal"
     assert clf.objective_ <= minimum * (1 + 1e-8)
 
