@@ -394,11 +394,6 @@ def test_a_mini_batch_ends_with_its_block(kind):
 def test_rows_in_memory_or_a_remedy(kind, k, weighted, loss, solver, l2):
     there, here = objectives(kind, loss, k, weighted, l2)
     stop = Stop(max_iter=300, tol=1e-8)
-    if isinstance(solver, CoordinateAscent) and k > 2:
-        for each in (there, here):
-            with pytest.raises(ValueError, match=r"two classes|in memory"):
-                minimize(each, solver, stop=stop)
-        return
     expected = minimize(here, choose(here) if solver is None else solver, stop=stop)
     lowest = here.value(expected.weights)[0]
     if kind in AWAY and solver is not None:

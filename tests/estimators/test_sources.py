@@ -59,7 +59,7 @@ ESTIMATORS = [
     Perceptron(20, random_state=3),
     Perceptron(20, update="batch", learning_rate=0.1),
     LinearClassifier(l2=1e-3),
-    LinearClassifier("hinge", l2=1e-2),
+    LinearClassifier("hinge", l2=1e-2, random_state=0),
     LinearClassifier("squared", l2=1e-3),
 ]
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..data import Source
 from ..losses import SquaredHinge
 from ..numeric.dot import dot
-from ..numeric.rows import CsrRows, to_dense
+from ..numeric.rows import to_dense
 from ..numeric.threads import one_blas_thread
 from ..objective import Objective
 from .base import Solver
@@ -49,9 +49,7 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
     if wide and not objective.intercept:
         return True
     if not wide and (
-        objective.intercept
-        or min(n, d) <= FACTORED_UNKNOWNS
-        or _stored_values(source) < LONG_ROWS * (count + 1)
+        objective.intercept or min(n, d) <= FACTORED_UNKNOWNS or source.row_values < LONG_ROWS
     ):
         return False
     looked_at = min(count, LOOKED_AT)
@@ -63,10 +61,6 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
         return least <= curvature <= most
     mean = some.transpose_product(np.full((looked_at, 1), 1.0 / looked_at))[0, :-1]
     return curvature >= ROW_CURVATURE_WITH_BIAS and dot(mean, mean) <= COMMON_DIRECTION * square
-
-
-def _stored_values(source: Source) -> int:
-    return sum(len(block.X.data) for block in source.blocks() if isinstance(block.X, CsrRows))
 
 
 def _has_wide_rows(source: Source) -> bool:

@@ -43,8 +43,8 @@ class DualAscent(DualSolver):
     kink change with every such step: then :class:`InteriorPoint` for the hinge and its square.
     With more than 1500 features and rows systems of equations would be too large, and they are not
     needed on sparse rows with twice as many features or that store few of theirs, nor for more than
-    two classes: then :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is. When it
-    crawls it is left: for interior points where there are more classes and the systems small
+    two classes, unless there are few weights, where interior points are quick: then
+    :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is. When it crawls it is left: for interior points where there are more classes and the systems small
     enough, else for proximal points.
 
     >>> from separatrix import DualAscent, LinearClassifier
@@ -81,7 +81,10 @@ def _phases(
     phase = first_phase(objective) if state is None else state["phase"]
     if phase == coordinate_ascent.PHASE:
         rounds = CoordinateAscent().iterates(objective, W, rng, state)
-        while state is None or not is_slow(state["gaps"]):
+        patience = (
+            thresholds.SLOW_ROUNDS_OF_CLASSES if objective.shape[0] > 1 else thresholds.SLOW_ROUNDS
+        )
+        while state is None or not is_slow(state["gaps"], patience):
             at, state = next(rounds)
             yield at, state
         if not (objective.shape[0] > 1 and affordable(objective)):
@@ -110,7 +113,8 @@ def first_phase(objective: Objective) -> str:
     """The method to begin with."""
     source = objective.source
     if objective.shape[0] > 1:
-        return coordinate_ascent.PHASE
+        few = np.prod(objective.shape) <= thresholds.FEW_WEIGHTS and affordable(objective)
+        return predictor_corrector.PHASE if few else coordinate_ascent.PHASE
     large = min(source.n_rows, source.n_features) > thresholds.FACTORED_UNKNOWNS
     if large or is_wide(objective) or suits_coordinate_ascent(objective):
         return coordinate_ascent.PHASE
@@ -153,7 +157,6 @@ def affordable(objective: Objective) -> bool:
     return size <= thresholds.AFFORDABLE_UNKNOWNS and n * size <= thresholds.AFFORDABLE_VALUES
 
 
-def is_slow(gaps: Array) -> bool:
+def is_slow(gaps: Array, rounds: int) -> bool:
     """Whether single rows, which are best where each has features of its own, get nowhere."""
-    rounds = thresholds.SLOW_ROUNDS
     return len(gaps) > rounds and bool(gaps[-1] > 0.5 * gaps[-1 - rounds])

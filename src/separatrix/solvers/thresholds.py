@@ -10,6 +10,8 @@ FEW_WEIGHTS, SMALL_TABLE = 200, 200_000
 """Up to so many weights, and values in all rows (times the square of the classes), Newton; and up
 to so many features the closed form for a table that is larger.
 
+Up to so many weights the hinge of many classes goes to interior points at once.
+
 Measured: logistic-small-correlated, 1.74; logistic-small, 1.53. The closed form:
 squared-correlated, 1.18; squared-tall, 0.55."""
 LONG_ROWS = 40
@@ -123,9 +125,9 @@ FEW_VALUES_OF_FEATURES, MOST_HINGE_CURVATURE = 0.2, 10.0
 the penalty, up to which the hinge begins with coordinate ascent even where systems are small.
 
 Measured: hinge-one-hot, 3.07."""
-SLOW_ROUNDS = 10
-"""Rounds of coordinate ascent in which the gap must halve, or else interior points take over where
-they are affordable for more than two classes, else proximal points.
+SLOW_ROUNDS, SLOW_ROUNDS_OF_CLASSES = 10, 4
+"""Rounds of coordinate ascent in which the gap must halve, with two classes or more, or else
+interior points take over where they are affordable for more classes, else proximal points.
 
 Without, hinge-one-hot-many-weak does not arrive in 300 rounds. Measured: with it, in 128 steps."""
 MANY_FEATURES, FEW_ROWS_PER_FEATURE = 100, 15

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from separatrix import Perceptron, loops
-from separatrix.data import validation
+from separatrix.data import labels
 from separatrix.losses import PerceptronLoss
 from separatrix.numeric.rows import CsrRows, shape_of
 
@@ -257,7 +257,7 @@ def test_classes_found_by_counting_are_those_found_by_sorting():
         rng.integers(3, 9, 80).astype(np.uint8), rng.integers(0, 3, 70).astype(np.int32),
         rng.integers(-3, 3, 90), np.where(rng.random(20) < 0.5, -1, 1), 2**40 + np.arange(9) % 2,
     ):  # fmt: skip
-        found = validation.small_integer_classes(y)
+        found = labels.small_integer_classes(y)
         np.testing.assert_array_equal(found, np.unique(y))
         assert found.dtype == y.dtype
     for y in (
@@ -266,7 +266,7 @@ def test_classes_found_by_counting_are_those_found_by_sorting():
         np.array([0.0, 1.0]),
         np.array(["a", "b"]),
     ):
-        assert validation.small_integer_classes(y) is None
+        assert labels.small_integer_classes(y) is None
 
 
 def near_the_plane(rng, n, d, dtype):

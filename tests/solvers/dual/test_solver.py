@@ -106,8 +106,11 @@ def test_each_refuses_what_it_cannot_do_by_its_own_name(solver):
 
 def test_what_only_one_of_them_cannot_do(monkeypatch):
     three = problem(*rows(0, k=3))
-    with pytest.raises(ValueError, match=r"for two classes, got 3; use ProximalPoint\(\)"):
-        CoordinateAscent().check(three)
+    with pytest.raises(
+        ValueError, match=r"knows the dual .*'squared_hinge' for 3 classes; use LBFGS"
+    ):
+        ProximalPoint().check(problem(*rows(0, k=3), "squared_hinge"))
+    CoordinateAscent().check(problem(*rows(0, k=3), "squared_hinge"))
     with pytest.raises(ValueError, match=r"'logistic' never reach; use Newton\(\)"):
         InteriorPoint().check(problem(*rows(0), "logistic"))
     InteriorPoint().check(three)
@@ -156,7 +159,8 @@ def test_the_one_that_chooses_says_which_ran(monkeypatch):
 
 def test_a_state_at_which_single_rows_prove_slow_goes_on_alike(monkeypatch):
     """Coordinate ascent of many classes is left for interior points; also by who resumes there."""
-    monkeypatch.setattr(thresholds, "SLOW_ROUNDS", 2)
+    monkeypatch.setattr(thresholds, "SLOW_ROUNDS_OF_CLASSES", 2)
+    monkeypatch.setattr(thresholds, "FEW_WEIGHTS", 0)
     objective = problem(*rows(7, 60, 5, 3, noise=0.1), l2=1e-9)
     start = np.zeros(objective.shape)
     whole = list(islice(DualAscent().steps(objective, start, np.random.default_rng(0)), 40))
@@ -172,7 +176,8 @@ def test_a_state_at_which_single_rows_prove_slow_goes_on_alike(monkeypatch):
 
 
 def test_slow_single_rows_of_too_many_unknowns_are_left_for_proximal_points(monkeypatch):
-    monkeypatch.setattr(thresholds, "SLOW_ROUNDS", 2)
+    monkeypatch.setattr(thresholds, "SLOW_ROUNDS_OF_CLASSES", 2)
+    monkeypatch.setattr(thresholds, "FEW_WEIGHTS", 0)
     monkeypatch.setattr(thresholds, "AFFORDABLE_UNKNOWNS", 1)
     objective = problem(*rows(7, 60, 5, 3, noise=0.1), l2=1e-9)
     steps = DualAscent().steps(objective, np.zeros(objective.shape), np.random.default_rng(0))

@@ -188,7 +188,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         rows, enough, fall = self.active, self._enough(), 0.0
         for _ in range(self._most_epochs()):
             before, rows = self.gap, self._step(rows, crawls=fall > CRAWLING)
-            fall = min(1.0, self.gap / before) if before < np.inf else 1.0
+            fall = min(1.0, self.gap / before) if 0.0 < before < np.inf else 1.0
             # What this epoch met is gone by the end of it, about as what the last one met was.
             if self.gap * min(1.0, SURPRISE * fall) <= enough:
                 break

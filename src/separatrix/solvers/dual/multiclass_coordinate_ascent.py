@@ -31,7 +31,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..base import State
-from .epochs import CAREFUL, MIXED_STRETCHES
+from .epochs import CAREFUL, MIXED_STRETCHES, bias_inverse_penalty
 from .multiclass_dual import MulticlassDual, multiclass_dual
 from .multiclass_free_variables import FreeVariables
 from .solver import DualIterate
@@ -107,13 +107,9 @@ class MulticlassAscentRun:
 
     def __post_init__(self) -> None:
         self.source = self.objective.in_memory
-        self.row_norm2 = self.source.row_norms(squared=True)
+        self.row_norm2 = self.objective.row_norm2
         self.inv_2l2 = 0.5 / self.objective.penalty.l2
-        self.bias_inv_penalty = 0.0
-        if self.objective.intercept:  # as stiff as a feature like the others, which all rows have
-            c, values = self.source.weights, max(1.0, self.source.row_values)
-            square = float(c @ self.row_norm2) / self.source.weight_sum or 1.0
-            self.bias_inv_penalty = self.inv_2l2 * square / values
+        self.bias_inv_penalty = bias_inverse_penalty(self.objective)
         k, width = self.objective.shape
         self.weights = np.zeros((k, width))
         self.lines = np.zeros((width, line_width(k)))
@@ -196,15 +192,15 @@ class MulticlassAscentRun:
         self.shrink_margin = CAREFUL * found.violation / (found.n_active or 1)
         return again, found.gap
 
-    def _recompute_weights(self) -> Array:
+    def _recompute_weights(self, settle: bool = False) -> Array:
         """Weights and lines anew from the alphas: what adds up over many steps is not trusted.
 
-        The biases are held from now on near where they are.
+        To settle moves the point near which the biases are held to where they are.
         """
         descent = self.dual.descent(self.source, self.alpha)
         self.weights = self.inv_2l2 * descent
         away = self.bias_inv_penalty * descent[:, -1]
-        if self.epochs:
+        if settle:
             self.bias_center = self.bias_center + away
         self.weights[:, -1] = self.bias_center
         self.lines[:, : len(descent)] = self.weights.T
@@ -214,7 +210,7 @@ class MulticlassAscentRun:
     def _evaluate_gap(self) -> None:
         """J and the bound at the alphas, and which rows to visit next."""
         source, objective = self.source, self.objective
-        descent = self._recompute_weights()
+        descent = self._recompute_weights(settle=True)
         self.bound = self.dual.bound(objective, self.alpha, descent)
         scores = present_scores(source, self.weights)
         if objective.intercept:
