@@ -401,7 +401,8 @@ def test_rows_in_memory_or_a_remedy(kind, k, weighted, loss, solver, l2):
             minimize(there, solver, stop=stop)
         return
     found = minimize(there, choose(there) if solver is None else solver, stop=stop)
-    reached = 0.08 if kind in AWAY else 1e-6  # row by row, without a proof
+    crawls = isinstance(solver, CoordinateAscent) and k > 2  # over many rows of few features
+    reached = 0.08 if kind in AWAY else 1e-5 if crawls else 1e-6  # away: row by row, no proof
     assert here.value(found.weights)[0] == pytest.approx(lowest, rel=reached)
     assert (found.proof is None) == (kind in AWAY or expected.proof is None)
 

@@ -44,8 +44,9 @@ class DualAscent(DualSolver):
     With more than 1500 features and rows systems of equations would be too large, and they are not
     needed on sparse rows with twice as many features or that store few of theirs, nor for more than
     two classes, unless there are few weights, where interior points are quick: then
-    :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is. When it crawls it is left: for interior points where there are more classes and the systems small
-    enough, else for proximal points.
+    :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is. When it crawls it is left:
+    for interior points where there are more classes and the systems small enough, else for
+    proximal points.
 
     >>> from separatrix import DualAscent, LinearClassifier
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=DualAscent())
