@@ -5,6 +5,7 @@
 // it (filter.hpp); and a few rows are read at the same weights, those after a mistake again.
 // (Rosenblatt 1958.)
 #pragma once
+#include "perceptron/cache_warming.hpp"
 #include "perceptron/screening.hpp"
 #include "perceptron/speculation.hpp"
 #include "perceptron/updates.hpp"
@@ -22,10 +23,11 @@ class PerceptronPass {
   PerceptronPass(const Rows& rows, OnlinePass& pass, Problem& problem)
       : rows_(rows), pass_(pass), problem_(problem),
         screening_(rows, problem, pass.screening, pass.v), queue_(pass.order, pass.count),
-        speculation_(rows, pass) {}
+        speculation_(rows, pass), warmer_(rows, pass) {}
 
   void run() {
     pass_.stopped = !screening_.rebuild(pass_.should_stop);
+    if (!Problem::Speculation::kEnabled && !screening_.on()) warmer_.begin();
     while (moves_ < pass_.max_updates && !pass_.stopped) {
       if (!speculate()) {
         refill();
@@ -40,6 +42,7 @@ class PerceptronPass {
       if (here - counted_ >= kStatisticsInterval) update_statistics(here);
     }
     stop_speculating();
+    warmer_.end();
     const int64_t here = queue_.here();
     count_rows(pass_, rows_.d, here);
     update_statistics(here);
@@ -143,6 +146,7 @@ class PerceptronPass {
     counted_moves_ = moves_;
     screening_.on_visits(t - counted_, t - counted_ - read_);
     if (was_screening && !screening_.on()) queue_.restart(t);  // from now on nobody looks again
+    warmer_.advance_to(t);
     watched_ += t - counted_;
     counted_ = t;
     read_ = 0;
@@ -157,6 +161,7 @@ class PerceptronPass {
   SafeScreening<Rows, Problem> screening_;
   VisitQueue<typename Problem::Label> queue_;
   typename Problem::Speculation speculation_;
+  CacheWarmer<Rows> warmer_;
   bool frequent_mistakes_ = false;         // of late
   int uncertain_ = 0;                      // rows that had to wait for the exact weights
   int64_t moves_ = 0, counted_moves_ = 0;  // rows that change the weights, sooner or later

@@ -1,7 +1,6 @@
 // Bindings of the loops that go row by row.
 #include "python/bind.hpp"
 
-#include <type_traits>
 #include <vector>
 
 #include "threads/helper_thread.hpp"
@@ -43,9 +42,7 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
     const auto loop = labels.numbers ? loops.online_joint : loops.online;
     nb::gil_scoped_release free;
     std::optional<HelperThread> helper;
-    // Only speculation has work for another thread.
-    constexpr bool floats = std::is_same_v<decltype(view), const DenseRows<float>&>;
-    if (threads > 1 && floats && labels.signs) pass.helper = &helper.emplace();
+    if (threads > 1) pass.helper = &helper.emplace();
     if (ends) pass = several_epochs(view, loop, pass, passes, ends->data());
     else loop(view, pass);
   });

@@ -14,6 +14,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from .. import loops
 from ..numeric.rows import CsrRows, Rows, shape_of
+from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import AnyArray, Array
 from .arrays import ArraySource
 from .containers import opened, refuse_times
@@ -26,6 +27,7 @@ from .labels import (
     present_classes,
 )
 from .sparse import sound
+from .thresholds import BLOCK_BYTES, MOST_BLOCKS
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 REACH = 400  # weights from 2**-400 to 2**400 are taken as they are
@@ -40,12 +42,22 @@ def plain_rows(X: Any) -> bool:
     return X.dtype in FLOATS
 
 
+def all_finite(values: AnyArray) -> bool:
+    """Whether no value of a contiguous array of floats is NaN or infinite; threads share it."""
+    flat, parts = values.reshape(-1), min(MOST_BLOCKS, max(1, values.nbytes // BLOCK_BYTES))
+
+    def flaws(at: slice) -> tuple[int]:
+        return (int(not loops.all_finite(flat[at])),)
+
+    return ordered_sum(flaws, equal_parts(len(flat), parts), n_threads(None)) == (0,)
+
+
 def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
     """X as C-contiguous float32 or float64 rows, dense or sparse, copied only if it must be.
 
     ``finite=False``: their values are looked at by whoever asks.
     """
-    if plain_rows(X) and loops.all_finite(X):
+    if plain_rows(X) and all_finite(X):
         return np.asarray(X)
     check = partial(
         check_array, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
@@ -56,7 +68,7 @@ def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
         return np.asarray(check(X, ensure_all_finite=finite))
     was_csr = X.format == "csr"
     X = check(X, ensure_all_finite=False)
-    if finite and not loops.all_finite(X.data):
+    if finite and not all_finite(X.data):
         check(X)  # which says so
     if not (in_order if was_csr else X.has_canonical_format):
         # Anew: a flag of SciPy's may say that it is in order, and then nothing would be done.
