@@ -1,0 +1,1 @@
+"""Rows that stay in files: read piece by piece, decoded once, never all in memory."""
