@@ -1,1 +1,1 @@
-"""Rows that stay in files: read piece by piece, decoded once, never all in memory."""
+"""Rows in files, read block by block: decoded once, never all in memory."""
