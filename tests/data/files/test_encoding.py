@@ -469,8 +469,12 @@ def test_an_encoding_can_be_written_down():
     data.loc[3, "a"] = np.nan
     ways = {"code": "onehot", "flag": "hash"}
     encoding = encoding_of(
-        pa.table(data), target="label", categorical=ways, missing="indicator", max_categories=4,
-        hash_bits=6,, hash_bits=6,
+        pa.table(data),
+        target="label",
+        categorical=ways,
+        missing="indicator",
+        max_categories=4,
+        hash_bits=6,
     )
     again = Encoding.from_dict(json.loads(json.dumps(encoding.to_dict())))
     copy = pickle.loads(pickle.dumps(encoding))
