@@ -19,15 +19,12 @@ from .. import loops
 from ..data import InMemory, Source
 from ..losses import Loss, MarginLoss
 from ..numeric.lazy import cached_property
+from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
 from ..penalties import L2
 from . import sums
-from .standardization import (
-    Moments,
-    Standardization,
-    refuse_underflow,
-)
+from .moments import Moments, refuse_underflow
 from .thresholds import GRAM_ROWS
 
 SAMPLE_ROWS = 4096
