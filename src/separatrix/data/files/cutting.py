@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
 from ...numeric.rows import CsrRows, Rows, shape_of, slice_rows
 from ..blocks import Block, concatenated
 from .thresholds import DENSE_BLOCK_VALUES, MOST_BLOCK_ROWS, SPARSE_BLOCK_ROWS
@@ -48,10 +46,11 @@ def _part(piece: Block, first: int, last: int) -> Block:
 def _joined(parts: list[Block], start: int) -> Block:
     """One block; sparse rows are copied, so that none holds more than its own values."""
     features = max(shape_of(part.X)[1] for part in parts)
-    if isinstance(parts[0].X, CsrRows):
-        parts = [part._replace(X=part.X._replace(n_features=features)) for part in parts]
-    elif len(parts) == 1 and parts[0].X.flags.c_contiguous:
+    if len(parts) == 1 and not isinstance(parts[0].X, CsrRows):
         return parts[0]._replace(start=start)
-    joined = concatenated(parts)
-    X = joined.X if isinstance(joined.X, CsrRows) else np.ascontiguousarray(joined.X)
-    return Block(X, joined.y, joined.weight, start)
+    joined = concatenated([part._replace(X=_widened(part.X, features)) for part in parts])
+    return joined._replace(start=start)
+
+
+def _widened(X: Rows, features: int) -> Rows:
+    return X._replace(n_features=features) if isinstance(X, CsrRows) else X
