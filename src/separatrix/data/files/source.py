@@ -146,8 +146,7 @@ class FileSource(Source):
         if sum.batch_rows is not None:
             return sum.over(self.batches(sum.batch_rows), self.threads)
         return running_sum(
-            ordered_sum(sum.of, self._parts(block), self.threads)
-            for block in self._filled_blocks()
+            ordered_sum(sum.of, self._parts(block), self.threads) for block in self._filled_blocks()
         )
 
     def _parts(self, block: Block) -> list[Block]:

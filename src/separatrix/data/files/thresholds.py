@@ -1,4 +1,4 @@
-"""How rows of files are cut into blocks, and mixed.
+"""How rows of files are stored, cut into blocks, and mixed.
 
 Blocks decide the bits of a sum: none of these numbers depends on the reader, or on threads.
 """
@@ -19,3 +19,8 @@ WINDOW, ROUNDS = 3, 8
 """A shuffled pass mixes the rows of so many blocks, each of which is visited in so many parts.
 
 Measured: no method is chosen, memory is bounded."""
+
+FEATURES_PER_VALUE = 4
+"""Rows are sparse if they have at least so many features for each value that is not 0.
+
+Measured: to come."""
