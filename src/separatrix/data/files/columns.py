@@ -145,8 +145,8 @@ def add_counts(counts: dict[Any, float], column: pa.Array, weight: Array | None)
     counts.update(zip(values, sizes.tolist(), strict=True))
 
 
-def checked_labels(column: pa.Array, name: str, place: Place) -> pa.Array:
-    """The target, words or numbers; a label that is missing is an error."""
+def labels(column: pa.Array, name: str, place: Place) -> AnyArray:
+    """The target as an array: words or numbers; a label that is missing is an error."""
     if kind_of(column.type) is None:
         raise ValueError(
             f"the target {name!r} is {column.type}; expected words or numbers, a class for every "
@@ -162,12 +162,6 @@ def checked_labels(column: pa.Array, name: str, place: Place) -> pa.Array:
             f"the target {name!r} has no label in {place.row(int(lost[0]))}; expected one for "
             "every row: leave out the rows without one, or give them a label of their own"
         )
-    return column
-
-
-def labels(column: pa.Array, name: str, place: Place) -> AnyArray:
-    """The target as an array."""
-    column = checked_labels(column, name, place)
     if kind_of(column.type) == "number":
         return np.asarray(column.to_numpy(zero_copy_only=False))
     coded = column.dictionary_encode()

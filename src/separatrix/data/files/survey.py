@@ -10,13 +10,11 @@ import pyarrow as pa
 
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array
-from ..labels import check_labels
 from .columns import (
     Place,
     add_counts,
     categories,
     category_type,
-    checked_labels,
     numbers,
     running_total,
     weights,
@@ -48,49 +46,25 @@ class Survey:
             type = schema.field(name).type
             kind = kinds[options.chosen(name, type)]
             self.columns.append(kind(name, category_type(type), options))
-        self.n_read = 0
-        """Rows added."""
-        self.n_rows = 0
-        """Those whose weight is not 0."""
-        self.weight_sum = 0.0
-        self.class_weights: dict[Any, float] = {}
-        """What the rows of each class weigh."""
+        self.n_read, self.weight_sum = 0, 0.0
 
     def add(self, batch: pa.RecordBatch, where: str = "") -> None:
         """Look at some more rows; ``where`` is for errors."""
-        options, place, weight = self.options, Place(where, self.n_read), None
-        if options.weight is not None:
-            weight = weights(whole_column(batch, options.weight), options.weight, place)
+        name, place, weight = self.options.weight, Place(where, self.n_read), None
+        if name is not None:
+            weight = weights(whole_column(batch, name), name, place)
         for column in self.columns:
             column.add(whole_column(batch, column.name), weight, place)
-        if options.target is not None:
-            self._add_labels(whole_column(batch, options.target), options.target, weight, place)
         self.n_read += batch.num_rows
-        self.n_rows += batch.num_rows if weight is None else int(np.count_nonzero(weight))
         ones = np.ones(batch.num_rows) if weight is None else weight
         self.weight_sum = running_total(self.weight_sum, ones)
 
-    def _add_labels(self, column: pa.Array, name: str, weight: Array | None, place: Place) -> None:
-        known = len(self.class_weights)
-        add_counts(self.class_weights, checked_labels(column, name, place), weight)
-        if len(self.class_weights) > known:  # fractions, for instance, are no classes
-            check_labels(np.array(list(self.class_weights)[known:]))
-        if len(self.class_weights) > MOST_CATEGORIES:
-            raise ValueError(
-                f"the target {name!r} has more than {MOST_CATEGORIES} different values up to "
-                f"{place.row(len(column) - 1)}: expected classes, a label that many rows share"
-            )
-
-    @property
-    def classes(self) -> AnyArray:
-        """The labels of rows that count, sorted."""
-        return np.unique([label for label, weight in self.class_weights.items() if weight > 0.0])
-
     def encoding(self) -> Encoding:
         """How the columns will be encoded, after the last batch."""
-        if not self.n_rows:
+        if not self.weight_sum:
             raise ValueError(
-                f"of {self.n_read} rows none has a weight above 0: expected rows of two classes"
+                f"of {self.n_read} rows none has a weight above 0; expected rows of two classes: "
+                "is a file empty but for its head?"
             )
         columns = tuple(column.column(self.weight_sum) for column in self.columns)
         options = self.options
