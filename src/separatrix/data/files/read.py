@@ -133,9 +133,8 @@ DEFAULTS = {"categorical": "onehot", "hash_bits": 18, "missing": "error"}
 
 def _refuse_columns(reader: Reader, given: Mapping[str, Any]) -> None:
     """What is said of columns would be ignored where there are none."""
-    taken = getattr(reader, "takes", ())
     for name, value in given.items():
-        if value != DEFAULTS.get(name) and name not in taken:
+        if value != DEFAULTS.get(name) and name not in reader.takes:
             raise ValueError(
                 f"{name}={value!r} is about the columns of a table, and these rows are numbers "
                 f"without names: leave out {name}."
