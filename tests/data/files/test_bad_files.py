@@ -201,7 +201,7 @@ def test_damage_within_a_row_group_is_named(tmp_path):
 def test_files_that_are_something_else(tmp_path, name):
     (tmp_path / name).write_text("x,y\n1,2\n" * 10)
     with pytest.raises(ValueError, match=rf"{name}.*is no (Parquet|Arrow) file"):
-        open_reader(tmp_path / name)
+        read(tmp_path / name)
 
 
 # CSV
@@ -267,14 +267,14 @@ def test_files_with_different_columns(tmp_path, format):
         pa.feather.write_feather(other, tmp_path / "1.arrow")
     expected = r"1\.\w+ has not the columns of .*0\.\w+: it lacks \['y'\] and only it has \['z'\]"
     with pytest.raises(ValueError, match=expected):
-        open_reader(tmp_path / f"*.{format}")
+        read(tmp_path / f"*.{format}")
 
 
 def test_files_with_different_types(tmp_path):
     write(tmp_path / "0.parquet", "parquet")
     pa.parquet.write_table(pa.table({"x": ["a"], "y": [1]}), tmp_path / "1.parquet")
     with pytest.raises(ValueError, match=r"column 'x' is double in .*0\.parquet and string in"):
-        open_reader(tmp_path / "*.parquet")
+        read(tmp_path / "*.parquet")
 
 
 # Files that change

@@ -22,7 +22,7 @@ TOO_LONG = "straddling object"  # what Arrow says of a row that is longer than a
 class CsvReader(TableFiles):
     """Text that is parsed a megabyte at a time.
 
-    The first pass is made at once, to find the types: an integer column that holds a fraction in
+    A first pass finds the types: an integer column that holds a fraction in
     its last line is one of fractions, and one that holds a word is text, and ``mixed`` tells so.
     """
 
@@ -100,6 +100,7 @@ class CsvReader(TableFiles):
 
     def mixed(self) -> dict[str, str]:
         """Columns that hold words among numbers, with a sentence on where and what to do."""
+        _ = self.schema  # the first pass
         return self.types.mixed()
 
 

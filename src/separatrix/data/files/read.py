@@ -109,6 +109,7 @@ def read(
         what, format=format, target=target, weight=weight,
         block_rows=min(block_rows or PIECE_ROWS, PIECE_ROWS),
     )  # fmt: skip
+    once, reader = reader.once, _again(reader, cache)
     options = None
     given: dict[str, Any] = {
         "target": target, "features": features, "weight": weight, "categorical": categorical,
@@ -122,8 +123,8 @@ def read(
     else:
         _refuse_columns(reader, given)
     rows = StoredRows(
-        _again(reader, cache), options, dtype=dtype, block_rows=block_rows,
-        validation=validation or 0.0, cache=cache,
+        reader, options, dtype=dtype, block_rows=block_rows, validation=validation or 0.0,
+        cache=cache, keep_cache=not once,
     )  # fmt: skip
     return FileSource(rows)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -43,16 +43,20 @@ class StoredRows:
         block_rows: int | None = None,
         validation: float = 0.0,
         cache: str | os.PathLike[str] | None = None,
+        keep_cache: bool = True,
     ) -> None:
         self.reader, self.options, self.dtype = reader, options, dtype
         self.block_rows, self.validation = block_rows, validation
         self.codes, self.facts = LabelCodes(), Facts(validation)
         self._read_before = False
-        identity = {
+        identity: dict[str, Any] = {
             "rows": reader.identity(), "dtype": dtype, "block_rows": block_rows,
             "validation": validation, "options": None if options is None else asdict(options),
         }  # fmt: skip
-        self._cached = CachedBlocks(self._decoded, cache, identity, summary=self._to_dict)
+        keep = keep_cache and "token" not in identity["rows"]
+        self._cached = CachedBlocks(
+            self._decoded, cache, identity, summary=self._to_dict, keep=keep
+        )
         if self._cached.cache is not None:
             self._restore(self._cached.cache.about)
         else:
@@ -135,10 +139,18 @@ def surveyed(reader: Reader, options: EncodingOptions) -> Encoding:
     assert isinstance(reader, TableReader)
     survey = Survey(reader.schema, options)
     columns = options.feature_columns(reader.schema.names)
+    for name, told in reader.mixed().items():
+        if name in columns and name not in _named(options):
+            raise ValueError(told)
     columns += [name for name in (options.target, options.weight) if name is not None]
     for piece in prefetched(lambda: reader.pieces(columns)):
         survey.add(piece.X, piece.where)
     return survey.encoding()
+
+
+def _named(options: EncodingOptions) -> Iterable[str]:
+    """Columns that a user called categories."""
+    return options.categorical if isinstance(options.categorical, Mapping) else ()
 
 
 def _counts(facts: Facts) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...numeric.lazy import cached_property
 from .paths import Files
 from .reader import Piece, TableReader
 
@@ -24,7 +25,11 @@ class TableFiles(TableReader):
     def __init__(self, files: Files, block_rows: int) -> None:
         self.files = files
         self.block_rows = block_rows
-        self.schema = self._common_schema()
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Of all files; only CSV has to read them for it, and whoever has a cache need not ask."""
+        return self._common_schema()
 
     @abstractmethod
     def _schema(self, path: Path) -> pa.Schema:
