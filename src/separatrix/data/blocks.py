@@ -84,7 +84,6 @@ def random_rows(n: int, size: int) -> Ints:
     return ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
 
 
-<<<<<<< HEAD
 def taken(block: Block, rows: Ints) -> Block:
     """Some rows of a block: copied, as the next block may be read into the same place."""
     X = take_rows(block.X, rows)
@@ -92,7 +91,8 @@ def taken(block: Block, rows: Ints) -> Block:
         X = X.copy()
     weight = None if block.weight is None else block.weight[rows]
     return Block(X, block.y[rows], weight, 0)
-=======
+
+
 def row_hash(first: int, count: int) -> AnyArray:
     """A random number of 64 bits for each of these numbers of rows, always the same.
 
@@ -105,7 +105,6 @@ def row_hash(first: int, count: int) -> AnyArray:
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     hashed: AnyArray = mixed ^ (mixed >> np.uint64(31))
     return hashed
->>>>>>> f7af59376bc9194c0c80847ca22962fdca114f4e
 
 
 def concatenated(blocks: list[Block]) -> Block:
