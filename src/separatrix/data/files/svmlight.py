@@ -121,8 +121,8 @@ def _uncompressed(file: BufferedReader, path: Path) -> _Bytes:
     begin = file.peek(8)
     if begin.startswith(b"\x28\xb5\x2f\xfd"):
         raise ValueError(
-            f"{path} is compressed by Zstandard; expected plain LIBSVM text, or compressed by gzip, "
-            f"bzip2 or xz: `zstd -d {path.name}` first."
+            f"{path} is compressed by Zstandard; expected LIBSVM text, plain or compressed by "
+            f"gzip, bzip2 or xz: `zstd -d {path.name}` first."
         )
     opener = next((one for magic, one in OPENERS.items() if begin.startswith(magic)), None)
     return file if opener is None else opener(file)
@@ -130,23 +130,22 @@ def _uncompressed(file: BufferedReader, path: Path) -> _Bytes:
 
 def _chunks(file: _Bytes) -> Iterator[_Chunk]:
     """Some lines after another; a line longer than a chunk gets the room that it needs."""
-    room, filled, line = np.empty(CHUNK, dtype=np.uint8), 0, 1
+    room, filled, line = bytearray(CHUNK), 0, 1
     while True:
         if filled == len(room) - 1:
-            room = np.concatenate([room, np.empty_like(room)])
-        count = file.readinto(room[filled:-1].data)
+            room = room + bytearray(len(room))
+        count = file.readinto(memoryview(room)[filled:-1])
         if count == 0 and filled:  # the last line may have no end: it gets one
-            room[filled] = ord("\n")
+            room[filled : filled + 1] = b"\n"
             count = 1
         if count == 0:
             return
-        ends = np.flatnonzero(room[filled : filled + count] == ord("\n"))
-        size = filled + int(ends[-1]) + 1 if len(ends) else 0
+        size = room.rfind(b"\n", filled, filled + count) + 1
         filled += count
         if size:
-            yield _Chunk(room[:size], line)
-            line += len(ends)
-            room[: filled - size] = room[size:filled].copy()
+            yield _Chunk(np.frombuffer(room, dtype=np.uint8, count=size), line)
+            line += room.count(b"\n", 0, size)
+            room[: filled - size] = room[size:filled]
             filled -= size
 
 
@@ -154,9 +153,8 @@ def _complaint(path: Path, chunk: _Chunk, flaw: int, at: int, first_index: int) 
     """Where the flaw is, what it is, and what was expected."""
     text = chunk.text.tobytes()
     line = chunk.line + text.count(b"\n", 0, at)
-    word = (
-        text[at : text.index(b"\n", at)].split(maxsplit=1)[0].partition(b"#")[0].decode("latin-1")
-    )
+    rest = text[at : text.index(b"\n", at)].decode(errors="replace")
+    word = rest.partition("#")[0].split(maxsplit=1)[0]
     shown = repr(word if len(word) <= SHOWN else word[:SHOWN] + "...")
     index, _, value = word.partition(":")
     if flaw == loops.LABEL:
