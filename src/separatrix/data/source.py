@@ -106,6 +106,8 @@ class Source(ABC):
     classes: AnyArray
     gathered: ClassVar[Callable[[Block, AnyArray], InMemory]]
     """A source in memory of some rows and all classes: told by the arrays, which stand above."""
+    validation: Source | None = None
+    """Rows that are held out: a fit tells their loss after every pass."""
 
     @property
     @abstractmethod
