@@ -26,10 +26,10 @@ class TableFiles(TableReader):
         self.files = files
         self.block_rows = block_rows
 
-    @cached_property
+    @property
     def schema(self) -> pa.Schema:
-        """Of all files; only CSV has to read them for it, and whoever has a cache need not ask."""
-        return self._common_schema()
+        """Names and types of the columns, those that hold what is in all files."""
+        return self._common_schema
 
     @abstractmethod
     def _schema(self, path: Path) -> pa.Schema:
@@ -39,6 +39,7 @@ class TableFiles(TableReader):
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
         """The rows of one file, and what is to be named in errors: the file and its part."""
 
+    @cached_property
     def _common_schema(self) -> pa.Schema:
         first = self.files.paths[0]
         common = plain_schema(self._schema(first), str(first))
