@@ -113,7 +113,9 @@ def test_repeated_rows_are_as_weighted_ones():
     data.loc[5:9, "a"] = np.nan
     data["w"] = np.random.default_rng(1).integers(0, 4, len(data)).astype(float)
     options = {"target": "label", "missing": "indicator", "min_frequency": 12}
-    repeated = data.loc[data.index.repeat(data["w"].astype(int))].drop(columns="w").reset_index(drop=True)
+    repeated = (
+        data.loc[data.index.repeat(data["w"].astype(int))].drop(columns="w").reset_index(drop=True)
+    )
     weighted = encoding_of(pa.table(data), weight="w", **options)
     plain = encoding_of(pa.table(repeated), **options)
     for one, other in zip(weighted.columns, plain.columns, strict=True):

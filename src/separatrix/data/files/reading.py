@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...numeric.rows import CsrRows, Rows, shape_of
+from ...numeric.rows import CsrRows, shape_of
+from ..source import Storage
 from .decoding import Decoded, decoded
 from .encoding import Encoding
 from .formats import open_reader
@@ -25,32 +26,24 @@ class Reading:
     """Columns, dictionaries and means; None for rows that were numbers already."""
     n_features: int
     dtype: str
-    format: str | None
-    """The one that was said, for files whose suffix says none."""
 
     def rows(self, what: Any, labels: bool = False) -> Iterator[Decoded]:
-        """All rows of files or of a frame, piece by piece; with labels only if asked."""
+        """All rows of files, of a frame or of an array of its columns; with labels if asked."""
         if self.encoding is not None:
-            what = _with_columns(what, self.encoding, labels)
-        reader = open_reader(what, format=self._format(what), block_rows=PIECE_ROWS)
+            what = _table(what, self.encoding.column_names(labels))
+        reader = open_reader(what, block_rows=PIECE_ROWS)
         for piece in decoded(reader, self.encoding, self.dtype, labels):
-            yield piece._replace(X=self.widened(piece.X, piece.where))
+            X = piece.X
+            width = self.check_width("csr" if isinstance(X, CsrRows) else "dense", shape_of(X)[1])
+            yield piece._replace(X=X._replace(n_features=width) if isinstance(X, CsrRows) else X)
 
-    def _format(self, what: Any) -> str | None:
-        """That of the fit, unless the suffix tells another table."""
-        return self.format if is_path(what) else None
-
-    def widened(self, X: Rows, where: str) -> Rows:
-        """Sparse rows may lack the last features: files of them tell no number of columns."""
-        found = shape_of(X)[1]
-        if isinstance(X, CsrRows) and found <= self.n_features:
-            return X._replace(n_features=self.n_features)
-        if found != self.n_features:
-            raise ValueError(
-                f"{where}: rows have {found} features, but {self.n_features} were there in the "
-                "fit; expected as many"
-            )
-        return X
+    def check_width(self, storage: Storage, found: int) -> int:
+        """Number of features: sparse rows may lack the last, for their files tell none."""
+        if found == self.n_features or (storage == "csr" and found < self.n_features):
+            return self.n_features
+        raise ValueError(
+            f"X has {found} features, but there were {self.n_features} in the fit; expected as many"
+        )
 
 
 def is_path(what: Any) -> bool:
@@ -66,21 +59,19 @@ def is_frame(what: Any) -> bool:
     return lazy or hasattr(what, "__arrow_c_stream__")
 
 
-def _with_columns(what: Any, encoding: Encoding, labels: bool) -> Any:
-    """Of a frame only the columns that are read: others may be of any type."""
+def _table(what: Any, names: list[str]) -> Any:
+    """Files as they are; of a frame only columns that are read, for others may be of any type."""
     if is_path(what):
         return what
-    names = encoding.column_names(labels)
     if is_frame(what):
         pandas = type(what).__module__.startswith("pandas")
         return what[names] if pandas and set(names) <= set(what.columns) else what
     values = np.asarray(what)
     if values.ndim != 2 or values.shape[1] != len(names):
         raise ValueError(
-            f"X has the shape {values.shape}; expected a frame or a file with the columns "
-            f"{names!r}, or an array of them in this order"
+            f"X has the shape {values.shape}; expected a frame or files with the columns {names!r},"
+            " or an array of these columns in this order"
         )
     import pyarrow as pa
 
-    columns = [values[:, j].tolist() if values.dtype == object else values[:, j] for j in range(len(names))]
-    return pa.table([pa.array(column) for column in columns], names=names)
+    return pa.table([pa.array(column.tolist()) for column in values.T], names=names)
