@@ -17,9 +17,8 @@ from ..data.files.source import FileSource
 from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
 from ..data.validation import check_rows, check_scores, plain_rows
-from ..numeric.rows import Rows
 from ..numeric.types import AnyArray, Array
-from .sources import LinearScores, accuracy, check_features, refuse_labels_beside
+from .sources import LinearScores, accuracy, check_features, refuse_labels_beside, scores_of
 
 
 class LinearPredictor(ClassifierMixin, BaseEstimator):
@@ -55,23 +54,21 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k).
 
-        A model that was fitted to files takes paths and frames too, and counts the categories that
-        its fit did not have in ``unknown_categories_``, by column: their features are 0.
+        X may be a source, whose rows are read block by block. A model that was fitted to files
+        takes paths and frames too, and counts the categories that its fit did not have in
+        ``unknown_categories_``, by column: their features are 0.
         """
         check_is_fitted(self)
         if isinstance(X, Source):
-            alike = self._read_alike(X)
-            result = self._scores_of(block.X for block in alike.blocks())
+            n_jobs = getattr(self, "n_jobs", None)
+            result = scores_of(self._read_alike(X), self._weights(), n_jobs)
         elif self._reads(X):
-            result = self._scores_of(piece.X for piece in self._counted(self._reading.rows(X)))
+            of = LinearScores(self._weights())
+            pieces = self._counted(self._reading.rows(X))
+            result = np.concatenate([of(piece.X) for piece in pieces])
         else:
             result = self._scores_of_array(X)
         return result[:, 0] if len(self.classes_) == 2 else result
-
-    def _scores_of(self, pieces: Iterable[Rows]) -> Array:
-        """Scores (n, k), piece by piece."""
-        of = LinearScores(self._weights())
-        return np.concatenate([of(rows) for rows in pieces])
 
     def _scores_of_array(self, X: Any) -> Array:
         W, n_jobs = self._weights(), getattr(self, "n_jobs", None)

@@ -105,10 +105,11 @@ def read(
         raise ValueError(f"validation must be a share between 0 and 1, or None, got {validation!r}")
     if cache is not None and not isinstance(cache, (str, os.PathLike)):
         raise TypeError(f'cache must be None, "auto" or a folder, got {cache!r}')
-    reader = open_reader(
+    opened = open_reader(
         what, format=format, target=target, weight=weight,
         block_rows=min(block_rows or PIECE_ROWS, PIECE_ROWS),
     )  # fmt: skip
+    reader = _again(opened, cache)
     options = None
     given: dict[str, Any] = {
         "target": target, "features": features, "weight": weight, "categorical": categorical,
@@ -122,7 +123,7 @@ def read(
     else:
         _refuse_columns(reader, given)
     rows = StoredRows(
-        _again(reader, cache), options, dtype=dtype, block_rows=block_rows,
+        reader, options, dtype=dtype, block_rows=block_rows,
         validation=validation or 0.0, cache=cache,
     )  # fmt: skip
     return FileSource(rows)
@@ -133,9 +134,8 @@ DEFAULTS = {"categorical": "onehot", "hash_bits": 18, "missing": "error"}
 
 def _refuse_columns(reader: Reader, given: Mapping[str, Any]) -> None:
     """What is said of columns would be ignored where there are none."""
-    taken = getattr(reader, "takes", ())
     for name, value in given.items():
-        if value != DEFAULTS.get(name) and name not in taken:
+        if value != DEFAULTS.get(name) and name not in reader.takes:
             raise ValueError(
                 f"{name}={value!r} is about the columns of a table, and these rows are numbers "
                 f"without names: leave out {name}."

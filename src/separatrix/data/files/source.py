@@ -45,6 +45,8 @@ class FileSource(Source):
         The rows that are held out (``read(validation=...)``), as a source of their own.
     """
 
+    validation: FileSource | None = None
+
     def __init__(self, rows: StoredRows, of_validation: bool = False) -> None:
         facts = rows.facts
         self.rows, self._side = rows, int(of_validation)
@@ -54,7 +56,6 @@ class FileSource(Source):
         self._labels = _labels_of_codes(rows.codes.values, self.classes)
         lengths = facts.kept if not of_validation else _rest(facts.lengths, facts.kept)
         self._starts = starts(lengths)
-        self.validation: FileSource | None = None
         if facts.share and not of_validation:
             self._check_training_rows()
             self.validation = FileSource(rows, of_validation=True)

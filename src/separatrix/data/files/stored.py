@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from .cache import CacheDamaged
 from .cached_blocks import CachedBlocks
 from .codes import LabelCodes
 from .cutting import cut
-from .decoding import decoded
+from .decoding import decoded, refuse_mixed
 from .encoding import Encoding
 from .facts import Facts, check_weights
 from .prefetch import prefetched
@@ -143,6 +143,8 @@ def surveyed(reader: Reader, options: EncodingOptions) -> Encoding:
     assert isinstance(reader, TableReader)
     survey = Survey(reader.schema, options)
     columns = options.feature_columns(reader.schema.names)
+    named = options.categorical if isinstance(options.categorical, Mapping) else {}
+    refuse_mixed(reader, set(columns).difference(named))
     columns += [name for name in (options.target, options.weight) if name is not None]
     for piece in prefetched(lambda: reader.pieces(columns)):
         survey.add(piece.X, piece.where)
