@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from .npy import NpyReader
 from .numbers import FunctionReader
-from .paths import named_files
+from .paths import Files, is_stream, named_files
 from .reader import Reader
+from .svmlight import SvmlightReader
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 SUFFIXES = {
@@ -17,7 +21,9 @@ SUFFIXES = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
     ".npy": "npy",
 }  # fmt: skip
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+ZERO_BASED = {"svmlight": None, "svmlight-0": True, "svmlight-1": False}
+"""Whether LIBSVM text numbers its features from 0 on; None: it does if there is a 0."""
+FORMATS = tuple(dict.fromkeys([*SUFFIXES.values(), *ZERO_BASED]))
 
 
 def open_reader(
@@ -37,14 +43,88 @@ def open_reader(
         raise ValueError(f"format must be one of {', '.join(FORMATS)} or None, got {format!r}.")
     if callable(what):
         return FunctionReader(what)
-    if hasattr(what, "__next__"):
+    if hasattr(what, "__arrow_c_stream__") or _is_lazy_frame(what):
+        return _open_object(what, block_rows)
+    if hasattr(what, "__next__") and not hasattr(what, "read"):
         raise TypeError(
             f"a {type(what).__name__} can be read only once, and a fit reads its rows again and "
             "again: pass the function that returns it, without calling it."
         )
+    if what == "-" or hasattr(what, "read"):
+        return _open_stream(what, format, block_rows)
     paths = named_files(what)
     format = format or format_of(paths)
-    raise NotImplementedError(format)
+    if any(is_stream(path) for path in paths):
+        if len(paths) > 1:
+            raise ValueError(f"{paths[0]} and others: expected files, or one pipe alone.")
+        return _open_stream(paths[0], format, block_rows)
+    return _open_files(Files(paths), format, target, weight, block_rows)
+
+
+def _open_files(files: Files, format: str, target: Any, weight: Any, block_rows: int) -> Reader:
+    if format == "npy":
+        return NpyReader(files, target, weight, block_rows)
+    if format in ZERO_BASED:
+        return SvmlightReader(files, ZERO_BASED[format])
+    _import_arrow(f"to read {files}")
+    if format == "parquet":
+        from .parquet import ParquetReader
+
+        return ParquetReader(files, block_rows)
+    if format == "arrow":
+        from .arrow import ArrowReader
+
+        return ArrowReader(files, block_rows)
+    from .csv import CsvReader
+
+    return CsvReader(files, block_rows)
+
+
+def _open_object(what: Any, block_rows: int) -> Reader:
+    pa = _import_arrow(f"to read a {type(what).__name__}")
+    from .streams import BatchStream, LazyFrameReader, ObjectReader
+
+    if isinstance(what, pa.RecordBatchReader):
+        return BatchStream(what, block_rows)
+    return (LazyFrameReader if _is_lazy_frame(what) else ObjectReader)(what, block_rows)
+
+
+def _open_stream(what: Any, format: str | None, block_rows: int) -> Reader:
+    """Standard input, an open file or a pipe: opened when it is spooled."""
+    if format is None:
+        raise ValueError("the format of a stream cannot be told: say format= (e.g. 'csv').")
+    _import_arrow("to read a stream")
+    from .streams import ByteStream
+
+    def bytes() -> AbstractContextManager[BinaryIO]:
+        if isinstance(what, Path):
+            return what.open("rb")
+        stream: Any = sys.stdin if what == "-" else what
+        return nullcontext(getattr(stream, "buffer", stream))
+
+    def file(path: Path) -> Reader:
+        return _open_files(Files([path]), str(format), None, None, block_rows)
+
+    if what == "-":
+        name = "standard input"
+    else:
+        name = str(what if isinstance(what, Path) else getattr(what, "name", type(what).__name__))
+    return ByteStream(bytes, name, file)
+
+
+def _is_lazy_frame(what: Any) -> bool:
+    kind = type(what)
+    return kind.__module__.partition(".")[0] == "polars" and kind.__name__ == "LazyFrame"
+
+
+def _import_arrow(purpose: str) -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError(
+            f"pyarrow is needed {purpose}: pip install 'separatrix[files]'."
+        ) from error
+    return pyarrow
 
 
 def format_of(paths: list[Path]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +32,9 @@ class Reader(ABC):
     once = False
     """Whether it can be read only once, as standard input: then only ``spooled`` is of use."""
 
+    takes: tuple[str, ...] = ()
+    """Options of ``read`` about columns that it heeds by itself; tables leave all to others."""
+
     @abstractmethod
     def pieces(self) -> Iterator[Piece]:
         """All rows afresh, in the same order at each call."""
@@ -58,8 +61,22 @@ class Reader(ABC):
 class TableReader(Reader):
     """Columns with names and Arrow types."""
 
-    schema: pa.Schema
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns, looked up when first asked for."""
 
     @abstractmethod
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
         """All rows afresh, in the same order at each call; only these columns, in this order."""
+
+    def mixed(self) -> dict[str, Callable[[], str]]:
+        """Columns of text that hold numbers too, each with a function that says where.
+
+        They are categories only if ``categorical`` names them: else a mistake would make a column
+        of numbers one of words.
+        """
+        return {}
+
+    def read_as_text(self, names: Iterable[str]) -> None:
+        """What these columns hold are words, though all of them may look like numbers here."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -37,8 +37,10 @@ class DualIterate(NamedTuple):
 class DualSolver(Solver):
     """Climbs the dual of J while the weights come down: the two meet at the minimum."""
 
+    needs_rows_in_memory: ClassVar[bool] = True
+
     def check(self, objective: Objective) -> None:
-        """A penalty, a loss whose dual is known, and rows in memory."""
+        """A penalty, a loss whose dual is known, and rows in memory where they must be."""
         loss, name = objective.loss, type(self).__name__
         if not self.knows(loss):
             remedy = "LBFGS() or Newton()" if loss.smooth else "GradientDescent(batch_size=1)"
@@ -53,10 +55,10 @@ class DualSolver(Solver):
                 "give a small one such as l2=1e-8, or use LinearProgram() for the hinge, else "
                 "GradientDescent(batch_size=1)"
             )
-        if not isinstance(objective.source, InMemory):
+        if self.needs_rows_in_memory and not isinstance(objective.source, InMemory):
             raise ValueError(
-                f"{name} keeps a number beside every row and needs the rows in memory; use "
-                "GradientDescent(batch_size=1)"
+                f"{name} goes from row to row as it likes and needs the rows in memory; use "
+                "DualAscent(), which reads them block by block"
             )
 
     def knows(self, loss: Loss) -> bool:
@@ -75,6 +77,11 @@ class DualSolver(Solver):
     def monotone(self) -> bool:
         """Yes."""
         return True
+
+    def after(self, state: State) -> Solver:
+        """With a reason that says what was kept of rows that are not in memory."""
+        kept = kept_text(state)
+        return replace(self, reason=(self.reason + kept).removeprefix(", ")) if kept else self
 
     @abstractmethod
     def iterates(
@@ -110,6 +117,12 @@ class DualSolver(Solver):
                 }  # fmt: skip
                 yield Step(best, new | known, J, mistakes, lower_bound=bound, alpha=at.alpha)
                 untold = 0
+
+
+def kept_text(state: State) -> str:
+    """What a run kept beside rows that are not in memory, for a reason."""
+    size = state.get("kept_bytes", 0)
+    return f", keeping {size / 1e6:.3g} MB beside rows that are not in memory" if size else ""
 
 
 def named(loss: Loss) -> str:
