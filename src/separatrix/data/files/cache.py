@@ -194,8 +194,11 @@ class CacheWriter:
         size = self._file.tell() - at
         self._blocks.append(Stored(block.start, features, told, at, size, checksum))
 
-    def close(self, about: dict[str, Any]) -> DecodedCache:
-        """Seal the file and give it its name; returns it opened, whoever renames another later."""
+    def close(self, about: dict[str, Any], keep: bool = True) -> DecodedCache:
+        """Seal the file and give it its name; returns it opened, whoever renames another later.
+
+        Without ``keep`` it gets no name, and goes with who has it opened.
+        """
         index = _plain(
             {
                 "format": FORMAT,
@@ -208,9 +211,9 @@ class CacheWriter:
         self._file.write(text)
         self._file.write(SEAL.pack(len(text), zlib.crc32(text), MAGIC))
         self._file.flush()
-        if _lasts(self._identity):
+        if keep:
             os.replace(self._unfinished, self._path)
-        else:  # no later run could know it again: it goes with those who have it open
+        else:
             os.unlink(self._unfinished)
         fcntl.flock(self._file, fcntl.LOCK_UN)
         descriptor = os.dup(self._file.fileno())
@@ -242,13 +245,6 @@ def _lasting(data: Any) -> Any:
     if isinstance(data, dict):
         return {key: _lasting(value) for key, value in data.items() if key not in OF_A_MOMENT}
     return [_lasting(value) for value in data] if isinstance(data, list) else data
-
-
-def _lasts(data: Any) -> bool:
-    """Whether a later run can have this identity: it has no token of one reader alone."""
-    if isinstance(data, dict):
-        return "token" not in data and all(_lasts(value) for value in data.values())
-    return all(_lasts(value) for value in data) if isinstance(data, list) else True
 
 
 def _sealed_index(descriptor: int) -> dict[str, Any] | None:

@@ -13,13 +13,10 @@ from typing import Any
 
 
 class Files:
-    """Files in the order in which they are read, with the size and time each had at first.
+    """Files in the order in which they are read, with the size and time each had at first."""
 
-    A ``token`` tells those that go with their reader from all others, as a part of their identity.
-    """
-
-    def __init__(self, paths: Sequence[Path], token: str | None = None) -> None:
-        self.paths, self.token = list(paths), token
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths = list(paths)
         self.first = [_size_and_time(path) for path in self.paths]
         for path, (size, _) in zip(self.paths, self.first, strict=True):
             if size == 0:
@@ -33,9 +30,8 @@ class Files:
 
     def identity(self) -> list[dict[str, Any]]:
         """Path, size and time of the last change of each, as plain data."""
-        token = {} if self.token is None else {"token": self.token}
         return [
-            {"path": str(path.absolute()), "size": size, "mtime_ns": time, **token}
+            {"path": str(path.absolute()), "size": size, "mtime_ns": time}
             for path, (size, time) in zip(self.paths, self.first, strict=True)
         ]
 

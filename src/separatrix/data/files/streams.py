@@ -132,7 +132,7 @@ class BatchStream(TableReader):
                 for batch in self.batches:
                     for piece in cut(brought_to(batch, self.schema), "", 0, self.block_rows):
                         file.write_batch(piece.X)
-            return spool.kept_by(ArrowReader(Files([spool.path], self.token), self.block_rows))
+            return spool.kept_by(ArrowReader(Files([spool.path]), self.block_rows))
 
 
 class ByteStream(Reader):
@@ -162,7 +162,7 @@ class ByteStream(Reader):
         with _spool(folder) as spool:
             with self.open_bytes() as bytes, spool.path.open("wb") as file:
                 shutil.copyfileobj(bytes, file, COPIED)
-            return spool.kept_by(self.open_file(Files([spool.path], self.token)))
+            return spool.kept_by(self.open_file(Files([spool.path])))
 
 
 def read_once(name: str) -> str:
