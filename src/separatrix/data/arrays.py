@@ -316,6 +316,12 @@ class Subset(InBlocks):
         """Of the rows, copied: they are visited one by one."""
         return self.materialised.coordinate_epoch(loss, alpha, w, order, **numbers)
 
+    def ascent_round(
+        self, loss: MarginLoss, alpha: Array, w: Array, active: Ints, *orders: Any, **numbers: Any
+    ) -> loops.RoundResult:
+        """Of the rows, copied: they are visited one by one."""
+        return self.materialised.ascent_round(loss, alpha, w, active, *orders, **numbers)
+
     def multiclass_epoch(
         self, loss: Joint, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> loops.MulticlassEpochResult:

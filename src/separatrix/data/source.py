@@ -10,8 +10,11 @@ import numpy as np
 
 from ..loops import (
     BlockSum,
+    EpochOrders,
     EpochResult,
     MulticlassEpochResult,
+    RoundResult,
+    ascent_round,
     coordinate_epoch,
     multiclass_epoch,
 )
@@ -19,7 +22,16 @@ from ..losses import Joint, MarginLoss
 from ..numeric.rows import take_rows, to_dense
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
-from .blocks import Block, Shuffle, Visit, check_numbers, concatenated, random_order, random_rows
+from .blocks import (
+    Block,
+    Shuffle,
+    Visit,
+    check_numbers,
+    concatenated,
+    neighbouring_rows,
+    random_order,
+    random_rows,
+)
 from .fingerprint import fingerprint
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -283,6 +295,28 @@ class InMemory(Source):
             whole.X, whole.y, loss, alpha, w, order, inv_weight_sum=inv_weight_sum,
             row_norm2=row_norm2, inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty,
             weight=whole.weight, shrink_margin=shrink_margin,
+        )  # fmt: skip
+
+    def ascent_round(
+        self,
+        loss: MarginLoss,
+        alpha: Array,
+        w: Array,
+        active: Ints,
+        shuffle: Shuffle,
+        group: int,
+        **numbers: Any,
+    ) -> RoundResult:
+        """Passes of dual coordinate ascent, each over the active rows in an order of its own.
+
+        These are mixed in groups of so many stretches of neighbours. Writes ``alpha``, ``w``,
+        ``active`` and the history: see :func:`separatrix.loops.ascent_round`.
+        """
+        whole = self.block()
+        neighbours = neighbouring_rows(self.row_bytes)
+        return ascent_round(
+            whole.X, whole.y, loss, alpha, w, active, weight=whole.weight,
+            orders=EpochOrders(shuffle.seed, shuffle.number, neighbours, group), **numbers,
         )  # fmt: skip
 
     def multiclass_epoch(

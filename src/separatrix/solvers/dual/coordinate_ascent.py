@@ -41,8 +41,8 @@ from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..base import State
 from .dual_loss import DualSums
-from .epochs import CoordinateEpochs
-from .free_variables import solve_free_variables, subspace_step_lengths
+from .epochs import IDENTIFIED, CoordinateEpochs
+from .free_variables import solve_free_variables
 from .losses import binary_dual_loss
 from .multiclass_coordinate_ascent import multiclass_iterates
 from .multiclass_dual import has_multiclass_dual
@@ -53,12 +53,7 @@ PHASE = "coordinate ascent"
 FIRST_EPOCHS, EPOCHS = 20, 8  # in a round
 MOST_EPOCHS = 30  # in a round where subspace steps help
 SMOOTH_BIAS_EPOCHS = 3  # where the loss is smooth, so that nothing but a bias is to be found
-MEMORY = 2  # steps
-IDENTIFIED = 1.8  # active rows per free alpha, below which these are known
 FIRST_GAP = 1e-5  # at the end of the first round
-CRAWLING = 0.8  # of the gap before an epoch is left by it: then subspace steps help
-SURPRISE = 1.5  # how much worse the gap may be than expected before it is proven
-GAIN_ROUNDING = 1e-14  # of the dual: gains below are not seen in it
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
 
 
@@ -110,9 +105,11 @@ def coordinate_iterates(
 
 def begun(objective: Objective, W: Array, rng: np.random.Generator) -> CoordinateAscentRun:
     """At alpha = 0, with the bias held near that of W."""
+    source = objective.in_memory
+    rows = np.arange(len(source.y)) if source.present is None else source.present
     return CoordinateAscentRun(
-        objective, binary_dual_loss(objective), np.zeros(len(objective.in_memory.y)),
-        int(rng.integers(2**62)), bias_center=float(W[0, -1]) if objective.intercept else 0.0,
+        objective, binary_dual_loss(objective), np.zeros(len(source.y)),
+        int(rng.integers(2**62)), rows, bias_center=float(W[0, -1]) if objective.intercept else 0.0,
     )  # fmt: skip
 
 
@@ -120,11 +117,11 @@ def resumed(objective: Objective, state: State) -> CoordinateAscentRun:
     """Where another run of the same problem stood."""
     return CoordinateAscentRun(
         objective, binary_dual_loss(objective), state["alpha"].copy(), state["seed"],
-        epochs=state["epochs"], shrink_margin=state["shrink_margin"],
+        state["active"], epochs=state["epochs"], shrink_margin=state["shrink_margin"],
         bias_center=state["bias_center"], rounds=state["rounds"], subspace=state["subspace"],
-        products=state["products"], step_history=state["step_history"],
-        weight_history=state["weight_history"], active=state["active"], lowest=state["lowest"],
-        highest=state["highest"], gaps=state["gaps"], gap=state["gap"],
+        products=state["products"],
+        step_history=state["step_history"].copy(), weight_history=state["weight_history"].copy(),
+        lowest=state["lowest"], highest=state["highest"], gaps=state["gaps"], gap=state["gap"],
     )  # fmt: skip
 
 
@@ -135,15 +132,7 @@ class CoordinateAscentRun(CoordinateEpochs):
     bias_center: float = 0.0
     """Where the bias is held."""
     rounds: int = 0
-    subspace: bool = True
-    """Whether epochs are helped by steps in a subspace, or by conjugate gradients."""
     products: int = 2 * FEWEST_PRODUCTS
-    step_history: Array = field(default_factory=lambda: np.empty((MEMORY, 0)))
-    """Of the active alphas, where the loss has a kink: (MEMORY, active). Others did not move."""
-    weight_history: Array = field(default_factory=lambda: np.empty((MEMORY, 0)))
-    """What that did to the weights."""
-    active: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """Rows to visit in the next epoch: those that may not stay where they are."""
     lowest: float = np.inf
     highest: float = 0.0
     gaps: Array = field(default_factory=lambda: np.empty(0))
@@ -154,12 +143,7 @@ class CoordinateAscentRun(CoordinateEpochs):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.subspace = self.subspace and self.dual_loss.nonsmooth and not self.objective.intercept
         self.weights = self.W
-        if self.rounds == 0:
-            present = self.source.present
-            self.active = np.arange(len(self.alpha)) if present is None else present
-            self._reset_history(self.active)
         if self.alpha.any():
             self._recompute_weights()
         else:
@@ -171,7 +155,7 @@ class CoordinateAscentRun(CoordinateEpochs):
             "phase": PHASE, "alpha": self.alpha.copy(), "seed": self.seed, "epochs": self.epochs,
             "shrink_margin": self.shrink_margin, "bias_center": self.bias_center,
             "rounds": self.rounds, "subspace": self.subspace, "products": self.products,
-            "step_history": self.step_history, "weight_history": self.weight_history,
+            "step_history": self.step_history.copy(), "weight_history": self.weight_history.copy(),
             "active": self.active, "lowest": self.lowest, "highest": self.highest,
             "gaps": self.gaps, "gap": self.gap, "W": self.weights,
         }  # fmt: skip
@@ -180,25 +164,18 @@ class CoordinateAscentRun(CoordinateEpochs):
         """Some epochs, helped where bounds hardly change any more, and then the gap."""
         self.rounds += 1
         with one_blas_thread(self.W.size * float(len(self.alpha))):
-            self._climb()
+            reached = self._climb(self._most_epochs(), self._enough())
+            self.subspace &= reached or self.rounds == 1
+            if self.dual_loss.nonsmooth and not self.subspace:
+                self._help()
             self._evaluate_gap()
 
-    def _climb(self) -> None:
-        """Epochs over the active rows, and the free variables solved for if nothing else helped."""
-        rows, enough, fall = self.active, self._enough(), 0.0
-        for _ in range(self._most_epochs()):
-            before, rows = self.gap, self._step(rows, crawls=fall > CRAWLING)
-            fall = min(1.0, self.gap / before) if 0.0 < before < np.inf else 1.0
-            # What this epoch met is gone by the end of it, about as what the last one met was.
-            if self.gap * min(1.0, SURPRISE * fall) <= enough:
-                break
-        else:
-            self.subspace &= self.rounds == 1
-        self.active = rows
-        if self.dual_loss.nonsmooth and not self.subspace:
-            inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
-            if len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS:
-                self._solve_free_variables(inside)
+    def _help(self) -> None:
+        """Solve for the free variables, where these are known and epochs alone would crawl."""
+        rows = self.active
+        inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
+        if len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS:
+            self._solve_free_variables(inside)
 
     def _most_epochs(self) -> int:
         """In a round: fewer where a bias waits to be moved on, or free alphas to be solved for."""
@@ -217,63 +194,6 @@ class CoordinateAscentRun(CoordinateEpochs):
             return FIRST_GAP  # J is 1 at 0
         digits = np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest))
         return float(self.lowest * 10.0**digits)
-
-    def _step(self, rows: Ints, crawls: bool) -> Ints:
-        """An epoch; a subspace step after it where there is a kink and free alphas are known."""
-        if not self.subspace:
-            rows = rows[self._epoch(rows)]
-            self._reset_history(rows)
-            return rows
-        before, before_w = self.alpha[rows], self.W[0].copy()
-        known = len(rows) < IDENTIFIED * np.count_nonzero((before > 0.0) & (before < 1.0))
-        if not (known and (crawls or self.step_history.any())):
-            rows = rows[self._epoch(rows)]
-            self._reset_history(rows)
-            return rows
-        is_active = self._epoch(rows)
-        alpha = self.alpha[rows]
-        steps = np.vstack([alpha - before, self.step_history])
-        moves = np.vstack([self.W[0] - before_w, self.weight_history])
-        steps[0] = self._subspace_step(rows, alpha, steps, moves) - before
-        moves[0] = self.W[0] - before_w
-        is_active |= steps[1:MEMORY].any(axis=0)  # what they did to the weights stays in memory
-        self.step_history = steps[:MEMORY].compress(is_active, axis=1)
-        self.weight_history = moves[:MEMORY]
-        return rows[is_active]
-
-    def _reset_history(self, rows: Ints) -> None:
-        """Forget the steps before, where there is a kink."""
-        if self.dual_loss.nonsmooth:
-            self.step_history = np.zeros((MEMORY, len(rows)))
-            self.weight_history = np.zeros((MEMORY, self.W.shape[1]))
-
-    def _subspace_step(self, rows: Ints, alpha: Array, steps: Array, moves: Array) -> Array:
-        """On to the highest point of the dual in the space of some steps, back into the bounds.
-
-        The steps of the alphas moved the weights by ``moves``. The dual is a sum of alphas less
-        squares of weights, so that its slopes and curvatures need no rows.
-        """
-        source, w = self.source, self.W[0]
-        curvatures = np.array([self._product(moves, v) for v in moves])
-        slopes = self._gains(rows, steps) - self._product(moves, w)
-        lengths = subspace_step_lengths(curvatures, slopes)
-        if 0.5 * lengths @ slopes <= GAIN_ROUNDING * self._product(w, w):
-            self.subspace = False
-            return alpha
-        wanted = alpha + lengths @ steps
-        there = np.where((alpha > 0.0) & (alpha < 1.0), np.clip(wanted, 0.0, 1.0), alpha)
-        change = lengths @ moves
-        back = np.flatnonzero(there != wanted)
-        if len(back):
-            bounced = rows[back]
-            p = self._shares(bounced) * source.y[bounced] * (there - wanted)[back]
-            beyond = source.take(bounced).transpose_product(p[:, None])
-            change[:-1] += self.inv_2l2 * beyond[0, :-1]
-        if self._gains(rows, there - alpha) <= self._product(change, w + 0.5 * change):
-            return alpha
-        self.alpha[rows] = there
-        w += change
-        return there
 
     def _solve_free_variables(self, rows: Ints) -> None:
         """Conjugate gradients over the alphas inside their bounds; then back into the bounds."""
@@ -330,19 +250,9 @@ class CoordinateAscentRun(CoordinateEpochs):
             stays |= (self.alpha >= 1.0) & (margins < 1.0 - self.shrink_margin)
         if weight is not None:
             stays |= weight == 0.0
-        self._visit(np.flatnonzero(~stays))
+        if self.subspace:  # what the last steps did to the weights is remembered
+            stays &= ~self.step_history.any(axis=0)
+        self.active = np.flatnonzero(~stays)
         self.lowest = min(self.lowest, self.objective_value)
         self.highest = max(self.highest, self.bound)
         self.gaps = np.append(self.gaps, self.lowest - self.highest)
-
-    def _visit(self, rows: Ints) -> None:
-        """These in the next epoch, and those that the last steps moved."""
-        before, self.active = self.active, rows
-        if self.dual_loss.nonsmooth:
-            self._marked[rows] = True
-            self._marked[before[self.step_history.any(axis=0)]] = True
-            self.active = np.flatnonzero(self._marked)
-            self._marked[:] = False
-            step_history = np.zeros((MEMORY, len(self.alpha)))
-            step_history[:, before] = self.step_history
-            self.step_history = step_history[:, self.active]
