@@ -144,7 +144,6 @@ struct AscentRound {
 
 // One epoch of dual coordinate ascent for more than two classes.
 struct MulticlassEpoch {
-  int loss;                 // a joint one
   const int64_t* label;     // number of each row's class
   const double* weight;     // or null
   double inv_weight_sum;    // 1 / (sum of weights)

@@ -123,7 +123,7 @@ std::tuple<int64_t, int64_t, double, double, bool, bool> ascent_round(
 
 // The same for more than two classes.
 std::tuple<int64_t, double, double> multiclass_epoch(
-    nb::handle rows, int loss, Longs y, std::optional<Numbers> weight, double inv_weight_sum,
+    nb::handle rows, Longs y, std::optional<Numbers> weight, double inv_weight_sum,
     Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput order, Output alpha,
     Output lines, double shrink_margin) {
   MulticlassEpoch pass{};
@@ -136,7 +136,7 @@ std::tuple<int64_t, double, double> multiclass_epoch(
     expect(k >= 2 && width >= k && width % 8 == 0, "lines: width");
     for (size_t t = 0; t < order.size(); ++t)
       expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
-    pass = MulticlassEpoch{loss, y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
+    pass = MulticlassEpoch{y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
                            inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()), k,
                            width, alpha.data(), lines.data(), shrink_margin, should_stop, 0, 0, 0,
                            false};
@@ -187,7 +187,7 @@ void bind_online(nb::module_& m) {
         "block_rows"_a, "blocks_per_group"_a, "most_epochs"_a, "enough"_a, "careful"_a,
         "identified"_a, "gap"_a,
         "step_history"_a.none().noconvert(), "weight_history"_a.none().noconvert());
-  m.def("multiclass_epoch", &multiclass_epoch, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
+  m.def("multiclass_epoch", &multiclass_epoch, "rows"_a, "y"_a, "weight"_a.none(),
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
         "alpha"_a.noconvert(), "lines"_a.noconvert(), "shrink_margin"_a);
   m.attr("smallest_scale") = kSmallestScale;

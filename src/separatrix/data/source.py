@@ -18,7 +18,7 @@ from ..loops import (
     coordinate_epoch,
     multiclass_epoch,
 )
-from ..losses import Joint, MarginLoss
+from ..losses import MarginLoss
 from ..numeric.rows import take_rows, to_dense
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
@@ -320,10 +320,10 @@ class InMemory(Source):
         )  # fmt: skip
 
     def multiclass_epoch(
-        self, loss: Joint, alpha: Array, lines: Array, order: Ints, **numbers: Any
+        self, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> MulticlassEpochResult:
         """The same for many classes: see :func:`separatrix.loops.multiclass_epoch`."""
         whole = self.block()
         return multiclass_epoch(
-            whole.X, whole.y, loss, alpha, lines, order, weight=whole.weight, **numbers
+            whole.X, whole.y, alpha, lines, order, weight=whole.weight, **numbers
         )

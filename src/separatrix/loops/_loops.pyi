@@ -122,7 +122,6 @@ def ascent_round(
 ) -> tuple[int, int, float, float, bool, bool]: ...
 def multiclass_epoch(
     rows: Rows,
-    loss: int,
     y: Ints,
     weight: Array | None,
     inv_weight_sum: float,

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 
 from .. import loops
 from ..data import InMemory, Source
-from ..losses import Loss, MarginLoss
+from ..losses import Columns, Loss, MarginLoss
 from ..numeric.lazy import cached_property
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
@@ -91,6 +91,15 @@ class Objective:
     def with_penalty(self, l2: float) -> Objective:
         """The same with another penalty; what is remembered of the data goes along."""
         return self._sharing(replace(self, penalty=L2(l2)))
+
+    def column(self, number: int) -> Objective:
+        """A class against the rest: of a loss with a column per class, one term of the sum."""
+        assert isinstance(self.loss, Columns)
+        y = np.where(self.in_memory.y == number, 1.0, -1.0)
+        source = self.in_memory.with_labels(y, np.array([False, True]))
+        own = replace(self, loss=self.loss.binary, source=source)
+        own._known.moments, own._known.row_norm2 = self._known.moments, self._known.row_norm2
+        return own
 
     def in_float32(self) -> Objective | None:
         """The same with sums in float32, if that saves time."""
