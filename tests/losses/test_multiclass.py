@@ -27,7 +27,7 @@ from separatrix import (
     minimize,
 )
 from separatrix.losses import Columns, Hinge, Logistic, Loss, MarginLoss, Softmax, SquaredHinge
-from separatrix.objective.standardization import Standardization
+from separatrix.numeric.standardization import Standardization
 
 IRIS, KINDS = load_iris(return_X_y=True)
 IRIS = StandardScaler().fit_transform(IRIS)

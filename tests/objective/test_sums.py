@@ -13,8 +13,8 @@ from conftest import overlapping
 
 from separatrix import ArraySource, get_loss
 from separatrix.data import Block, Subset, Sum
+from separatrix.numeric.standardization import Standardization
 from separatrix.objective import accuracy, sums
-from separatrix.objective.standardization import Standardization
 from separatrix.objective.thresholds import GRAM_TILE
 
 N, D = 60, 3

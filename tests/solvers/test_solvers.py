@@ -30,7 +30,7 @@ from separatrix import (
     minimize,
 )
 from separatrix.data.validation import check_rows
-from separatrix.objective.standardization import Standardization
+from separatrix.numeric.standardization import Standardization
 
 RUNS = [
     (Rosenblatt(average=True), "perceptron", 0.0),

@@ -9,8 +9,9 @@ import numpy as np
 from .. import loops
 from ..data import Block
 from ..losses import Joint, Loss, MarginLoss, Squared
+from ..numeric.standardization import Standardization
 from ..numeric.types import Array
-from .standardization import Standardization, gram
+from .gram import gram
 
 Curvature = Callable[[int, int], Array | None]
 """For two classes, the second derivative of every row by their scores; None if it is 0."""

@@ -19,15 +19,12 @@ from .. import loops
 from ..data import InMemory, Source
 from ..losses import Columns, Loss, MarginLoss
 from ..numeric.lazy import cached_property
+from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
 from ..penalties import L2
 from . import sums
-from .standardization import (
-    Moments,
-    Standardization,
-    refuse_underflow,
-)
+from .moments import Moments, refuse_underflow
 from .thresholds import GRAM_ROWS
 
 SAMPLE_ROWS = 4096
@@ -100,6 +97,12 @@ class Objective:
         own = replace(self, loss=self.loss.binary, source=source)
         own._known.moments, own._known.row_norm2 = self._known.moments, self._known.row_norm2
         return own
+
+    def on_rows(self, source: Source) -> Objective:
+        """The same on some rows of the data, whose moments stay those of all."""
+        other = replace(self, source=source)
+        other._known.moments = self.moments
+        return other
 
     def in_float32(self) -> Objective | None:
         """The same with sums in float32, if that saves time."""

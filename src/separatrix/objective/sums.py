@@ -27,9 +27,10 @@ from .. import loops
 from ..data import Block, Sum
 from ..losses import Loss, MarginLoss
 from ..numeric.rows import shape_of, slice_rows
+from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array
+from .gram import gram, gram_blocked
 from .hessians import as_joint, class_curvature, curvature_of, hessian_of
-from .standardization import Standardization, gram, gram_blocked
 from .thresholds import GRAM_ROWS, GRAM_TILE
 
 COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time

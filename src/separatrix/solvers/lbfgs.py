@@ -22,10 +22,10 @@ from ..loops import Interrupted
 from ..losses import Columns
 from ..numeric import checks
 from ..numeric.dot import dot
+from ..numeric.standardization import Standardization
 from ..numeric.tolerances import OBJECTIVE_ROUNDING, SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..objective.standardization import Standardization
 from .base import Solver, State, Step
 from .line_search import MOST_TRIALS, strong_wolfe
 from .preconditioning import (

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..numeric.linear_systems import conjugate_gradients, solve
+from ..numeric.standardization import Standardization
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.standardization import Standardization
 from .base import Solver, State, Step
 from .line_search import backtrack
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
-from ..objective.standardization import Standardization
 from .thresholds import (
     BOUND_PER_FEATURE,
     BOUND_ROWS,

@@ -17,11 +17,11 @@ from ...data import ArraySource, Block, Subset
 from ...data.arrays import as_arrays
 from ...losses import Joint, Logistic, Loss, MarginLoss, Softmax
 from ...numeric.lazy import cached_property
+from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread, ordered_sum
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ...objective.hessians import hessian_of
-from ...objective.standardization import Standardization
 from ...penalties import L2
 from ...solvers.thresholds import SAMPLE_PER_FEATURE, SAMPLE_ROWS
 from .sums import MaxNorms

@@ -18,7 +18,7 @@ from ...numeric.lazy import cached_property
 from ...numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows, to_dense
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
-from ...objective.standardization import Moments
+from ...objective.moments import Moments
 from ...penalties import L2
 from ...separation import Separability, separability
 from ...solvers import Solver

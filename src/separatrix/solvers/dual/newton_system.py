@@ -19,12 +19,13 @@ from ... import loops
 from ...data import Block, InMemory, Sum
 from ...numeric.linear_systems import MIN_PIVOT, cholesky_solver, conjugate_gradients, solve
 from ...numeric.rows import take_rows
+from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import SAFE_DIVISOR
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
+from ...objective.gram import gram
 from ...objective.hessians import assemble_hessian
-from ...objective.standardization import Standardization, gram
 from .. import thresholds
 from .dual_loss import DualLoss
 

@@ -8,12 +8,8 @@ import scipy.sparse as sp
 from problems import objective_of
 
 from separatrix.numeric.rows import CsrRows, slice_rows
-from separatrix.objective.standardization import (
-    Standardization,
-    gram,
-    gram_blocked,
-    stays_sparse,
-)
+from separatrix.numeric.standardization import Standardization
+from separatrix.objective.gram import gram, gram_blocked, stays_sparse
 
 
 @pytest.mark.parametrize("d", [1, 255, 256, 700])

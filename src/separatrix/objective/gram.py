@@ -1,89 +1,22 @@
-"""Variables in which features are centred and of one scale, and sums of products in them."""
+"""Sums of products of standardised variables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from .. import loops
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
+from ..numeric.standardization import Standardization
 from ..numeric.threads import ordered_sum
 from ..numeric.types import AnyArray, Array
+from .moments import VANISHING
 from .thresholds import FEW_VALUES, GRAM_ROWS, GRAM_TILE, OWN_GRAM_FEATURES
 
-VANISHING = 1e-140  # the square of less says nothing any more
 FAR_FROM_0 = 1e4  # a mean in units of the scale: centred after the sum, 8 of 16 digits would stay
-
-
-class Moments(NamedTuple):
-    """Weighted mean and standard deviation of every feature."""
-
-    mean: Array
-    deviation: Array
-
-    @property
-    def mean_square(self) -> float:
-        """Weighted mean of |x|^2."""
-        return float(np.sum(self.mean**2 + self.deviation**2))
-
-
-def refuse_underflow(moments: Moments, sums: Array) -> None:
-    """Without a penalty features that vary count however small: none may pass for constant.
-
-    ``sums`` are those of each class, about a typical row: all are 0 for a constant feature.
-    """
-    mean, deviation = moments
-    lost = (deviation == 0.0) & (np.abs(mean) < VANISHING) & np.any(sums != 0.0, axis=0)
-    if lost.any():
-        raise ValueError(
-            f"feature {np.argmax(lost)} is too small: the squares of its values underflow, and "
-            "without a penalty it counts all the same; scale the features, e.g. with "
-            "sklearn.preprocessing.StandardScaler, or give a penalty such as l2=1e-4"
-        )
-
-
-@dataclass(frozen=True)
-class Standardization:
-    """Variables ``u = scale * w``, ``beta = b + w.mean`` in place of the weights.
-
-    In them the curvature of J is about 1 in every direction that a feature stands for, however
-    features are scaled or shifted; J itself is unchanged. Costs O(d), and sparse rows stay
-    sparse. Weights may be of any number of classes and models: features are the last axis.
-    """
-
-    mean: Array
-    scale: Array
-
-    def gradient(self, gradient: Array) -> Array:
-        """A derivative by the weights as one by the variables."""
-        g = gradient.copy()
-        g[..., :-1] -= g[..., -1:] * self.mean
-        return g / self.scale
-
-    def to_weights(self, direction: Array) -> Array:
-        """A direction in the variables as one of the weights."""
-        v = direction / self.scale
-        v[..., -1] -= np.einsum("...j,j->...", v[..., :-1], self.mean)
-        return v
-
-    def from_weights(self, W: Array) -> Array:
-        """Weights as values of the variables."""
-        u = W.copy()
-        u[..., -1] += np.einsum("...j,j->...", W[..., :-1], self.mean)
-        return u * self.scale
-
-    def rows(self, rows: Rows, dtype: DTypeLike = np.float64) -> Array:
-        """(x - mean, 1) / scale of a few rows: times the variables, their scores."""
-        n, d = shape_of(rows)
-        z = np.ones((n, d + 1), dtype)
-        filled = to_dense(rows) if isinstance(rows, CsrRows) else rows
-        np.subtract(filled, self.mean, out=z[:, :-1], casting="same_kind")
-        np.divide(z, self.scale, out=z, casting="same_kind")
-        return z
 
 
 def stays_sparse(rows: Rows, standardization: Standardization) -> TypeGuard[CsrRows]:

@@ -1,0 +1,96 @@
+"""Blocks that are decoded once, and come from the cache in later passes and later runs."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+from ..blocks import Block
+from .cache import CacheDamaged, CacheWriter, DecodedCache, Identity
+
+
+class CacheWarning(UserWarning):
+    """A cache cannot be read or written: rows are decoded again, with the same results."""
+
+
+class CachedBlocks:
+    """The blocks that ``decode`` gives, the same each time it is called, decoded once.
+
+    The first pass that goes to its end writes the cache, and asks ``summary`` for plain data to be
+    kept beside the blocks (then in ``cache.about``). A damaged cache is given up and decoded again,
+    also in the middle of a pass: nobody sees a wrong number. If it cannot be written, because the
+    disk is full say, a warning tells, and every pass decodes; with ``required``, as what is decoded
+    can be read only once, that is an error. ``where`` is "auto", a folder, or None: no cache.
+    """
+
+    def __init__(
+        self,
+        decode: Callable[[], Iterable[Block]],
+        where: str | os.PathLike[str] | None,
+        identity: Identity,
+        *,
+        summary: Callable[[], dict[str, Any]] = dict,
+        required: bool = False,
+    ) -> None:
+        self._decode, self._where, self._identity = decode, where, identity
+        self._summary, self._required = summary, required
+        self.cache = None if where is None else DecodedCache.open(where, identity)
+
+    def __iter__(self) -> Iterator[Block]:
+        given = 0
+        if self.cache is not None:
+            try:
+                for block in self.cache:
+                    yield block
+                    given += 1
+                return
+            except CacheDamaged as damage:
+                self.cache = None
+                if self._required:
+                    raise
+                warnings.warn(f"{damage}: all is decoded again", CacheWarning, stacklevel=2)
+        yield from islice(self._written(), given, None)
+
+    def _written(self) -> Iterator[Block]:
+        """Decoded, and written on the way."""
+        writer = self._writer()
+        try:
+            for block in self._decode():
+                if writer is not None and writer.open:
+                    with self._told(writer):
+                        writer.write(block)
+                yield block
+            if writer is not None and writer.open:
+                with self._told(writer):
+                    self.cache = writer.close(self._summary())
+        finally:
+            if writer is not None:
+                writer.discard()
+
+    def _writer(self) -> CacheWriter | None:
+        if self._where is not None:
+            with self._told():
+                return CacheWriter(self._where, self._identity)
+        return None
+
+    @contextmanager
+    def _told(self, writer: CacheWriter | None = None) -> Iterator[None]:
+        """What the disk refuses is told, and is no reason to end a fit that can go on."""
+        try:
+            yield
+        except OSError as error:
+            if writer is not None:
+                writer.discard()  # at once: others may need the room
+            told = f"the cache of decoded rows cannot be written to {self._where!r} ({error})"
+            remedy = "give cache= a folder that can be written to and has room"
+            if self._required:
+                told = f"{told}; what can be read only once needs it: {remedy}"
+                raise OSError(error.errno, told) from error
+            self._where = None
+            warnings.warn(
+                f"{told}: every pass decodes; {remedy}, or cache=None", CacheWarning, stacklevel=2
+            )

@@ -1,0 +1,82 @@
+"""What every reader offers: pieces of rows, in the same order at each call."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...numeric.rows import Rows
+from ...numeric.types import AnyArray, Array
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Piece(NamedTuple):
+    """Some rows as they were read, any number of them."""
+
+    X: Rows | pa.RecordBatch
+    """Numbers already, or columns yet to be encoded."""
+    y: AnyArray | None
+    """Labels as the file has them; None for a table, whose target is one of its columns."""
+    weight: Array | None
+    where: str
+    """For errors: "flights.csv, from row 1001" or "part-0.parquet, row group 3"."""
+
+
+class Reader(ABC):
+    """Rows of files, of an object or of a function, piece by piece in bounded memory."""
+
+    once = False
+    """Whether it can be read only once, as standard input: then only ``spooled`` is of use."""
+
+    takes: tuple[str, ...] = ()
+    """Options of ``read`` about columns that it heeds by itself; tables leave all to others."""
+
+    @abstractmethod
+    def pieces(self) -> Iterator[Piece]:
+        """All rows afresh, in the same order at each call."""
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What the rows come from, as plain data: format, files with sizes and times, options.
+
+        Equal for equal rows. What cannot be told apart by such data carries a ``token`` that no
+        other reader has.
+        """
+
+    def check_unchanged(self) -> None:  # noqa: B027 (what has no files cannot be looked at)
+        """Raise if a file changed or vanished since this reader was made, and name it."""
+
+    def spooled(self, folder: Path) -> Reader:
+        """The same rows, written to a file in this folder if they could be read only once.
+
+        The file goes with the reader that is returned.
+        """
+        return self
+
+
+class TableReader(Reader):
+    """Columns with names and Arrow types."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns, looked up when first asked for."""
+
+    @abstractmethod
+    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
+        """All rows afresh, in the same order at each call; only these columns, in this order."""
+
+    def mixed(self) -> dict[str, Callable[[], str]]:
+        """Columns of text that hold numbers too, each with a function that says where.
+
+        They are categories only if ``categorical`` names them: else a mistake would make a column
+        of numbers one of words.
+        """
+        return {}
+
+    def read_as_text(self, names: Iterable[str]) -> None:
+        """What these columns hold are words, though all of them may look like numbers here."""

@@ -1,0 +1,38 @@
+"""Mean and deviation of the features."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..numeric.types import Array
+
+VANISHING = 1e-140  # the square of less says nothing any more
+
+
+class Moments(NamedTuple):
+    """Weighted mean and standard deviation of every feature."""
+
+    mean: Array
+    deviation: Array
+
+    @property
+    def mean_square(self) -> float:
+        """Weighted mean of |x|^2."""
+        return float(np.sum(self.mean**2 + self.deviation**2))
+
+
+def refuse_underflow(moments: Moments, sums: Array) -> None:
+    """Without a penalty features that vary count however small: none may pass for constant.
+
+    ``sums`` are those of each class, about a typical row: all are 0 for a constant feature.
+    """
+    mean, deviation = moments
+    lost = (deviation == 0.0) & (np.abs(mean) < VANISHING) & np.any(sums != 0.0, axis=0)
+    if lost.any():
+        raise ValueError(
+            f"feature {np.argmax(lost)} is too small: the squares of its values underflow, and "
+            "without a penalty it counts all the same; scale the features, e.g. with "
+            "sklearn.preprocessing.StandardScaler, or give a penalty such as l2=1e-4"
+        )
