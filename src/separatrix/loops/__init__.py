@@ -5,7 +5,14 @@ what a user's own loss runs on: in batch sums only the loss itself is then calle
 online every row. The loops of kernels are in :mod:`separatrix.loops.kernel`.
 """
 
-from .ascent_round import EpochOrders, RoundResult, StepHistory, ascent_round, ascent_round_twin
+from .ascent_round import (
+    SURPRISE,
+    EpochOrders,
+    RoundResult,
+    StepHistory,
+    ascent_round,
+    ascent_round_twin,
+)
 from .batch import (
     OFFSETS,
     ORDER,
@@ -74,6 +81,7 @@ __all__ = [
     "OFFSETS",
     "ORDER",
     "RANGE",
+    "SURPRISE",
     "BlockSum",
     "EpochOrders",
     "EpochResult",

@@ -179,6 +179,17 @@ def gaussian_update(
 def draw_orders(
     orders: Ints, block_rows: int, blocks_per_group: int, seed: int, number: int
 ) -> None: ...
+def svmlight_counts(text: AnyArray) -> tuple[int, int]: ...
+def svmlight_range(text: AnyArray) -> tuple[int, int]: ...
+def svmlight_rows(
+    text: AnyArray,
+    first_index: int,
+    features: int,
+    labels: Array,
+    values: Array,
+    indices: AnyArray,
+    indptr: AnyArray,
+) -> tuple[int, int, int, int, int]: ...
 def levels() -> list[str]: ...
 def level() -> str: ...
 def use_level(name: str) -> None: ...
@@ -198,5 +209,7 @@ crawling: float
 gain_rounding: float
 dependent: float
 csr_flaws: dict[str, int]
+svmlight_flaws: dict[str, int]
+svmlight_last_index: int
 loss_ids: dict[str, int]
 joint_ids: dict[str, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import Source
+from ..data import InMemory, Source
 from ..losses import SquaredHinge
 from ..numeric.dot import dot
 from ..numeric.rows import to_dense
@@ -141,8 +141,10 @@ def choose(objective: Objective) -> Solver:
         why = f"the rows are sparse: steps for single ones of {loss.name} are ahead"
         return DualAscent(reason=why)
     k = objective.shape[0]
-    if k > 1 and _has_wide_rows(source) and CoordinateAscent().accepts(objective):
-        why = f"the rows are sparse and wide: single ones serve all {k} classes of {loss.name}"
+    # Class by class, which is a read for each: of rows in memory.
+    wide = isinstance(source, InMemory) and _has_wide_rows(source)
+    if k > 1 and wide and CoordinateAscent().accepts(objective):
+        why = f"the rows are sparse and wide: single ones serve {loss.name} class by class"
         return CoordinateAscent(reason=why)
     twice = loss.has_curvature and loss.convex
     if twice and not sparse and k * d <= FEW_WEIGHTS and n * d * k**2 <= SMALL_TABLE:

@@ -11,6 +11,7 @@ from .npy import NpyReader
 from .numbers import FunctionReader
 from .paths import Files, is_stream, named_files
 from .reader import Reader
+from .svmlight import SvmlightReader
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 SUFFIXES = {
@@ -20,7 +21,9 @@ SUFFIXES = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
     ".npy": "npy",
 }  # fmt: skip
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+ZERO_BASED = {"svmlight": None, "svmlight-0": True, "svmlight-1": False}
+"""Whether LIBSVM text numbers its features from 0 on; None: it does if there is a 0."""
+FORMATS = tuple(dict.fromkeys([*SUFFIXES.values(), *ZERO_BASED]))
 
 
 def open_reader(
@@ -61,6 +64,8 @@ def open_reader(
 def _open_files(files: Files, format: str, target: Any, weight: Any, block_rows: int) -> Reader:
     if format == "npy":
         return NpyReader(files, target, weight, block_rows)
+    if format in ZERO_BASED:
+        return SvmlightReader(files, ZERO_BASED[format])
     _import_arrow(f"to read {files}")
     if format == "parquet":
         from .parquet import ParquetReader

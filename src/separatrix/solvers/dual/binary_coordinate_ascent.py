@@ -2,7 +2,7 @@
 
 Problem: ``max_alpha D(alpha)``, the dual of ``J(w, b) = sum_i p_i phi(y_i (w.x_i + b)) + l2 |w|^2``
 for two classes, with a free bias or none.
-Input: rows x_i in memory, labels y_i = -1 or 1, shares p_i of the weight; l2 > 0.
+Input: rows x_i, labels y_i = -1 or 1, shares p_i of the weight; l2 > 0.
 Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
 
 Algorithm: rounds of epochs (see :mod:`separatrix.solvers.dual.epochs`), after each of which the gap
@@ -40,7 +40,7 @@ from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..base import State
 from .dual_loss import DualSums
-from .epochs import IDENTIFIED, CoordinateEpochs
+from .epochs import IDENTIFIED, CoordinateEpochs, may_be_taken
 from .free_variables import solve_free_variables
 from .losses import binary_dual_loss
 from .solver import DualIterate
@@ -146,7 +146,8 @@ class CoordinateAscentRun(CoordinateEpochs):
         """Solve for the free variables, where these are known and epochs alone would crawl."""
         rows = self.active
         inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
-        if len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS:
+        known = len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS
+        if known and may_be_taken(self.source, len(inside)):
             self._solve_free_variables(inside)
 
     def _most_epochs(self) -> int:

@@ -1,7 +1,7 @@
 """Dual coordinate ascent: one row at a time, for more features than a system can have.
 
-Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2``. Input: rows
-in memory, l2 > 0. Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
+Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2``. Input: rows,
+l2 > 0. Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
 Algorithm: by the number of classes and the loss that of ``binary_coordinate_ascent``, of
 ``columns_ascent`` (one against the rest) or of ``multiclass_coordinate_ascent`` (Crammer and
 Singer), whose heads name the papers.
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...data import InMemory
+from ...data.labels_in_memory import LabelsInMemory
 from ...losses import Columns, Logistic, Loss, SquaredHinge
 from ...numeric.types import Array
 from ...objective import Objective
@@ -30,11 +32,14 @@ __all__ = ["PHASE", "CoordinateAscent"]
 class CoordinateAscent(DualSolver):
     """Climbs the dual one row at a time: for rows with features of their own.
 
-    For the hinge, the squared hinge and, of two classes, the logistic loss, with a penalty and rows
-    in memory; for more classes all alphas of a row move together. It
+    For the hinge, the squared hinge and, of two classes, the logistic loss, with a penalty. It
     needs no system of equations, however many rows and features there are, and each epoch costs
     about a read of the rows. A weak penalty, or features of different scales, take many. It begins
     at alpha = 0, wherever the weights are.
+
+    Of rows that are not in memory an epoch visits one block after another, the rows of each in a
+    random order: a read of all. Kept are labels, weights and some numbers a row, more than
+    :class:`ProximalPoint` needs; ``reason``, after a fit, tells the bytes.
 
     >>> from separatrix import CoordinateAscent, LinearClassifier
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=CoordinateAscent(), random_state=0)
@@ -43,6 +48,7 @@ class CoordinateAscent(DualSolver):
     """
 
     name = "CoordinateAscent"
+    needs_rows_in_memory = False
 
     def knows(self, loss: Loss) -> bool:
         """Two classes, or more."""
@@ -53,8 +59,18 @@ class CoordinateAscent(DualSolver):
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
         """One for each round."""
+        of_rounds = multiclass_iterates if objective.shape[0] > 1 else binary_iterates
         if isinstance(objective.loss, Columns):
-            return columns_iterates(objective, W, rng, state)
-        if objective.shape[0] > 1:
-            return multiclass_iterates(objective, W, rng, state)
-        return binary_iterates(objective, W, rng, state)
+            of_rounds = columns_iterates
+        if isinstance(objective.source, InMemory):
+            yield from of_rounds(objective, W, rng, state)
+            return
+        labels = LabelsInMemory.of(objective.source)
+        for at, new in of_rounds(objective.on_rows(labels), W, rng, state):
+            yield at, new | {"kept_bytes": kept_bytes(labels, new)}
+
+
+def kept_bytes(labels: LabelsInMemory, state: State) -> int:
+    """What is kept in memory of rows that are not: labels and weights, and what a run keeps."""
+    beside = labels.y.nbytes + labels.weights.nbytes + 8 * len(labels.y)  # |x|^2
+    return beside + sum(each.nbytes for each in state.values() if isinstance(each, np.ndarray))
