@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
+from .npy import NpyReader
 from .numbers import FunctionReader
-from .paths import named_files
+from .paths import Files, is_stream, named_files
 from .reader import Reader
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
@@ -37,14 +39,79 @@ def open_reader(
         raise ValueError(f"format must be one of {', '.join(FORMATS)} or None, got {format!r}.")
     if callable(what):
         return FunctionReader(what)
-    if hasattr(what, "__next__"):
+    if hasattr(what, "__arrow_c_stream__") or _is_lazy_frame(what):
+        return _open_object(what, block_rows)
+    if hasattr(what, "__next__") and not hasattr(what, "read"):
         raise TypeError(
             f"a {type(what).__name__} can be read only once, and a fit reads its rows again and "
             "again: pass the function that returns it, without calling it."
         )
+    if what == "-" or hasattr(what, "read"):
+        return _open_stream(what, format, block_rows)
     paths = named_files(what)
     format = format or format_of(paths)
-    raise NotImplementedError(format)
+    if any(is_stream(path) for path in paths):
+        if len(paths) > 1:
+            raise ValueError(f"{paths[0]} and others: expected files, or one pipe alone.")
+        return _open_stream(paths[0].open("rb"), format, block_rows, str(paths[0]))
+    return _open_files(Files(paths), format, target, weight, block_rows)
+
+
+def _open_files(files: Files, format: str, target: Any, weight: Any, block_rows: int) -> Reader:
+    if format == "npy":
+        return NpyReader(files, target, weight, block_rows)
+    _import_arrow(f"to read {files}")
+    if format == "parquet":
+        from .parquet import ParquetReader
+
+        return ParquetReader(files, block_rows)
+    if format == "arrow":
+        from .arrow import ArrowReader
+
+        return ArrowReader(files, block_rows)
+    from .csv import CsvReader
+
+    return CsvReader(files, block_rows)
+
+
+def _open_object(what: Any, block_rows: int) -> Reader:
+    pa = _import_arrow(f"to read a {type(what).__name__}")
+    from .streams import BatchStream, LazyFrameReader, ObjectReader
+
+    if isinstance(what, pa.RecordBatchReader):
+        return BatchStream(what, block_rows)
+    return (LazyFrameReader if _is_lazy_frame(what) else ObjectReader)(what, block_rows)
+
+
+def _open_stream(what: Any, format: str | None, block_rows: int, name: str = "") -> Reader:
+    """Standard input, an open file or a pipe."""
+    if format is None:
+        raise ValueError("the format of a stream cannot be told: say format= (e.g. 'csv').")
+    _import_arrow("to read a stream")
+    from .streams import ByteStream
+
+    bytes, name = (sys.stdin.buffer, "standard input") if what == "-" else (what, name)
+    name = name or getattr(what, "name", None) or f"a {type(what).__name__}"
+
+    def opened(path: Path) -> Reader:
+        return _open_files(Files([path]), format, None, None, block_rows)
+
+    return ByteStream(getattr(bytes, "buffer", bytes), str(name), opened)
+
+
+def _is_lazy_frame(what: Any) -> bool:
+    kind = type(what)
+    return kind.__module__.partition(".")[0] == "polars" and kind.__name__ == "LazyFrame"
+
+
+def _import_arrow(purpose: str) -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError(
+            f"pyarrow is needed {purpose}: pip install 'separatrix[files]'."
+        ) from error
+    return pyarrow
 
 
 def format_of(paths: list[Path]) -> str:

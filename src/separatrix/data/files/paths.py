@@ -7,8 +7,9 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 
 class Files:
@@ -23,8 +24,9 @@ class Files:
                     f"{path} is empty (0 bytes); expected rows: leave it out, or write it anew."
                 )
 
-    def __len__(self) -> int:
-        return len(self.paths)
+    def __str__(self) -> str:
+        more = f" and {len(self.paths) - 1} more" if len(self.paths) > 1 else ""
+        return f"{self.paths[0]}{more}"
 
     def identity(self) -> list[dict[str, Any]]:
         """Path, size and time of the last change of each, as plain data."""
@@ -54,19 +56,24 @@ class Files:
             )
 
     @contextmanager
-    def opened(self, path: Path) -> Iterator[BinaryIO]:
+    def unchanged(self, path: Path) -> Iterator[None]:
+        """What is read of the file herein is of the file as it was first seen, or an error."""
+        self._check_unchanged(path)
+        try:
+            yield
+        except (ValueError, OSError, EOFError):
+            self._check_unchanged(path)  # which is the better reason
+            raise
+        self._check_unchanged(path)
+
+    @contextmanager
+    def opened(self, path: Path) -> Iterator[BufferedReader]:
         """The file, to be read from its beginning; unchanged before and after it was read."""
-        self._check_unchanged(path)
-        with _open(path) as file:
-            try:
-                yield file
-            except (ValueError, OSError, EOFError):
-                self._check_unchanged(path)  # which is the better reason
-                raise
-        self._check_unchanged(path)
+        with self.unchanged(path), _open(path) as file:
+            yield file
 
 
-def _open(path: Path) -> BinaryIO:
+def _open(path: Path) -> BufferedReader:
     try:
         return path.open("rb")
     except PermissionError as error:

@@ -63,3 +63,11 @@ class TableReader(Reader):
     @abstractmethod
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
         """All rows afresh, in the same order at each call; only these columns, in this order."""
+
+    def mixed(self) -> dict[str, str]:
+        """Columns of text that hold numbers too, with a sentence on where and what to do.
+
+        They are categories only if ``categorical`` names them: else a mistake would make a column
+        of numbers one of words.
+        """
+        return {}

@@ -1,0 +1,190 @@
+"""Columns of an Arrow table as arrays, with errors that name column and row."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...numeric.types import AnyArray, Array, Ints
+
+TYPES = {
+    "text": pa.large_string(),
+    "whole": pa.int64(),
+    "float": pa.float64(),
+    "boolean": pa.bool_(),
+}
+"""How categories are compared: text of every kind as one, whole numbers of every width as one."""
+
+
+class Place(NamedTuple):
+    """Where some rows stand: for errors."""
+
+    where: str = ""
+    """As the reader says it: file, and line or row group."""
+    first: int = 0
+    """Number of the first row among all."""
+
+    def row(self, at: int) -> str:
+        """The row with this number among these."""
+        return f"row {self.first + at} (counted from 0{self.where and '; ' + self.where})"
+
+
+def kind_of(type: pa.DataType) -> Literal["number", "category"] | None:
+    """What a column of this Arrow type is, if nothing else is said; None: neither."""
+    is_a = pa.types
+    if is_a.is_boolean(type) or is_a.is_integer(type) or is_a.is_floating(type):
+        return "number"
+    if is_a.is_decimal(type) or is_a.is_null(type):
+        return "number"
+    if is_a.is_dictionary(type):
+        return "category" if kind_of(type.value_type) else None
+    if is_a.is_string(type) or is_a.is_large_string(type) or is_a.is_string_view(type):
+        return "category"
+    return None
+
+
+def category_type(type: pa.DataType) -> str:
+    """Which of ``TYPES`` the categories of a column of this Arrow type have."""
+    if pa.types.is_dictionary(type):
+        return category_type(type.value_type)
+    if pa.types.is_boolean(type):
+        return "boolean"
+    if pa.types.is_integer(type):
+        return "whole"
+    return "float" if kind_of(type) == "number" else "text"
+
+
+def cast(column: pa.Array, type: pa.DataType, name: str, place: Place) -> pa.Array:
+    """A column as another type, or an error that names it."""
+    if column.type == type:
+        return column
+    try:
+        return column.cast(type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise ValueError(
+            f"column {name!r} is {column.type} from {place.row(0)}, and cannot be read as {type} "
+            f"({error}): expected values of one type in all files, those of the fit included"
+        ) from error
+
+
+def whole_column(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
+    """A column in one piece, its dictionary looked up."""
+    column = batch.column(name)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):  # no rows at all
+            column = pa.array([], column.type)
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def numbers(column: pa.Array, name: str, place: Place) -> Array:
+    """A column as float64, NaN where a value is missing; infinity is an error."""
+    type = column.type
+    if kind_of(type) != "number":
+        raise ValueError(
+            f"column {name!r} is {type} from {place.row(0)}; expected numbers, as in the rows that "
+            "the model was fitted to"
+        )
+    if pa.types.is_boolean(type):
+        column = column.cast(pa.uint8())
+    elif not (pa.types.is_integer(type) or pa.types.is_floating(type)):
+        column = cast(column, pa.float64(), name, place)
+    values: Array = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+    # A sum of finite numbers may overflow, one with infinity is never finite: only then look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubtful = np.isinf(values).any() if not np.isfinite(values.sum()) else False
+    if doubtful:
+        refuse_infinity(values, name, place)
+    return values
+
+
+def refuse_infinity(values: AnyArray, name: str, place: Place, what: str = "") -> None:
+    """An error that names column and row, if a value is infinite."""
+    at = np.flatnonzero(np.isinf(values))
+    if len(at):
+        raise ValueError(
+            f"column {name!r} holds infinity{what} in {place.row(int(at[0]))}; expected finite "
+            "numbers: leave out the row or the column, or write a number"
+        )
+
+
+def categories(column: pa.Array, type: str, name: str, place: Place) -> pa.Array:
+    """A column of categories as one of ``TYPES``; NaN is missing as null is."""
+    if pa.types.is_floating(column.type):
+        values = numbers(column, name, place) + 0.0  # -0.0 is 0
+        column = pa.array(values, mask=np.isnan(values))
+    return cast(column, TYPES[type], name, place)
+
+
+def missing(column: pa.Array) -> Ints:
+    """Numbers of the rows where a column has no value."""
+    return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+
+
+def running_total(total: float, values: Array) -> float:
+    """A sum that goes on, one number after another: its bits do not depend on where batches end."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.cumsum(np.concatenate([[total], values]))[-1])
+
+
+def add_counts(counts: dict[Any, float], column: pa.Array, weight: Array | None) -> None:
+    """What the rows of each distinct value weigh, None for the missing ones: added to the counts.
+
+    They go on as a running total does.
+    """
+    coded = column.dictionary_encode(null_encoding="encode")
+    values = coded.dictionary.to_pylist()
+    before = [counts.get(value, 0.0) for value in values]
+    codes = np.concatenate([np.arange(len(values)), coded.indices.to_numpy()])
+    sizes = np.bincount(
+        codes, np.concatenate([before, np.ones(len(column)) if weight is None else weight])
+    )
+    counts.update(zip(values, sizes.tolist(), strict=True))
+
+
+def labels(column: pa.Array, name: str, place: Place) -> AnyArray:
+    """The target as an array: words or numbers; a label that is missing is an error."""
+    if kind_of(column.type) is None:
+        raise ValueError(
+            f"the target {name!r} is {column.type}; expected words or numbers, a class for every "
+            "row: turn it into strings, or a few intervals"
+        )
+    if pa.types.is_decimal(column.type):
+        column = cast(column, pa.float64(), name, place)
+    lost = missing(column)
+    if not len(lost) and pa.types.is_floating(column.type):
+        lost = np.flatnonzero(np.isnan(column.to_numpy(zero_copy_only=False)))
+    if len(lost):
+        raise ValueError(
+            f"the target {name!r} has no label in {place.row(int(lost[0]))}; expected one for "
+            "every row: leave out the rows without one, or give them a label of their own"
+        )
+    if kind_of(column.type) == "number":
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    coded = column.dictionary_encode()
+    words: AnyArray = np.array(coded.dictionary.to_pylist(), dtype=str)
+    found: AnyArray = words[coded.indices.to_numpy()]
+    return found
+
+
+def weights(column: pa.Array, name: str, place: Place) -> Array:
+    """The weights of the rows: numbers that are there and not negative."""
+    values = numbers(column, name, place)
+    wrong = np.flatnonzero(~(values >= 0.0))
+    if len(wrong):
+        found = "none" if np.isnan(values[wrong[0]]) else f"{values[wrong[0]]:g}"
+        raise ValueError(
+            f"the weight {name!r} is {found} in {place.row(int(wrong[0]))}; expected a number of "
+            "at least 0 for every row"
+        )
+    return values
+
+
+def numbers_among(known: pa.Array, column: pa.Array) -> Ints:
+    """The number of each value among the known ones, None a value too; -1 where it is none."""
+    found = pc.index_in(column, value_set=known).fill_null(-1)
+    numbers: Ints = found.to_numpy().astype(np.int64)
+    return numbers

@@ -1,0 +1,99 @@
+"""The types of columns of text: the narrowest that all their values have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .csv_lines import line_of
+
+TRUE, FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
+BOOLEANS = pa.array(TRUE + FALSE)
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+WIDER = {  # what a column may turn out to be that so far was the first; else text
+    pa.null(): (pa.int64(), pa.float64(), pa.bool_()),
+    pa.int64(): (pa.int64(), pa.float64()),
+    pa.float64(): (pa.float64(),),
+    pa.bool_(): (pa.bool_(),),
+}
+
+
+class Word(NamedTuple):
+    """A value that is no number, and where it stands."""
+
+    value: str
+    path: Path
+    row: int
+
+
+class ColumnTypes:
+    """What columns hold, as told by the batches added so far; their edges do not matter."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.types = dict.fromkeys(names, pa.null())
+        self.words: dict[str, Word] = {}
+        self.numbers: dict[str, str] = {}
+
+    def schema(self) -> pa.Schema:
+        """The columns and their types; one without any value has the type null."""
+        return pa.schema(list(self.types.items()))
+
+    def add(self, batch: pa.RecordBatch, path: Path, start: int) -> None:
+        """Columns of text: rows of this file from this one on."""
+        for name in self.types:
+            column = batch.column(name)
+            if column.null_count < len(column):
+                self._add(name, column, path, start)
+
+    def _add(self, name: str, column: pa.Array, path: Path, start: int) -> None:
+        if self.types[name] != pa.string():
+            fitting = (type for type in WIDER[self.types[name]] if _holds(column, type))
+            self.types[name] = next(fitting, pa.string())
+        distinct = self.types[name] == pa.string()
+        if name not in self.words and self.types[name] in (pa.string(), pa.bool_()):
+            at = pc.index(pc.invert(_is_number(column)), True).as_py()
+            if at >= 0:
+                self.words[name] = Word(column[at].as_py(), path, start + at)
+        if name not in self.numbers and self.types[name] != pa.bool_():
+            values = column.unique() if distinct else column.drop_null().slice(0, 1)
+            at = pc.index(_is_number(values), True).as_py()
+            if at >= 0:
+                self.numbers[name] = values[at].as_py()
+
+    def mixed(self) -> dict[str, str]:
+        """Columns that hold words among numbers, with a sentence on where and what to do."""
+        return {
+            name: self._complaint(name)
+            for name, type in self.types.items()
+            if type == pa.string() and name in self.words and name in self.numbers
+        }
+
+    def _complaint(self, name: str) -> str:
+        word, path, row = self.words[name]
+        return (
+            f"{path}, line {line_of(path, row)}: column {name!r} holds {word!r}, but numbers such "
+            f"as {self.numbers[name]} in other rows. Mend it; or write nothing, or NA, if it is "
+            f"missing; or, if words are meant, say categorical={{{name!r}: 'onehot'}}."
+        )
+
+
+def _holds(column: pa.Array, type: pa.DataType) -> bool:
+    """Whether every value can be read as this type."""
+    if type == pa.bool_():
+        return bool(pc.all(pc.is_in(column.drop_null(), BOOLEANS)).as_py())
+    return _casts(column, type) or _casts(pc.utf8_trim_whitespace(column), type)
+
+
+def _casts(column: pa.Array, type: pa.DataType) -> bool:
+    try:
+        column.cast(type)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _is_number(column: pa.Array) -> pa.Array:
+    return pc.match_substring_regex(column, NUMBER)

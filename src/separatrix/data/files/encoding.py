@@ -1,0 +1,190 @@
+"""How the columns of a table become the features of a model: decided once, kept with the model.
+
+A number is a feature. A category is one feature for each value that it was seen to have (one-hot),
+or one of ``2**hash_bits`` features that all such columns share (hashing: Weinberger et al. 2009,
+"Feature hashing for large scale multitask learning").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from ...numeric.lazy import cached_property
+from ...numeric.rows import CsrRows, Rows
+from ...numeric.types import AnyArray, Array, Ints
+from ..source import Storage
+from .encoders import KINDS, Column, Hashed
+from .thresholds import FEATURES_PER_VALUE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .columns import Place
+
+
+class Encoded(NamedTuple):
+    """Rows as numbers."""
+
+    X: Rows
+    y: AnyArray | None
+    """Labels as the table has them."""
+    weight: Array | None
+    unknown: dict[str, int]
+    """Values that the dictionary of their column does not have, by column: their features are 0."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """From a table to rows of numbers, the same for every table with these columns.
+
+    The features of a column stand together, columns in their order; those that hashed columns
+    share come last. Rows are sparse where at most one feature in ``FEATURES_PER_VALUE`` has a
+    value.
+    """
+
+    columns: tuple[Column, ...]
+    target: str | None = None
+    weight: str | None = None
+    dtype: Literal["float32", "float64"] = "float64"
+
+    @property
+    def feature_names(self) -> AnyArray:
+        """Of the columns."""
+        return np.array([column.name for column in self.columns], dtype=object)
+
+    @property
+    def coef_names(self) -> AnyArray:
+        """Of the features."""
+        found = [name for column in self.columns for name in column.names]
+        return np.array(found + [f"hash_{i}" for i in range(self._n_hashed)], dtype=object)
+
+    @property
+    def _n_hashed(self) -> int:
+        return max((1 << c.hash_bits for c in self.columns if isinstance(c, Hashed)), default=0)
+
+    @cached_property
+    def _offsets(self) -> Ints:
+        """Where the features of each column begin, and at the end the hashed ones."""
+        return np.cumsum([0] + [len(column.names) for column in self.columns])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self._offsets[-1]) + self._n_hashed
+
+    @property
+    def n_values(self) -> int:
+        """How many values a row has, at most."""
+        return sum(column.n_values for column in self.columns)
+
+    @property
+    def storage(self) -> Storage:
+        """How rows are stored."""
+        return "csr" if self.n_values * FEATURES_PER_VALUE <= self.n_features else "dense"
+
+    def encode(
+        self,
+        batch: pa.RecordBatch | pa.Table,
+        *,
+        where: str = "",
+        first_row: int = 0,
+        labels: bool = True,
+    ) -> Encoded:
+        """Rows of a table; ``labels=False``: without target and weight, which may be absent.
+
+        ``where`` and ``first_row`` say in errors where they stand.
+        """
+        from . import columns as of
+        from .columns import Place
+
+        place = Place(where, first_row)
+        self._check_names(batch.schema.names, labels, place)
+        found, at, unknown = [], [], {}
+        for column, offset in zip(self.columns, self._offsets[:-1].tolist(), strict=True):
+            start = int(self._offsets[-1]) if isinstance(column, Hashed) else offset
+            for values in column.values(of.whole_column(batch, column.name), place):
+                self._check_range(values.value, column.name, place)
+                found.append(values.value)
+                at.append(values.feature + start)
+                if values.unknown:
+                    unknown[column.name] = values.unknown
+        n = batch.num_rows
+        X = self._sparse(n, at, found) if self.storage == "csr" else self._dense(n, at, found)
+        y = weight = None
+        if labels and self.target is not None:
+            y = of.labels(of.whole_column(batch, self.target), self.target, place)
+        if labels and self.weight is not None:
+            weight = of.weights(of.whole_column(batch, self.weight), self.weight, place)
+        return Encoded(X, y, weight, unknown)
+
+    def _check_names(self, names: list[str], labels: bool, place: Place) -> None:
+        wanted = [column.name for column in self.columns]
+        if labels:
+            wanted += [name for name in (self.target, self.weight) if name is not None]
+        for name in wanted:
+            if names.count(name) != 1:
+                found = "no column" if name not in names else "several columns"
+                raise ValueError(
+                    f"there is {found} {name!r} {place.where and f'in {place.where} '}"
+                    f"among {names!r}; expected one each of {wanted!r}, as in the fit"
+                )
+
+    def _check_range(self, values: Array, name: str, place: Place) -> None:
+        """That no number is too large for the precision asked for."""
+        if self.dtype == "float32":
+            from .columns import refuse_infinity
+
+            with np.errstate(over="ignore"):
+                single = values.astype(np.float32)
+            refuse_infinity(single, name, place, " as float32 (read with dtype='float64')")
+
+    def _dense(self, n: int, at: list[Ints | int], values: list[Array]) -> AnyArray:
+        X = np.zeros((n, self.n_features), dtype=self.dtype)
+        rows = np.arange(n)
+        for feature, value in zip(at, values, strict=True):
+            if isinstance(feature, int):
+                X[:, feature] = value
+            else:  # of columns that share features both count
+                some = value != 0.0
+                X[rows[some], feature[some]] += value[some]
+        return X
+
+    def _sparse(self, n: int, at: list[Ints | int], values: list[Array]) -> CsrRows:
+        data = np.empty((n, len(values)), dtype=self.dtype)
+        indices = np.empty((n, len(values)), dtype=np.int32)
+        for j, (feature, value) in enumerate(zip(at, values, strict=True)):
+            indices[:, j], data[:, j] = feature, value
+        kept = data != 0.0
+        indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(kept, axis=1))])
+        X = CsrRows(data[kept], indices[kept], indptr.astype(np.int32), self.n_features)
+        if sum(isinstance(column, Hashed) for column in self.columns) < 2:
+            return X
+        # Columns that share features come in any order, and may meet in one.
+        shared = csr_array(X[:3], shape=(n, self.n_features))
+        shared.sum_duplicates()
+        return CsrRows(shared.data, shared.indices, shared.indptr, self.n_features)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        columns = [{"kind": column.kind} | asdict(column) for column in self.columns]
+        return {
+            "columns": columns, "target": self.target, "weight": self.weight, "dtype": self.dtype,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Encoding:
+        """The one that was written down."""
+        columns = []
+        for entry in data["columns"]:
+            fields = {
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in entry.items()
+                if name != "kind"
+            }
+            columns.append(KINDS[entry["kind"]](**fields))
+        return cls(tuple(columns), data["target"], data["weight"], data["dtype"])

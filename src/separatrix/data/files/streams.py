@@ -1,0 +1,178 @@
+"""Tables of other libraries, and what can be read only once and is spooled to a file first."""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+import weakref
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from .arrow import ArrowReader
+from .paths import Files
+from .reader import Piece, Reader, TableReader
+from .tables import brought_to, cut, plain_schema, selected
+
+
+class StreamReader(TableReader):
+    """Columns of an object in memory or of a query, which is run anew for each pass.
+
+    Its rows are told to be the same by their number alone.
+    """
+
+    def __init__(self, what: Any, block_rows: int) -> None:
+        self.what = what
+        self.name = f"the {type(what).__module__.partition('.')[0]} {type(what).__name__}"
+        self.block_rows = block_rows
+        self.token = uuid.uuid4().hex
+        self.n_rows: int | None = None
+        self.schema = plain_schema(self._schema(), self.name)
+
+    @abstractmethod
+    def _schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+
+    @abstractmethod
+    def _batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """The rows, with these columns at least."""
+
+    def identity(self) -> dict[str, Any]:
+        """That of no other: what is in memory has no name that would last."""
+        return {"format": "stream", "token": self.token}
+
+    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
+        """All rows, batch by batch."""
+        schema = selected(self.schema, columns)
+        n_rows = 0
+        for batch in self._batches(schema.names):
+            yield from cut(brought_to(batch, schema), self.name, n_rows, self.block_rows)
+            n_rows += batch.num_rows
+        if self.n_rows not in (None, n_rows):
+            raise ValueError(
+                f"{self.name} gave {self.n_rows} rows at first and {n_rows} now; expected the same "
+                "rows again: pass cache= so that it is read only once."
+            )
+        if n_rows == 0:
+            raise ValueError(f"{self.name} has columns but no rows; expected at least two.")
+        self.n_rows = n_rows
+
+
+class ObjectReader(StreamReader):
+    """An object with ``__arrow_c_stream__``: of pyarrow, polars, pandas, DuckDB and others."""
+
+    def _schema(self) -> pa.Schema:
+        return pa.RecordBatchReader.from_stream(self.what).schema
+
+    def _batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        yield from pa.RecordBatchReader.from_stream(self.what)
+
+
+class LazyFrameReader(StreamReader):
+    """A query of polars, run batch by batch by its streaming engine, with only these columns.
+
+    How much memory that takes is for polars to say: sorting and joining may need all rows.
+    """
+
+    def _schema(self) -> pa.Schema:
+        return _arrow_schema(self.what.limit(0).collect())
+
+    def _batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        frames = self.what.select(columns).collect_batches(
+            chunk_size=self.block_rows, maintain_order=True, lazy=True
+        )
+        for frame in frames:
+            yield from pa.RecordBatchReader.from_stream(frame)
+
+
+def _arrow_schema(frame: Any) -> pa.Schema:
+    return pa.RecordBatchReader.from_stream(frame).schema
+
+
+class BatchStream(TableReader):
+    """A RecordBatchReader: its batches are gone when they were read."""
+
+    once = True
+
+    def __init__(self, batches: pa.RecordBatchReader, block_rows: int) -> None:
+        self.batches, self.block_rows = batches, block_rows
+        self.schema = plain_schema(batches.schema, "the RecordBatchReader")
+        self.token = uuid.uuid4().hex
+
+    def identity(self) -> dict[str, Any]:
+        """That of no other."""
+        return {"format": "stream", "token": self.token}
+
+    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
+        """Refused: a fit reads its rows again and again."""
+        raise ValueError(read_once("a RecordBatchReader"))
+
+    def spooled(self, folder: Path) -> Reader:
+        """Its batches, in an Arrow file."""
+        path = _new_file(folder)
+        with _whole(path), pa.ipc.new_file(str(path), self.schema) as file:
+            for batch in self.batches:
+                for piece in cut(brought_to(batch, self.schema), "", 0, self.block_rows):
+                    file.write_batch(piece.X)
+        return _with_file(ArrowReader(Files([path]), self.block_rows), path)
+
+
+class ByteStream(Reader):
+    """Standard input, or another stream of bytes: gone when they were read."""
+
+    once = True
+
+    def __init__(self, bytes: BinaryIO, name: str, opener: Callable[[Path], Reader]) -> None:
+        self.bytes, self.name, self.opener = bytes, name, opener
+        self.token = uuid.uuid4().hex
+
+    def identity(self) -> dict[str, Any]:
+        """That of no other."""
+        return {"format": "stream", "token": self.token}
+
+    def pieces(self) -> Iterator[Piece]:
+        """Refused: a fit reads its rows again and again."""
+        raise ValueError(read_once(self.name))
+
+    def spooled(self, folder: Path) -> Reader:
+        """Its bytes, in a file of the same format."""
+        path = _new_file(folder)
+        with _whole(path), path.open("wb") as file:
+            shutil.copyfileobj(self.bytes, file, 1 << 20)
+        return _with_file(self.opener(path), path)
+
+
+def read_once(name: str) -> str:
+    """Why it is refused, and what to do."""
+    return (
+        f"{name} can be read only once, and a fit reads its rows again and again: pass "
+        'cache="auto" (or a folder), where they are kept meanwhile.'
+    )
+
+
+def _new_file(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"spool-{uuid.uuid4().hex}"
+
+
+class _whole:  # noqa: N801 (used as a statement)
+    """A file that is taken away again if it could not be written to its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is not None:
+            self.path.unlink(missing_ok=True)
+
+
+def _with_file(reader: Reader, path: Path) -> Reader:
+    """The reader, whose file is taken away when it is."""
+    weakref.finalize(reader, path.unlink, missing_ok=True)
+    return reader

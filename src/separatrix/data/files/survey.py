@@ -1,0 +1,189 @@
+"""The first pass over a table: what its columns hold, and how they will be encoded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...numeric import checks
+from ...numeric.types import AnyArray, Array
+from .columns import (
+    Place,
+    add_counts,
+    categories,
+    category_type,
+    numbers,
+    running_total,
+    weights,
+    whole_column,
+)  # fmt: skip
+from .encoders import Column, Hashed, Missing, Number, OneHot
+from .encoding import Encoding
+from .options import EncodingOptions
+
+MOST_CATEGORIES, MOST_CATEGORY_BYTES = 1 << 16, 1 << 24
+"""Of one column, counted in memory: with more of them, or longer ones, hashing is the way."""
+
+
+class Survey:
+    """Batches of a table are added one after another, in bounded memory; then there is an encoding.
+
+    What rows weigh counts as if they were there so many times; those of weight 0 are as if absent.
+    """
+
+    def __init__(self, schema: pa.Schema, options: EncodingOptions) -> None:
+        self.options = options
+        kinds: dict[str, type[_ColumnSurvey]] = {
+            "number": _NumberSurvey,
+            "onehot": _CategorySurvey,
+            "hash": _HashSurvey,
+        }
+        self.columns: list[_ColumnSurvey] = []
+        for name in options.feature_columns(schema.names):
+            type = schema.field(name).type
+            kind = kinds[options.chosen(name, type)]
+            self.columns.append(kind(name, category_type(type), options))
+        self.n_read, self.weight_sum = 0, 0.0
+
+    def add(self, batch: pa.RecordBatch, where: str = "") -> None:
+        """Look at some more rows; ``where`` is for errors."""
+        name, place, weight = self.options.weight, Place(where, self.n_read), None
+        if name is not None:
+            weight = weights(whole_column(batch, name), name, place)
+        for column in self.columns:
+            column.add(whole_column(batch, column.name), weight, place)
+        self.n_read += batch.num_rows
+        ones = np.ones(batch.num_rows) if weight is None else weight
+        self.weight_sum = running_total(self.weight_sum, ones)
+
+    def encoding(self) -> Encoding:
+        """How the columns will be encoded, after the last batch."""
+        if not self.weight_sum:
+            raise ValueError(
+                f"of {self.n_read} rows none has a weight above 0; expected rows of two classes: "
+                "is a file empty but for its head?"
+            )
+        columns = tuple(column.column(self.weight_sum) for column in self.columns)
+        options = self.options
+        return Encoding(columns, options.target, options.weight, options.dtype)
+
+
+class _ColumnSurvey(ABC):
+    """What is known of a column so far."""
+
+    def __init__(self, name: str, type: str, options: EncodingOptions) -> None:
+        self.name, self.type, self.options = name, type, options
+
+    @abstractmethod
+    def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
+        """Look at some more rows."""
+
+    @abstractmethod
+    def column(self, weight_sum: float) -> Column:
+        """What it becomes."""
+
+    @property
+    def missing(self) -> Missing:
+        """What a missing category is."""
+        words: dict[str, Missing] = {"error": "refuse", "zero": "zero"}
+        return words.get(self.options.missing, "category")
+
+
+class _NumberSurvey(_ColumnSurvey):
+    """Whether numbers are missing, and the mean of the others."""
+
+    def __init__(self, name: str, type: str, options: EncodingOptions) -> None:
+        super().__init__(name, type, options)
+        self.any_missing, self.sum, self.weight = False, 0.0, 0.0
+
+    def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
+        """Look at some more rows."""
+        if self.options.missing in ("error", "zero"):
+            return  # encoding them says where one is missing
+        values = numbers(column, self.name, place)
+        here = ~np.isnan(values)
+        ones = np.ones(len(values)) if weight is None else weight
+        self.any_missing |= bool(np.any(~here & (ones > 0.0)))
+        self.sum = running_total(self.sum, values[here] * ones[here])
+        self.weight = running_total(self.weight, ones[here])
+
+    def column(self, weight_sum: float) -> Column:
+        """Missing ones become the mean, or 0."""
+        how = self.options.missing
+        if how in ("error", "zero"):
+            return Number(self.name, 0.0 if how == "zero" else None)
+        mean = self.sum / self.weight if self.weight else np.nan
+        if not np.isfinite(mean):
+            what = "has no values" if not self.weight else "has numbers too large to be added up"
+            raise ValueError(
+                f"column {self.name!r} {what}, so that there is no mean for missing={how!r}: leave "
+                "it out by features=[...], or read with missing='zero'"
+            )
+        return Number(self.name, mean, how == "indicator" and self.any_missing)
+
+
+class _CategorySurvey(_ColumnSurvey):
+    """The categories and what their rows weigh."""
+
+    def __init__(self, name: str, type: str, options: EncodingOptions) -> None:
+        super().__init__(name, type, options)
+        self.counts: dict[Any, float] = {}
+        self.bytes = 0
+
+    def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
+        """Look at some more rows."""
+        known = len(self.counts)
+        add_counts(self.counts, categories(column, self.type, self.name, place), weight)
+        self.bytes += sum(len(str(value)) for value in list(self.counts)[known:])
+        if len(self.counts) > MOST_CATEGORIES or self.bytes > MOST_CATEGORY_BYTES:
+            raise ValueError(
+                f"column {self.name!r} has {len(self.counts)} different values up to "
+                f"{place.row(len(column) - 1)}, and a feature for each is meant for at most "
+                f"{MOST_CATEGORIES} of {MOST_CATEGORY_BYTES >> 20} MB in all: read with "
+                f"categorical='hash', or {{{self.name!r}: 'hash'}}, or leave the column out by "
+                "features=[...]"
+            )
+
+    def column(self, weight_sum: float) -> Column:
+        """A feature for each category that is frequent enough."""
+        counts = {value: size for value, size in self.counts.items() if size > 0.0}
+        if self.missing != "category":
+            counts.pop(None, None)
+        values = sorted(value for value in counts if value is not None)
+        values += [None] * (None in counts)
+        rare = infrequent(
+            np.array([counts[value] for value in values]), weight_sum,
+            self.options.max_categories, self.options.min_frequency,
+        )  # fmt: skip
+        return OneHot(
+            self.name, self.type,
+            tuple(value for value, few in zip(values, rare, strict=True) if not few),
+            tuple(value for value, few in zip(values, rare, strict=True) if few),
+            self.missing,
+        )  # fmt: skip
+
+
+class _HashSurvey(_ColumnSurvey):
+    """Nothing need be known of what is hashed."""
+
+    def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
+        """Look at some more rows."""
+
+    def column(self, weight_sum: float) -> Column:
+        """Features shared with other such columns."""
+        return Hashed(self.name, self.type, self.options.hash_bits, self.missing)
+
+
+def infrequent(
+    counts: Array, total: float, most: int | None, least: int | float | None
+) -> AnyArray:
+    """Which categories share one feature, as scikit-learn's OneHotEncoder has it."""
+    rare = np.zeros(len(counts), dtype=bool)
+    if least is not None:
+        rare = counts < (least if checks.is_integer(least) else least * total)
+    if most is not None and len(counts) - np.count_nonzero(rare) + 1 > most:
+        rare[np.argsort(counts, kind="stable")[: len(counts) - (most - 1)]] = True
+    return rare

@@ -1,0 +1,157 @@
+"""Tables in files: one schema for all of them, and batches brought to it."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from .paths import Files
+from .reader import Piece, TableReader
+
+NAMELESS_INDEX = re.compile(r"__index_level_\d+__")  # pandas keeps the numbers of its rows so
+
+
+class TableFiles(TableReader):
+    """Files with the same columns, in any order; their types are the narrowest that hold all."""
+
+    format: str
+
+    def __init__(self, files: Files, block_rows: int) -> None:
+        self.files = files
+        self.block_rows = block_rows
+        self.schema = self._common_schema()
+
+    @abstractmethod
+    def _schema(self, path: Path) -> pa.Schema:
+        """Names and types of the columns of one file."""
+
+    @abstractmethod
+    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
+        """The rows of one file, and what is to be named in errors: the file and its part."""
+
+    def _common_schema(self) -> pa.Schema:
+        first = self.files.paths[0]
+        common = plain_schema(self._schema(first), str(first))
+        for path in self.files.paths[1:]:
+            common = unified(common, plain_schema(self._schema(path), str(path)), first, path)
+        return common
+
+    def identity(self) -> dict[str, Any]:
+        """Format and files; types follow from these."""
+        return {"format": self.format, "files": self.files.identity()}
+
+    def check_unchanged(self) -> None:
+        """Raise if a file changed or vanished since this reader was made, and name it."""
+        self.files.check_unchanged()
+
+    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
+        """All rows, file by file, row by row."""
+        schema = selected(self.schema, columns)
+        empty = True
+        for path in self.files.paths:
+            start = 0
+            for batch, place in self._batches(path, schema.names):
+                yield from cut(brought_to(batch, schema), place, start, self.block_rows)
+                start += batch.num_rows
+            empty = empty and start == 0
+        if empty:
+            raise ValueError(f"{self.files} has columns but no rows; expected at least two.")
+
+
+def plain_schema(schema: pa.Schema, name: str) -> pa.Schema:
+    """Without the index that pandas writes, and with text in the one type that all can work on."""
+    names = schema.names
+    if twice := sorted({one for one in names if names.count(one) > 1}):
+        raise ValueError(f"{name} has several columns named {twice!r}; expected different names.")
+    return pa.schema(
+        [
+            pa.field(field.name, plain_type(field.type))
+            for field in schema
+            if not NAMELESS_INDEX.fullmatch(field.name)
+        ]
+    )
+
+
+def plain_type(type: pa.DataType) -> pa.DataType:
+    """Views of text as text: few of Arrow's functions take them."""
+    if pa.types.is_dictionary(type):
+        return pa.dictionary(type.index_type, plain_type(type.value_type), type.ordered)
+    return pa.string() if type in (pa.string_view(), pa.large_string()) else type
+
+
+def unified(common: pa.Schema, other: pa.Schema, first: Any, path: Any) -> pa.Schema:
+    """The types that hold those of both; the names must be the same."""
+    lacking = [name for name in common.names if name not in other.names]
+    beyond = [name for name in other.names if name not in common.names]
+    if lacking or beyond:
+        differences = [f"it lacks {lacking!r}"] * bool(lacking)
+        differences += [f"only it has {beyond!r}"] * bool(beyond)
+        raise ValueError(
+            f"{path} has not the columns of {first}: {' and '.join(differences)}. Expected "
+            "the same columns in all files: read those apart that differ."
+        )
+    fields = []
+    for field in common:
+        mine, its = field.type, other.field(field.name).type
+        type = mine if mine == its else _wider(mine, its)
+        if type is None:
+            raise ValueError(
+                f"column {field.name!r} is {mine} in {first} and {its} in {path}; expected one "
+                "type: write one of them anew, or read them apart."
+            )
+        fields.append(pa.field(field.name, type))
+    return pa.schema(fields)
+
+
+def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """The type that holds both, None if there is none: text and numbers have none."""
+    one, other = (
+        type.value_type if pa.types.is_dictionary(type) else type for type in (one, other)
+    )
+    schemas = [pa.schema([("", type)]) for type in (one, other)]
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except (pa.ArrowTypeError, pa.ArrowInvalid):
+        return None
+
+
+def selected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+    """Only these columns, in this order; all if there is no choice."""
+    if columns is None:
+        return schema
+    if unknown := [name for name in columns if name not in schema.names]:
+        raise ValueError(f"there are no columns {unknown!r}; there are {schema.names!r}.")
+    return pa.schema([schema.field(name) for name in columns])
+
+
+def brought_to(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with these columns, of these types."""
+    columns = [_cast(batch.column(field.name), field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _cast(column: pa.Array, type: pa.DataType) -> pa.Array:
+    if column.type == type:
+        return column
+    if pa.types.is_dictionary(column.type):
+        if not pa.types.is_dictionary(type):
+            return _cast(column.dictionary, type).take(column.indices)
+        values = _cast(column.dictionary, type.value_type)
+        return pa.DictionaryArray.from_arrays(column.indices.cast(type.index_type), values)
+    return column.cast(type)
+
+
+def cut(batch: pa.RecordBatch, place: str, start: int, rows: int) -> Iterator[Piece]:
+    """The batch, from this row on, in pieces of so many rows at most, none of them copied."""
+    for at in range(0, batch.num_rows, rows):
+        yield Piece(batch.slice(at, rows), None, None, f"{place}, from row {start + at}")
+
+
+def explained(error: Exception, where: str, remedy: str) -> ValueError:
+    """What Arrow found wrong, with where, and what to do."""
+    return ValueError(f"{where} cannot be read ({str(error).rstrip('. ')}): {remedy}")
