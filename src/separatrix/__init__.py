@@ -9,6 +9,7 @@ from importlib.metadata import version as _version
 from . import datasets, features, losses, schedules
 from .config import show_config
 from .data import ArraySource, Block, Source
+from .data.files.read import read
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from .inspection.diagnose import Diagnosis, Finding, diagnose
 from .losses import Loss, MarginLoss, get_loss
@@ -83,6 +84,7 @@ __all__ = [
     "gradient_descent",
     "losses",
     "minimize",
+    "read",
     "schedules",
     "separability",
     "show_config",

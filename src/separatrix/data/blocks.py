@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import loops
-from ..numeric.rows import Rows, concatenate_rows, slice_rows
+from ..numeric.rows import Rows, concatenate_rows, slice_rows, take_rows
 from ..numeric.types import AnyArray, Array, Ints
 from .thresholds import GROUP, NEIGHBOURS_BYTES
 
@@ -88,6 +88,29 @@ def random_rows(n: int, size: int) -> Ints:
         return np.arange(n)
     within = np.random.default_rng(n).random(size)
     return ((np.arange(size) + within) * (n / size)).astype(np.int64).clip(0, n - 1)
+
+
+def taken(block: Block, rows: Ints) -> Block:
+    """Some rows of a block: copied, as the next block may be read into the same place."""
+    X = take_rows(block.X, rows)
+    if isinstance(X, np.ndarray) and X.base is not None:
+        X = X.copy()
+    weight = None if block.weight is None else block.weight[rows]
+    return Block(X, block.y[rows], weight, 0)
+
+
+def row_hash(first: int, count: int) -> AnyArray:
+    """A random number of 64 bits for each of these numbers of rows, always the same.
+
+    The finaliser of SplitMix64: Steele, Lea and Flood, Fast splittable pseudorandom number
+    generators, OOPSLA 2014.
+    """
+    with np.errstate(over="ignore"):
+        mixed = np.arange(first + 1, first + count + 1, dtype=np.uint64) * np.uint64(BLOCK_STRIDE)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    hashed: AnyArray = mixed ^ (mixed >> np.uint64(31))
+    return hashed
 
 
 def concatenated(blocks: list[Block]) -> Block:

@@ -19,7 +19,16 @@ from ..losses import Joint, MarginLoss
 from ..numeric.rows import take_rows, to_dense
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
-from .blocks import Block, Shuffle, Visit, check_numbers, concatenated, random_order, random_rows
+from .blocks import (
+    Block,
+    Shuffle,
+    Visit,
+    check_numbers,
+    concatenated,
+    random_order,
+    random_rows,
+    taken,
+)
 from .fingerprint import fingerprint
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -97,6 +106,8 @@ class Source(ABC):
     classes: AnyArray
     gathered: ClassVar[Callable[[Block, AnyArray], InMemory]]
     """A source in memory of some rows and all classes: told by the arrays, which stand above."""
+    validation: Source | None = None
+    """Rows that are held out: a fit tells their loss after every pass."""
 
     @property
     @abstractmethod
@@ -180,10 +191,16 @@ class Source(ABC):
         for block, order in self.visits():
             count = len(block.y) if order is None else len(order)
             at = wanted[slice(*np.searchsorted(wanted, [before, before + count]))] - before
-            rows = at if order is None else order[at]
-            some = None if block.weight is None else block.weight[rows]
-            found.append(Block(take_rows(block.X, rows), block.y[rows], some, 0))
+            found.append(taken(block, at if order is None else order[at]))
             before += count
+        return Source.gathered(concatenated(found), self.classes)
+
+    def take(self, rows: Ints) -> InMemory:
+        """Some rows by their numbers, increasing, in memory: copied in one read of all."""
+        found = []
+        for block in self._filled_blocks():
+            at = rows[slice(*np.searchsorted(rows, [block.start, block.start + len(block.y)]))]
+            found.append(taken(block, at - block.start))
         return Source.gathered(concatenated(found), self.classes)
 
     def approximate_mean(self) -> Array | None:

@@ -43,6 +43,7 @@ class StandardizedSource(MappedSource):
     def __init__(self, source: Source, standardization: Standardization) -> None:
         super().__init__(source, StandardizedRows(standardization))
         self.standardization = standardization
+        self.validation = source.validation  # as given, as are the weights that are watched
 
     def fingerprint(self) -> str:
         """Of what the source says of itself, and of the numbers by which it is standardised."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from .source import InMemory, Source, Storage, Sum, T
 from .thresholds import VALUES_AT_ONCE
 
 LEAST_ROWS = 512  # of a part of a block: its own sum over features takes time too
+BLOCKS_IN_TURNS = 3  # that a source visits in turns, or fewer
 BlockMap = Callable[[Block], Block]
 """The same rows in another way; it can be pickled, as it goes to where the rows are."""
 
@@ -77,9 +79,17 @@ class MappedSource(WrappedSource):
         return map(self.map, self.source.blocks())
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
-        """In the order in which the source has its rows visited."""
+        """In the order in which the source has its rows visited.
+
+        It may come back to some blocks in turns, which are not mapped again.
+        """
+        held: deque[tuple[Block, Block]] = deque(maxlen=BLOCKS_IN_TURNS)
         for block, order in self.source.visits(shuffle):
-            yield Visit(self.map(block), order)
+            mapped = next((mapped for given, mapped in held if given is block), None)
+            if mapped is None:
+                mapped = self.map(block)
+                held.append((block, mapped))
+            yield Visit(mapped, order)
 
     def total(self, sum: Sum[T]) -> T:
         """Summed by the source: its threads and its reading ahead serve mapped rows too."""

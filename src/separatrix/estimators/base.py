@@ -29,10 +29,10 @@ from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
 from ..training.units import original_weights, standardized_weights
-from .mistake_bound import MistakeBoundCallback
 from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted
 from .stream import StreamState, continued, counted
+from .validation_loss import ValidationLoss, Watcher
 
 ONE_PASS = Stop(max_iter=1, cycle=False, prove=False)
 
@@ -47,7 +47,7 @@ class FitSettings:
     keep: str
     standardization: Standardization | None = None
     """Variables in which the solver works, if not the weights of the features as they are given."""
-    watchers: tuple[MistakeBoundCallback, ...] = ()
+    watchers: tuple[Watcher, ...] = ()
     """Called after every pass, before the user's own callbacks; the history gains their columns."""
 
     def kept_by(self, solver: Solver) -> FitSettings:
@@ -102,8 +102,12 @@ class LinearModel(LinearPredictor):
     def _watched(
         self, settings: FitSettings, objective: Objective, solver: Solver, W: Array
     ) -> FitSettings:
-        """The same, with what is to watch the whole fit; here nothing."""
-        return settings
+        """The same, with what is to watch the whole fit: the rows that the source holds out."""
+        held_out = objective.source.validation
+        if held_out is None:
+            return settings
+        watch = ValidationLoss(objective.loss, held_out)
+        return replace(settings, watchers=(*settings.watchers, watch))
 
     def _note_fit(self, settings: FitSettings, solver: Solver, result: Result) -> None:
         """What all passes over all rows leave to see."""
@@ -205,6 +209,11 @@ class LinearModel(LinearPredictor):
     def _given_source(self, source: Source, y: Any, sample_weight: Any) -> Source:
         """Rows that come as a source: as they are, or weighed by their class too."""
         refuse_labels_beside(y, sample_weight)
+        if not len(source.classes):
+            raise ValueError(
+                "this source has no labels, so its rows can only be predicted: say which column "
+                "they are, separatrix.read(..., target='...')"
+            )
         check_classes(source.classes)
         self.n_features_in_ = source.n_features
         self.__dict__.pop("feature_names_in_", None)  # a source has no names

@@ -183,6 +183,7 @@ class Perceptron(LinearModel):
         self, settings: FitSettings, objective: Objective, solver: Solver, W: Array
     ) -> FitSettings:
         """With a monitor, each pass beside what it may come to."""
+        settings = super()._watched(settings, objective, solver, W)
         if self.monitor is None:
             return settings
         solver.check(objective)  # before the data is read for the monitor
@@ -190,7 +191,7 @@ class Perceptron(LinearModel):
             self.monitor, objective, W,
             update=self.update, learning_rate=self.learning_rate, l2=self.l2,
         )  # fmt: skip
-        return replace(settings, watchers=(bound,))
+        return replace(settings, watchers=(*settings.watchers, bound))
 
     def _refuse_overflow(self, objective: Objective, result: Result) -> None:
         """Which row is a mistake is not known where scores overflow: such a run has no meaning."""

@@ -13,7 +13,7 @@ from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
 from ..data.validation import check_rows, check_scores, plain_rows
 from ..numeric.types import AnyArray, Array
-from .sources import LinearScores, accuracy, check_features, refuse_labels_beside
+from .sources import LinearScores, accuracy, check_features, refuse_labels_beside, scores_of
 
 
 class LinearPredictor(ClassifierMixin, BaseEstimator):
@@ -28,9 +28,16 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         return np.concatenate([self.coef_, self.intercept_[:, None]], axis=1)
 
     def decision_function(self, X: Any) -> Array:
-        """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k)."""
+        """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k).
+
+        X may be a source, whose rows are read block by block.
+        """
         check_is_fitted(self)
         W, n_jobs = self._weights(), getattr(self, "n_jobs", None)
+        if isinstance(X, Source):
+            check_features(X, self.n_features_in_, type(self).__name__)
+            found = scores_of(X, W, n_jobs)
+            return found[:, 0] if len(self.classes_) == 2 else found
         named = hasattr(self, "feature_names_in_")
         plain = not named and plain_rows(X) and X.shape[1] == self.n_features_in_
         rows = X if plain else check_rows(X, owner=self, finite=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .. import loops
 from ..data import Block, InMemory, Source, Sum
 from ..data.labels import encoded
-from ..data.scoring import small_scores
+from ..data.scoring import scores, small_scores
 from ..data.validation import ClassWeight, check_scores, weighed_classes
 from ..numeric.rows import Rows
 from ..numeric.types import AnyArray, Array, Ints
@@ -75,6 +76,17 @@ class LinearScores:
         if not np.all(np.isfinite(found)):
             check_scores(found, lambda: small_scores(rows, self.W))
         return found
+
+
+def scores_of(source: Source, W: Array, n_jobs: int | None = None) -> Array:
+    """``w.x + b`` of every row of a source, (n, k), also of those of weight 0."""
+    found = [np.empty((0, len(W)))]
+    for block in source.blocks():
+        some = scores(block.X, W, n_jobs)
+        if not np.all(np.isfinite(some)):
+            check_scores(some, partial(small_scores, block.X, W, n_jobs))
+        found.append(some)
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True)

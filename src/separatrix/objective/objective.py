@@ -89,6 +89,12 @@ class Objective:
         """The same with another penalty; what is remembered of the data goes along."""
         return self._sharing(replace(self, penalty=L2(l2)))
 
+    def on_rows(self, source: Source) -> Objective:
+        """The same on some rows of the data, whose moments stay those of all."""
+        other = replace(self, source=source)
+        other._known.moments = self.moments
+        return other
+
     def in_float32(self) -> Objective | None:
         """The same with sums in float32, if that saves time."""
         floats = self.source.storage == "dense" and self.source.dtype == np.float32

@@ -12,6 +12,7 @@ from ..numeric.threads import one_blas_thread
 from ..objective import Objective
 from .base import Solver
 from .dual.coordinate_ascent import CoordinateAscent
+from .dual.interior_point import InteriorPoint
 from .dual_ascent import DualAscent, is_wide, suits_interior_point
 from .gradient_descent import GradientDescent
 from .lbfgs import LBFGS
@@ -42,7 +43,9 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
     they curve J by neither too little, for the same reason, nor too much, for alphas crawl.
     """
     source, max_curvature = objective.source, objective.loss.max_curvature
-    if max_curvature is None or source.storage != "csr" or not DualAscent().accepts(objective):
+    if max_curvature is None or source.storage != "csr":
+        return False
+    if not CoordinateAscent().accepts(objective):
         return False
     n, d, count = source.n_rows, source.n_features, len(objective.in_memory.y)
     wide = is_wide(objective)
@@ -78,7 +81,7 @@ def _suits_interior_point(objective: Objective) -> bool:
     that few directions do most of the curving, up to a point.
     """
     n, d = objective.source.n_rows, objective.source.n_features
-    if not isinstance(objective.loss, SquaredHinge) or not DualAscent().accepts(objective):
+    if not isinstance(objective.loss, SquaredHinge) or not InteriorPoint().accepts(objective):
         return False
     if n > NEARLY_SEPARABLE * d or not suits_interior_point(objective):
         return False

@@ -1,8 +1,8 @@
 """Ascent of the dual, by whichever method fits: with a proof of how near the minimum it is.
 
 Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2``.
-Input: rows in memory, a loss whose dual is known, l2 > 0. Output: weights, dual variables, J and a
-lower bound on its minimum after every step.
+Input: rows, a loss whose dual is known, l2 > 0. Output: weights, dual variables, J and a lower
+bound on its minimum after every step.
 Algorithm: one of the three methods in :mod:`separatrix.solvers.dual` begins, and hands its weights
 and alphas on to another where it gets slow or rounding ends it.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..data import InMemory
 from ..losses import Logistic
 from ..numeric.rows import CsrRows
 from ..numeric.types import Array
@@ -23,8 +24,7 @@ from .base import State
 from .dual import coordinate_ascent, predictor_corrector, proximal_point
 from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import dual_variables, interior_iterates, interior_run, unknowns
-from .dual.losses import dual_loss_of
-from .dual.proximal_point import proximal_iterates, start_state
+from .dual.proximal_point import from_zeros, kept_text, proximal_iterates, start_state
 from .dual.solver import DualIterate, DualSolver
 
 
@@ -55,6 +55,7 @@ class DualAscent(DualSolver):
     """
 
     name = "DualAscent"
+    needs_rows_in_memory = False
 
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
@@ -67,9 +68,9 @@ class DualAscent(DualSolver):
             yield at, new | {"ran": THEN.join(ran)}
 
     def after(self, state: State) -> DualAscent:
-        """With a reason that says which methods ran."""
+        """With a reason that says which methods ran, and what was kept of rows not in memory."""
         why = f"{self.reason}; ran" if self.reason else "ran"
-        return replace(self, reason=f"{why} {state['ran']}")
+        return replace(self, reason=f"{why} {state['ran']}{kept_text(state)}")
 
 
 THEN = ", then "
@@ -93,26 +94,22 @@ def _phases(
             yield from proximal_iterates(objective, start_state(state["W"], center))
         state = None
     if phase == proximal_point.PHASE:
-        state = _from_zeros(objective, W) if state is None else state
+        state = from_zeros(objective, W) if state is None else state
         yield from proximal_iterates(objective, state)
     for at, state in interior_iterates(interior_run(objective, state)):  # noqa: B020
         yield at, state
     if state is None:
-        yield from proximal_iterates(objective, _from_zeros(objective, W))
+        yield from proximal_iterates(objective, from_zeros(objective, W))
     else:
         alpha = dual_variables(objective, state)
         yield from proximal_iterates(objective, start_state(state["W"], alpha, polishes=True))
 
 
-def _from_zeros(objective: Objective, W: Array) -> State:
-    """A proximal point's state with all alphas 0."""
-    rows, columns = len(objective.in_memory.y), dual_loss_of(objective).columns
-    return start_state(W, np.zeros((rows, columns)))
-
-
 def first_phase(objective: Objective) -> str:
-    """The method to begin with."""
+    """The method to begin with; of rows that are not in memory the one that reads blocks."""
     source = objective.source
+    if not isinstance(source, InMemory):
+        return proximal_point.PHASE
     if objective.shape[0] > 1:
         few = np.prod(objective.shape) <= thresholds.FEW_WEIGHTS and affordable(objective)
         return predictor_corrector.PHASE if few else coordinate_ascent.PHASE

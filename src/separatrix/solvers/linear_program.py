@@ -56,7 +56,7 @@ class LinearProgram(Solver):
     name = "LinearProgram"
 
     def check(self, objective: Objective) -> None:
-        """The hinge without a penalty, on rows in memory."""
+        """The hinge without a penalty, on rows in memory or few enough to be taken there."""
         loss, l2 = objective.loss, objective.penalty.l2
         if not is_hinge(loss) or l2 > 0.0:
             what = f"l2={l2:g}" if is_hinge(loss) else f"loss={loss.name!r}"
@@ -64,9 +64,12 @@ class LinearProgram(Solver):
                 f"LinearProgram minimises loss='hinge' with l2=0 only, not {what}; use DualAscent()"
                 " for the hinge with a penalty, LBFGS() for losses without kinks"
             )
-        if not isinstance(objective.source, InMemory):
+        if not isinstance(objective.source, InMemory) and not is_small(objective):
+            n, (k, d) = objective.source.n_rows, objective.shape
             raise ValueError(
-                "LinearProgram needs the rows in memory; use GradientDescent(batch_size=1)"
+                f"LinearProgram needs the rows in memory, and takes them there from a source of up "
+                f"to {LINEAR_PROGRAM_VALUES} values; here {n} rows x {d} features x {k} classes "
+                f"are {n * d * k}; use GradientDescent(batch_size=1)"
             )
 
     def steps(
@@ -96,11 +99,15 @@ def is_hinge(loss: Loss) -> bool:
     return type(loss) in (Hinge, CrammerSinger)
 
 
+def is_small(objective: Objective) -> bool:
+    """Whether the program can be solved in sane time."""
+    k, d = objective.shape
+    return objective.source.n_rows * d * k <= LINEAR_PROGRAM_VALUES
+
+
 def solvable(objective: Objective) -> bool:
     """Whether ``LinearProgram`` has nothing to refuse, and the program is not too large."""
-    source, (k, d) = objective.source, objective.shape
-    in_memory = isinstance(source, InMemory) and source.n_rows * d * k <= LINEAR_PROGRAM_VALUES
-    return in_memory and is_hinge(objective.loss) and objective.penalty.l2 == 0.0
+    return is_small(objective) and is_hinge(objective.loss) and objective.penalty.l2 == 0.0
 
 
 def _solve(objective: Objective) -> tuple[Array, float] | None:
@@ -108,6 +115,8 @@ def _solve(objective: Objective) -> tuple[Array, float] | None:
 
     In variables in which features are centred and of one scale: tolerances are absolute.
     """
+    if not isinstance(objective.source, InMemory):
+        objective = objective.on_rows(objective.source.sample(objective.source.n_rows))
     source, standardization, k = objective.in_memory, objective.standardization, objective.shape[0]
     present = np.arange(len(source.y)) if source.present is None else source.present
     weight = np.ones(len(present)) if source.weight is None else source.weight[present]

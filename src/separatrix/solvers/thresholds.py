@@ -135,6 +135,11 @@ MANY_FEATURES, FEW_ROWS_PER_FEATURE = 100, 15
 with fewer features either way is quick.
 
 Measured: hinge-wide-correlated, 7.71; hinge-wide, 6.36."""
+GATHERED_BYTES = 1 << 26
+"""Bytes of rows near a kink that are gathered in memory from a source whose rows are not: all of
+them up to that, else a sample, by which Newton's direction is found.
+
+Measured: no speed, memory that does not grow with the rows."""
 AFFORDABLE_UNKNOWNS, AFFORDABLE_VALUES = 3000, 30_000_000
 """Unknowns, and rows times unknowns, up to which interior points are affordable for all classes.
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..data import InMemory
 from ..losses import Columns, MarginLoss
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
@@ -43,11 +42,10 @@ STALLED = 10  # proofs without progress after which there will be none
 def provable(objective: Objective) -> bool:
     """Whether there are bounds: a penalty, and a loss whose conjugate is known.
 
-    Where a loss has a kink they need a number beside every row, and so rows in memory.
+    Where it has a kink, one whose dual is: a proof then keeps a number beside every row.
     """
-    loss, known = objective.loss, objective.loss.has_conjugate
-    if not loss.smooth:
-        known = has_dual(loss) and isinstance(objective.source, InMemory)
+    loss = objective.loss
+    known = loss.has_conjugate if loss.smooth else has_dual(loss)
     return objective.penalty.l2 > 0.0 and known
 
 
@@ -210,8 +208,9 @@ class GapTracker:
         if alpha is None and not objective.loss.smooth:
             enough = 0.1 * max(self.tol, LEAST)
             most_reads = self.reads - EXACT_READS
-            _, _, reads, alpha = nonsmooth_lower_bound(objective, W, most_reads, enough)
-            self.reads -= reads
+            found = nonsmooth_lower_bound(objective, W, most_reads, enough)
+            self.reads -= found.reads + 1
+            alpha = found.alpha()
         if self.reads < EXACT_READS:
             return
         self.reads -= EXACT_READS

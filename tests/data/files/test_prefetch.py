@@ -67,8 +67,7 @@ def test_an_error_comes_after_the_items_before_it():
 
     found = []
     with pytest.raises(OSError, match="disk gone"):
-        for item in prefetched(items):
-            found.append(item)
+        found.extend(prefetched(items))
     assert found == [1, 2]
     assert gone()
 

@@ -14,8 +14,10 @@ from separatrix import (
     L2,
     LBFGS,
     ArraySource,
+    CoordinateAscent,
     DualAscent,
     GradientDescent,
+    InteriorPoint,
     MarginLoss,
     Newton,
     Objective,
@@ -199,10 +201,13 @@ def test_what_cannot_work_is_refused_with_a_remedy():
         (problem(*three, "logistic"), "not of 'logistic' for 3 classes; use LBFGS"),
         (problem(*three, "squared_hinge"), "not of 'squared_hinge' for 3 classes; use LBFGS"),
         (Objective(Mine(), L2(0.1), problem(X, y).source), "not of Mine.*GradientDescent"),
-        (Objective(Hinge(), L2(0.1), Elsewhere()), "rows in memory.*GradientDescent"),
     ):
         with pytest.raises(ValueError, match=message):
             DualAscent().check(objective)
+    away = Objective(Hinge(), L2(0.1), Elsewhere())
+    for solver in (CoordinateAscent(), InteriorPoint()):
+        with pytest.raises(ValueError, match=r"rows in memory; use DualAscent\(\)"):
+            solver.check(away)
     assert issubclass(Mine, MarginLoss)
     for loss in LOSSES:
         DualAscent().check(problem(X, y, loss))

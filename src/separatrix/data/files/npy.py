@@ -60,6 +60,8 @@ class NpyReader(Reader):
     ``.npy`` file with one value for each row (several, as for the rows: one after another).
     """
 
+    takes = ("target", "weight")
+
     def __init__(self, files: Files, target: Any, weight: Any, block_rows: int) -> None:
         self.files, self.block_rows = files, block_rows
         self.stored = [_head(path, 2) for path in files.paths]

@@ -32,6 +32,9 @@ class Reader(ABC):
     once = False
     """Whether it can be read only once, as standard input: then only ``spooled`` is of use."""
 
+    takes: tuple[str, ...] = ()
+    """Options of ``read`` about columns that it heeds by itself; tables leave all to others."""
+
     @abstractmethod
     def pieces(self) -> Iterator[Piece]:
         """All rows afresh, in the same order at each call."""

@@ -40,14 +40,16 @@ from ...objective import Evaluation, Objective
 from ...objective.accuracy import SUMS, rounding
 from .dual_loss import DualLoss, DualSums
 from .losses import dual_loss_of
-from .proximal_point import FIRST_PENALTY, MANY_FREE, SMOOTH_ROUNDING, ProximalPointRun
-from .sums import LossSum, TangentSums, present_scores
+from .proximal_point import ProximalPointRun
+from .proximal_steps import FIRST_PENALTY, MANY_FREE, SMOOTH_ROUNDING
+from .sums import Subgradients, TangentSums, joined
 
 MIXTURES = 10  # shares of the mixture to try, each twice the one before
 SHARPEST_START = 1e4  # penalty parameter to begin with, at most
 NEAR_KINK = 4096  # most rows of the reduced problem
 ENOUGH = 1e-11  # of J: nearer than that a bound need not be
 MOST_STEPS = 60
+NOTHING = np.empty((0, 0))
 STEP_READS = 2.0  # of the rows near a kink
 
 
@@ -60,8 +62,8 @@ class Certificate(NamedTuple):
     value: float
     lower_bound: float
     reads: int
-    alpha: Array
-    """That prove the bound, (n, columns)."""
+    alpha: Callable[[], Array]
+    """That prove the bound, (n, columns): in another read."""
 
 
 def nonsmooth_lower_bound(
@@ -73,57 +75,63 @@ def nonsmooth_lower_bound(
     ``NEAR_KINK`` at most, a small dual is climbed from W, as far as the reads allow: one is made in
     any case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
     """
-    source, dual_loss = objective.in_memory, dual_loss_of(objective)
-    scores = present_scores(source, W)
-    value = objective.mean(source.total(LossSum(objective.loss, scores))[0], W)
-    sums = _tangent_sums(objective, dual_loss, scores, np.ones(len(scores), dtype=bool))
+    dual_loss, nobody = dual_loss_of(objective), np.empty(0, dtype=np.int64)
+    loss_sum, sums, distance = _tangent_sums(objective, dual_loss, W, nobody)
+    value = objective.mean(loss_sum, W)
     bound = dual_loss.bound(sums, objective.penalty.l2, objective.intercept)
     bound = bound if np.isfinite(bound) and np.isfinite(value) else 0.0
-    alpha, reads = dual_loss.subgradient(source.y, scores), 1.0
-    if dual_loss.nonsmooth and reads + 2.0 <= most_reads and np.all(np.isfinite(scores)):
-        present = np.arange(len(source.y)) if source.present is None else source.present
-        near = present
-        if len(present) > NEAR_KINK:
-            distance = dual_loss.distance_to_kink(source.y[present], scores[present])
-            near = np.sort(present[np.argpartition(distance, NEAR_KINK)[:NEAR_KINK]])
-        run = _reduced_problem(objective, dual_loss, W, scores, near)
-        share, reads = len(near) / len(present), 2.0
+    known, reads = (nobody, NOTHING), 1.0
+    if dual_loss.nonsmooth and reads + 2.0 <= most_reads and np.isfinite(value):
+        near = np.flatnonzero(distance < np.inf)
+        share = min(1.0, NEAR_KINK / max(len(near), 1))
+        if share < 1.0:
+            near = np.sort(np.argpartition(distance, NEAR_KINK)[:NEAR_KINK])
+        del distance
+        run = _reduced_problem(objective, dual_loss, W, near)
+        reads = 2.0
         for _ in range(MOST_STEPS):
             reads += STEP_READS * share
             if run.at.bound > bound:
-                bound, alpha[near] = run.at.bound, run.alpha()
+                bound, known = run.at.bound, (near, run.alpha())
             if run.at.objective - bound <= enough * value:
                 break
             if reads + STEP_READS * share > most_reads:
                 break
             run.step()
+
+    def alpha() -> Array:
+        of_all = joined(objective.source.total(Subgradients(dual_loss, W))[0])
+        if len(known[0]):
+            of_all[known[0]] = known[1]
+        return of_all
+
     return Certificate(value, max(bound, 0.0), math.ceil(reads), alpha)
 
 
 def _tangent_sums(
-    objective: Objective, dual_loss: DualLoss, scores: Array, counted: Array
-) -> DualSums:
-    """Of the tangents at the scores, the mean over all rows of those that count."""
+    objective: Objective, dual_loss: DualLoss, W: Array, left_out: Ints
+) -> tuple[float, DualSums, Array]:
+    """The losses at W, the mean of the tangents there, and how far each row is from a kink."""
     C = objective.source.weight_sum
-    rows, conjugates = objective.source.total(TangentSums(dual_loss, scores, counted))
-    return DualSums(rows / C, conjugates / C)
+    asked = TangentSums(objective.loss, dual_loss, W, left_out)
+    loss_sum, rows, conjugates, distances = objective.source.total(asked)
+    return loss_sum, DualSums(rows / C, conjugates / C), joined(distances)
 
 
 def _reduced_problem(
-    objective: Objective, dual_loss: DualLoss, W: Array, scores: Array, near: Ints
+    objective: Objective, dual_loss: DualLoss, W: Array, near: Ints
 ) -> ProximalPointRun:
     """From W, with the rows that are not near a kink fixed."""
-    source = objective.in_memory
-    far = np.ones(len(source.y), dtype=bool)
-    far[near] = False
-    fixed = _tangent_sums(objective, dual_loss, scores, far)
+    source = objective.source
+    _, fixed, _ = _tangent_sums(objective, dual_loss, W, near)
     rows = source.take(near)
+    scores = rows.scores(W)
     # As many rows are free at first as there are weights, or some more.
-    distance = np.sort(dual_loss.distance_to_kink(rows.y, scores[near]))
+    distance = np.sort(dual_loss.distance_to_kink(rows.y, scores))
     width = float(distance[min(MANY_FREE * W.size, len(near)) - 1])
     penalty_parameter = min(max(FIRST_PENALTY, 0.5 / max(width, SMOOTH_ROUNDING)), SHARPEST_START)
     middle = np.full((len(near), dual_loss.columns), 1.0 / (1 + dual_loss.columns))
-    center = dual_loss.alpha(rows.y, scores[near], middle, penalty_parameter)
+    center = dual_loss.alpha(rows.y, scores, middle, penalty_parameter)
     part = Objective(objective.loss, objective.penalty, rows, objective.intercept)
     return ProximalPointRun(
         part, dual_loss, W, center, penalty_parameter, fixed=fixed, weight_sum=source.weight_sum

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -37,8 +37,10 @@ class DualIterate(NamedTuple):
 class DualSolver(Solver):
     """Climbs the dual of J while the weights come down: the two meet at the minimum."""
 
+    needs_rows_in_memory: ClassVar[bool] = True
+
     def check(self, objective: Objective) -> None:
-        """A penalty, a loss whose dual is known, and rows in memory."""
+        """A penalty, a loss whose dual is known, and rows in memory where they must be."""
         loss, name = objective.loss, type(self).__name__
         if not self.knows(loss):
             remedy = "LBFGS() or Newton()" if loss.smooth else "GradientDescent(batch_size=1)"
@@ -53,10 +55,10 @@ class DualSolver(Solver):
                 "give a small one such as l2=1e-8, or use LinearProgram() for the hinge, else "
                 "GradientDescent(batch_size=1)"
             )
-        if not isinstance(objective.source, InMemory):
+        if self.needs_rows_in_memory and not isinstance(objective.source, InMemory):
             raise ValueError(
-                f"{name} keeps a number beside every row and needs the rows in memory; use "
-                "GradientDescent(batch_size=1)"
+                f"{name} goes from row to row as it likes and needs the rows in memory; use "
+                "DualAscent(), which reads them block by block"
             )
 
     def knows(self, loss: Loss) -> bool:

@@ -11,7 +11,7 @@ from ...data import Block, InMemory, Sum
 from ...losses import Loss
 from ...numeric.rows import shape_of, slice_rows
 from ...numeric.threads import ordered_sum
-from ...numeric.types import Array
+from ...numeric.types import Array, Ints
 from .dual_loss import DualLoss, DualSums
 from .losses import BinaryDualLoss
 
@@ -60,34 +60,52 @@ class AlphaSums(Sum[tuple[Array, Array]]):
 
 
 @dataclass(frozen=True)
-class TangentSums(Sum[tuple[Array, Array]]):
-    """Weighted rows and conjugates of the tangents at known scores, of some rows."""
+class TangentSums(Sum[tuple[float, Array, Array, list[Array]]]):
+    """Losses at W; weighted rows and conjugates of the tangents there; distances to a kink.
 
+    A row of no weight is infinitely far from one.
+    """
+
+    loss: Loss
     dual_loss: DualLoss
-    scores: Array
-    counted: Array
-    """Whether a row counts, (n,)."""
+    W: Array
+    left_out: Ints
+    """Numbers of rows, increasing, whose tangents do not count."""
 
-    def of(self, block: Block) -> tuple[Array, Array]:
+    def of(self, block: Block) -> tuple[float, Array, Array, list[Array]]:
         """Of one block."""
-        alpha = self.dual_loss.subgradient(block.y, self.scores[block.at])
+        s, c = scores_of(block, self.W), block.weights
+        value = float(c @ self.loss.value(block.y, s))
+        distance = self.dual_loss.distance_to_kink(block.y, s)
+        distance[c == 0.0] = np.inf
+        out = self.left_out[slice(*np.searchsorted(self.left_out, [block.at.start, block.at.stop]))]
+        counted = np.array(c, dtype=np.float64)
+        counted[out - block.start] = 0.0
+        alpha = self.dual_loss.subgradient(block.y, s)
         slopes, conjugates = self.dual_loss.coefficients(block.y, alpha)
-        c = np.where(self.counted[block.at], block.weights, 0.0)
         rows = np.zeros((self.dual_loss.groups, shape_of(block.X)[1] + 1))
-        loops.transpose_product(block.X, c[:, None] * slopes, rows)
-        return rows, c @ conjugates
+        loops.transpose_product(block.X, counted[:, None] * slopes, rows)
+        return value, rows, counted @ conjugates, [distance]
 
 
 @dataclass(frozen=True)
-class LossSum(Sum[tuple[float]]):
-    """Of the losses at known scores."""
+class Subgradients(Sum[tuple[list[Array]]]):
+    """Dual variables of every row that are slopes at W, one of those possible at a kink."""
 
-    loss: Loss
-    scores: Array
+    dual_loss: DualLoss
+    W: Array
 
-    def of(self, block: Block) -> tuple[float]:
+    def of(self, block: Block) -> tuple[list[Array]]:
         """Of one block."""
-        return (float(block.weights @ self.loss.value(block.y, self.scores[block.at])),)
+        return ([self.dual_loss.subgradient(block.y, scores_of(block, self.W))],)
+
+
+def scores_of(block: Block, W: Array) -> Array:
+    """Of every row, (n, k); 0 of those without weight, even where theirs overflow."""
+    scores = loops.scores(block.X, W)
+    if block.weight is not None:
+        scores[block.weight == 0.0] = 0.0
+    return scores
 
 
 Smoothed = tuple[float, float, float, float, Array, Array, list[Array]]
@@ -142,3 +160,14 @@ class SmoothedSums(Sum[Smoothed]):
             float(c @ self.loss.value(y, s)), float(c @ self.loss.mistakes(y, s)),
             float(c @ smooth), float(c @ proximal), rows, c @ conjugates,
         )  # fmt: skip
+
+
+def joined(blocks: list[Array]) -> Array:
+    """As ``np.concatenate``, but each block is let go when it is copied: they are as long as y."""
+    whole = np.empty((sum(map(len, blocks)), *blocks[0].shape[1:]))
+    stop = len(whole)
+    while blocks:
+        start = stop - len(blocks[-1])
+        whole[start:stop] = blocks.pop()
+        stop = start
+    return whole

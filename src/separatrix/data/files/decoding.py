@@ -1,0 +1,60 @@
+"""Pieces of any reader as numbers: as they are, or by the encoding of a table's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...numeric.rows import CsrRows, Rows
+from ...numeric.types import AnyArray, Array
+from .encoding import Encoding
+from .reader import Reader, TableReader
+
+
+class Decoded(NamedTuple):
+    """Some rows as numbers."""
+
+    X: Rows
+    y: AnyArray | None
+    """Labels as the file has them."""
+    weight: Array | None
+    where: str
+    """For errors."""
+    unknown: dict[str, int]
+    """By column, values that its dictionary does not have."""
+
+
+def decoded(
+    reader: Reader, encoding: Encoding | None = None, dtype: str = "float64", labels: bool = True
+) -> Iterator[Decoded]:
+    """All rows, piece by piece; ``labels=False``: without target and weight, which may be absent.
+
+    An encoding is for tables, and tables need one.
+    """
+    if isinstance(reader, TableReader) != (encoding is not None):
+        raise TypeError(
+            "rows of a table need an encoding, and rows of numbers none: expected the kind of data "
+            "that the model was fitted to"
+        )
+    if not isinstance(reader, TableReader) or encoding is None:
+        for X, y, weight, where in reader.pieces():
+            yield Decoded(_as(X, dtype), y if labels else None, weight, where, {})
+        return
+    columns = encoding.feature_names.tolist()
+    if labels:
+        columns += [name for name in (encoding.target, encoding.weight) if name is not None]
+    first = 0
+    for piece in reader.pieces(columns):
+        batch: Any = piece.X
+        where = piece.where
+        found = encoding.encode(batch, where=where, first_row=first, labels=labels)
+        first += batch.num_rows
+        yield Decoded(_as(found.X, dtype), found.y, found.weight, where, found.unknown)
+
+
+def _as(X: Rows, dtype: str) -> Rows:
+    if isinstance(X, CsrRows):
+        return X._replace(data=X.data.astype(dtype, copy=False))
+    return np.ascontiguousarray(X, dtype=dtype)

@@ -1,0 +1,153 @@
+"""Data that does not fit in memory, from wherever it lies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from ...numeric import checks
+from .cache import cache_folder
+from .formats import open_reader
+from .reader import Reader, TableReader
+from .source import FileSource
+from .stored import StoredRows
+
+Categorical = Literal["onehot", "hash", "error"]
+PIECE_ROWS = 1 << 13  # rows that are decoded at a time, where no block is smaller
+
+
+def read(
+    what: Any,
+    *,
+    target: str | None = None,
+    features: Sequence[str] | None = None,
+    weight: str | None = None,
+    format: str | None = None,
+    categorical: Categorical | Mapping[str, Categorical] = "onehot",
+    hash_bits: int = 18,
+    max_categories: int | None = None,
+    min_frequency: int | float | None = None,
+    missing: Literal["error", "mean", "zero", "indicator"] = "error",
+    block_rows: int | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    dtype: Literal["float32", "float64"] = "float64",
+    validation: float | None = None,
+) -> FileSource:
+    """Rows of files, objects or functions as a source: a few blocks in memory at a time.
+
+    It stands wherever X and y do: ``LinearClassifier().fit(separatrix.read("part-*.parquet",
+    target="label"))``; ``predict``, ``predict_proba``, ``decision_function`` and ``score`` take
+    one too. The first pass is made here: classes, counts, categories.
+
+    Parameters
+    ----------
+    what : path, glob, list of them, object or function
+        Files of Parquet, Arrow or Feather, CSV (also .gz and .zst), LIBSVM or SVMlight text (also
+        .gz), ``.npy``; any object with ``__arrow_c_stream__`` (of polars, pyarrow, DuckDB, ...); a
+        polars LazyFrame; or a function that returns a fresh iterator of ``(X, y)`` or
+        ``(X, y, weight)`` at each call. What can be read only once needs ``cache``.
+    target : str or None
+        The column of labels. LIBSVM text and functions bring their labels and need none. Without
+        one the rows can only be predicted.
+    features : list of str or None
+        The columns to learn from; None: all others.
+    weight : str or None
+        The column of weights; rows of weight 0 are as if absent.
+    format : str or None
+        "parquet", "arrow", "csv", "svmlight" or "npy"; None: by the suffix.
+    categorical : "onehot", "hash", "error", or a dict of these by column
+        What becomes of columns of words: a feature for each category, ``2**hash_bits`` features
+        that they share, or an error. Whole numbers are numbers unless named in a dict.
+    hash_bits : int
+        See ``categorical``.
+    max_categories, min_frequency : int, float or None
+        Rare categories share one feature, as in scikit-learn's OneHotEncoder.
+    missing : "error", "mean", "zero" or "indicator"
+        What becomes of values that are missing; an indicator is a feature of its own.
+    block_rows : int or None
+        Rows of a block. It decides where sums are cut, and so the last bits of a result; no reader
+        does. None: such that a block takes 8 MB, at most 65536; 8192 sparse rows.
+    cache : None, "auto" or a folder
+        Where decoded blocks are kept for later passes and later runs, as long as files and options
+        are the same; "auto": in the user's folder of caches. Fits make 10 to 100 passes, so it
+        pays for all but the fastest readers.
+    dtype : "float32" or "float64"
+        Precision of the features.
+    validation : float or None
+        Share of the rows to hold out, by a hash of their number: ``history_`` has their mean loss
+        after each pass as "validation_loss", and ``source.validation`` is a source of them. They
+        take part in the survey of categories and means, though never in training.
+
+    Returns
+    -------
+    FileSource
+        See there for what shuffling means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import separatrix
+    >>> def halves():
+    ...     X, y = np.arange(20.0).reshape(10, 2), np.array(["no", "yes"])
+    ...     yield X[:6], y[[0, 0, 1, 0, 0, 0]]
+    ...     yield X[6:], y[[1, 1, 0, 1]]
+    >>> source = separatrix.read(halves)
+    >>> source.n_rows, source.n_features, source.classes.tolist()
+    (10, 2, ['no', 'yes'])
+    >>> separatrix.LinearClassifier().fit(source).score(source)
+    0.8
+    """
+    checks.choice("dtype", dtype, ("float32", "float64"))
+    if block_rows is not None:
+        checks.integer("block_rows", block_rows)
+    if validation is not None and not 0.0 < checks.number("validation", validation) < 1.0:
+        raise ValueError(f"validation must be a share between 0 and 1, or None, got {validation!r}")
+    if cache is not None and not isinstance(cache, (str, os.PathLike)):
+        raise TypeError(f'cache must be None, "auto" or a folder, got {cache!r}')
+    reader = open_reader(
+        what, format=format, target=target, weight=weight,
+        block_rows=min(block_rows or PIECE_ROWS, PIECE_ROWS),
+    )  # fmt: skip
+    options = None
+    given: dict[str, Any] = {
+        "target": target, "features": features, "weight": weight, "categorical": categorical,
+        "hash_bits": hash_bits, "max_categories": max_categories, "min_frequency": min_frequency,
+        "missing": missing,
+    }  # fmt: skip
+    if isinstance(reader, TableReader):
+        from .options import EncodingOptions
+
+        options = EncodingOptions(**given, dtype=dtype)
+    else:
+        _refuse_columns(reader, given)
+    rows = StoredRows(
+        _again(reader, cache), options, dtype=dtype, block_rows=block_rows,
+        validation=validation or 0.0, cache=cache,
+    )  # fmt: skip
+    return FileSource(rows)
+
+
+DEFAULTS = {"categorical": "onehot", "hash_bits": 18, "missing": "error"}
+
+
+def _refuse_columns(reader: Reader, given: Mapping[str, Any]) -> None:
+    """What is said of columns would be ignored where there are none."""
+    for name, value in given.items():
+        if value != DEFAULTS.get(name) and name not in reader.takes:
+            raise ValueError(
+                f"{name}={value!r} is about the columns of a table, and these rows are numbers "
+                f"without names: leave out {name}."
+            )
+
+
+def _again(reader: Reader, cache: str | os.PathLike[str] | None) -> Reader:
+    """A reader that can be read again and again."""
+    if not reader.once:
+        return reader
+    if cache is None:
+        raise ValueError(
+            "this can be read only once, and a fit reads its rows again and again: say where they "
+            'may be kept, cache="auto" or cache="some/folder".'
+        )
+    return reader.spooled(cache_folder(cache))

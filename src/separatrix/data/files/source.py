@@ -1,0 +1,214 @@
+"""Rows in files as a source: read and decoded block by block while others are worked on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ... import loops
+from ...numeric.lazy import cached_property
+from ...numeric.rows import slice_rows, take_rows
+from ...numeric.threads import n_threads, ordered_sum, running_sum
+from ...numeric.types import AnyArray
+from ..blocks import Block, Shuffle, Visit, random_order
+from ..source import Source, Storage, Sum, T
+from ..thresholds import BLOCK_BYTES
+from .facts import held_out, starts
+from .prefetch import prefetched
+from .stored import StoredRows
+from .thresholds import ROUNDS, WINDOW
+
+
+class FileSource(Source):
+    """Rows that are read from files, objects or functions, a few blocks in memory at a time.
+
+    :func:`separatrix.read` makes one. Every sum and every pass reads all rows again, from the cache
+    if there is one; a thread reads ahead meanwhile.
+
+    **Shuffling.** A shuffled pass takes ``WINDOW`` (3) blocks at a time, draws a random order of
+    the rows of each, and visits them in turns, an eighth of each at a time. With a cache the blocks
+    come in a random order, else as they stand. All orders follow from the seed of the run and the
+    number of the pass. Rows far apart in a file without a cache are never near each other: write
+    data that is sorted by class in a random order first.
+
+    Attributes
+    ----------
+    classes : array
+        The distinct labels, sorted; empty if there are none.
+    validation : FileSource or None
+        The rows that are held out (``read(validation=...)``), as a source of their own.
+    """
+
+    validation: FileSource | None = None
+
+    def __init__(self, rows: StoredRows, of_validation: bool = False) -> None:
+        facts = rows.facts
+        self.rows, self._side = rows, int(of_validation)
+        self.n_features = facts.n_features
+        present = facts.present() if rows.labelled else []
+        self.classes = np.unique(np.array([rows.codes.values[code] for code in present]))
+        self._labels = _labels_of_codes(rows.codes.values, self.classes)
+        lengths = facts.kept if not of_validation else _rest(facts.lengths, facts.kept)
+        self._starts = starts(lengths)
+        if facts.share and not of_validation:
+            self._check_training_rows()
+            self.validation = FileSource(rows, of_validation=True)
+
+    def _check_training_rows(self) -> None:
+        """Some of every class, and some rows held out."""
+        facts, values = self.rows.facts, self.rows.codes.values
+        if not facts.counts[1]:
+            raise ValueError(
+                f"validation={facts.share:g} of {facts.n_rows} rows holds out none that counts: "
+                "expected a larger share, or more rows."
+            )
+        if lost := sorted(set(facts.counts[1]) - set(facts.counts[0])):
+            raise ValueError(
+                f"validation={facts.share:g} holds out every row of the class {values[lost[0]]!r}: "
+                "expected some of every class to train on; hold out a smaller share."
+            )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows whose weight is not zero."""
+        return sum(self.rows.facts.counts[self._side].values())
+
+    @property
+    def weight_sum(self) -> float:
+        """Sum of the weights."""
+        return float(sum(self.rows.facts.weights[self._side].values()))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows."""
+        return np.dtype(self.rows.facts.dtype)
+
+    @property
+    def storage(self) -> Storage:
+        """How the rows of its blocks are stored."""
+        return self.rows.facts.storage
+
+    @property
+    def row_values(self) -> float:
+        """Values stored in a row, on average."""
+        return self.rows.facts.n_values / self.rows.facts.n_rows
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average."""
+        return (self.dtype.itemsize + self.rows.facts.index_bytes) * self.row_values
+
+    @cached_property
+    def threads(self) -> int:
+        """How many threads work on a block."""
+        return n_threads(None)
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return super().fingerprint()
+
+    def fingerprint(self) -> str:
+        """A name for the data, found in one pass over it."""
+        return self._fingerprint
+
+    def blocks(self) -> Iterator[Block]:
+        """All rows as they stand; edges come from ``block_rows`` alone."""
+        return self._read_ahead(self._in_order)
+
+    def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
+        """The rows that count, as they stand or shuffled as the class says."""
+        if shuffle is None:
+            yield from super().visits()
+            return
+        for number in range(shuffle.number, shuffle.number + shuffle.passes):
+            once = Shuffle(shuffle.seed, number)
+            blocks = self._shuffled_blocks(once)
+            while window := [self._shuffled(block, once) for block in islice(blocks, WINDOW)]:
+                yield from _in_turns(window)
+
+    def _shuffled_blocks(self, shuffle: Shuffle) -> Iterator[Block]:
+        if not self.rows.cached:
+            return self._filled_blocks()
+        order = random_order(len(self.rows.facts.lengths), shuffle).tolist()
+        blocks = self._read_ahead(lambda: map(self._block, order))
+        return (block for block in blocks if len(block.y))
+
+    def _shuffled(self, block: Block, shuffle: Shuffle) -> Visit:
+        order = block.present
+        count = len(block.y) if order is None else len(order)
+        drawn = random_order(count, shuffle.of_block(block.start + 1), self.row_bytes)
+        return Visit(block, drawn if order is None else order[drawn])
+
+    def total(self, sum: Sum[T]) -> T:
+        """The sum over parts of blocks, which threads share, in their order."""
+        if sum.batch_rows is not None:
+            return sum.over(self.batches(sum.batch_rows), self.threads)
+        return running_sum(
+            ordered_sum(sum.of, self._parts(block), self.threads) for block in self._filled_blocks()
+        )
+
+    def _parts(self, block: Block) -> list[Block]:
+        n = len(block.y)
+        size = max(1, int(BLOCK_BYTES / max(self.row_bytes, 1.0)))
+        return [_slice(block, first, min(first + size, n)) for first in range(0, n, size)]
+
+    def _in_order(self) -> Iterator[Block]:
+        for number, block in enumerate(self.rows):
+            yield self._own(number, block)
+
+    def _block(self, number: int) -> Block:
+        return self._own(number, self.rows.block(number))
+
+    def _own(self, number: int, block: Block) -> Block:
+        """The rows of this source, their labels as loops take them."""
+        X, y, weight = block.X, self._labels[block.y], block.weight
+        if self.storage == "csr":
+            X = X._replace(n_features=self.n_features)  # type: ignore[union-attr]
+        if share := self.rows.facts.share:
+            at = np.flatnonzero(held_out(block, share) == bool(self._side))
+            X, y, weight = take_rows(X, at), y[at], None if weight is None else weight[at]
+        return Block(X, y, weight, int(self._starts[number]))
+
+    def _read_ahead(self, blocks: Callable[[], Iterator[Block]]) -> Iterator[Block]:
+        return prefetched(blocks, check=_check_stop)
+
+
+def _check_stop() -> None:
+    """Ctrl-C asks loops to stop: so does a pass that waits for a disk."""
+    if loops.stop_requested():
+        raise loops.Interrupted("asked to stop while rows were read")
+
+
+def _labels_of_codes(values: list[Any], classes: AnyArray) -> AnyArray:
+    """The label of each code as loops take it: -1.0, +1.0, or the number of its class.
+
+    Labels that no row of weight has are no classes: their rows get some, and do not count.
+    """
+    number = np.array([0] if not values else np.searchsorted(classes, values), dtype=np.int64)
+    number = np.minimum(number, max(len(classes) - 1, 0))
+    if len(classes) > 2:
+        return number
+    return np.where(number == 1, 1.0, -1.0)
+
+
+def _rest(lengths: list[int], kept: list[int]) -> list[int]:
+    return [n - m for n, m in zip(lengths, kept, strict=True)]
+
+
+def _slice(block: Block, first: int, last: int) -> Block:
+    weight = None if block.weight is None else block.weight[first:last]
+    X = slice_rows(block.X, first, last)
+    return Block(X, block.y[first:last], weight, block.start + first)
+
+
+def _in_turns(visits: list[Visit]) -> Iterator[Visit]:
+    """An eighth of each at a time."""
+    for turn in range(ROUNDS):
+        for block, order in visits:
+            assert order is not None
+            edges = [len(order) * (turn + more) // ROUNDS for more in (0, 1)]
+            if edges[0] < edges[1]:
+                yield Visit(block, order[slice(*edges)])

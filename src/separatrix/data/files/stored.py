@@ -1,0 +1,159 @@
+"""Rows of a reader as numbered blocks, decoded or from the cache, and what is known of them all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...numeric.rows import shape_of
+from ..blocks import Block
+from .cache import CacheDamaged
+from .cached_blocks import CachedBlocks
+from .codes import LabelCodes
+from .cutting import cut
+from .decoding import decoded
+from .encoding import Encoding
+from .facts import Facts, check_weights
+from .prefetch import prefetched
+from .reader import Reader, TableReader
+
+if TYPE_CHECKING:
+    from .options import EncodingOptions
+
+
+class StoredRows:
+    """All rows in blocks, whose labels are codes in the order in which labels were first met.
+
+    First passes are made here, unless a cache knows what they would find: one to survey the
+    columns of a table, one to decode and count its rows, which also writes the cache.
+    """
+
+    encoding: Encoding | None = None
+
+    def __init__(
+        self,
+        reader: Reader,
+        options: EncodingOptions | None = None,
+        *,
+        dtype: str = "float64",
+        block_rows: int | None = None,
+        validation: float = 0.0,
+        cache: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.reader, self.options, self.dtype = reader, options, dtype
+        self.block_rows, self.validation = block_rows, validation
+        self.codes, self.facts = LabelCodes(), Facts(validation)
+        self._read_before = False
+        identity = {
+            "rows": reader.identity(), "dtype": dtype, "block_rows": block_rows,
+            "validation": validation, "options": None if options is None else asdict(options),
+        }  # fmt: skip
+        self._cached = CachedBlocks(self._decoded, cache, identity, summary=self._to_dict)
+        if self._cached.cache is not None:
+            self._restore(self._cached.cache.about)
+        else:
+            self.encoding = None if options is None else surveyed(reader, options)
+            for _ in prefetched(self._cached.__iter__):
+                pass
+        self.codes.frozen = self._read_before = True
+        if not any(self.facts.counts[0].values()):
+            raise ValueError(_nothing(self.facts))
+
+    def _to_dict(self) -> dict[str, Any]:
+        """What is known of all rows, as plain data."""
+        encoding = None if self.encoding is None else self.encoding.to_dict()
+        return {"labels": self.codes.values, "facts": self.facts.to_dict(), "encoding": encoding}
+
+    def _restore(self, about: dict[str, Any]) -> None:
+        self.codes, self.facts = LabelCodes(about["labels"]), Facts.from_dict(about["facts"])
+        if about["encoding"] is not None:
+            self.encoding = Encoding.from_dict(about["encoding"])
+
+    @property
+    def labelled(self) -> bool:
+        """Whether its rows have labels."""
+        return bool(self.codes.values)
+
+    @property
+    def cached(self) -> bool:
+        """Whether blocks can be had in any order."""
+        return self._cached.cache is not None
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._cached)
+
+    def block(self, number: int) -> Block:
+        """One block; of a cache that is damaged after all rows have been decoded again."""
+        cache = self._cached.cache
+        if cache is not None:
+            try:
+                return cache.block(number)
+            except CacheDamaged:
+                pass  # which the pass below finds, and tells
+        found: Block | None = None
+        for at, block in enumerate(self):  # to the end, so that there is a cache again
+            found = block if at == number else found
+        assert found is not None
+        return found
+
+    def _decoded(self) -> Iterator[Block]:
+        """All rows, which must be those of the first pass."""
+        facts = Facts(self.validation)
+        yield from facts.collect(cut(self._coded(), self.block_rows))
+        if not self._read_before:
+            self.facts = facts
+        elif facts != self.facts:
+            raise ValueError(
+                f"{_counts(facts)} were read, but {_counts(self.facts)} in the first pass, or with "
+                "other labels or weights; expected the same rows at each pass: the data has changed"
+                " meanwhile, so read it again."
+            )
+
+    def _coded(self) -> Iterator[Block]:
+        """Pieces with labels as codes."""
+        labelled: bool | None = None
+        for X, y, weight, where, _ in decoded(self.reader, self.encoding, self.dtype):
+            n = shape_of(X)[0]
+            if labelled not in (None, y is not None):
+                raise ValueError(
+                    f"{where}: {'no ' * (y is None)}labels, unlike the rows before; expected a "
+                    "label for every row, or for none."
+                )
+            labelled = y is not None
+            codes = np.zeros(n, dtype=np.int64) if y is None else self.codes.of(y, where)
+            yield Block(X, codes, check_weights(weight, n, where), 0)
+
+
+def surveyed(reader: Reader, options: EncodingOptions) -> Encoding:
+    """How the columns of a table are encoded, found in one pass over them."""
+    from .survey import Survey
+
+    assert isinstance(reader, TableReader)
+    survey = Survey(reader.schema, options)
+    columns = options.feature_columns(reader.schema.names)
+    columns += [name for name in (options.target, options.weight) if name is not None]
+    for piece in prefetched(lambda: reader.pieces(columns)):
+        survey.add(piece.X, piece.where)
+    return survey.encoding()
+
+
+def _counts(facts: Facts) -> str:
+    return f"{facts.n_rows} rows with {facts.n_values} values"
+
+
+def _nothing(facts: Facts) -> str:
+    if not facts.n_rows:
+        return "no row was read; expected some: is a file empty but for its head?"
+    if any(facts.counts[1].values()):
+        return (
+            f"validation={facts.share:g} holds out every row that counts, of {facts.n_rows}; "
+            "expected some to train on: hold out fewer, or read more rows."
+        )
+    return (
+        f"the weight of every row is 0, of {facts.n_rows}; expected some above: no row is left to "
+        "learn from."
+    )
