@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import quiet
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import (
@@ -16,6 +18,7 @@ from separatrix import (
     GradientDescent,
     LeastSquares,
     LinearClassifier,
+    LinearClassifierCV,
     Newton,
     Rosenblatt,
     Source,
@@ -254,3 +257,49 @@ def test_a_diagnosis_is_of_the_scaled_rows():
     causes = {finding.cause for finding in diagnose(clf, X, y).findings}
     assert "different scales" not in causes
     assert "not converged" not in causes
+
+
+@pytest.mark.parametrize("scoring", [None, "loss", "roc_auc"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_every_fold_is_scaled_by_the_rows_that_it_trains_on(sparse, scoring):
+    X, y, _ = data()
+    l2s, cv = [1.0, 1e-2, 1e-4], StratifiedKFold(3)
+    rows = sp.csr_array(X) if sparse else X
+    options = {"l2s": l2s, "cv": cv, "standardize": True, "tol": 1e-9}
+    clf = LinearClassifierCV(scoring=scoring, **options).fit(rows, y)
+    for l2, mean in zip(l2s, clf.cv_results_["mean_test_score"], strict=True):
+        piped = make_pipeline(StandardScaler(), LinearClassifier(l2=l2, tol=1e-9))
+        name = {None: "accuracy", "loss": "neg_log_loss"}.get(scoring, scoring)
+        expected = cross_val_score(piped, X, y, cv=cv, scoring=name).mean()
+        assert mean == pytest.approx(expected, rel=1e-6)
+    last = LinearClassifier(l2=clf.l2_, standardize=True, tol=1e-9).fit(rows, y)
+    assert clf.objective_ == pytest.approx(last.objective_, rel=1e-8)
+    np.testing.assert_allclose(clf.scale_, last.scale_)
+
+
+def test_folds_are_scaled_by_weighted_rows():
+    X, y, weight = data()
+    split = np.arange(N) % 3 > 0
+    cv = [(np.flatnonzero(split), np.flatnonzero(~split))]
+    clf = LinearClassifierCV(l2s=[0.1], cv=cv, standardize=True, scoring="loss", tol=1e-9)
+    clf.fit(X, y, weight)
+    Z, mean, scale = scaled_by_hand(X[split], weight[split])
+    there = LinearClassifier(l2=0.1, tol=1e-9).fit(Z, y[split], weight[split])
+    probability = there.predict_proba((X[~split] - mean) / scale)
+    own = probability[np.arange((~split).sum()), (y[~split] == "b").astype(int)]
+    expected = np.average(np.log(own), weights=weight[~split])
+    assert clf.cv_results_["mean_test_score"][0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_leaving_out_single_rows_is_refused():
+    X, y, _ = data()
+    for loss in ("squared", "logistic"):
+        with pytest.raises(ValueError, match=r"cv='loo' .*standardize=True .*use cv=5"):
+            LinearClassifierCV(loss, cv="loo", standardize=True).fit(X, y)
+
+
+def test_the_grid_of_penalties_is_that_of_scaled_rows():
+    X, y, _ = data()
+    Z, _, _ = scaled_by_hand(X)
+    one = LinearClassifierCV(l2s=3, cv=3, standardize=True).fit(X, y).l2_path_
+    np.testing.assert_allclose(one, LinearClassifierCV(l2s=3, cv=3).fit(Z, y).l2_path_, rtol=1e-9)
