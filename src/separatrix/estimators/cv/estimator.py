@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ...data import InMemory, Source
+from ...data import InMemory, Source, Subset
 from ...data.arrays import as_arrays
 from ...losses import Loss
 from ...numeric import checks
-from ...numeric.types import AnyArray, Array, Ints
+from ...numeric.types import Array
 from ...objective import Objective
 from ...solvers import LBFGS, DualAscent, LeastSquares, Newton, Solver
 from ...solvers.least_squares import is_squared
@@ -55,7 +55,7 @@ class Given(NamedTuple):
     source: Source
     cv: Any
     X: Any = None
-    y: AnyArray | None = None
+    y: Any = None
 
 
 class LinearClassifierCV(LossModel):
@@ -248,35 +248,32 @@ callbacks, verbose
             weights = (
                 original_weights(W, own.standardization) for W in self._along(settings, alone)
             )
-            if isinstance(test, Source):
-                each.append(self._source_scores(objective, test, weights))
-            elif self.scoring in (None, "loss"):
-                given_rows = replace(objective, source=given.source)
-                each.append(self._scores(given_rows, test, weights))
+            if self.scoring in (None, "loss"):
+                each.append(self._scores(objective, test, weights))
             else:
-                X, y = given.X, cast(AnyArray, given.y)
-                each.append(scorer_scores(self, X, y, test, weights, metadata.score))
+                rows = cast(Subset, test).rows
+                found = scorer_scores(self, given.X, given.y, rows, weights, metadata.score)
+                each.append(found)
         return np.array(each)
 
-    def _trainings(
-        self, given: Given, metadata: Metadata
-    ) -> Iterator[tuple[Source, Source | Ints]]:
-        """What every fold trains on, and what it tests: a source, or numbers of rows."""
+    def _trainings(self, given: Given, metadata: Metadata) -> Iterator[tuple[Source, Source]]:
+        """What every fold trains on, and what it tests."""
         if not isinstance(given.source, InMemory):
             yield from row_hash.source_folds(given.source, given.cv)
             return
         source = as_arrays(given.source)
-        for split in splits(given.cv, source, given.X, cast(AnyArray, given.y), metadata.split):
-            yield split.training(source), split.test
+        for split in splits(given.cv, source, given.X, given.y, metadata.split):
+            yield split.training(source), Subset(source, split.test)
 
     def _folds(
         self, settings: FitSettings, objective: Objective, given: Given, metadata: Metadata
     ) -> tuple[Array, list[Array]]:
         """Scores (folds, values); and along the path, as far as they are known, fits to all."""
-        X, y = given.X, cast(AnyArray, given.y)
         objective, of_features = self._in_row_space(objective)
         source = as_arrays(objective.in_memory)
-        folds, others = disjoint(objective, splits(given.cv, source, X, y, metadata.split))
+        folds, others = disjoint(
+            objective, splits(given.cv, source, given.X, given.y, metadata.split)
+        )
         known, fits = self._together(settings, folds) if others is None else ([], [])
         mine = folds.splits
         del folds  # its sample, too, takes room
@@ -291,10 +288,10 @@ callbacks, verbose
             alone = replace(objective, source=split.training(source))
             weights = self._along(settings, alone, [W[fold] for W in known])
             if self.scoring in (None, "loss"):
-                each.append(self._scores(objective, split.test, weights))
+                each.append(self._scores(objective, Subset(source, split.test), weights))
             else:
                 seen = map(of_features, weights)
-                each.append(scorer_scores(self, X, y, split.test, seen, metadata.score))
+                each.append(scorer_scores(self, given.X, given.y, split.test, seen, metadata.score))
         return np.array(each), list(map(of_features, fits))
 
     def _in_row_space(self, objective: Objective) -> tuple[Objective, Callable[[Array], Array]]:
@@ -379,25 +376,13 @@ callbacks, verbose
             W = self._settled(settings, objective.with_penalty(l2), W)
             yield W
 
-    def _scores(self, objective: Objective, test: Ints, weights: Iterator[Array]) -> list[float]:
-        """Scores of the rows left out, for each of the weights."""
-        loss, source = objective.loss, as_arrays(objective.in_memory)
-        found: list[float] = []
-        at_once = max(1, WEIGHTS_AT_ONCE // int(np.prod(objective.shape)))
-        while some := list(islice(weights, at_once)):
-            held = np.array([some])
-            found += mean_scores(self.scoring, loss, source, [test], held)[0].tolist()
-        return found
-
-    def _source_scores(
-        self, objective: Objective, test: Source, weights: Iterator[Array]
-    ) -> list[float]:
-        """The same of the rows of a source, some weights in one read."""
+    def _scores(self, objective: Objective, test: Source, weights: Iterator[Array]) -> list[float]:
+        """Scores of the rows left out, for each of the weights: NaN if no row has a weight."""
         found: list[float] = []
         at_once = max(1, WEIGHTS_AT_ONCE // int(np.prod(objective.shape)))
         while some := list(islice(weights, at_once)):
             (sums,) = test.total(ScoreSums(self.scoring, objective.loss, np.array(some)))
-            found += (sums / test.weight_sum).tolist()
+            found += (sums / (test.weight_sum or np.nan)).tolist()
         return found
 
     # ---- leaving out one row at a time ---------------------------------------------------
