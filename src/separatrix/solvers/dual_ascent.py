@@ -24,8 +24,8 @@ from .base import State
 from .dual import coordinate_ascent, predictor_corrector, proximal_point
 from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import dual_variables, interior_iterates, interior_run, unknowns
-from .dual.proximal_point import from_zeros, kept_text, proximal_iterates, start_state
-from .dual.solver import DualIterate, DualSolver
+from .dual.proximal_point import from_zeros, proximal_iterates, start_state
+from .dual.solver import DualIterate, DualSolver, kept_text
 
 
 @dataclass(frozen=True, repr=False)

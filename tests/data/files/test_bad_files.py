@@ -1,5 +1,6 @@
 """Every bad file is an error that names the file, and the line or row group, and the way out."""
 
+import io
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
+import separatrix
+from separatrix.data.files.decoding import decoded
 from separatrix.data.files.formats import open_reader
 
 TABLE = pa.table({"x": np.arange(4000) / 3, "y": np.arange(4000) % 2})
@@ -201,7 +204,7 @@ def test_damage_within_a_row_group_is_named(tmp_path):
 def test_files_that_are_something_else(tmp_path, name):
     (tmp_path / name).write_text("x,y\n1,2\n" * 10)
     with pytest.raises(ValueError, match=rf"{name}.*is no (Parquet|Arrow) file"):
-        open_reader(tmp_path / name)
+        read(tmp_path / name)
 
 
 # CSV
@@ -252,6 +255,62 @@ def test_names_that_are_wrong(tmp_path, text, message):
         read(bad_csv(tmp_path, text))
 
 
+def labelled(tmp_path, *last):
+    rows = "".join(f"{i % 7},{'red' if i % 2 else 'blue'},{i % 3 > 1}\n" for i in range(3000))
+    return bad_csv(tmp_path, "size,colour,label\n" + rows + "\n".join(last))
+
+
+def test_a_word_among_numbers(tmp_path):
+    path = labelled(tmp_path, "", "huge,red,True")
+    message = r"t\.csv, line 3003: column 'size' holds 'huge', but numbers such as 0 in other rows"
+    with pytest.raises(ValueError, match=message):
+        separatrix.read(path, target="label")
+    words = separatrix.read(path, target="label", categorical={"size": "onehot"})
+    assert words.n_features == 8 + 2
+    assert separatrix.read(path, target="label", features=["colour"]).n_features == 2
+
+
+def test_a_word_among_numbers_of_a_file_to_predict(tmp_path):
+    """The model's columns are numbers, whatever the file has."""
+    source = separatrix.read(labelled(tmp_path), target="label")
+    (tmp_path / "new.csv").write_text("size,colour\n1,red\nhuge,blue\n")
+    reader = open_reader(tmp_path / "new.csv")
+    with pytest.raises(ValueError, match=r"new\.csv, line 3: column 'size' holds 'huge'"):
+        list(decoded(reader, source.rows.encoding, labels=False))
+
+
+def test_categories_that_look_like_numbers_in_a_file_to_predict(tmp_path):
+    path = labelled(tmp_path, "1.50,red,True", "huge,red,True")
+    source = separatrix.read(path, target="label", categorical={"size": "onehot"})
+    (tmp_path / "new.csv").write_text("size,colour\n1.50,red\n2,blue\n")
+    (found,) = decoded(open_reader(tmp_path / "new.csv"), source.rows.encoding, labels=False)
+    assert found.unknown == {}
+
+
+def test_standard_input_is_read_with_a_cache(tmp_path):
+    text = labelled(tmp_path).read_bytes()
+    whole = separatrix.read(tmp_path / "t.csv", target="label")
+    with pytest.raises(ValueError, match=r"only once.*cache="):
+        separatrix.read(io.BytesIO(text), format="csv", target="label")
+    stream = separatrix.read(
+        io.BytesIO(text), format="csv", target="label", cache=tmp_path / "cache"
+    )
+    assert (stream.n_rows, stream.n_features) == (whole.n_rows, whole.n_features)
+    assert stream.fingerprint() == whole.fingerprint()
+
+
+def test_later_runs_with_a_cache_do_not_read_the_text(tmp_path, monkeypatch):
+    path = labelled(tmp_path)
+    first = separatrix.read(path, target="label", cache=tmp_path / "cache")
+
+    def parsed(*_):
+        raise AssertionError("the text is read again")
+
+    monkeypatch.setattr("separatrix.data.files.csv.CsvReader._parsed", parsed)
+    again = separatrix.read(path, target="label", cache=tmp_path / "cache")
+    assert again.fingerprint() == first.fingerprint()
+
+
 # Several files
 
 
@@ -267,14 +326,14 @@ def test_files_with_different_columns(tmp_path, format):
         pa.feather.write_feather(other, tmp_path / "1.arrow")
     expected = r"1\.\w+ has not the columns of .*0\.\w+: it lacks \['y'\] and only it has \['z'\]"
     with pytest.raises(ValueError, match=expected):
-        open_reader(tmp_path / f"*.{format}")
+        read(tmp_path / f"*.{format}")
 
 
 def test_files_with_different_types(tmp_path):
     write(tmp_path / "0.parquet", "parquet")
     pa.parquet.write_table(pa.table({"x": ["a"], "y": [1]}), tmp_path / "1.parquet")
     with pytest.raises(ValueError, match=r"column 'x' is double in .*0\.parquet and string in"):
-        open_reader(tmp_path / "*.parquet")
+        read(tmp_path / "*.parquet")
 
 
 # Files that change

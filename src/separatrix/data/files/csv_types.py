@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,9 +38,9 @@ class ColumnTypes:
         self.words: dict[str, Word] = {}
         self.numbers: dict[str, str] = {}
 
-    def schema(self) -> pa.Schema:
+    def __iter__(self) -> Iterator[tuple[str, pa.DataType]]:
         """The columns and their types; one without any value has the type null."""
-        return pa.schema(list(self.types.items()))
+        return iter(self.types.items())
 
     def add(self, batch: pa.RecordBatch, path: Path, start: int) -> None:
         """Columns of text: rows of this file from this one on."""
@@ -63,15 +64,16 @@ class ColumnTypes:
             if at >= 0:
                 self.numbers[name] = values[at].as_py()
 
-    def mixed(self) -> dict[str, str]:
-        """Columns that hold words among numbers, with a sentence on where and what to do."""
-        return {
-            name: self._complaint(name)
+    def mixed(self) -> list[str]:
+        """Columns that hold words among numbers."""
+        return [
+            name
             for name, type in self.types.items()
             if type == pa.string() and name in self.words and name in self.numbers
-        }
+        ]
 
-    def _complaint(self, name: str) -> str:
+    def why_mixed(self, name: str) -> str:
+        """Where the first word stands, and what to do."""
         word, path, row = self.words[name]
         return (
             f"{path}, line {line_of(path, row)}: column {name!r} holds {word!r}, but numbers such "

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...numeric.rows import CsrRows, Rows
 from ...numeric.types import AnyArray, Array
+from .encoders import Number
 from .encoding import Encoding
 from .reader import Reader, TableReader
 
@@ -45,6 +46,8 @@ def decoded(
     columns = encoding.feature_names.tolist()
     if labels:
         columns += [name for name in (encoding.target, encoding.weight) if name is not None]
+    reader.read_as_text(c.name for c in encoding.columns if getattr(c, "type", "") == "text")
+    refuse_mixed(reader, {c.name for c in encoding.columns if isinstance(c, Number)})
     first = 0
     for piece in reader.pieces(columns):
         batch: Any = piece.X
@@ -52,6 +55,13 @@ def decoded(
         found = encoding.encode(batch, where=where, first_row=first, labels=labels)
         first += batch.num_rows
         yield Decoded(_as(found.X, dtype), found.y, found.weight, where, found.unknown)
+
+
+def refuse_mixed(reader: TableReader, names: set[str]) -> None:
+    """Raise if one of these columns holds words among numbers, and say where."""
+    for name, why in reader.mixed().items():
+        if name in names:
+            raise ValueError(why())
 
 
 def _as(X: Rows, dtype: str) -> Rows:

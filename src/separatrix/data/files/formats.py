@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from .npy import NpyReader
 from .numbers import FunctionReader
 from .paths import Files, is_stream, named_files
 from .reader import Reader
+from .svmlight import SvmlightReader
 
 COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 SUFFIXES = {
@@ -19,7 +21,9 @@ SUFFIXES = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
     ".npy": "npy",
 }  # fmt: skip
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+ZERO_BASED = {"svmlight": None, "svmlight-0": True, "svmlight-1": False}
+"""Whether LIBSVM text numbers its features from 0 on; None: it does if there is a 0."""
+FORMATS = tuple(dict.fromkeys([*SUFFIXES.values(), *ZERO_BASED]))
 
 
 def open_reader(
@@ -53,13 +57,15 @@ def open_reader(
     if any(is_stream(path) for path in paths):
         if len(paths) > 1:
             raise ValueError(f"{paths[0]} and others: expected files, or one pipe alone.")
-        return _open_stream(paths[0].open("rb"), format, block_rows, str(paths[0]))
+        return _open_stream(paths[0], format, block_rows)
     return _open_files(Files(paths), format, target, weight, block_rows)
 
 
 def _open_files(files: Files, format: str, target: Any, weight: Any, block_rows: int) -> Reader:
     if format == "npy":
         return NpyReader(files, target, weight, block_rows)
+    if format in ZERO_BASED:
+        return SvmlightReader(files, ZERO_BASED[format])
     _import_arrow(f"to read {files}")
     if format == "parquet":
         from .parquet import ParquetReader
@@ -83,20 +89,27 @@ def _open_object(what: Any, block_rows: int) -> Reader:
     return (LazyFrameReader if _is_lazy_frame(what) else ObjectReader)(what, block_rows)
 
 
-def _open_stream(what: Any, format: str | None, block_rows: int, name: str = "") -> Reader:
-    """Standard input, an open file or a pipe."""
+def _open_stream(what: Any, format: str | None, block_rows: int) -> Reader:
+    """Standard input, an open file or a pipe: opened when it is spooled."""
     if format is None:
         raise ValueError("the format of a stream cannot be told: say format= (e.g. 'csv').")
     _import_arrow("to read a stream")
     from .streams import ByteStream
 
-    bytes, name = (sys.stdin.buffer, "standard input") if what == "-" else (what, name)
-    name = name or getattr(what, "name", None) or f"a {type(what).__name__}"
+    def bytes() -> AbstractContextManager[BinaryIO]:
+        if isinstance(what, Path):
+            return what.open("rb")
+        stream: Any = sys.stdin if what == "-" else what
+        return nullcontext(getattr(stream, "buffer", stream))
 
-    def opened(path: Path) -> Reader:
-        return _open_files(Files([path]), format, None, None, block_rows)
+    def file(path: Path) -> Reader:
+        return _open_files(Files([path]), str(format), None, None, block_rows)
 
-    return ByteStream(getattr(bytes, "buffer", bytes), str(name), opened)
+    if what == "-":
+        name = "standard input"
+    else:
+        name = str(what if isinstance(what, Path) else getattr(what, "name", type(what).__name__))
+    return ByteStream(bytes, name, file)
 
 
 def _is_lazy_frame(what: Any) -> bool:

@@ -55,7 +55,8 @@ def read(
     weight : str or None
         The column of weights; rows of weight 0 are as if absent.
     format : str or None
-        "parquet", "arrow", "csv", "svmlight" or "npy"; None: by the suffix.
+        "parquet", "arrow", "csv", "svmlight" or "npy"; None: by the suffix. Features of LIBSVM text
+        are numbered from 0 if there is a 0, else from 1; "svmlight-0" and "svmlight-1" say it.
     categorical : "onehot", "hash", "error", or a dict of these by column
         What becomes of columns of words: a feature for each category, ``2**hash_bits`` features
         that they share, or an error. Whole numbers are numbers unless named in a dict.
@@ -105,10 +106,11 @@ def read(
         raise ValueError(f"validation must be a share between 0 and 1, or None, got {validation!r}")
     if cache is not None and not isinstance(cache, (str, os.PathLike)):
         raise TypeError(f'cache must be None, "auto" or a folder, got {cache!r}')
-    reader = open_reader(
+    opened = open_reader(
         what, format=format, target=target, weight=weight,
         block_rows=min(block_rows or PIECE_ROWS, PIECE_ROWS),
     )  # fmt: skip
+    reader = _again(opened, cache)
     options = None
     given: dict[str, Any] = {
         "target": target, "features": features, "weight": weight, "categorical": categorical,
@@ -122,7 +124,7 @@ def read(
     else:
         _refuse_columns(reader, given)
     rows = StoredRows(
-        _again(reader, cache), options, dtype=dtype, block_rows=block_rows,
+        reader, options, dtype=dtype, block_rows=block_rows,
         validation=validation or 0.0, cache=cache,
     )  # fmt: skip
     return FileSource(rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,16 +61,22 @@ class Reader(ABC):
 class TableReader(Reader):
     """Columns with names and Arrow types."""
 
-    schema: pa.Schema
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns, looked up when first asked for."""
 
     @abstractmethod
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
         """All rows afresh, in the same order at each call; only these columns, in this order."""
 
-    def mixed(self) -> dict[str, str]:
-        """Columns of text that hold numbers too, with a sentence on where and what to do.
+    def mixed(self) -> dict[str, Callable[[], str]]:
+        """Columns of text that hold numbers too, each with a function that says where.
 
         They are categories only if ``categorical`` names them: else a mistake would make a column
         of numbers one of words.
         """
         return {}
+
+    def read_as_text(self, names: Iterable[str]) -> None:
+        """What these columns hold are words, though all of them may look like numbers here."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -18,6 +20,7 @@ from ..source import Source, Storage, Sum, T
 from ..thresholds import BLOCK_BYTES
 from .facts import held_out, starts
 from .prefetch import prefetched
+from .reading import Reading
 from .stored import StoredRows
 from .thresholds import ROUNDS, WINDOW
 
@@ -56,6 +59,35 @@ class FileSource(Source):
         if facts.share and not of_validation:
             self._check_training_rows()
             self.validation = FileSource(rows, of_validation=True)
+
+    @property
+    def reading(self) -> Reading:
+        """How its rows are read: a model that is fitted to them keeps it."""
+        return Reading(self.rows.encoding, self.n_features, self.rows.dtype)
+
+    def read_as(self, reading: Reading) -> FileSource:
+        """The same rows with the features of a fit: its columns, dictionaries and means."""
+        if reading == self.reading:
+            return self
+        rows, encoding = self.rows, reading.encoding
+        if (encoding is None) != (rows.encoding is None):
+            raise TypeError(
+                "the model was fitted to a table and this is none, or the other way round: "
+                "expected rows of the same kind"
+            )
+        if encoding is None or rows.encoding is None:
+            alike = copy(self)
+            alike.n_features = reading.check_width(self.storage, self.n_features)
+            return alike
+        roles = rows.encoding
+        alike = FileSource(
+            StoredRows(
+                rows.reader, rows.options, dtype=reading.dtype, block_rows=rows.block_rows,
+                encoding=replace(encoding, target=roles.target, weight=roles.weight),
+                validation=rows.validation,
+            )
+        )  # fmt: skip
+        return alike if alike.validation is None or not self._side else alike.validation
 
     def _check_training_rows(self) -> None:
         """Some of every class, and some rows held out."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from .cache import CacheDamaged
 from .cached_blocks import CachedBlocks
 from .codes import LabelCodes
 from .cutting import cut
-from .decoding import decoded
+from .decoding import decoded, refuse_mixed
 from .encoding import Encoding
 from .facts import Facts, check_weights
 from .prefetch import prefetched
@@ -29,16 +30,19 @@ class StoredRows:
     """All rows in blocks, whose labels are codes in the order in which labels were first met.
 
     First passes are made here, unless a cache knows what they would find: one to survey the
-    columns of a table, one to decode and count its rows, which also writes the cache.
+    columns of a table, unless their encoding is known, and one to decode and count its rows, which
+    also writes the cache.
     """
 
-    encoding: Encoding | None = None
+    unknown: dict[str, int]
+    """By column, values that its dictionary did not have when all rows were decoded last."""
 
     def __init__(
         self,
         reader: Reader,
         options: EncodingOptions | None = None,
         *,
+        encoding: Encoding | None = None,
         dtype: str = "float64",
         block_rows: int | None = None,
         validation: float = 0.0,
@@ -46,17 +50,19 @@ class StoredRows:
     ) -> None:
         self.reader, self.options, self.dtype = reader, options, dtype
         self.block_rows, self.validation = block_rows, validation
-        self.codes, self.facts = LabelCodes(), Facts(validation)
-        self._read_before = False
+        self.codes, self.facts, self.encoding = LabelCodes(), Facts(validation), encoding
+        self._read_before, self.unknown = False, {}
         identity = {
             "rows": reader.identity(), "dtype": dtype, "block_rows": block_rows,
             "validation": validation, "options": None if options is None else asdict(options),
+            "encoding": None if encoding is None else encoding.to_dict(),
         }  # fmt: skip
         self._cached = CachedBlocks(self._decoded, cache, identity, summary=self._to_dict)
         if self._cached.cache is not None:
             self._restore(self._cached.cache.about)
         else:
-            self.encoding = None if options is None else surveyed(reader, options)
+            if options is not None and encoding is None:
+                self.encoding = surveyed(reader, options)
             for _ in prefetched(self._cached.__iter__):
                 pass
         self.codes.frozen = self._read_before = True
@@ -116,7 +122,9 @@ class StoredRows:
     def _coded(self) -> Iterator[Block]:
         """Pieces with labels as codes."""
         labelled: bool | None = None
-        for X, y, weight, where, _ in decoded(self.reader, self.encoding, self.dtype):
+        self.unknown = unknown = Counter[str]()
+        for X, y, weight, where, lost in decoded(self.reader, self.encoding, self.dtype):
+            unknown.update(lost)
             n = shape_of(X)[0]
             if labelled not in (None, y is not None):
                 raise ValueError(
@@ -135,6 +143,8 @@ def surveyed(reader: Reader, options: EncodingOptions) -> Encoding:
     assert isinstance(reader, TableReader)
     survey = Survey(reader.schema, options)
     columns = options.feature_columns(reader.schema.names)
+    named = options.categorical if isinstance(options.categorical, Mapping) else {}
+    refuse_mixed(reader, set(columns).difference(named))
     columns += [name for name in (options.target, options.weight) if name is not None]
     for piece in prefetched(lambda: reader.pieces(columns)):
         survey.add(piece.X, piece.where)

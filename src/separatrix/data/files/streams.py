@@ -7,15 +7,19 @@ import uuid
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from ...numeric.lazy import cached_property
 from .arrow import ArrowReader
 from .paths import Files
 from .reader import Piece, Reader, TableReader
 from .tables import brought_to, cut, plain_schema, selected
+
+COPIED = 1 << 20  # bytes at a time
 
 
 class StreamReader(TableReader):
@@ -30,7 +34,11 @@ class StreamReader(TableReader):
         self.block_rows = block_rows
         self.token = uuid.uuid4().hex
         self.n_rows: int | None = None
-        self.schema = plain_schema(self._schema(), self.name)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return plain_schema(self._schema(), self.name)
 
     @abstractmethod
     def _schema(self) -> pa.Schema:
@@ -74,7 +82,8 @@ class ObjectReader(StreamReader):
 class LazyFrameReader(StreamReader):
     """A query of polars, run batch by batch by its streaming engine, with only these columns.
 
-    How much memory that takes is for polars to say: sorting and joining may need all rows.
+    How much memory that takes is for polars to say: it reads ahead, and sorting and joining may
+    need all rows. Of a file that this package reads, its name takes less.
     """
 
     def _schema(self) -> pa.Schema:
@@ -99,8 +108,12 @@ class BatchStream(TableReader):
 
     def __init__(self, batches: pa.RecordBatchReader, block_rows: int) -> None:
         self.batches, self.block_rows = batches, block_rows
-        self.schema = plain_schema(batches.schema, "the RecordBatchReader")
         self.token = uuid.uuid4().hex
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return plain_schema(self.batches.schema, "the RecordBatchReader")
 
     def identity(self) -> dict[str, Any]:
         """That of no other."""
@@ -125,8 +138,13 @@ class ByteStream(Reader):
 
     once = True
 
-    def __init__(self, bytes: BinaryIO, name: str, opener: Callable[[Path], Reader]) -> None:
-        self.bytes, self.name, self.opener = bytes, name, opener
+    def __init__(
+        self,
+        open_bytes: Callable[[], AbstractContextManager[BinaryIO]],
+        name: str,
+        open_file: Callable[[Path], Reader],
+    ) -> None:
+        self.open_bytes, self.name, self.open_file = open_bytes, name, open_file
         self.token = uuid.uuid4().hex
 
     def identity(self) -> dict[str, Any]:
@@ -140,9 +158,10 @@ class ByteStream(Reader):
     def spooled(self, folder: Path) -> Reader:
         """Its bytes, in a file of the same format."""
         path = _new_file(folder)
-        with _whole(path), path.open("wb") as file:
-            shutil.copyfileobj(self.bytes, file, 1 << 20)
-        return _with_file(self.opener(path), path)
+        with _whole(path), self.open_bytes() as bytes, path.open("wb") as file:
+            shutil.copyfileobj(bytes, file, COPIED)
+        with _whole(path):
+            return _with_file(self.open_file(path), path)
 
 
 def read_once(name: str) -> str:
@@ -158,18 +177,14 @@ def _new_file(folder: Path) -> Path:
     return folder / f"spool-{uuid.uuid4().hex}"
 
 
-class _whole:  # noqa: N801 (used as a statement)
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
     """A file that is taken away again if it could not be written to its end."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if kind is not None:
-            self.path.unlink(missing_ok=True)
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _with_file(reader: Reader, path: Path) -> Reader:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...numeric.lazy import cached_property
 from .paths import Files
 from .reader import Piece, TableReader
 
@@ -24,7 +25,11 @@ class TableFiles(TableReader):
     def __init__(self, files: Files, block_rows: int) -> None:
         self.files = files
         self.block_rows = block_rows
-        self.schema = self._common_schema()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns, those that hold what is in all files."""
+        return self._common_schema
 
     @abstractmethod
     def _schema(self, path: Path) -> pa.Schema:
@@ -34,6 +39,7 @@ class TableFiles(TableReader):
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
         """The rows of one file, and what is to be named in errors: the file and its part."""
 
+    @cached_property
     def _common_schema(self) -> pa.Schema:
         first = self.files.paths[0]
         common = plain_schema(self._schema(first), str(first))
