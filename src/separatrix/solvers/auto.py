@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import Source
+from ..data import InMemory, Source
 from ..losses import SquaredHinge
 from ..numeric.dot import dot
 from ..numeric.rows import to_dense
@@ -45,9 +45,9 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
     source, max_curvature = objective.source, objective.loss.max_curvature
     if max_curvature is None or source.storage != "csr":
         return False
-    if not CoordinateAscent().accepts(objective):
-        return False
-    n, d, count = source.n_rows, source.n_features, len(objective.in_memory.y)
+    if not isinstance(source, InMemory) or not CoordinateAscent().accepts(objective):
+        return False  # rows that are read block by block are best read by sums over all
+    n, d, count = source.n_rows, source.n_features, len(source.y)
     wide = is_wide(objective)
     if wide and not objective.intercept:
         return True
@@ -56,7 +56,7 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
     ):
         return False
     looked_at = min(count, LOOKED_AT)
-    some = objective.in_memory.take(np.linspace(0, count - 1, looked_at).astype(np.int64))
+    some = source.take(np.linspace(0, count - 1, looked_at).astype(np.int64))
     square = float(some.row_norms(squared=True).mean())
     curvature = max_curvature * square / (2.0 * objective.penalty.l2 * n)
     if not objective.intercept:
@@ -141,7 +141,8 @@ def choose(objective: Objective) -> Solver:
         why = f"the rows are sparse: steps for single ones of {loss.name} are ahead"
         return DualAscent(reason=why)
     k = objective.shape[0]
-    if k > 1 and _has_wide_rows(source) and CoordinateAscent().accepts(objective):
+    single = isinstance(source, InMemory) and CoordinateAscent().accepts(objective)
+    if k > 1 and _has_wide_rows(source) and single:
         why = f"the rows are sparse and wide: single ones serve all {k} classes of {loss.name}"
         return CoordinateAscent(reason=why)
     twice = loss.has_curvature and loss.convex
