@@ -247,3 +247,39 @@ def test_rows_of_numbers_are_predicted_too(tmp_path):
     np.save(tmp_path / "wide.npy", rng.normal(size=(5, 4)))
     with pytest.raises(ValueError, match="X has 4 features, but there were 3 in the fit"):
         clf.predict(tmp_path / "wide.npy")
+
+
+def test_the_suffix_need_not_tell_the_format_again(files, tmp_path):
+    data = table(80, seed=1)
+    table().to_csv(tmp_path / "train.txt", index=False)
+    data.to_csv(tmp_path / "new.txt", index=False)
+    clf = LinearClassifier().fit(read(tmp_path / "train.txt", format="csv", **OPTIONS))
+    assert_array_equal(clf.predict(tmp_path / "new.txt"), clf.predict(data))
+    assert_array_equal(clf.predict(files / "new.parquet"), clf.predict(data))
+
+
+@pytest.mark.parametrize("cache", [False, True])
+def test_features_of_text_are_numbered_as_in_the_fit(tmp_path, cache):
+    (tmp_path / "train.svm").write_text("1 0:1 2:0.5\n0 1:2\n1 0:2\n0 2:-1 3:1\n")
+    (tmp_path / "new.svm").write_text("1 1:1\n0 2:3 9:5\n")
+    where = {"cache": tmp_path / "cache"} if cache else {}
+    for _ in range(2):  # written to the cache, and from there
+        clf = LinearClassifier().fit(read(tmp_path / "train.svm", **where))
+    expected = np.array([[0.0, 1, 0, 0], [0.0, 0, 3, 0]]) @ clf.coef_[0] + clf.intercept_[0]
+    right = np.mean((expected >= 0) == [1, 0])
+    for new in (tmp_path / "new.svm", read(tmp_path / "new.svm")):
+        assert_allclose(clf.decision_function(new), expected)
+        assert clf.unknown_categories_ == {"features": 1}
+        assert clf.score(new) == right
+    told = read(tmp_path / "new.svm", format="svmlight-1")
+    expected = np.array([[1.0, 0, 0, 0], [0.0, 3, 0, 0]]) @ clf.coef_[0] + clf.intercept_[0]
+    assert_allclose(clf.decision_function(told), expected)
+
+
+def test_rows_held_out_are_read_as_the_others(files):
+    source = read(files / "train.parquet", validation=0.3, **OPTIONS)
+    clf = LinearClassifier().fit(source)
+    other = read(files / "train.parquet", validation=0.3, **OPTIONS | {"categorical": "hash"})
+    for mine, its in ((source, other), (source.validation, other.validation)):
+        assert len(clf.predict(mine)) == len(clf.predict(its))
+        assert clf.score(its) == pytest.approx(clf.score(mine))

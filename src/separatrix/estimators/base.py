@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data import ArraySource, InMemory, Source
+from ..data import ArraySource, Source
 from ..data.files.source import FileSource
 from ..data.labels import check_classes, check_labels
 from ..data.standardized import standardized
@@ -326,10 +326,9 @@ class LinearModel(LinearPredictor):
         state: State | None,
     ) -> Result:
         source = objective.source
-        n = len(source.y) if isinstance(source, InMemory) else source.n_rows
         self.trace_ = Trace(
             solver, objective.loss, settings.l2, self.fit_intercept, self.class_weight,
-            source.classes, W, seed, n, source.weight_sum, state,
+            source.classes, W, seed, source.length, source.weight_sum, state,
             standardization=settings.standardization,
         )  # fmt: skip
         result = minimize(

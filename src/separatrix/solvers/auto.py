@@ -43,10 +43,10 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
     they curve J by neither too little, for the same reason, nor too much, for alphas crawl.
     """
     source, max_curvature = objective.source, objective.loss.max_curvature
-    if max_curvature is None or source.storage != "csr":
+    if max_curvature is None or source.storage != "csr" or not isinstance(source, InMemory):
         return False
-    if not isinstance(source, InMemory) or not CoordinateAscent().accepts(objective):
-        return False  # rows that are read block by block are best read by sums over all
+    if not CoordinateAscent().accepts(objective):
+        return False
     n, d, count = source.n_rows, source.n_features, len(source.y)
     wide = is_wide(objective)
     if wide and not objective.intercept:

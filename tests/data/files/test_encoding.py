@@ -377,7 +377,7 @@ def test_bad_labels_are_refused(column, message):
 )
 def test_bad_weights_are_refused(weight, message):
     with pytest.raises(ValueError, match=message):
-        encoding_of(pa.table({"x": [1.0, 2.0], "w": weight}), weight="w")
+        encoding_of(pa.table({"x": [1.0, 2.0], "w": weight}), weight="w", missing="mean")
 
 
 def test_weights_come_with_the_rows():
@@ -446,6 +446,24 @@ def test_no_rows_make_no_rows():
         found = encoding.encode(table.slice(0, 0))
         assert dense(found.X).shape == (0, encoding.n_features)
         assert len(found.y) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "needs"),
+    [
+        ({}, True),
+        ({"features": ["a", "flag"]}, False),
+        ({"features": ["a", "flag"], "missing": "mean"}, True),
+        ({"categorical": "hash"}, False),
+        ({"categorical": {"word": "hash", "code": "onehot"}}, True),
+    ],
+)
+def test_rows_are_surveyed_only_for_categories_and_means(options, needs):
+    data = pa.table(frame().drop(columns="label"))
+    found = Survey(data.schema, EncodingOptions(**options))
+    assert found.needs_rows == needs
+    if not needs:
+        assert found.encoding() == encoding_of(data, **options)
 
 
 # ---- as plain data -------------------------------------------------------------------------

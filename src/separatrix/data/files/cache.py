@@ -193,8 +193,11 @@ class CacheWriter:
         size = self._file.tell() - at
         self._blocks.append(Stored(block.start, features, told, at, size, checksum))
 
-    def close(self, about: dict[str, Any]) -> DecodedCache:
-        """Seal the file and give it its name; returns it opened, whoever renames another later."""
+    def close(self, about: dict[str, Any], keep: bool = True) -> DecodedCache:
+        """Seal the file and give it its name; returns it opened, whoever renames another later.
+
+        Without ``keep`` it gets no name, and goes with who has it opened.
+        """
         index = _plain(
             {
                 "format": FORMAT,
@@ -207,7 +210,10 @@ class CacheWriter:
         self._file.write(text)
         self._file.write(SEAL.pack(len(text), zlib.crc32(text), MAGIC))
         self._file.flush()
-        os.replace(self._unfinished, self._path)
+        if keep:
+            os.replace(self._unfinished, self._path)
+        else:
+            os.unlink(self._unfinished)
         fcntl.flock(self._file, fcntl.LOCK_UN)
         descriptor = os.dup(self._file.fileno())
         self._file.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -125,6 +126,19 @@ def _import_arrow(purpose: str) -> Any:
             f"pyarrow is needed {purpose}: pip install 'separatrix[files]'."
         ) from error
     return pyarrow
+
+
+def kept_format(reader: Reader) -> str | None:
+    """The format of files as ``format=`` says it; LIBSVM text with where its numbers begin."""
+    if isinstance(reader, SvmlightReader):
+        return "svmlight-0" if reader.zero_based else "svmlight-1"
+    format = reader.identity()["format"]
+    return format if format in FORMATS else None
+
+
+def tells_format(path: str | PathLike[str]) -> bool:
+    """Whether the suffix does."""
+    return _suffix(Path(path)) in SUFFIXES
 
 
 def format_of(paths: list[Path]) -> str:

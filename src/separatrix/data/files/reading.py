@@ -13,7 +13,9 @@ from ...numeric.rows import CsrRows, shape_of
 from ..source import Storage
 from .decoding import Decoded, decoded
 from .encoding import Encoding
-from .formats import open_reader
+from .formats import open_reader, tells_format
+from .reader import Reader
+from .svmlight import SvmlightReader
 
 PIECE_ROWS = 1 << 13  # read at a time
 
@@ -26,16 +28,25 @@ class Reading:
     """Columns, dictionaries and means; None for rows that were numbers already."""
     n_features: int
     dtype: str
+    format: str | None = None
+    """That of the files, for those whose suffix tells none."""
 
     def rows(self, what: Any, labels: bool = False) -> Iterator[Decoded]:
         """All rows of files, of a frame or of an array of its columns; with labels if asked."""
         if self.encoding is not None:
             what = _table(what, self.encoding.column_names(labels))
-        reader = open_reader(what, block_rows=PIECE_ROWS)
+        format = self.format if is_path(what) and not all(map(tells_format, _paths(what))) else None
+        reader = self.adapted(open_reader(what, format=format, block_rows=PIECE_ROWS))
         for piece in decoded(reader, self.encoding, self.dtype, labels):
             X = piece.X
             width = self.check_width("csr" if isinstance(X, CsrRows) else "dense", shape_of(X)[1])
             yield piece._replace(X=X._replace(n_features=width) if isinstance(X, CsrRows) else X)
+
+    def adapted(self, reader: Reader) -> Reader:
+        """LIBSVM text has the features of the fit; entries of others have no weight."""
+        if isinstance(reader, SvmlightReader) and self.format in ("svmlight-0", "svmlight-1"):
+            return reader.as_in_fit(self.format == "svmlight-0", self.n_features)
+        return reader
 
     def check_width(self, storage: Storage, found: int) -> int:
         """Number of features: sparse rows may lack the last, for their files tell none."""
@@ -44,6 +55,10 @@ class Reading:
         raise ValueError(
             f"X has {found} features, but there were {self.n_features} in the fit; expected as many"
         )
+
+
+def _paths(what: Any) -> list[Any]:
+    return list(what) if isinstance(what, (list, tuple)) else [what]
 
 
 def is_path(what: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -63,7 +62,8 @@ class FileSource(Source):
     @property
     def reading(self) -> Reading:
         """How its rows are read: a model that is fitted to them keeps it."""
-        return Reading(self.rows.encoding, self.n_features, self.rows.dtype)
+        rows = self.rows
+        return Reading(rows.encoding, self.n_features, rows.dtype, rows.format)
 
     def read_as(self, reading: Reading) -> FileSource:
         """The same rows with the features of a fit: its columns, dictionaries and means."""
@@ -75,19 +75,19 @@ class FileSource(Source):
                 "the model was fitted to a table and this is none, or the other way round: "
                 "expected rows of the same kind"
             )
-        if encoding is None or rows.encoding is None:
-            alike = copy(self)
-            alike.n_features = reading.check_width(self.storage, self.n_features)
-            return alike
-        roles = rows.encoding
+        if encoding is not None and rows.encoding is not None:
+            roles = rows.encoding
+            encoding = replace(encoding, target=roles.target, weight=roles.weight)
         alike = FileSource(
             StoredRows(
-                rows.reader, rows.options, dtype=reading.dtype, block_rows=rows.block_rows,
-                encoding=replace(encoding, target=roles.target, weight=roles.weight),
-                validation=rows.validation,
+                reading.adapted(rows.reader), rows.options, encoding=encoding,
+                dtype=reading.dtype, block_rows=rows.block_rows, validation=rows.validation,
             )
         )  # fmt: skip
-        return alike if alike.validation is None or not self._side else alike.validation
+        if self._side and alike.validation is not None:
+            alike = alike.validation
+        alike.n_features = reading.check_width(alike.storage, alike.n_features)
+        return alike
 
     def _check_training_rows(self) -> None:
         """Some of every class, and some rows held out."""
@@ -107,6 +107,11 @@ class FileSource(Source):
     def n_rows(self) -> int:
         """Number of rows whose weight is not zero."""
         return sum(self.rows.facts.counts[self._side].values())
+
+    @property
+    def length(self) -> int:
+        """Number of all rows, also of those of weight 0."""
+        return int(self._starts[-1])
 
     @property
     def weight_sum(self) -> float:
@@ -221,9 +226,7 @@ def _labels_of_codes(values: list[Any], classes: AnyArray) -> AnyArray:
     """
     number = np.array([0] if not values else np.searchsorted(classes, values), dtype=np.int64)
     number = np.minimum(number, max(len(classes) - 1, 0))
-    if len(classes) > 2:
-        return number
-    return np.where(number == 1, 1.0, -1.0)
+    return np.where(number == 1, 1.0, -1.0) if len(classes) == 2 else number
 
 
 def _rest(lengths: list[int], kept: list[int]) -> list[int]:

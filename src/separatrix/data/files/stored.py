@@ -19,6 +19,7 @@ from .cutting import cut
 from .decoding import decoded, refuse_mixed
 from .encoding import Encoding
 from .facts import Facts, check_weights
+from .formats import kept_format
 from .prefetch import prefetched
 from .reader import Reader, TableReader
 
@@ -34,6 +35,8 @@ class StoredRows:
     also writes the cache.
     """
 
+    format: str | None
+    """That of its files, for a model that is fitted to them."""
     unknown: dict[str, int]
     """By column, values that its dictionary did not have when all rows were decoded last."""
 
@@ -47,17 +50,21 @@ class StoredRows:
         block_rows: int | None = None,
         validation: float = 0.0,
         cache: str | os.PathLike[str] | None = None,
+        keep_cache: bool = True,
     ) -> None:
         self.reader, self.options, self.dtype = reader, options, dtype
         self.block_rows, self.validation = block_rows, validation
         self.codes, self.facts, self.encoding = LabelCodes(), Facts(validation), encoding
         self._read_before, self.unknown = False, {}
-        identity = {
+        identity: dict[str, Any] = {
             "rows": reader.identity(), "dtype": dtype, "block_rows": block_rows,
             "validation": validation, "options": None if options is None else asdict(options),
             "encoding": None if encoding is None else encoding.to_dict(),
         }  # fmt: skip
-        self._cached = CachedBlocks(self._decoded, cache, identity, summary=self._to_dict)
+        keep = keep_cache and "token" not in identity["rows"]
+        self._cached = CachedBlocks(
+            self._decoded, cache, identity, summary=self._to_dict, keep=keep
+        )
         if self._cached.cache is not None:
             self._restore(self._cached.cache.about)
         else:
@@ -65,6 +72,7 @@ class StoredRows:
                 self.encoding = surveyed(reader, options)
             for _ in prefetched(self._cached.__iter__):
                 pass
+            self.format = kept_format(reader)
         self.codes.frozen = self._read_before = True
         if not any(self.facts.counts[0].values()):
             raise ValueError(_nothing(self.facts))
@@ -72,10 +80,14 @@ class StoredRows:
     def _to_dict(self) -> dict[str, Any]:
         """What is known of all rows, as plain data."""
         encoding = None if self.encoding is None else self.encoding.to_dict()
-        return {"labels": self.codes.values, "facts": self.facts.to_dict(), "encoding": encoding}
+        return {
+            "labels": self.codes.values, "facts": self.facts.to_dict(), "encoding": encoding,
+            "format": kept_format(self.reader),
+        }  # fmt: skip
 
     def _restore(self, about: dict[str, Any]) -> None:
         self.codes, self.facts = LabelCodes(about["labels"]), Facts.from_dict(about["facts"])
+        self.format = about["format"]
         if about["encoding"] is not None:
             self.encoding = Encoding.from_dict(about["encoding"])
 
@@ -137,7 +149,7 @@ class StoredRows:
 
 
 def surveyed(reader: Reader, options: EncodingOptions) -> Encoding:
-    """How the columns of a table are encoded, found in one pass over them."""
+    """How the columns of a table are encoded, found in one pass over them if it takes one."""
     from .survey import Survey
 
     assert isinstance(reader, TableReader)
@@ -145,9 +157,10 @@ def surveyed(reader: Reader, options: EncodingOptions) -> Encoding:
     columns = options.feature_columns(reader.schema.names)
     named = options.categorical if isinstance(options.categorical, Mapping) else {}
     refuse_mixed(reader, set(columns).difference(named))
-    columns += [name for name in (options.target, options.weight) if name is not None]
-    for piece in prefetched(lambda: reader.pieces(columns)):
-        survey.add(piece.X, piece.where)
+    columns += [] if options.weight is None else [options.weight]
+    if survey.needs_rows:
+        for piece in prefetched(lambda: reader.pieces(columns)):
+            survey.add(piece.X, piece.where)
     return survey.encoding()
 
 

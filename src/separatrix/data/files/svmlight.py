@@ -40,6 +40,11 @@ class SvmlightReader(Reader):
         self._zero_based, self._n_features = zero_based, n_features
         self.left_out = 0
 
+    def as_in_fit(self, zero_based: bool, n_features: int) -> SvmlightReader:
+        """With the features of a fit, numbered as there unless they were said to be otherwise."""
+        told = zero_based if self._zero_based is None else self._zero_based
+        return SvmlightReader(self.files, told, n_features)
+
     def identity(self) -> dict[str, Any]:
         """Files and both options."""
         return {
