@@ -1,5 +1,6 @@
 """Every bad file is an error that names the file, and the line or row group, and the way out."""
 
+import gc
 import io
 import os
 import sys
@@ -297,6 +298,9 @@ def test_standard_input_is_read_with_a_cache(tmp_path):
     )
     assert (stream.n_rows, stream.n_features) == (whole.n_rows, whole.n_features)
     assert stream.fingerprint() == whole.fingerprint()
+    del stream
+    gc.collect()
+    assert not list((tmp_path / "cache").iterdir())  # no later run could know it again
 
 
 def test_later_runs_with_a_cache_do_not_read_the_text(tmp_path, monkeypatch):

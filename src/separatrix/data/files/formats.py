@@ -103,8 +103,8 @@ def _open_stream(what: Any, format: str | None, block_rows: int) -> Reader:
         stream: Any = sys.stdin if what == "-" else what
         return nullcontext(getattr(stream, "buffer", stream))
 
-    def file(path: Path) -> Reader:
-        return _open_files(Files([path]), str(format), None, None, block_rows)
+    def file(spooled: Files) -> Reader:
+        return _open_files(spooled, str(format), None, None, block_rows)
 
     if what == "-":
         name = "standard input"
