@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import subprocess
 import sys
@@ -110,6 +111,7 @@ def test_what_can_be_read_only_once_needs_a_cache(frame, tmp_path):
         here = LinearClassifier().fit(frame[["a"]].to_numpy(), frame["label"])
         assert fit.objective_ == pytest.approx(here.objective_, rel=1e-6)
         del source, fit
+        gc.collect()
         assert not list(tmp_path.iterdir())
 
 
