@@ -141,9 +141,8 @@ def choose(objective: Objective) -> Solver:
         why = f"the rows are sparse: steps for single ones of {loss.name} are ahead"
         return DualAscent(reason=why)
     k = objective.shape[0]
-    # Class by class, which is a read for each: of rows in memory.
-    wide = isinstance(source, InMemory) and _has_wide_rows(source)
-    if k > 1 and wide and CoordinateAscent().accepts(objective):
+    single = isinstance(source, InMemory) and CoordinateAscent().accepts(objective)
+    if k > 1 and _has_wide_rows(source) and single:
         why = f"the rows are sparse and wide: single ones serve {loss.name} class by class"
         return CoordinateAscent(reason=why)
     twice = loss.has_curvature and loss.convex
