@@ -2,6 +2,7 @@
 
 import gc
 import io
+import lzma
 import os
 import sys
 from pathlib import Path
@@ -313,6 +314,12 @@ def test_later_runs_with_a_cache_do_not_read_the_text(tmp_path, monkeypatch):
     monkeypatch.setattr("separatrix.data.files.csv.CsvReader._parsed", parsed)
     again = separatrix.read(path, target="label", cache=tmp_path / "cache")
     assert again.fingerprint() == first.fingerprint()
+
+
+def test_a_compression_that_arrow_does_not_know(tmp_path):
+    (tmp_path / "t.csv.xz").write_bytes(lzma.compress(b"x,y\n1,2\n"))
+    with pytest.raises(ValueError, match=r"t\.csv\.xz is compressed by xz; expected .*gzip"):
+        read(tmp_path / "t.csv.xz")
 
 
 # Several files

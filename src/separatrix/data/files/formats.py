@@ -14,7 +14,7 @@ from .paths import Files, is_stream, named_files
 from .reader import Reader
 from .svmlight import SvmlightReader
 
-COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
 SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet",
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".arrows": "arrow",
