@@ -11,10 +11,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource, InMemory, Source
+from ..data.files.source import FileSource
 from ..data.labels import check_classes, check_labels
 from ..data.validation import array_source, check_rows
 from ..losses import Loss
 from ..numeric import checks
+from ..numeric.rows import concatenate_rows
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..penalties import L2
@@ -26,7 +28,7 @@ from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
 from .predictor import LinearPredictor
-from .sources import refuse_labels_beside, reweighted
+from .sources import refuse_labels_beside, reweighted, same_features
 from .stream import StreamState, continued, counted
 from .validation_loss import ValidationLoss, Watcher
 
@@ -175,8 +177,14 @@ class LinearModel(LinearPredictor):
     def _source(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, reset: bool = True
     ) -> ArraySource:
-        rows = check_rows(X, owner=self)
-        self._check_features(X, reset)
+        reading = getattr(self, "_reading", None)
+        if reset:
+            self.__dict__.pop("_reading", None)
+        if reset or reading is None:
+            rows = check_rows(X, owner=self)
+            self._check_features(X, reset)
+        else:
+            rows = concatenate_rows([piece.X for piece in reading.rows(X)])
         return array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
@@ -191,9 +199,25 @@ class LinearModel(LinearPredictor):
                 "they are, separatrix.read(..., target='...')"
             )
         check_classes(source.classes)
-        self.n_features_in_ = source.n_features
-        self.__dict__.pop("feature_names_in_", None)  # a source has no names
+        self._keep_reading(source)
         return source if self.class_weight is None else reweighted(source, self.class_weight)
+
+    def _keep_reading(self, source: Source) -> None:
+        """How the rows of files are read, and the names of their columns; others have none."""
+        before = getattr(self, "_reading", None)
+        for name in ("feature_names_in_", "_reading"):
+            self.__dict__.pop(name, None)
+        self.n_features_in_ = source.n_features
+        if not isinstance(source, FileSource):
+            return
+        self._reading = source.reading
+        encoding = self._reading.encoding
+        if encoding is None:
+            return
+        self.feature_names_in_ = encoding.feature_names
+        self.n_features_in_ = len(encoding.columns)
+        if self.warm_start and before is not None and before.encoding is not None:
+            same_features(before.encoding.coef_names, encoding.coef_names)
 
     def _check_features(self, X: Any, reset: bool) -> None:
         """Number and names of the features: noted, or compared with those of the fit."""
