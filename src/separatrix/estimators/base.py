@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data import ArraySource, InMemory, Source
+from ..data import ArraySource, Source
 from ..data.files.source import FileSource
 from ..data.labels import check_classes, check_labels
 from ..data.validation import array_source, check_rows
@@ -21,6 +21,7 @@ from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..penalties import L2
 from ..solvers import Solver, State
+from ..training.checkpoint import Checkpoint
 from ..training.ending import CONVERGED
 from ..training.interrupt import gentle_interrupt
 from ..training.minimize import Result, minimize
@@ -124,6 +125,11 @@ class LinearModel(LinearPredictor):
             raise TypeError(
                 "partial_fit takes arrays, a few rows at a time, and a source is all rows: call "
                 "fit(source)"
+            )
+        if any(isinstance(callback, Checkpoint) for callback in self.callbacks):
+            raise ValueError(
+                "a Checkpoint keeps the passes of fit, and every partial_fit is one of its own: "
+                "between two calls the estimator itself is all there is to keep (pickle.dump)"
             )
         settings = self._checked_settings()
         first = not hasattr(self, "classes_")
@@ -274,6 +280,14 @@ class LinearModel(LinearPredictor):
         W[:, -1] *= self.fit_intercept
         return W
 
+    def _drawn(self) -> tuple[str, ...]:
+        """What of a run chance alone chose, so that it may be chosen otherwise."""
+        if not checks.is_left_to_chance(self.random_state):
+            return ()
+        warm = self.warm_start and hasattr(self, "coef_")
+        random = isinstance(self.start, str) and self.start == "random" and not warm
+        return ("seed", "start") if random else ("seed",)
+
     def _warm(self, objective: Objective) -> Array:
         if not np.array_equal(self.classes_, objective.source.classes):
             raise ValueError(
@@ -299,15 +313,14 @@ class LinearModel(LinearPredictor):
         state: State | None,
     ) -> Result:
         source = objective.source
-        n = len(source.y) if isinstance(source, InMemory) else source.n_rows
         self.trace_ = Trace(
             solver, objective.loss, settings.l2, self.fit_intercept, self.class_weight,
-            source.classes, W, seed, n, source.weight_sum, state,
+            source.classes, W, seed, source.length, source.weight_sum, state,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=settings.stop, callbacks=(*settings.watchers, *self.callbacks),
             seed=seed, start=W, state=state, keep=settings.keep, trace=self.trace_,
-            progress=progress_line(self.verbose),
+            progress=progress_line(self.verbose), drawn=self._drawn(),
         )  # fmt: skip
         self.classes_ = source.classes
         self.coef_, self.intercept_ = result.weights[:, :-1].copy(), result.weights[:, -1].copy()

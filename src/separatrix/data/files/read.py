@@ -125,7 +125,7 @@ def read(
         _refuse_columns(reader, given)
     rows = StoredRows(
         reader, options, dtype=dtype, block_rows=block_rows,
-        validation=validation or 0.0, cache=cache,
+        validation=validation or 0.0, cache=cache, keep_cache=not opened.once,
     )  # fmt: skip
     return FileSource(rows)
 

@@ -109,6 +109,11 @@ class FileSource(Source):
         return sum(self.rows.facts.counts[self._side].values())
 
     @property
+    def length(self) -> int:
+        """Number of all rows, also of those of weight 0."""
+        return int(self._starts[-1])
+
+    @property
     def weight_sum(self) -> float:
         """Sum of the weights."""
         return float(sum(self.rows.facts.weights[self._side].values()))
@@ -221,9 +226,7 @@ def _labels_of_codes(values: list[Any], classes: AnyArray) -> AnyArray:
     """
     number = np.array([0] if not values else np.searchsorted(classes, values), dtype=np.int64)
     number = np.minimum(number, max(len(classes) - 1, 0))
-    if len(classes) > 2:
-        return number
-    return np.where(number == 1, 1.0, -1.0)
+    return np.where(number == 1, 1.0, -1.0) if len(classes) == 2 else number
 
 
 def _rest(lengths: list[int], kept: list[int]) -> list[int]:

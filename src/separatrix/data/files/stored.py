@@ -50,17 +50,21 @@ class StoredRows:
         block_rows: int | None = None,
         validation: float = 0.0,
         cache: str | os.PathLike[str] | None = None,
+        keep_cache: bool = True,
     ) -> None:
         self.reader, self.options, self.dtype = reader, options, dtype
         self.block_rows, self.validation = block_rows, validation
         self.codes, self.facts, self.encoding = LabelCodes(), Facts(validation), encoding
         self._read_before, self.unknown = False, {}
-        identity = {
+        identity: dict[str, Any] = {
             "rows": reader.identity(), "dtype": dtype, "block_rows": block_rows,
             "validation": validation, "options": None if options is None else asdict(options),
             "encoding": None if encoding is None else encoding.to_dict(),
         }  # fmt: skip
-        self._cached = CachedBlocks(self._decoded, cache, identity, summary=self._to_dict)
+        keep = keep_cache and "token" not in identity["rows"]
+        self._cached = CachedBlocks(
+            self._decoded, cache, identity, summary=self._to_dict, keep=keep
+        )
         if self._cached.cache is not None:
             self._restore(self._cached.cache.about)
         else:
