@@ -11,8 +11,9 @@ import pytest
 from oracles import kesler, signed
 
 from separatrix import Block
+from separatrix.data.wrapped import SumOfMapped
 from separatrix.separation.exact_sums import ExactSum
-from separatrix.separation.scales import LowestBits, SumOfScaled
+from separatrix.separation.scales import Division, LowestBits
 from separatrix.separation.signed_blocks import MarginSelection, SignedRowEncoding
 from separatrix.separation.sums import Extremes, Gather, LowMargins, SelectedSum, StratifiedSample
 
@@ -40,7 +41,7 @@ def sums(k):
         "all": SelectedSum(encoding, None),
         "exact": ExactSum(encoding, None),
         "bits": LowestBits(),
-        "scaled": SumOfScaled(SelectedSum(encoding, None), np.array([1, 0, -2])),
+        "scaled": SumOfMapped(SelectedSum(encoding, None), Division(np.array([1, 0, -2]))),
     }
 
 

@@ -44,7 +44,10 @@ def plain_rows(X: Any) -> bool:
 
 def all_finite(values: AnyArray) -> bool:
     """Whether no value of a contiguous array of floats is NaN or infinite; threads share it."""
-    flat, parts = values.reshape(-1), min(MOST_BLOCKS, max(1, values.nbytes // BLOCK_BYTES))
+    parts = min(MOST_BLOCKS, values.nbytes // BLOCK_BYTES)
+    if parts <= 1:  # even to ask how many threads there are would take longer
+        return loops.all_finite(values)
+    flat = values.reshape(-1)
 
     def flaws(at: slice) -> tuple[int]:
         return (int(not loops.all_finite(flat[at])),)
