@@ -33,6 +33,7 @@ from .solvers import (
     Step,
 )
 from .training.any_function import Descent, gradient_descent
+from .training.checkpoint import Checkpoint
 from .training.loop import Info
 from .training.minimize import Result, minimize
 from .training.stopping import Stop
@@ -46,6 +47,7 @@ __all__ = [
     "ArraySource",
     "BatchPerceptron",
     "Block",
+    "Checkpoint",
     "Constant",
     "CoordinateAscent",
     "Descent",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import date, time, timedelta
 from typing import Any
@@ -59,6 +60,16 @@ def _viewed(X: Any, name: str) -> AnyArray:
         f"{name} is a {type(X).__module__}.{type(X).__name__}, of which NumPy has no view"
         f"{f' ({error})' if error else ''}: move it to the CPU and pass a NumPy array."
     ) from error
+
+
+def refuse_paths(X: Any) -> None:
+    """A path, or a list of them: which columns are what, only ``read`` is told."""
+    first = X[0] if isinstance(X, (list, tuple)) and X else X
+    if isinstance(first, (str, os.PathLike)):
+        raise TypeError(
+            f"X is the path {os.fspath(first)!r}; expected rows: fit(separatrix.read(path, "
+            "target=...)) reads them, and predict takes the path if the model was fitted so."
+        )
 
 
 def refuse_times(X: Any, name: str, expected: str) -> None:

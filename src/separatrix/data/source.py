@@ -119,6 +119,11 @@ class Source(ABC):
     def weight_sum(self) -> float:
         """Sum of the weights of all rows."""
 
+    @property
+    def length(self) -> int:
+        """Number of all rows, also of those of weight 0: beyond the largest number of a row."""
+        return sum(len(block.y) for block in self.blocks())
+
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
         """All rows as they stand, the same blocks each time; some may have no rows."""
@@ -233,6 +238,11 @@ class InMemory(Source):
 
     y: AnyArray
     weight: Array | None
+
+    @property
+    def length(self) -> int:
+        """Number of all rows."""
+        return len(self.y)
 
     @property
     def present(self) -> Ints | None:

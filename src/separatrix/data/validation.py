@@ -17,7 +17,7 @@ from ..numeric.rows import CsrRows, Rows, shape_of
 from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import AnyArray, Array
 from .arrays import ArraySource
-from .containers import opened, refuse_times
+from .containers import opened, refuse_paths, refuse_times
 from .labels import (
     check_classes,
     encoded,
@@ -84,6 +84,7 @@ def sound_rows(X: Any) -> tuple[Any, bool]:
     Sparse matrices have indices that fit, and no frame is left that is sparse; if it is CSR,
     whether the indices of every row increase.
     """
+    refuse_paths(X)
     X = opened(X, "X")
     refuse_times(
         X, "X", "numbers: e.g. the days since the first one, or a column for each day of the week"

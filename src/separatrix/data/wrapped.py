@@ -25,6 +25,11 @@ class WrappedSource(Source):
         return self.source.n_rows
 
     @property
+    def length(self) -> int:
+        """Number of all rows."""
+        return self.source.length
+
+    @property
     def weight_sum(self) -> float:
         """Sum of the weights."""
         return self.source.weight_sum

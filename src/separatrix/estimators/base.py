@@ -10,15 +10,18 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data import ArraySource, InMemory, Source
+from ..data import ArraySource, Source
+from ..data.files.source import FileSource
 from ..data.labels import check_classes, check_labels
 from ..data.validation import array_source, check_rows
 from ..losses import Loss
 from ..numeric import checks
+from ..numeric.rows import concatenate_rows
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..penalties import L2
 from ..solvers import Solver, State
+from ..training.checkpoint import Checkpoint
 from ..training.ending import CONVERGED
 from ..training.interrupt import gentle_interrupt
 from ..training.minimize import Result, minimize
@@ -26,7 +29,7 @@ from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
 from .predictor import LinearPredictor
-from .sources import refuse_labels_beside, reweighted
+from .sources import refuse_labels_beside, reweighted, same_features
 from .stream import StreamState, continued, counted
 from .validation_loss import ValidationLoss, Watcher
 
@@ -123,6 +126,11 @@ class LinearModel(LinearPredictor):
                 "partial_fit takes arrays, a few rows at a time, and a source is all rows: call "
                 "fit(source)"
             )
+        if any(isinstance(callback, Checkpoint) for callback in self.callbacks):
+            raise ValueError(
+                "a Checkpoint keeps the passes of fit, and every partial_fit is one of its own: "
+                "between two calls the estimator itself is all there is to keep (pickle.dump)"
+            )
         settings = self._checked_settings()
         first = not hasattr(self, "classes_")
         known = self._known_classes(y, classes, first)
@@ -175,8 +183,14 @@ class LinearModel(LinearPredictor):
     def _source(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, reset: bool = True
     ) -> ArraySource:
-        rows = check_rows(X, owner=self)
-        self._check_features(X, reset)
+        reading = getattr(self, "_reading", None)
+        if reset:
+            self.__dict__.pop("_reading", None)
+        if reset or reading is None:
+            rows = check_rows(X, owner=self)
+            self._check_features(X, reset)
+        else:
+            rows = concatenate_rows([piece.X for piece in reading.rows(X)])
         return array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),
@@ -191,9 +205,25 @@ class LinearModel(LinearPredictor):
                 "they are, separatrix.read(..., target='...')"
             )
         check_classes(source.classes)
-        self.n_features_in_ = source.n_features
-        self.__dict__.pop("feature_names_in_", None)  # a source has no names
+        self._keep_reading(source)
         return source if self.class_weight is None else reweighted(source, self.class_weight)
+
+    def _keep_reading(self, source: Source) -> None:
+        """How the rows of files are read, and the names of their columns; others have none."""
+        before = getattr(self, "_reading", None)
+        for name in ("feature_names_in_", "_reading"):
+            self.__dict__.pop(name, None)
+        self.n_features_in_ = source.n_features
+        if not isinstance(source, FileSource):
+            return
+        self._reading = source.reading
+        encoding = self._reading.encoding
+        if encoding is None:
+            return
+        self.feature_names_in_ = encoding.feature_names
+        self.n_features_in_ = len(encoding.columns)
+        if self.warm_start and before is not None and before.encoding is not None:
+            same_features(before.encoding.coef_names, encoding.coef_names)
 
     def _check_features(self, X: Any, reset: bool) -> None:
         """Number and names of the features: noted, or compared with those of the fit."""
@@ -250,6 +280,14 @@ class LinearModel(LinearPredictor):
         W[:, -1] *= self.fit_intercept
         return W
 
+    def _drawn(self) -> tuple[str, ...]:
+        """What of a run chance alone chose, so that it may be chosen otherwise."""
+        if not checks.is_left_to_chance(self.random_state):
+            return ()
+        warm = self.warm_start and hasattr(self, "coef_")
+        random = isinstance(self.start, str) and self.start == "random" and not warm
+        return ("seed", "start") if random else ("seed",)
+
     def _warm(self, objective: Objective) -> Array:
         if not np.array_equal(self.classes_, objective.source.classes):
             raise ValueError(
@@ -275,15 +313,14 @@ class LinearModel(LinearPredictor):
         state: State | None,
     ) -> Result:
         source = objective.source
-        n = len(source.y) if isinstance(source, InMemory) else source.n_rows
         self.trace_ = Trace(
             solver, objective.loss, settings.l2, self.fit_intercept, self.class_weight,
-            source.classes, W, seed, n, source.weight_sum, state,
+            source.classes, W, seed, source.length, source.weight_sum, state,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=settings.stop, callbacks=(*settings.watchers, *self.callbacks),
             seed=seed, start=W, state=state, keep=settings.keep, trace=self.trace_,
-            progress=progress_line(self.verbose),
+            progress=progress_line(self.verbose), drawn=self._drawn(),
         )  # fmt: skip
         self.classes_ = source.classes
         self.coef_, self.intercept_ = result.weights[:, :-1].copy(), result.weights[:, -1].copy()

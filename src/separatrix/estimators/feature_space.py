@@ -33,3 +33,7 @@ class FeatureSpace(WeightSpace):
         """The training scores."""
         scores: Array = step.state["scores"]
         return scores
+
+    def seen(self, step: Step) -> Step:
+        """With the scores."""
+        return Step(step.weights, {"scores": step.state["scores"]}, step.objective)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,17 +15,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import InMemory, Source
 from ..data.labels import check_labels, numbers
-from ..data.validation import sound_rows, weighed_classes
+from ..data.validation import array_source, check_rows, sound_rows, weighed_classes
 from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, get_kernel
 from ..kernels.gaussian import goes_by_blocks
 from ..kernels.perceptron import KernelPerceptronRun
 from ..kernels.update_rules import ManyClasses, TwoClasses
 from ..numeric import checks
+from ..numeric.registry import as_plain
 from ..numeric.tolerances import LARGEST_FLOAT
 from ..numeric.types import AnyArray, Array, Ints
 from ..schedules import LearningRate, as_schedule
 from ..training.loop import Callback, Loop, history
 from ..training.progress import progress_line
+from ..training.run import Run
 from ..training.stopping import Stop, StoppingRules
 from .feature_space import FeatureSpace
 from .kernel_expansion import KernelExpansion, as_matrix
@@ -198,7 +201,11 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         stop = replace(stop, cycle=run.repeats)
         rules = StoppingRules(stop, np.zeros_like(run.scores), FeatureSpace())
         loop = Loop(rules, self.callbacks, progress=progress_line(self.verbose))
-        why = loop.train(run.steps())[1]  # without the last step, which is a lot to hold on to
+        settings = partial(self._told_settings, rows, labels, stop, kernel)
+        drawn = ("seed",) if checks.is_left_to_chance(self.random_state) else ()
+        whole = Run(loop, {"passes": run}, settings, run.seed, np.empty(0), drawn)
+        with whole.begun():
+            why = loop.train(run.steps())[1]  # without the last step: a lot to hold on to
         # Only now, when nothing can fail any more: an earlier fit stays whole until then.
         validate_data(self, X, skip_check_array=True)
         self.classes_, self._kernel = classes, kernel
@@ -206,6 +213,21 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         self.history_, self.n_iter_ = history(loop.infos), len(loop.infos)
         self._keep(run, rows, loop.rule)
         return self
+
+    def _told_settings(
+        self, rows: Matrix, labels: AnyArray, stop: Stop, kernel: Kernel
+    ) -> dict[str, Any]:
+        """What a run depends on, beside its seed."""
+        rules = asdict(stop)
+        del rules["max_iter"]
+        schedule = as_schedule(self.learning_rate)
+        source = array_source(check_rows(rows), labels, class_weight=self.class_weight)
+        return {
+            "kernel": kernel.to_dict(rows), "fit_intercept": self.fit_intercept,
+            "learning_rate": as_plain("KernelPerceptron.learning_rate", schedule),
+            "shuffle": self.shuffle, "keep": self.keep, "budget": self.budget, "stop": rules,
+            "data": source.fingerprint(),
+        }  # fmt: skip
 
     def _rows_and_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Those given, or those of a source."""

@@ -65,8 +65,8 @@ class LinearClassifier(LossModel):
         smaller gap), "no minimum" (without a penalty the objective falls for ever), "diverged"
         (it ended above where it began, or beyond floating point: the learning rate is too
         large), "max_iter", "cycle", "callback" or "interrupted".
-    coef_, intercept_, classes_, n_iter_, n_updates_, converged_, history_, trace_
-        As in :class:`Perceptron`.
+    coef_, intercept_, classes_, n_iter_, n_updates_, converged_, history_, trace_, coef_names_
+        As in :class:`Perceptron`, and so are ``feature_names_in_`` and ``unknown_categories_``.
     embedding_strengths_ : array (n,)
         For solvers that go row by row with a loss that leaves some rows alone.
 

@@ -91,8 +91,7 @@ class LossModel(LinearModel):
                 "minimum without a penalty was not settled in ten times the reads of the fit (ask "
                 f"separatrix.separation), and there may be none: {remedy}"
             )
-        names = getattr(self, "feature_names_in_", None)
-        fast = [f"x{j}" if names is None else str(names[j]) for j in found.features]
+        fast = [str(name) for name in self.coef_names_[list(found.features)]]
         off = fast[:MOST_NAMED] + ["the intercept"] * found.intercept
         if len(fast) > MOST_NAMED:
             off.append(f"{len(fast) - MOST_NAMED} more features")

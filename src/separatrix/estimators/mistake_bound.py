@@ -19,7 +19,7 @@ from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule
 from ..separation import Separability
-from ..solvers import Step
+from ..solvers import State, Step
 from ..training.loop import Info
 
 MARGIN_ERROR = 1e-6  # how exactly a certificate knows its margin, as a share of it
@@ -70,6 +70,15 @@ class MistakeBoundCallback:
         a, first = self.ahead, float(np.linalg.norm(self.start)) / gamma
         half = 0.5 * (self.longest / gamma) ** 2 - a
         return half + float(np.sqrt(max(half**2 + (first - a) * (first + a), 0.0)))
+
+    def to_state(self) -> State:
+        """Every pass so far."""
+        return {name: getattr(self, name) for name in ("before", "longest", "so_far", "most")}
+
+    def restore(self, state: State) -> None:
+        """Go on from the passes of another callback of the same run."""
+        self.before, self.longest = state["before"], state["longest"]
+        self.so_far, self.most = list(state["so_far"]), list(state["most"])
 
     def columns(self) -> dict[str, AnyArray]:
         """What the history gains: one entry per pass."""

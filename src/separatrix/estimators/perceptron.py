@@ -107,7 +107,13 @@ class Perceptron(LinearModel):
         ``for step in clf.trace_.replay(X, y)`` gives every intermediate weight vector.
     n_features_in_ : int
     feature_names_in_ : array
-        If X had names.
+        If X had names; of a file, all its columns that are features.
+    coef_names_ : array (d,)
+        Names of the weights: categories of a file have one each, or share those that they are
+        hashed to.
+    unknown_categories_ : dict
+        Of a model that was fitted to files, after a prediction: by column, how many values the fit
+        did not have. They count as 0.
 
     Examples
     --------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import Source
+from ..data.files.decoding import Decoded
+from ..data.files.reading import Reading, is_path
+from ..data.files.source import FileSource
 from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
 from ..data.validation import check_rows, check_scores, plain_rows
@@ -24,20 +29,49 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     classes_: AnyArray
     n_features_in_: int
 
+    feature_names_in_: AnyArray
+    unknown_categories_: dict[str, int]
+    _reading: Reading
+
     def _weights(self) -> Array:
         return np.concatenate([self.coef_, self.intercept_[:, None]], axis=1)
+
+    @property
+    def coef_names_(self) -> AnyArray:
+        """Names of the features that ``coef_`` has weights for.
+
+        Those of the columns; one-hot, hashed and indicated ones as scikit-learn names them; x0, x1,
+        ... where columns have none.
+        """
+        check_is_fitted(self)
+        encoding = self._reading.encoding if hasattr(self, "_reading") else None
+        if encoding is not None:
+            return encoding.coef_names
+        numbered = np.array([f"x{j}" for j in range(self.coef_.shape[1])], dtype=object)
+        names: AnyArray = getattr(self, "feature_names_in_", numbered)
+        return names
 
     def decision_function(self, X: Any) -> Array:
         """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k).
 
-        X may be a source, whose rows are read block by block.
+        X may be a source, whose rows are read block by block. A model that was fitted to files
+        takes paths and frames too, and counts the categories that its fit did not have in
+        ``unknown_categories_``, by column: their features are 0.
         """
         check_is_fitted(self)
-        W, n_jobs = self._weights(), getattr(self, "n_jobs", None)
         if isinstance(X, Source):
-            check_features(X, self.n_features_in_, type(self).__name__)
-            found = scores_of(X, W, n_jobs)
-            return found[:, 0] if len(self.classes_) == 2 else found
+            n_jobs = getattr(self, "n_jobs", None)
+            result = scores_of(self._read_alike(X), self._weights(), n_jobs)
+        elif self._reads(X):
+            of = LinearScores(self._weights())
+            pieces = self._counted(self._reading.rows(X))
+            result = np.concatenate([of(piece.X) for piece in pieces])
+        else:
+            result = self._scores_of_array(X)
+        return result[:, 0] if len(self.classes_) == 2 else result
+
+    def _scores_of_array(self, X: Any) -> Array:
+        W, n_jobs = self._weights(), getattr(self, "n_jobs", None)
         named = hasattr(self, "feature_names_in_")
         plain = not named and plain_rows(X) and X.shape[1] == self.n_features_in_
         rows = X if plain else check_rows(X, owner=self, finite=False)
@@ -48,11 +82,13 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         if not np.all(np.isfinite(result)):
             check_rows(X, owner=self)
             check_scores(result, lambda: small_scores(rows, W, n_jobs))
-        return result[:, 0] if len(self.classes_) == 2 else result
+        return result
 
     def predict(self, X: Any) -> AnyArray:
         """Class of each row; on a tie of two classes the larger, of more the first."""
-        scores = self.decision_function(X)
+        return self._classes_of(self.decision_function(X))
+
+    def _classes_of(self, scores: Array) -> AnyArray:
         if len(self.classes_) == 2:
             # A third of the time that it takes to pick by number.
             return np.where(scores >= 0.0, self.classes_[1:], self.classes_[:1])
@@ -60,14 +96,55 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         return predicted
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Share of the rows, by weight, that are classified right: of X and y, or of a source."""
-        if not isinstance(X, Source):
-            y = check_labels(y) if y is None else y
-            return float(super().score(X, y, sample_weight))
+        """Share of the rows, by weight, that are classified right.
+
+        Of X and y; of a source; or, if the model was fitted to files, of files or of a frame with
+        the columns of the fit, among them the target, and the weight if there was one.
+        """
         check_is_fitted(self)
-        refuse_labels_beside(y, sample_weight)
-        check_features(X, self.n_features_in_, type(self).__name__)
-        return accuracy(X, self.classes_, LinearScores(self._weights()))
+        if isinstance(X, Source):
+            refuse_labels_beside(y, sample_weight)
+            alike = self._read_alike(X)
+            return accuracy(alike, self.classes_, LinearScores(self._weights()))
+        if y is None and sample_weight is None and self._reads(X):
+            return self._accuracy(self._counted(self._reading.rows(X, labels=True)))
+        y = check_labels(y) if y is None else y
+        return float(super().score(X, y, sample_weight))
+
+    def _accuracy(self, pieces: Iterable[Decoded]) -> float:
+        """Of rows with labels."""
+        of, right, all = LinearScores(self._weights()), 0.0, 0.0
+        for piece in pieces:
+            found = of(piece.X)
+            predicted = self._classes_of(found[:, 0] if found.shape[1] == 1 else found)
+            if piece.y is None:
+                raise ValueError(f"{piece.where}: there are no labels; expected one for every row")
+            weight = np.ones(len(found)) if piece.weight is None else piece.weight
+            right += float(weight[predicted == piece.y].sum())
+            all += float(weight.sum())
+        return right / all
+
+    def _reads(self, X: Any) -> bool:
+        """Whether X is read as the rows of the fit were: files, frames, and columns of a table."""
+        if not hasattr(self, "_reading"):
+            return False
+        return self._reading.encoding is not None or is_path(X)
+
+    def _counted(self, pieces: Iterable[Decoded]) -> Iterator[Decoded]:
+        """The same pieces; after the last of them it is known how much was unknown."""
+        unknown = Counter[str]()
+        for piece in pieces:
+            unknown.update(piece.unknown)
+            yield piece
+        self.unknown_categories_ = dict(unknown)
+
+    def _read_alike(self, source: Source) -> Source:
+        """The rows of a source, those of files read as the fit read its own."""
+        if isinstance(source, FileSource) and hasattr(self, "_reading"):
+            source = source.read_as(self._reading)
+            self.unknown_categories_ = dict(source.rows.unknown)
+        check_features(source, self.coef_.shape[1], type(self).__name__)
+        return source
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")

@@ -37,6 +37,16 @@ def check_features(source: Source, n_features: int, name: str) -> None:
         )
 
 
+def same_features(before: AnyArray, now: AnyArray) -> None:
+    """An error that names a feature, unless weights of the one are weights of the other."""
+    if lost := sorted({*before} ^ {*now}):
+        raise ValueError(
+            f"warm_start=True, but {lost[0]!r} is a feature of only one of this fit and the one "
+            "before, for categories have a feature each; set warm_start=False, or read with "
+            "categorical='hash'"
+        )
+
+
 def reweighted(source: Source, class_weight: ClassWeight) -> Source:
     """The same rows, weighed by their class too."""
     if not isinstance(source, InMemory):

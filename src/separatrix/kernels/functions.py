@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from hashlib import sha256
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from .thresholds import WORTH_A_THREAD
 Matrix = Any  # a float64 array, or scipy CSR: scipy carries no types
 KernelFunction = Callable[[Matrix, Matrix], Any]
 
+FEW_ROWS = 32  # by which a user's function is told from another
 ROWS_AT_ONCE = 128  # which stay in a processor's cache, with their sums, beside the reference
 
 
@@ -39,6 +41,10 @@ class Kernel:
 
     two_steps: ClassVar[bool] = False
     """Whether ``apply_elementwise`` has anything to do."""
+
+    def to_dict(self, rows: Matrix) -> dict[str, Any]:
+        """Name and parameters as plain data, on which its values on these rows depend."""
+        return {"kernel": type(self).__name__, **asdict(self)}
 
     def prepare(self, rows: Matrix) -> Reference:
         """Rows to compare others with."""
@@ -200,6 +206,12 @@ class Custom(Kernel):
     """A user's function."""
 
     function: KernelFunction
+
+    def to_dict(self, rows: Matrix) -> dict[str, Any]:
+        """What the function gives for a few rows: it has no other name that could be trusted."""
+        some = rows[:FEW_ROWS]
+        values = self.between(some, self.prepare(some))
+        return {"kernel": "Custom", "values": sha256(values.tobytes()).hexdigest()}
 
     def pairwise(self, rows: Matrix, reference: Reference) -> Array:
         """What the function gives, if it is a kernel matrix."""

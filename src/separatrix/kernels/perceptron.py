@@ -27,7 +27,7 @@ from ..data.blocks import random_order
 from ..loops.kernel import KernelPerceptronPass, KernelPerceptronState, kernel_pass
 from ..numeric.types import Array, Ints
 from ..schedules import Constant, Schedule, step_sizes
-from ..solvers import Step
+from ..solvers import State, Step
 from ..solvers.rescaling import near_power
 from .budget import SupportBudget
 from .cache import KernelCache
@@ -44,14 +44,24 @@ class EpochEnd:
 
     coefficients: Array
     """(columns, n): the last weights."""
-    sums: Array
-    """(columns, n): the weights after each visit, summed up."""
+    scores: Array
+    """(columns, n): of every row by these."""
+    late: Array
+    """(columns, n): every change times the number of visits before it."""
     counts: Ints
     """(columns, n): updates by each row, signed."""
     best: Array
     """(columns, n): with a budget, the weights of the pass end with the fewest mistakes."""
     visits: int = 0
     updates: int = 0
+    supports: tuple[tuple[int, float], ...] = ()
+    """With a budget, in the order of their coming, with K(x, x)."""
+
+    @property
+    def sums(self) -> Array:
+        """(columns, n): the weights after each visit, summed up."""
+        sums: Array = self.visits * self.coefficients - self.late
+        return sums
 
 
 @dataclass
@@ -106,7 +116,7 @@ class KernelPerceptronRun:
         self.repeats = constant and not self.shuffle and self.budget is None
         self.fewest = np.inf
         self.ended = EpochEnd(
-            self.coefficients, self.state.late, self.state.counts, self.coefficients
+            self.coefficients, self.scores, self.state.late, self.state.counts, self.coefficients
         )
 
     def steps(self) -> Iterator[Step]:
@@ -156,13 +166,14 @@ class KernelPerceptronRun:
     def _step(self, visits: int, loss_sum: float, mistakes: float, updated: Ints) -> Step:
         """The end of a pass, and what an interrupted pass after it falls back to."""
         coefficients = self.coefficients.copy()
+        supports = () if self.supports is None else tuple(self.supports.supports.items())
         self.ended = EpochEnd(
-            coefficients, visits * coefficients - self.state.late, self.state.counts.copy(),
-            self._best(coefficients), visits, self.ended.updates + len(updated),
+            coefficients, self.scores.copy(), self.state.late.copy(), self.state.counts.copy(),
+            self._best(coefficients), visits, self.ended.updates + len(updated), supports,
         )  # fmt: skip
         return Step(
             self.unit * coefficients,
-            {"scores": self.unit * self.scores},
+            {"scores": self.unit * self.ended.scores},
             self.unit * loss_sum / self.weight_sum,
             mistakes,
             updated,
@@ -180,6 +191,38 @@ class KernelPerceptronRun:
             self.fewest = mistakes
             return coefficients
         return self.ended.best
+
+    def to_state(self) -> State:
+        """The end of the last whole pass, as arrays and numbers."""
+        ended = self.ended
+        rows, norms = zip(*ended.supports, strict=True) if ended.supports else ((), ())
+        log = self.log[: ended.updates]
+        return {
+            "coefficients": ended.coefficients, "scores": ended.scores, "late": ended.late,
+            "counts": ended.counts, "best": ended.best, "visits": ended.visits,
+            "updates": ended.updates, "passes": self.passes, "seed": self.seed,
+            "fewest": self.fewest, "supports": np.array(rows, dtype=np.int64),
+            "norms": np.array(norms, dtype=np.float64),
+            "log": [[*update[:3], [list(change) for change in update.changes]] for update in log],
+        }  # fmt: skip
+
+    def restore(self, state: State) -> None:
+        """Stand where another run over the same rows stood at the end of a pass."""
+        for name in ("coefficients", "scores", "late", "counts"):
+            getattr(self.state, name)[:] = state[name]
+        for name in ("passes", "seed", "fewest"):
+            setattr(self, name, state[name])
+        self.log = [
+            Update(visit, row, size, tuple((column, sign) for column, sign in changes))
+            for visit, row, size, changes in state["log"]
+        ]
+        supports = tuple(zip(state["supports"].tolist(), state["norms"].tolist(), strict=True))
+        if self.supports is not None:
+            self.supports.supports = dict(supports)
+        self.ended = EpochEnd(
+            state["coefficients"], state["scores"], state["late"], state["counts"], state["best"],
+            state["visits"], state["updates"], supports,
+        )  # fmt: skip
 
     def votes(self) -> Votes:
         """The ballot at the end of the last whole pass."""

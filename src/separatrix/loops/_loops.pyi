@@ -155,6 +155,17 @@ def gaussian_update(
 def draw_orders(
     orders: Ints, block_rows: int, blocks_per_group: int, seed: int, number: int
 ) -> None: ...
+def svmlight_counts(text: AnyArray) -> tuple[int, int]: ...
+def svmlight_range(text: AnyArray) -> tuple[int, int]: ...
+def svmlight_rows(
+    text: AnyArray,
+    first_index: int,
+    features: int,
+    labels: Array,
+    values: Array,
+    indices: AnyArray,
+    indptr: AnyArray,
+) -> tuple[int, int, int, int, int]: ...
 def levels() -> list[str]: ...
 def level() -> str: ...
 def use_level(name: str) -> None: ...
@@ -170,5 +181,7 @@ smallest_scale_of_sum: float
 newton_last_step: float
 newton_max_iter: int
 csr_flaws: dict[str, int]
+svmlight_flaws: dict[str, int]
+svmlight_last_index: int
 loss_ids: dict[str, int]
 joint_ids: dict[str, int]

@@ -155,6 +155,11 @@ def seed(random_state: Any) -> int:
     )
 
 
+def is_left_to_chance(random_state: Any) -> bool:
+    """Whether any seed will do."""
+    return random_state is None or random_state is np.random
+
+
 def start_array(start: Any, shape: tuple[int, int], intercept: bool) -> Array:
     """Weights (k, d + 1) or, for k = 1, (d + 1,), bias last."""
     W = np.array(start, dtype=np.float64)

@@ -49,7 +49,7 @@ class Registered:
                 f"{cls.__qualname__} has no name in the registry, by which it could be read again; "
                 f"set a `name` of its own in the class, as every {self._kind} of separatrix does"
             )
-        values = {key: _plain(f"{cls.__name__}.{key}", getattr(self, key)) for key in _keys(cls)}
+        values = {key: as_plain(f"{cls.__name__}.{key}", getattr(self, key)) for key in _keys(cls)}
         return {self._kind: self.name, **values}
 
 
@@ -91,7 +91,8 @@ def _keys(cls: type[Any]) -> list[str]:
     return []
 
 
-def _plain(where: str, value: Any) -> Any:
+def as_plain(where: str, value: Any) -> Any:
+    """A parameter as JSON can hold it; refused, with a remedy, where that cannot be."""
     if isinstance(value, Registered):
         return value.to_dict()
     if isinstance(value, np.generic):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import Source
+from ..data import InMemory, Source
 from ..losses import SquaredHinge
 from ..numeric.dot import dot
 from ..numeric.rows import to_dense
@@ -43,11 +43,11 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
     they curve J by neither too little, for the same reason, nor too much, for alphas crawl.
     """
     source, max_curvature = objective.source, objective.loss.max_curvature
-    if max_curvature is None or source.storage != "csr":
+    if max_curvature is None or source.storage != "csr" or not isinstance(source, InMemory):
         return False
     if not CoordinateAscent().accepts(objective):
         return False
-    n, d, count = source.n_rows, source.n_features, len(objective.in_memory.y)
+    n, d, count = source.n_rows, source.n_features, len(source.y)
     wide = is_wide(objective)
     if wide and not objective.intercept:
         return True
@@ -56,7 +56,7 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
     ):
         return False
     looked_at = min(count, LOOKED_AT)
-    some = objective.in_memory.take(np.linspace(0, count - 1, looked_at).astype(np.int64))
+    some = source.take(np.linspace(0, count - 1, looked_at).astype(np.int64))
     square = float(some.row_norms(squared=True).mean())
     curvature = max_curvature * square / (2.0 * objective.penalty.l2 * n)
     if not objective.intercept:

@@ -25,8 +25,8 @@ from .dual import coordinate_ascent, predictor_corrector, proximal_point
 from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import dual_variables, interior_iterates, interior_run, unknowns
 from .dual.newton_system import drowns_penalty
-from .dual.proximal_point import from_zeros, kept_text, proximal_iterates, start_state
-from .dual.solver import DualIterate, DualSolver
+from .dual.proximal_point import from_zeros, proximal_iterates, start_state
+from .dual.solver import DualIterate, DualSolver, kept_text
 
 
 @dataclass(frozen=True, repr=False)

@@ -33,7 +33,7 @@ class Ending:
 
 
 @dataclass(frozen=True)
-class Run:
+class Passes:
     """What led to the weights."""
 
     solver: Solver
@@ -47,7 +47,12 @@ class Run:
 
 
 def ending(
-    objective: Objective, run: Run, W: Array, at: int | None, stop: str, gap: GapTracker | None
+    objective: Objective,
+    passes: Passes,
+    W: Array,
+    at: int | None,
+    stop: str,
+    gap: GapTracker | None,
 ) -> Ending:
     """The weights to be returned, and words that are true of them.
 
@@ -66,8 +71,8 @@ def ending(
     if stop in TOLD:
         return Ending(W, stop, value)
     if objective.loss.convex and not isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
-        if _above_start(objective, run, value):
-            return _back(objective, run, W, value, gap)
+        if _above_start(objective, passes, value):
+            return _back(objective, passes, W, value, gap)
         if _above(objective, W, value, value_at_zeros(objective)):
             return Ending(W, "no progress" if stop in CONVERGED else stop, value)
     if not np.isfinite(value):
@@ -78,18 +83,20 @@ def ending(
         return Ending(W, "optimal" if gap.proven else unproven, value)
     if objective.penalty.l2 > 0.0 or objective.loss.attained:
         return Ending(W, stop, value)
-    found = runaway(objective, W, mistakes, run.moved, run.norms, run.reads)
+    found = runaway(objective, W, mistakes, passes.moved, passes.norms, passes.reads)
     if found is not None:
         unsettled = "max_iter" if stop == "max_iter" else "no progress"
         stop = "no minimum" if found.settled else unsettled
     return Ending(W, stop, value, found)
 
 
-def _back(objective: Objective, run: Run, W: Array, value: float, gap: GapTracker | None) -> Ending:
+def _back(
+    objective: Objective, passes: Passes, W: Array, value: float, gap: GapTracker | None
+) -> Ending:
     """The end of a run that leads upwards: steps that were given have diverged, others go back."""
-    if not run.solver.chooses_step:
+    if not passes.solver.chooses_step:
         return Ending(W, "diverged", value)
-    start = run.start.copy()
+    start = passes.start.copy()
     if gap is None:
         return Ending(start, "no progress", exact_value(objective, start))
     gap.close(start, start, None)
@@ -110,13 +117,13 @@ def canonical(objective: Objective, W: Array) -> Array:
     return W
 
 
-def _above_start(objective: Objective, run: Run, value: float) -> bool:
+def _above_start(objective: Objective, passes: Passes, value: float) -> bool:
     """Whether a run ended above where it began; for a nonzero start that may take a read."""
-    if not run.start.any():
-        return _above(objective, run.start, value, value_at_zeros(objective))
-    if run.solver.monotone:
+    if not passes.start.any():
+        return _above(objective, passes.start, value, value_at_zeros(objective))
+    if passes.solver.monotone:
         return False
-    return _above(objective, run.start, value, objective.value(run.start)[0])
+    return _above(objective, passes.start, value, objective.value(passes.start)[0])
 
 
 def _above(objective: Objective, W: Array, value: float, other: float) -> bool:

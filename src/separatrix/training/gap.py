@@ -9,7 +9,7 @@ of the lower bounds, with their papers, are in :mod:`separatrix.solvers.dual.bou
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ..losses import Columns, MarginLoss
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.accuracy import EXACT, SUMS, exact_tangents, exact_value, rounding
-from ..solvers import Step
+from ..solvers import State, Step
 from ..solvers.base import Variables
 from ..solvers.dual.bounds import (
     feasible_lower_bound,
@@ -83,6 +83,8 @@ class GapTracker:
     """What a step may still expect to gain for a bound by a sample to be tried."""
     exact_due: int = 0
     """And the one from which on sums of twice the working precision are."""
+    unforced: State | None = None
+    """What was known before a proof that was made only because no pass was to follow."""
 
     @property
     def gap(self) -> float:
@@ -99,10 +101,21 @@ class GapTracker:
         """Whether rounding, or the solver, allows no more."""
         return self.stale >= STALLED
 
-    def update(self, step: Step, iteration: int, due: bool) -> None:
+    def to_state(self) -> State:
+        """What is known so far, as numbers."""
+        return {name: getattr(self, name) for name in _KNOWN}
+
+    def restore(self, state: State) -> None:
+        """Know what another tracker of the same run knew."""
+        for name in _KNOWN:
+            setattr(self, name, state[name])
+        self.best = tuple(state["best"])
+
+    def update(self, step: Step, iteration: int, due: bool, last: bool = False) -> None:
         """Take up what the step of a pass proves of the weights that it would leave.
 
-        Free where the step tells a bound or the gradient; else a read of the data when due.
+        Free where the step tells a bound or the gradient; else a read of the data when due, or
+        after the last pass.
         """
         self.reads, self.iteration = self.reads + step.reads, iteration
         kept, J = step.weights, step.objective
@@ -114,7 +127,8 @@ class GapTracker:
         elif J is not None and step.gradient is not None:
             at = Evaluation(J, step.gradient, 0.0)
             self.evaluate(kept, at, step.predicted_decrease, step.variables)
-        elif (due or step.solved) and iteration >= self.due:
+        elif (due or last or step.solved) and iteration >= self.due:
+            self.unforced = None if due or step.solved else self.to_state()
             self.evaluate(kept)
         else:
             return
@@ -236,3 +250,7 @@ class GapTracker:
         if self.error > EXACT * self.value:
             self.value = exact_value(self.objective, told)
             self.error = SUMS * self.value
+
+
+_NOT_KEPT = ("objective", "tol", "of_average", "unforced")
+_KNOWN = [f.name for f in fields(GapTracker) if f.name not in _NOT_KEPT]

@@ -1,4 +1,7 @@
-"""Ctrl-C: the first ends a fit and keeps the model, a second within two seconds raises."""
+"""Ctrl-C: the first ends a fit and keeps the model, a second within two seconds raises.
+
+And SIGTERM, for those who have something to write before the process ends.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ import threading
 import time
 
 # Those of ``signal`` without the search through its enums, which takes twenty times as long.
-from _signal import getsignal, signal  # type: ignore[import-not-found]
-from collections.abc import Iterator
+from _signal import SIG_DFL, getsignal, signal  # type: ignore[import-not-found]
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from signal import SIGINT, default_int_handler
+from signal import SIGINT, SIGTERM, default_int_handler
 from types import FrameType
 from typing import Self
 
@@ -62,3 +65,32 @@ def passed_on() -> Iterator[None]:
         yield
     if ctrl_c.pressed:
         raise KeyboardInterrupt
+
+
+class gentle_termination:  # noqa: N801 (a context manager, as contextlib's are)
+    """While this lasts, the first SIGTERM calls ``terminate`` instead of ending the process.
+
+    Only on the main thread, and only where a program has no handler of its own. Whoever uses this
+    has to look at ``asked``, and end the process then.
+    """
+
+    asked = False
+
+    def __init__(self, terminate: Callable[[], None]) -> None:
+        self._terminate, self._ours = terminate, False
+
+    def __enter__(self) -> Self:
+        main = threading.current_thread() is threading.main_thread()
+        if main and getsignal(SIGTERM) == SIG_DFL:
+            signal(SIGTERM, self._handle)
+            self._ours = True
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._ours:
+            signal(SIGTERM, SIG_DFL)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        signal(SIGTERM, SIG_DFL)  # a second one is not to wait
+        self.asked = True
+        self._terminate()

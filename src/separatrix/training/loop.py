@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import loops
-from ..numeric.types import AnyArray
-from ..solvers import Step
+from ..numeric.types import AnyArray, Array
+from ..solvers import State, Step
 from .interrupt import gentle_interrupt
 from .progress import Progress
 from .stopping import StoppingRules
@@ -36,6 +36,8 @@ class Info(NamedTuple):
 Callback = Callable[[Step, Info], "bool | None"]
 Observer = Callable[[Step, "str | None"], None]
 """Sees every step, and why the run ends with it, if it does."""
+UNFINISHED = ("callback", "interrupted", "max_iter")
+"""Ends after which a run would go on, if it were asked to."""
 
 
 @dataclass
@@ -51,6 +53,16 @@ class Loop:
     seconds: float = 0.0
     rule: str = ""
     """What ended the run; "interrupted" only if nothing else had when Ctrl-C was pressed."""
+    is_whole: bool = True
+    """Whether all that is known is known of the end of the same pass."""
+    _stepping: bool = False
+    _terminated: bool = False
+
+    def terminate(self) -> None:
+        """Come to an end soon: in the middle of a pass, but of nothing that is said of it."""
+        self._terminated = True
+        if self._stepping:
+            loops.request_stop()
 
     def train(self, steps: Iterator[Step]) -> tuple[Step, str]:
         """The last step, and why it was."""
@@ -59,8 +71,12 @@ class Loop:
             try:
                 while not self.rule:
                     began = time.perf_counter()
-                    self.step = next(steps)
-                    self.rule = self._reason(self.step, began, ctrl_c.ours) or ""
+                    self._stepping = True
+                    step = next(steps)
+                    self._stepping, self.is_whole, self.step = False, False, step
+                    if self._terminated:  # what follows is not to be cut off
+                        loops.clear_stop()
+                    self._look_at(step, began, ctrl_c.ours)
             except loops.Interrupted:
                 if not ctrl_c.ours:
                     raise
@@ -71,7 +87,7 @@ class Loop:
         if self.step is None:
             raise KeyboardInterrupt("interrupted before the end of the first pass")
         why = "interrupted" if ctrl_c.pressed else self.rule
-        if why == "interrupted":
+        if why == "interrupted" and not self._terminated:
             warnings.warn(
                 f"interrupted after {len(self.infos)} passes: the model of the last whole pass is "
                 "kept",
@@ -80,9 +96,10 @@ class Loop:
             )
         return self.step, why
 
-    def _reason(self, step: Step, began: float, ours: bool) -> str | None:
-        """Why the run ends with this step, if it does, once everybody has seen it."""
-        iteration, norm, why = len(self.infos) + 1, self._norm(step), None
+    def _look_at(self, step: Step, began: float, ours: bool) -> None:
+        """Let everybody see a step, and note why the run ends with it, if it does."""
+        iteration, norm = len(self.infos) + 1, self._norm(step)
+        why = None
         try:
             why = self.rules.reason(step, iteration, norm)
             for observe in self.observers:
@@ -91,18 +108,47 @@ class Loop:
             self.seconds += time.perf_counter() - began
             info = Info(iteration, step.objective, step.mistakes, norm, self.seconds)
             self.infos.append(info)
+        self.rule, self.is_whole = why or "", True
         if self.progress is not None:
             self.progress.show(self._line())
         if self.callbacks:
             shown = step.read_only()
             asked = [bool(callback(shown, info)) for callback in self.callbacks]
-            if why is None and any(asked):
-                why = "callback"
-        if why is None and loops.stop_requested():
+            if not self.rule and any(asked):
+                self.rule = "callback"
+        if not self.rule and loops.stop_requested():
             if not ours:
                 raise loops.Interrupted("the run around this one was asked to stop")
-            why = "interrupted"
-        return why
+            self.rule = "interrupted"
+        if not self.rule and self._terminated:
+            self.rule = "interrupted"
+
+    def to_state(self) -> State:
+        """The last step, what the rules remember, history and clock, as arrays and numbers."""
+        step = None
+        if self.step is not None:
+            kept = ("weights", "state", "objective", "mistakes", "average")
+            step = {name: getattr(self.step, name) for name in kept}
+        known = [info[1:] for info in self.infos]
+        return {
+            "step": step, "rules": self.rules.to_state(), "seconds": self.seconds,
+            "rule": "" if self.rule in UNFINISHED else self.rule,
+            "infos": np.array(known, dtype=np.float64).reshape(-1, 4),  # None becomes NaN
+            "unknown": np.array([[value is None for value in row] for row in known], dtype=bool),
+        }  # fmt: skip
+
+    def restore(self, state: State) -> None:
+        """Stand where another loop of the same run stood."""
+        passes, most = len(state["infos"]), self.rules.stop.max_iter
+        if passes > most:
+            raise ValueError(f"{passes} passes are made already, and max_iter={most} allows fewer")
+        forced = state["rules"]["unforced"] is not None
+        self.step = None if state["step"] is None else Step(**state["step"])
+        self.rules.restore(state["rules"], goes_on=passes < most)
+        self.infos, self.seconds = _infos(state["infos"], state["unknown"]), state["seconds"]
+        self.rule = "" if forced and passes < most else state["rule"]
+        if passes == most and not self.rule:
+            self.rule = "max_iter"
 
     def _norm(self, step: Step) -> float:
         space = self.rules.space
@@ -122,6 +168,12 @@ class Loop:
         known = (("objective", info.objective), ("mistakes", info.mistakes), ("|W|", info.norm))
         values = ", ".join(f"{name} {value:.6g}" for name, value in known if value is not None)
         return f"pass {info.iteration}: {values}, {info.seconds:.1f} s"
+
+
+def _infos(values: Array, unknown: AnyArray) -> list[Info]:
+    rows = values.astype(object)
+    rows[unknown.reshape(rows.shape)] = None
+    return [Info(number, *row) for number, row in enumerate(rows.tolist(), 1)]
 
 
 def history(infos: Sequence[Info]) -> dict[str, AnyArray]:

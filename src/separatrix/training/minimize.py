@@ -6,7 +6,7 @@ end, the history, and what is proven of the weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,12 +15,14 @@ from ..numeric.lazy import cached_property
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..solvers import Solver, State, Step
-from .ending import Run, canonical, ending
+from ..solvers.base import locked
+from .ending import Passes, canonical, ending
 from .gap import GapTracker, provable
 from .loop import Callback, Info, Loop, history
 from .no_minimum import Runaway
 from .pocket import Pocket
 from .progress import Progress
+from .run import Run, settings_of
 from .stopping import Stop, StoppingRules, WeightSpace
 from .trace import Trace
 
@@ -66,6 +68,7 @@ def minimize(
     keep: str = "last",
     trace: Trace | None = None,
     progress: Progress | None = None,
+    drawn: Collection[str] = (),
 ) -> Result:
     """Run a solver on an objective until a rule stops it.
 
@@ -73,6 +76,10 @@ def minimize(
     clock stands still meanwhile. ``keep`` is "last", "best" (fewest mistakes, counted at fixed
     weights), "average", or "auto": the last after a pass without mistakes, else whichever of
     average and best makes fewer (ties: average).
+
+    A callback that has a method ``begin(run)`` is called before the first step with the
+    :class:`~separatrix.training.run.Run`, whose state it may read or replace. ``drawn`` names those
+    of "seed" and "start" that chance chose: a run that is taken up again brings its own.
 
     >>> import numpy as np
     >>> from separatrix import L2, ArraySource, GradientDescent, Objective, get_loss
@@ -91,8 +98,6 @@ def minimize(
     if keep in ("average", "auto") and not getattr(solver, "average", False):
         raise ValueError(f"keep={keep!r} needs a solver with average=True, got {solver!r}")
     start = np.zeros(objective.shape) if start is None else start
-    rng = np.random.default_rng(seed) if state is None else NOTHING_DRAWN
-    steps = solver.steps(objective, start, rng, state)
     if stop.cycle and not solver.is_deterministic_map():
         stop = replace(stop, cycle=False)
     pocket = Pocket(objective) if keep in ("best", "auto") else None
@@ -108,7 +113,16 @@ def minimize(
         gap = GapTracker(objective, stop.tol, of_average=keep == "average")
     rules = StoppingRules(stop, start, WeightSpace(), gap)
     loop = Loop(rules, callbacks, [observe], progress)
-    step, why = loop.train(steps)
+    run = Run(
+        loop, {"pocket": pocket, "trace": trace},
+        lambda: settings_of(objective, solver, stop, keep, state), seed, start, drawn,
+    )  # fmt: skip
+    with run.begun() as resumed:
+        start, at = run.start, state if resumed is None else resumed
+        rng = np.random.default_rng(run.seed) if at is None else NOTHING_DRAWN
+        step, why = loop.train(solver.steps(objective, start, rng, at))
+    if trace is not None:
+        trace.seed, trace.start = run.seed, locked(start)
     infos, n_iter = loop.infos, len(loop.infos)
     kept, kept_at = kept_weights(objective, keep, step, n_iter, loop.rule, pocket)
     if not stop.prove:
@@ -117,9 +131,9 @@ def minimize(
     moved = None
     if rules.earlier is not None and not solver.by_row:  # short steps by single rows are no rest
         moved = step.weights - rules.earlier.weights
-    run = Run(solver, start, moved, np.array([info.norm for info in infos]), n_iter)
+    passes = Passes(solver, start, moved, np.array([info.norm for info in infos]), n_iter)
     with np.errstate(over="ignore", invalid="ignore"):  # it is told what overflowed
-        end = ending(objective, run, kept, kept_at, why, gap)
+        end = ending(objective, passes, kept, kept_at, why, gap)
     return Result(
         end.weights, step.weights, step.state, end.stop, infos, end.value, gap, end.runaway
     )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..data import InMemory, Source
+from ..data.labels_in_memory import LabelsInMemory
 from ..losses import Columns
 from ..numeric.types import Array
 from ..objective import Objective
@@ -60,15 +61,12 @@ def runaway(
         return _along(objective, W, "separable")
     if not _grows(objective, moved, norms):
         return None
-    sources = _sources(objective)
-    for source in sources:
+    for source in _sources(objective):
         found = decide(source, intercept=objective.intercept, most_reads=TIMES * reads)
         if found is None:
             return Runaway(settled=False)
         if found.direction is not None:  # which data that overlaps has not
             return _along(objective, found.direction, found.verdict)
-    if not sources:
-        return Runaway(settled=False)
     # What is not convex may run off all the same, and nobody can tell.
     return None if objective.loss.convex else Runaway(settled=False)
 
@@ -83,15 +81,12 @@ def _grows(objective: Objective, moved: Array | None, norms: Array) -> bool:
 
 
 def _sources(objective: Objective) -> list[Source]:
-    """The data; where every class has a loss of its own, once for each class.
-
-    None where it cannot be labelled anew: rows in files.
-    """
+    """The data; where every class has a loss of its own, once for each class."""
     source = objective.source
     if not isinstance(objective.loss, Columns):
         return [source]
     if not isinstance(source, InMemory):
-        return []
+        source = LabelsInMemory.of(source)
     two = np.array([0, 1])
     each = range(len(source.classes))
     return [source.with_labels(np.where(source.y == c, 1.0, -1.0), two) for c in each]

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..numeric.types import Array
 from ..objective import Objective
+from ..solvers import State
 
 ROOM = 32  # candidates counted in one read of the data
 
@@ -50,6 +51,16 @@ class Pocket:
         if self._best is None:
             raise ValueError("the pocket is empty: no pass has ended yet")
         return self._best
+
+    def to_state(self) -> State:
+        """What is kept, and what waits, as arrays and numbers."""
+        best = None if self._best is None else self._best._asdict()
+        return {"waiting": list(self._waiting), "counted": self._counted, "best": best}
+
+    def restore(self, state: State) -> None:
+        """Keep what another pocket of the same run kept."""
+        self._waiting, self._counted = list(state["waiting"]), state["counted"]
+        self._best = None if state["best"] is None else Pocketed(**state["best"])
 
     def _count(self) -> None:
         if not self._waiting:

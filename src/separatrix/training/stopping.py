@@ -19,7 +19,7 @@ import numpy as np
 
 from ..numeric.dot import dot
 from ..numeric.types import Array
-from ..solvers import Step
+from ..solvers import State, Step
 from .gap import GapTracker
 
 TINY = 1e-12  # below this J counts as 0
@@ -75,6 +75,10 @@ class WeightSpace:
         """What, seen again bit for bit, proves that the run repeats itself."""
         return step.weights
 
+    def seen(self, step: Step) -> Step:
+        """What of a step later ones are compared with: the rest is a lot to hold on to."""
+        return Step(step.weights, {}, step.objective)
+
 
 class StoppingRules:
     """The stopping rules with what they remember from pass to pass."""
@@ -100,12 +104,11 @@ class StoppingRules:
         if self.gap is None:
             converged = stop.tol is not None and self._converged(step, stop.tol)
         else:
-            self.gap.update(step, iteration, last or iteration % GAP_EVERY == 0)
+            self.gap.update(step, iteration, iteration % GAP_EVERY == 0, last)
             optimal = self.gap.proven and self.gap.evaluated == iteration
             no_progress = no_progress or self.gap.stalled
         if stop.cycle or stop.tol is not None:
-            # Without the rows of a pass, which are a lot to hold on to.
-            self.earlier, self.before = self.before, step._replace(rows=None)
+            self.earlier, self.before = self.before, self.space.seen(step)
         if stop.no_mistakes and step.mistakes == 0.0:
             return "no mistakes"
         if optimal:
@@ -121,6 +124,24 @@ class StoppingRules:
         if no_progress:
             return "no progress"
         return "max_iter" if last else None
+
+    def to_state(self) -> State:
+        """What is remembered, as arrays and numbers."""
+        return {
+            "before": _told(self.before), "earlier": _told(self.earlier), "fewest": self.fewest,
+            "stale": self.stale, "landmark": self.landmark, "distance": self.distance,
+            "power": self.power, "gap": None if self.gap is None else self.gap.to_state(),
+            "unforced": None if self.gap is None else self.gap.unforced,
+        }  # fmt: skip
+
+    def restore(self, state: State, goes_on: bool) -> None:
+        """Remember what other rules of the same run did; ``goes_on`` if passes follow."""
+        self.before, self.earlier = _step(state["before"]), _step(state["earlier"])
+        for name in ("fewest", "stale", "landmark", "distance", "power"):
+            setattr(self, name, state[name])
+        if self.gap is not None:
+            # A run that may go on is as if nothing had asked for a proof where it was to end.
+            self.gap.restore(state["unforced"] if goes_on and state["unforced"] else state["gap"])
 
     def _converged(self, step: Step, tol: float) -> bool:
         J, before = step.objective, self.before
@@ -156,3 +177,13 @@ class StoppingRules:
         else:
             self.stale += 1
         return self.stale >= patience
+
+
+def _told(step: Step | None) -> State | None:
+    if step is None:
+        return None
+    return {"weights": step.weights, "state": step.state, "objective": step.objective}
+
+
+def _step(told: State | None) -> Step | None:
+    return None if told is None else Step(**told)

@@ -26,6 +26,10 @@ def _count(counts: AnyArray, rows: Ints) -> None:
         counts[rows[start : start + COUNTED_AT_ONCE]] += 1
 
 
+def _copy(counts: AnyArray | None) -> AnyArray | None:
+    return None if counts is None else counts.copy()
+
+
 @dataclass
 class Trace:
     """The recipe of a run, and which rows were updated when.
@@ -74,6 +78,27 @@ class Trace:
         if self._counts is None:
             self._counts = np.zeros(self.n_rows, dtype=np.int32)
         _count(self._counts, step.rows)
+
+    def to_state(self) -> State:
+        """What has been recorded, as arrays and numbers."""
+        kept = self.rows
+        return {
+            "n_iter": self.n_iter, "updates_per_pass": np.array(self.updates_per_pass, np.int64),
+            "rows": np.concatenate(kept) if kept else None, "counts": _copy(self._counts),
+            "lengths": None if kept is None else np.array([len(rows) for rows in kept], np.int64),
+            "bytes": self._bytes,
+        }  # fmt: skip
+
+    def restore(self, state: State) -> None:
+        """Hold what the trace of another run of the same recipe recorded."""
+        self.n_iter, self._bytes = state["n_iter"], state["bytes"]
+        self.updates_per_pass = state["updates_per_pass"].tolist()
+        self._counts = _copy(state["counts"])
+        self.rows, lengths = None, state["lengths"]
+        if lengths is not None:
+            whole = np.empty(0, np.int64) if state["rows"] is None else locked(state["rows"])
+            ends = np.cumsum(lengths)
+            self.rows = [whole[end - n : end] for n, end in zip(lengths, ends, strict=True)]
 
     @property
     def strengths(self) -> AnyArray | None:

@@ -113,7 +113,9 @@ def test_repeated_rows_are_as_weighted_ones():
     data.loc[5:9, "a"] = np.nan
     data["w"] = np.random.default_rng(1).integers(0, 4, len(data)).astype(float)
     options = {"target": "label", "missing": "indicator", "min_frequency": 12}
-    repeated = data.loc[data.index.repeat(data["w"].astype(int))].drop(columns="w")
+    repeated = (
+        data.loc[data.index.repeat(data["w"].astype(int))].drop(columns="w").reset_index(drop=True)
+    )
     weighted = encoding_of(pa.table(data), weight="w", **options)
     plain = encoding_of(pa.table(repeated), **options)
     for one, other in zip(weighted.columns, plain.columns, strict=True):
@@ -375,7 +377,7 @@ def test_bad_labels_are_refused(column, message):
 )
 def test_bad_weights_are_refused(weight, message):
     with pytest.raises(ValueError, match=message):
-        encoding_of(pa.table({"x": [1.0, 2.0], "w": weight}), weight="w")
+        encoding_of(pa.table({"x": [1.0, 2.0], "w": weight}), weight="w", missing="mean")
 
 
 def test_weights_come_with_the_rows():
@@ -416,14 +418,6 @@ def test_names_of_columns_are_strings(options):
         EncodingOptions(**options)
 
 
-def test_the_index_of_a_frame_is_no_feature():
-    data = frame().iloc[[3, 1, 2, 5, 0]]
-    assert "__index_level_0__" in pa.table(data).schema.names
-    assert encoding_of(pa.table(data), target="label") == encoding_of(
-        pa.table(data.reset_index(drop=True)), target="label"
-    )
-
-
 def test_two_columns_of_one_name_are_refused():
     table = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["a", "a"])
     with pytest.raises(ValueError, match="several columns are called 'a'"):
@@ -452,6 +446,24 @@ def test_no_rows_make_no_rows():
         found = encoding.encode(table.slice(0, 0))
         assert dense(found.X).shape == (0, encoding.n_features)
         assert len(found.y) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "needs"),
+    [
+        ({}, True),
+        ({"features": ["a", "flag"]}, False),
+        ({"features": ["a", "flag"], "missing": "mean"}, True),
+        ({"categorical": "hash"}, False),
+        ({"categorical": {"word": "hash", "code": "onehot"}}, True),
+    ],
+)
+def test_rows_are_surveyed_only_for_categories_and_means(options, needs):
+    data = pa.table(frame().drop(columns="label"))
+    found = Survey(data.schema, EncodingOptions(**options))
+    assert found.needs_rows == needs
+    if not needs:
+        assert found.encoding() == encoding_of(data, **options)
 
 
 # ---- as plain data -------------------------------------------------------------------------

@@ -25,6 +25,7 @@ class CachedBlocks:
     also in the middle of a pass: nobody sees a wrong number. If it cannot be written, because the
     disk is full say, a warning tells, and every pass decodes; with ``required``, as what is decoded
     can be read only once, that is an error. ``where`` is "auto", a folder, or None: no cache.
+    Without ``keep`` no later run finds it: of what cannot be known again.
     """
 
     def __init__(
@@ -35,9 +36,10 @@ class CachedBlocks:
         *,
         summary: Callable[[], dict[str, Any]] = dict,
         required: bool = False,
+        keep: bool = True,
     ) -> None:
         self._decode, self._where, self._identity = decode, where, identity
-        self._summary, self._required = summary, required
+        self._summary, self._required, self._keep = summary, required, keep
         self.cache = None if where is None else DecodedCache.open(where, identity)
 
     def __iter__(self) -> Iterator[Block]:
@@ -66,7 +68,7 @@ class CachedBlocks:
                 yield block
             if writer is not None and writer.open:
                 with self._told(writer):
-                    self.cache = writer.close(self._summary())
+                    self.cache = writer.close(self._summary(), self._keep)
         finally:
             if writer is not None:
                 writer.discard()

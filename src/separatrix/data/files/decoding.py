@@ -24,7 +24,8 @@ class Decoded(NamedTuple):
     where: str
     """For errors."""
     unknown: dict[str, int]
-    """By column, values that its dictionary does not have."""
+    """By column, values that its dictionary does not have; of LIBSVM text under "features" entries
+    of features that there are not."""
 
 
 def decoded(
@@ -40,12 +41,14 @@ def decoded(
             "that the model was fitted to"
         )
     if not isinstance(reader, TableReader) or encoding is None:
+        before = 0
         for X, y, weight, where in reader.pieces():
-            yield Decoded(_as(X, dtype), y if labels else None, weight, where, {})
+            now = reader.left_out
+            unknown = {"features": now - before} if now > before else {}
+            yield Decoded(_as(X, dtype), y if labels else None, weight, where, unknown)
+            before = now
         return
-    columns = encoding.feature_names.tolist()
-    if labels:
-        columns += [name for name in (encoding.target, encoding.weight) if name is not None]
+    columns = encoding.column_names(labels)
     reader.read_as_text(c.name for c in encoding.columns if getattr(c, "type", "") == "text")
     refuse_mixed(reader, {c.name for c in encoding.columns if isinstance(c, Number)})
     first = 0

@@ -122,10 +122,14 @@ class Encoding:
             weight = of.weights(of.whole_column(batch, self.weight), self.weight, place)
         return Encoded(X, y, weight, unknown)
 
+    def column_names(self, labels: bool = True) -> list[str]:
+        """Those that a table has to have, with or without target and weight."""
+        names = [column.name for column in self.columns]
+        others = [name for name in (self.target, self.weight) if name is not None]
+        return names + others * labels
+
     def _check_names(self, names: list[str], labels: bool, place: Place) -> None:
-        wanted = [column.name for column in self.columns]
-        if labels:
-            wanted += [name for name in (self.target, self.weight) if name is not None]
+        wanted = self.column_names(labels)
         for name in wanted:
             if names.count(name) != 1:
                 found = "no column" if name not in names else "several columns"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
+from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,8 +12,9 @@ from .npy import NpyReader
 from .numbers import FunctionReader
 from .paths import Files, is_stream, named_files
 from .reader import Reader
+from .svmlight import SvmlightReader
 
-COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
 SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet",
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".arrows": "arrow",
@@ -20,7 +22,9 @@ SUFFIXES = {
     ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
     ".npy": "npy",
 }  # fmt: skip
-FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+ZERO_BASED = {"svmlight": None, "svmlight-0": True, "svmlight-1": False}
+"""Whether LIBSVM text numbers its features from 0 on; None: it does if there is a 0."""
+FORMATS = tuple(dict.fromkeys([*SUFFIXES.values(), *ZERO_BASED]))
 
 
 def open_reader(
@@ -61,6 +65,8 @@ def open_reader(
 def _open_files(files: Files, format: str, target: Any, weight: Any, block_rows: int) -> Reader:
     if format == "npy":
         return NpyReader(files, target, weight, block_rows)
+    if format in ZERO_BASED:
+        return SvmlightReader(files, ZERO_BASED[format])
     _import_arrow(f"to read {files}")
     if format == "parquet":
         from .parquet import ParquetReader
@@ -97,8 +103,8 @@ def _open_stream(what: Any, format: str | None, block_rows: int) -> Reader:
         stream: Any = sys.stdin if what == "-" else what
         return nullcontext(getattr(stream, "buffer", stream))
 
-    def file(path: Path) -> Reader:
-        return _open_files(Files([path]), str(format), None, None, block_rows)
+    def file(spooled: Files) -> Reader:
+        return _open_files(spooled, str(format), None, None, block_rows)
 
     if what == "-":
         name = "standard input"
@@ -120,6 +126,19 @@ def _import_arrow(purpose: str) -> Any:
             f"pyarrow is needed {purpose}: pip install 'separatrix[files]'."
         ) from error
     return pyarrow
+
+
+def kept_format(reader: Reader) -> str | None:
+    """The format of files as ``format=`` says it; LIBSVM text with where its numbers begin."""
+    if isinstance(reader, SvmlightReader):
+        return "svmlight-0" if reader.zero_based else "svmlight-1"
+    format = reader.identity()["format"]
+    return format if format in FORMATS else None
+
+
+def tells_format(path: str | PathLike[str]) -> bool:
+    """Whether the suffix does."""
+    return _suffix(Path(path)) in SUFFIXES
 
 
 def format_of(paths: list[Path]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +11,6 @@ import pyarrow as pa
 from ...numeric import checks
 from .columns import kind_of
 
-PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # it goes with a frame as if it were a column
 Categorical = Literal["onehot", "hash", "error"]
 
 
@@ -83,7 +81,7 @@ class EncodingOptions:
         roles = {"target": self.target, "weight": self.weight}
         others = [name for name in roles.values() if name is not None]
         named = list(self.categorical) if isinstance(self.categorical, Mapping) else []
-        features = [n for n in names if n not in others and not PANDAS_INDEX.fullmatch(n)]
+        features = [name for name in names if name not in others]
         features = features if self.features is None else list(self.features)
         wanted = [(what, name) for what, name in roles.items() if name is not None]
         wanted += [("features", name) for name in features]

@@ -55,7 +55,8 @@ def read(
     weight : str or None
         The column of weights; rows of weight 0 are as if absent.
     format : str or None
-        "parquet", "arrow", "csv", "svmlight" or "npy"; None: by the suffix.
+        "parquet", "arrow", "csv", "svmlight" or "npy"; None: by the suffix. Features of LIBSVM text
+        are numbered from 0 if there is a 0, else from 1; "svmlight-0" and "svmlight-1" say it.
     categorical : "onehot", "hash", "error", or a dict of these by column
         What becomes of columns of words: a feature for each category, ``2**hash_bits`` features
         that they share, or an error. Whole numbers are numbers unless named in a dict.
@@ -124,7 +125,7 @@ def read(
         _refuse_columns(reader, given)
     rows = StoredRows(
         reader, options, dtype=dtype, block_rows=block_rows,
-        validation=validation or 0.0, cache=cache,
+        validation=validation or 0.0, cache=cache, keep_cache=not opened.once,
     )  # fmt: skip
     return FileSource(rows)
 

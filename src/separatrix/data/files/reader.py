@@ -35,6 +35,9 @@ class Reader(ABC):
     takes: tuple[str, ...] = ()
     """Options of ``read`` about columns that it heeds by itself; tables leave all to others."""
 
+    left_out = 0
+    """Values that were left out in the last read, for a model has no weights for them."""
+
     @abstractmethod
     def pieces(self) -> Iterator[Piece]:
         """All rows afresh, in the same order at each call."""

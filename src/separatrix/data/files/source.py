@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..source import Source, Storage, Sum, T
 from ..thresholds import BLOCK_BYTES
 from .facts import held_out, starts
 from .prefetch import prefetched
+from .reading import Reading
 from .stored import StoredRows
 from .thresholds import ROUNDS, WINDOW
 
@@ -57,6 +59,36 @@ class FileSource(Source):
             self._check_training_rows()
             self.validation = FileSource(rows, of_validation=True)
 
+    @property
+    def reading(self) -> Reading:
+        """How its rows are read: a model that is fitted to them keeps it."""
+        rows = self.rows
+        return Reading(rows.encoding, self.n_features, rows.dtype, rows.format)
+
+    def read_as(self, reading: Reading) -> FileSource:
+        """The same rows with the features of a fit: its columns, dictionaries and means."""
+        if reading == self.reading:
+            return self
+        rows, encoding = self.rows, reading.encoding
+        if (encoding is None) != (rows.encoding is None):
+            raise TypeError(
+                "the model was fitted to a table and this is none, or the other way round: "
+                "expected rows of the same kind"
+            )
+        if encoding is not None and rows.encoding is not None:
+            roles = rows.encoding
+            encoding = replace(encoding, target=roles.target, weight=roles.weight)
+        alike = FileSource(
+            StoredRows(
+                reading.adapted(rows.reader), rows.options, encoding=encoding,
+                dtype=reading.dtype, block_rows=rows.block_rows, validation=rows.validation,
+            )
+        )  # fmt: skip
+        if self._side and alike.validation is not None:
+            alike = alike.validation
+        alike.n_features = reading.check_width(alike.storage, alike.n_features)
+        return alike
+
     def _check_training_rows(self) -> None:
         """Some of every class, and some rows held out."""
         facts, values = self.rows.facts, self.rows.codes.values
@@ -75,6 +107,11 @@ class FileSource(Source):
     def n_rows(self) -> int:
         """Number of rows whose weight is not zero."""
         return sum(self.rows.facts.counts[self._side].values())
+
+    @property
+    def length(self) -> int:
+        """Number of all rows, also of those of weight 0."""
+        return int(self._starts[-1])
 
     @property
     def weight_sum(self) -> float:
@@ -189,9 +226,7 @@ def _labels_of_codes(values: list[Any], classes: AnyArray) -> AnyArray:
     """
     number = np.array([0] if not values else np.searchsorted(classes, values), dtype=np.int64)
     number = np.minimum(number, max(len(classes) - 1, 0))
-    if len(classes) > 2:
-        return number
-    return np.where(number == 1, 1.0, -1.0)
+    return np.where(number == 1, 1.0, -1.0) if len(classes) == 2 else number
 
 
 def _rest(lengths: list[int], kept: list[int]) -> list[int]:

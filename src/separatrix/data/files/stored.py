@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from .cutting import cut
 from .decoding import decoded, refuse_mixed
 from .encoding import Encoding
 from .facts import Facts, check_weights
+from .formats import kept_format
 from .prefetch import prefetched
 from .reader import Reader, TableReader
 
@@ -29,36 +31,48 @@ class StoredRows:
     """All rows in blocks, whose labels are codes in the order in which labels were first met.
 
     First passes are made here, unless a cache knows what they would find: one to survey the
-    columns of a table, one to decode and count its rows, which also writes the cache.
+    columns of a table, unless their encoding is known, and one to decode and count its rows, which
+    also writes the cache.
     """
 
-    encoding: Encoding | None = None
+    format: str | None
+    """That of its files, for a model that is fitted to them."""
+    unknown: dict[str, int]
+    """By column, values that its dictionary did not have when all rows were decoded last."""
 
     def __init__(
         self,
         reader: Reader,
         options: EncodingOptions | None = None,
         *,
+        encoding: Encoding | None = None,
         dtype: str = "float64",
         block_rows: int | None = None,
         validation: float = 0.0,
         cache: str | os.PathLike[str] | None = None,
+        keep_cache: bool = True,
     ) -> None:
         self.reader, self.options, self.dtype = reader, options, dtype
         self.block_rows, self.validation = block_rows, validation
-        self.codes, self.facts = LabelCodes(), Facts(validation)
-        self._read_before = False
-        identity = {
+        self.codes, self.facts, self.encoding = LabelCodes(), Facts(validation), encoding
+        self._read_before, self.unknown = False, {}
+        identity: dict[str, Any] = {
             "rows": reader.identity(), "dtype": dtype, "block_rows": block_rows,
             "validation": validation, "options": None if options is None else asdict(options),
+            "encoding": None if encoding is None else encoding.to_dict(),
         }  # fmt: skip
-        self._cached = CachedBlocks(self._decoded, cache, identity, summary=self._to_dict)
+        keep = keep_cache and "token" not in identity["rows"]
+        self._cached = CachedBlocks(
+            self._decoded, cache, identity, summary=self._to_dict, keep=keep
+        )
         if self._cached.cache is not None:
             self._restore(self._cached.cache.about)
         else:
-            self.encoding = None if options is None else surveyed(reader, options)
+            if options is not None and encoding is None:
+                self.encoding = surveyed(reader, options)
             for _ in prefetched(self._cached.__iter__):
                 pass
+            self.format = kept_format(reader)
         self.codes.frozen = self._read_before = True
         if not any(self.facts.counts[0].values()):
             raise ValueError(_nothing(self.facts))
@@ -66,10 +80,14 @@ class StoredRows:
     def _to_dict(self) -> dict[str, Any]:
         """What is known of all rows, as plain data."""
         encoding = None if self.encoding is None else self.encoding.to_dict()
-        return {"labels": self.codes.values, "facts": self.facts.to_dict(), "encoding": encoding}
+        return {
+            "labels": self.codes.values, "facts": self.facts.to_dict(), "encoding": encoding,
+            "format": kept_format(self.reader),
+        }  # fmt: skip
 
     def _restore(self, about: dict[str, Any]) -> None:
         self.codes, self.facts = LabelCodes(about["labels"]), Facts.from_dict(about["facts"])
+        self.format = about["format"]
         if about["encoding"] is not None:
             self.encoding = Encoding.from_dict(about["encoding"])
 
@@ -116,7 +134,9 @@ class StoredRows:
     def _coded(self) -> Iterator[Block]:
         """Pieces with labels as codes."""
         labelled: bool | None = None
-        for X, y, weight, where, _ in decoded(self.reader, self.encoding, self.dtype):
+        self.unknown = unknown = Counter[str]()
+        for X, y, weight, where, lost in decoded(self.reader, self.encoding, self.dtype):
+            unknown.update(lost)
             n = shape_of(X)[0]
             if labelled not in (None, y is not None):
                 raise ValueError(
@@ -129,7 +149,7 @@ class StoredRows:
 
 
 def surveyed(reader: Reader, options: EncodingOptions) -> Encoding:
-    """How the columns of a table are encoded, found in one pass over them."""
+    """How the columns of a table are encoded, found in one pass over them if it takes one."""
     from .survey import Survey
 
     assert isinstance(reader, TableReader)
@@ -137,9 +157,10 @@ def surveyed(reader: Reader, options: EncodingOptions) -> Encoding:
     columns = options.feature_columns(reader.schema.names)
     named = options.categorical if isinstance(options.categorical, Mapping) else {}
     refuse_mixed(reader, set(columns).difference(named))
-    columns += [name for name in (options.target, options.weight) if name is not None]
-    for piece in prefetched(lambda: reader.pieces(columns)):
-        survey.add(piece.X, piece.where)
+    columns += [] if options.weight is None else [options.weight]
+    if survey.needs_rows:
+        for piece in prefetched(lambda: reader.pieces(columns)):
+            survey.add(piece.X, piece.where)
     return survey.encoding()
 
 

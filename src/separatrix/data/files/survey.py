@@ -19,7 +19,7 @@ from .columns import (
     running_total,
     weights,
     whole_column,
-)  # fmt: skip
+)
 from .encoders import Column, Hashed, Missing, Number, OneHot
 from .encoding import Encoding
 from .options import EncodingOptions
@@ -48,6 +48,11 @@ class Survey:
             self.columns.append(kind(name, category_type(type), options))
         self.n_read, self.weight_sum = 0, 0.0
 
+    @property
+    def needs_rows(self) -> bool:
+        """Whether there is anything to find out: categories or means."""
+        return any(column.needs_rows for column in self.columns)
+
     def add(self, batch: pa.RecordBatch, where: str = "") -> None:
         """Look at some more rows; ``where`` is for errors."""
         name, place, weight = self.options.weight, Place(where, self.n_read), None
@@ -61,7 +66,7 @@ class Survey:
 
     def encoding(self) -> Encoding:
         """How the columns will be encoded, after the last batch."""
-        if not self.weight_sum:
+        if self.needs_rows and not self.weight_sum:
             raise ValueError(
                 f"of {self.n_read} rows none has a weight above 0; expected rows of two classes: "
                 "is a file empty but for its head?"
@@ -76,6 +81,11 @@ class _ColumnSurvey(ABC):
 
     def __init__(self, name: str, type: str, options: EncodingOptions) -> None:
         self.name, self.type, self.options = name, type, options
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether what it becomes depends on the rows."""
+        return True
 
     @abstractmethod
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
@@ -99,10 +109,15 @@ class _NumberSurvey(_ColumnSurvey):
         super().__init__(name, type, options)
         self.any_missing, self.sum, self.weight = False, 0.0, 0.0
 
+    @property
+    def needs_rows(self) -> bool:
+        """Only for a mean."""
+        return self.options.missing in ("mean", "indicator")
+
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
         """Look at some more rows."""
-        if self.options.missing in ("error", "zero"):
-            return  # encoding them says where one is missing
+        if not self.needs_rows:
+            return
         values = numbers(column, self.name, place)
         here = ~np.isnan(values)
         ones = np.ones(len(values)) if weight is None else weight
@@ -113,7 +128,7 @@ class _NumberSurvey(_ColumnSurvey):
     def column(self, weight_sum: float) -> Column:
         """Missing ones become the mean, or 0."""
         how = self.options.missing
-        if how in ("error", "zero"):
+        if not self.needs_rows:
             return Number(self.name, 0.0 if how == "zero" else None)
         mean = self.sum / self.weight if self.weight else np.nan
         if not np.isfinite(mean):
@@ -168,6 +183,11 @@ class _CategorySurvey(_ColumnSurvey):
 
 class _HashSurvey(_ColumnSurvey):
     """Nothing need be known of what is hashed."""
+
+    @property
+    def needs_rows(self) -> bool:
+        """Nothing depends on them."""
+        return False
 
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
         """Look at some more rows."""

@@ -183,8 +183,10 @@ class FittedModel:
 
     def name(self, feature: int) -> str:
         """The feature by its name, or by its number."""
-        names = getattr(self.clf, "feature_names_in_", None)
-        return f"feature {feature}" if names is None else repr(str(names[feature]))
+        if not hasattr(self.clf, "feature_names_in_"):
+            return f"feature {feature}"
+        names = getattr(self.clf, "coef_names_", self.clf.feature_names_in_)
+        return repr(str(names[feature]))
 
     # ---- how well it does ----------------------------------------------------------------
 

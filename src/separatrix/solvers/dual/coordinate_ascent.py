@@ -2,7 +2,7 @@
 
 Problem: ``max_alpha D(alpha)``, the dual of ``J(w, b) = sum_i p_i phi(y_i (w.x_i + b)) + l2 |w|^2``
 for two classes, with a free bias or none.
-Input: rows x_i in memory, labels y_i = -1 or 1, shares p_i of the weight; l2 > 0.
+Input: rows x_i, labels y_i = -1 or 1, shares p_i of the weight; l2 > 0.
 Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
 
 Algorithm: rounds of epochs (see :mod:`separatrix.solvers.dual.epochs`), after each of which the gap
@@ -35,13 +35,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...data import InMemory
+from ...data.labels_in_memory import LabelsInMemory
 from ...losses import Loss
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..base import State
 from .dual_loss import DualSums
-from .epochs import CoordinateEpochs
+from .epochs import CoordinateEpochs, may_be_taken
 from .free_variables import solve_free_variables, subspace_step_lengths
 from .losses import binary_dual_loss
 from .multiclass_coordinate_ascent import multiclass_iterates
@@ -66,11 +68,14 @@ FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free
 class CoordinateAscent(DualSolver):
     """Climbs the dual one row at a time: for rows with features of their own.
 
-    For the hinge, the squared hinge and, of two classes, the logistic loss, with a penalty and rows
-    in memory; for more classes all alphas of a row move together. It
-    needs no system of equations, however many rows and features there are, and each epoch costs
-    about a read of the rows. A weak penalty, or features of different scales, take many. It begins
-    at alpha = 0, wherever the weights are.
+    For the hinge, the squared hinge and, of two classes, the logistic loss, with a penalty; for
+    more classes all alphas of a row move together. It needs no system of equations, however many
+    rows and features there are, and each epoch costs about a read of the rows. A weak penalty, or
+    features of different scales, take many. It begins at alpha = 0, wherever the weights are.
+
+    Of rows that are not in memory an epoch visits one block after another, the rows of each in a
+    random order: a read of all. Kept are labels, weights and some numbers a row, more than
+    :class:`ProximalPoint` needs; ``reason``, after a fit, tells the bytes.
 
     >>> from separatrix import CoordinateAscent, LinearClassifier
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=CoordinateAscent(), random_state=0)
@@ -79,6 +84,7 @@ class CoordinateAscent(DualSolver):
     """
 
     name = "CoordinateAscent"
+    needs_rows_in_memory = False
 
     def knows(self, loss: Loss) -> bool:
         """Two classes, or more."""
@@ -88,9 +94,19 @@ class CoordinateAscent(DualSolver):
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
         """One for each round."""
-        if objective.shape[0] > 1:
-            return multiclass_iterates(objective, W, rng, state)
-        return coordinate_iterates(objective, W, rng, state)
+        of_rounds = multiclass_iterates if objective.shape[0] > 1 else coordinate_iterates
+        if isinstance(objective.source, InMemory):
+            yield from of_rounds(objective, W, rng, state)
+            return
+        labels = LabelsInMemory.of(objective.source)
+        for at, new in of_rounds(objective.on_rows(labels), W, rng, state):
+            yield at, new | {"kept_bytes": kept_bytes(labels, new)}
+
+
+def kept_bytes(labels: LabelsInMemory, state: State) -> int:
+    """What is kept in memory of rows that are not: labels and weights, and what a run keeps."""
+    beside = labels.y.nbytes + labels.weights.nbytes + 9 * len(labels.y)  # |x|^2, and marks
+    return beside + sum(each.nbytes for each in state.values() if isinstance(each, np.ndarray))
 
 
 def coordinate_iterates(
@@ -197,7 +213,8 @@ class CoordinateAscentRun(CoordinateEpochs):
         self.active = rows
         if self.dual_loss.nonsmooth and not self.subspace:
             inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
-            if len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS:
+            known = len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS
+            if known and may_be_taken(self.source, len(inside)):
                 self._solve_free_variables(inside)
 
     def _most_epochs(self) -> int:

@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from ...data import Shuffle
+from ...data import InMemory, Shuffle
 from ...data.blocks import random_order
+from ...data.labels_in_memory import LabelsInMemory
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
+from ..thresholds import GATHERED_BYTES
 from .losses import BinaryDualLoss
 
 MIXED_STRETCHES = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
@@ -43,6 +45,11 @@ def bias_inverse_penalty(objective: Objective) -> float:
     source = objective.in_memory
     square = float(source.weights @ objective.row_norm2) / source.weight_sum or 1.0
     return 0.5 / objective.penalty.l2 * square / max(1.0, source.row_values)
+
+
+def may_be_taken(source: InMemory, rows: int) -> bool:
+    """Whether so many rows may be held at once: always, if all of them are."""
+    return not isinstance(source, LabelsInMemory) or rows * source.row_bytes <= GATHERED_BYTES
 
 
 @dataclass

@@ -31,7 +31,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..base import State
-from .epochs import CAREFUL, MIXED_STRETCHES, bias_inverse_penalty
+from .epochs import CAREFUL, MIXED_STRETCHES, bias_inverse_penalty, may_be_taken
 from .multiclass_dual import MulticlassDual, multiclass_dual
 from .multiclass_free_variables import FreeVariables
 from .solver import DualIterate
@@ -151,7 +151,8 @@ class MulticlassAscentRun:
         """Conjugate gradients over the alphas inside their bounds, if these are known by now."""
         free = self.dual.is_free(self.alpha[rows])
         inside = free.any(axis=1)
-        if len(rows) > IDENTIFIED * np.count_nonzero(inside):
+        count = int(np.count_nonzero(inside))
+        if len(rows) > IDENTIFIED * count or not may_be_taken(self.source, count):
             return
         rows, free = rows[inside], free[inside]
         source, k = self.source, len(self.weights)

@@ -27,7 +27,7 @@ problems, SIAM J. Optimization 28 (2018) 433-458.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -74,17 +74,6 @@ class ProximalPoint(DualSolver):
     ) -> Iterator[tuple[DualIterate, State]]:
         """Newton's steps; those are told that bring something, and the last towards a center."""
         return proximal_iterates(objective, from_zeros(objective, W) if state is None else state)
-
-    def after(self, state: State) -> ProximalPoint:
-        """With a reason that says what was kept of rows that are not in memory."""
-        kept = kept_text(state)
-        return replace(self, reason=(self.reason + kept).removeprefix(", ")) if kept else self
-
-
-def kept_text(state: State) -> str:
-    """What a run kept beside rows that are not in memory, for a reason."""
-    size = state.get("kept_bytes", 0)
-    return f", keeping {size / 1e6:.3g} MB beside rows that are not in memory" if size else ""
 
 
 def from_zeros(objective: Objective, W: Array) -> State:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -78,6 +78,11 @@ class DualSolver(Solver):
         """Yes."""
         return True
 
+    def after(self, state: State) -> Solver:
+        """With a reason that says what was kept of rows that are not in memory."""
+        kept = kept_text(state)
+        return replace(self, reason=(self.reason + kept).removeprefix(", ")) if kept else self
+
     @abstractmethod
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
@@ -112,6 +117,12 @@ class DualSolver(Solver):
                 }  # fmt: skip
                 yield Step(best, new | known, J, mistakes, lower_bound=bound, alpha=at.alpha)
                 untold = 0
+
+
+def kept_text(state: State) -> str:
+    """What a run kept beside rows that are not in memory, for a reason."""
+    size = state.get("kept_bytes", 0)
+    return f", keeping {size / 1e6:.3g} MB beside rows that are not in memory" if size else ""
 
 
 def named(loss: Loss) -> str:

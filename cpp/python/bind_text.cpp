@@ -1,0 +1,69 @@
+// Bindings of what reads text.
+#include <nanobind/stl/pair.h>
+
+#include "python/bind.hpp"
+#include "text/svmlight.hpp"
+
+namespace separatrix {
+
+namespace {
+
+using Bytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using IntOutput = nb::ndarray<int32_t, nb::c_contig, nb::device::cpu>;
+
+// Every search ends at the end of a line, so there must be one.
+const char* lines_of(const Bytes& text) {
+  const auto* const begin = reinterpret_cast<const char*>(text.data());
+  expect(text.size() == 0 || begin[text.size() - 1] == '\n', "text: must end with a line's end");
+  return begin;
+}
+
+std::pair<int64_t, int64_t> svmlight_counts(Bytes text) {
+  nb::gil_scoped_release free;
+  const auto counts =
+      count_svmlight(reinterpret_cast<const char*>(text.data()), int64_t(text.size()));
+  return {counts.lines, counts.entries};
+}
+
+std::pair<int64_t, int64_t> svmlight_range(Bytes text) {
+  const char* const lines = lines_of(text);
+  nb::gil_scoped_release free;
+  const auto range = svmlight_index_range(lines, int64_t(text.size()));
+  return {range.smallest, range.largest};
+}
+
+// Rows, entries, entries left out, the flaw or 0, and where its word begins.
+std::tuple<int64_t, int64_t, int64_t, int, int64_t> svmlight_rows(
+    Bytes text, int64_t first_index, int64_t features, Output labels, Output values,
+    IntOutput indices, IntOutput indptr) {
+  const char* const lines = lines_of(text);
+  expect(indptr.size() == labels.size() + 1 && indices.size() == values.size(), "room: sizes");
+  SvmlightRows rows{labels.data(), values.data(), indices.data(), indptr.data(),
+                    int64_t(labels.size()), int64_t(values.size())};
+  {
+    nb::gil_scoped_release free;
+    parse_svmlight(lines, int64_t(text.size()), first_index, features, rows);
+  }
+  expect(rows.flaw != kRoom, "room: too little");
+  return {rows.rows, rows.entries, rows.left_out, rows.flaw, rows.at};
+}
+
+}  // namespace
+
+void bind_text(nb::module_& m) {
+  m.def("svmlight_counts", &svmlight_counts, "text"_a);
+  m.def("svmlight_range", &svmlight_range, "text"_a);
+  m.def("svmlight_rows", &svmlight_rows, "text"_a, "first_index"_a, "features"_a,
+        "labels"_a.noconvert(), "values"_a.noconvert(), "indices"_a.noconvert(),
+        "indptr"_a.noconvert());
+  nb::dict flaws;
+  flaws["label"] = int(kLabel);
+  flaws["feature"] = int(kFeature);
+  flaws["index range"] = int(kIndexRange);
+  flaws["index order"] = int(kIndexOrder);
+  flaws["value"] = int(kValue);
+  m.attr("svmlight_flaws") = flaws;
+  m.attr("svmlight_last_index") = kLastIndex;
+}
+
+}  // namespace separatrix

@@ -1,0 +1,92 @@
+"""How a fitted model reads what it is to predict: as the rows that it was fitted to were read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...numeric.rows import CsrRows, shape_of
+from ..source import Storage
+from .decoding import Decoded, decoded
+from .encoding import Encoding
+from .formats import open_reader, tells_format
+from .reader import Reader
+from .svmlight import SvmlightReader
+
+PIECE_ROWS = 1 << 13  # read at a time
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is kept of a source with the model that was fitted to it."""
+
+    encoding: Encoding | None
+    """Columns, dictionaries and means; None for rows that were numbers already."""
+    n_features: int
+    dtype: str
+    format: str | None = None
+    """That of the files, for those whose suffix tells none."""
+
+    def rows(self, what: Any, labels: bool = False) -> Iterator[Decoded]:
+        """All rows of files, of a frame or of an array of its columns; with labels if asked."""
+        if self.encoding is not None:
+            what = _table(what, self.encoding.column_names(labels))
+        format = self.format if is_path(what) and not all(map(tells_format, _paths(what))) else None
+        reader = self.adapted(open_reader(what, format=format, block_rows=PIECE_ROWS))
+        for piece in decoded(reader, self.encoding, self.dtype, labels):
+            X = piece.X
+            width = self.check_width("csr" if isinstance(X, CsrRows) else "dense", shape_of(X)[1])
+            yield piece._replace(X=X._replace(n_features=width) if isinstance(X, CsrRows) else X)
+
+    def adapted(self, reader: Reader) -> Reader:
+        """LIBSVM text has the features of the fit; entries of others have no weight."""
+        if isinstance(reader, SvmlightReader) and self.format in ("svmlight-0", "svmlight-1"):
+            return reader.as_in_fit(self.format == "svmlight-0", self.n_features)
+        return reader
+
+    def check_width(self, storage: Storage, found: int) -> int:
+        """Number of features: sparse rows may lack the last, for their files tell none."""
+        if found == self.n_features or (storage == "csr" and found < self.n_features):
+            return self.n_features
+        raise ValueError(
+            f"X has {found} features, but there were {self.n_features} in the fit; expected as many"
+        )
+
+
+def _paths(what: Any) -> list[Any]:
+    return list(what) if isinstance(what, (list, tuple)) else [what]
+
+
+def is_path(what: Any) -> bool:
+    """Whether this names files: a path or a list of paths."""
+    if isinstance(what, (list, tuple)):
+        return bool(what) and all(isinstance(one, (str, os.PathLike)) for one in what)
+    return isinstance(what, (str, os.PathLike))
+
+
+def is_frame(what: Any) -> bool:
+    """Whether this is a table of pandas, polars, pyarrow or others, or a query of polars."""
+    lazy = type(what).__module__.startswith("polars") and type(what).__name__ == "LazyFrame"
+    return lazy or hasattr(what, "__arrow_c_stream__")
+
+
+def _table(what: Any, names: list[str]) -> Any:
+    """Files as they are; of a frame only columns that are read, for others may be of any type."""
+    if is_path(what):
+        return what
+    if is_frame(what):
+        pandas = type(what).__module__.startswith("pandas")
+        return what[names] if pandas and set(names) <= set(what.columns) else what
+    values = np.asarray(what)
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise ValueError(
+            f"X has the shape {values.shape}; expected a frame or files with the columns {names!r},"
+            " or an array of these columns in this order"
+        )
+    import pyarrow as pa
+
+    return pa.table([pa.array(column.tolist()) for column in values.T], names=names)

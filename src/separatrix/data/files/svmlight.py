@@ -1,0 +1,196 @@
+"""LIBSVM and SVMlight text: ``label [qid:n] index:value ... [# comment]``, a row a line."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from io import BufferedReader
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ...loops import svmlight as loops
+from ...numeric.types import AnyArray
+from .paths import Files
+from .reader import Piece, Reader
+
+CHUNK = 1 << 20  # bytes of text at a time: with what it comes to, it fits into a cache
+EXAMPLE = "-1 3:0.5 7:2"
+SHOWN = 40  # characters of a wrong word
+
+
+class SvmlightReader(Reader):
+    """Sparse rows with numbers as labels, by the compiled parser.
+
+    ``zero_based`` says whether the first feature has the number 0 in the file; None: it has if
+    there is a 0 in one of the files. How many features there are is told by the largest number,
+    unless ``n_features`` says it, as the model does that is to predict: then the entries of others
+    are left out, and counted in ``left_out``. Plain text, or compressed by gzip, bzip2 or xz.
+    """
+
+    def __init__(
+        self, files: Files, zero_based: bool | None = None, n_features: int | None = None
+    ) -> None:
+        self.files = files
+        self._zero_based, self._n_features = zero_based, n_features
+        self.left_out = 0
+
+    def as_in_fit(self, zero_based: bool, n_features: int) -> SvmlightReader:
+        """With the features of a fit, numbered as there unless they were said to be otherwise."""
+        told = zero_based if self._zero_based is None else self._zero_based
+        return SvmlightReader(self.files, told, n_features)
+
+    def identity(self) -> dict[str, Any]:
+        """Files and both options."""
+        return {
+            "format": "svmlight",
+            "files": self.files.identity(),
+            "zero_based": self._zero_based,
+            "n_features": self._n_features,
+        }
+
+    def check_unchanged(self) -> None:
+        """Raise if a file changed or vanished, and name it."""
+        self.files.check_unchanged()
+
+    @property
+    def zero_based(self) -> bool:
+        """Whether the first feature has the number 0."""
+        return self._index_range[0] == 0 if self._zero_based is None else self._zero_based
+
+    @property
+    def n_features(self) -> int:
+        """How many features there are."""
+        if self._n_features is not None:
+            return self._n_features
+        return max(self._index_range[1] + self.zero_based, 0)
+
+    @cached_property
+    def _index_range(self) -> tuple[int, int]:
+        """The smallest and the largest index of all files: a read, much faster than parsing."""
+        ranges = [
+            loops.index_range(chunk.text)
+            for path in self.files.paths
+            for chunk in self._chunks(path)
+        ]
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+    def pieces(self) -> Iterator[Piece]:
+        """All rows, about a megabyte of text at a time."""
+        first_index, n_features = 1 - self.zero_based, self.n_features
+        self.left_out = 0
+        for path in self.files.paths:
+            for chunk in self._chunks(path):
+                rows = loops.parse_svmlight(chunk.text, first_index, n_features)
+                if rows.flaw:
+                    raise ValueError(_complaint(path, chunk, rows.flaw, rows.at, first_index))
+                self.left_out += rows.left_out
+                yield Piece(rows.X, rows.labels, None, f"{path}, from line {chunk.line}")
+
+    def _chunks(self, path: Path) -> Iterator[_Chunk]:
+        with self.files.opened(path) as file:
+            try:
+                yield from _chunks(_uncompressed(file, path))
+            except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+                raise ValueError(
+                    f"{path} cannot be decompressed ({error}): it is cut off or damaged; fetch or "
+                    "write it anew."
+                ) from error
+
+
+class _Bytes(Protocol):
+    def readinto(self, room: Any, /) -> int: ...
+
+
+class _Chunk(NamedTuple):
+    """Whole lines, in memory that the next chunk will have."""
+
+    text: AnyArray
+    line: int
+    """The number of the first one, from 1 on."""
+
+
+OPENERS: dict[bytes, Callable[[BufferedReader], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ": lzma.open,
+}
+
+
+def _uncompressed(file: BufferedReader, path: Path) -> _Bytes:
+    begin = file.peek(8)
+    if begin.startswith(b"\x28\xb5\x2f\xfd"):
+        raise ValueError(
+            f"{path} is compressed by Zstandard; expected LIBSVM text, plain or compressed by "
+            f"gzip, bzip2 or xz: `zstd -d {path.name}` first."
+        )
+    opener = next((one for magic, one in OPENERS.items() if begin.startswith(magic)), None)
+    return file if opener is None else opener(file)
+
+
+def _chunks(file: _Bytes) -> Iterator[_Chunk]:
+    """Some lines after another; a line longer than a chunk gets the room that it needs."""
+    room, filled, line = bytearray(CHUNK), 0, 1
+    while True:
+        if filled == len(room) - 1:
+            room = room + bytearray(len(room))
+        count = file.readinto(memoryview(room)[filled:-1])
+        if count == 0 and filled:  # the last line may have no end: it gets one
+            room[filled : filled + 1] = b"\n"
+            count = 1
+        if count == 0:
+            return
+        size = room.rfind(b"\n", filled, filled + count) + 1
+        filled += count
+        if size:
+            yield _Chunk(np.frombuffer(room, dtype=np.uint8, count=size), line)
+            line += room.count(b"\n", 0, size)
+            room[: filled - size] = room[size:filled]
+            filled -= size
+
+
+def _complaint(path: Path, chunk: _Chunk, flaw: int, at: int, first_index: int) -> str:
+    """Where the flaw is, what it is, and what was expected."""
+    text = chunk.text.tobytes()
+    line = chunk.line + text.count(b"\n", 0, at)
+    rest = text[at : text.index(b"\n", at)].decode(errors="replace")
+    word = rest.partition("#")[0].split(maxsplit=1)[0]
+    shown = repr(word if len(word) <= SHOWN else word[:SHOWN] + "...")
+    index, _, value = word.partition(":")
+    if flaw == loops.LABEL:
+        what = f"the label {shown} is {_kind(word)}; expected a finite number"
+        if ":" in word:
+            what = f"it begins with {shown}; expected a label first"
+        elif "," in word:
+            what = f"{shown} are several labels; expected one number"
+    elif flaw == loops.FEATURE:
+        what = f"{shown} is no index:value; expected a whole number, a colon and a number"
+    elif flaw == loops.VALUE:
+        what = f"the value in {shown} is {_kind(value)}; expected a finite number after the colon"
+    elif flaw == loops.INDEX_ORDER:
+        what = f"the index {index} in {shown} does not come after the one before it; expected "
+        what += "increasing indices: sort the entries of a row, each feature once"
+    else:
+        last = first_index + loops.LAST_INDEX
+        what = (
+            f"the index {index} in {shown} is out of range; expected from {first_index} to {last}"
+        )
+        if first_index and int(index) == 0:
+            what += ' (format="svmlight-0" counts features from 0)'
+    return f"{path}, line {line}: {what}, as in {EXAMPLE!r}."
+
+
+def _kind(word: str) -> str:
+    """What a word is that is no finite number."""
+    try:
+        value = float(word)
+    except ValueError:
+        return "no number" if word else "missing"
+    if np.isnan(value):
+        return "not a number (nan)"
+    return "infinite, or too large for a double" if np.isinf(value) else "not written as a number"

@@ -1,0 +1,159 @@
+"""Labels and weights in memory, rows where they are: for solvers that number the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import loops
+from ..losses import Joint, MarginLoss
+from ..numeric.rows import squared_norms
+from ..numeric.types import AnyArray, Array, Ints
+from .blocks import Block
+from .source import InMemory, Source, Sum, T
+from .wrapped import WrappedSource
+
+
+class LabelsInMemory(WrappedSource, InMemory):
+    """A source of which labels and weights are held: one or two numbers a row.
+
+    What is asked of its rows is answered by a read of all, block by block. Rows that are taken are
+    copied into memory, and whoever asks for them keeps them few. Labels or weights other than the
+    source's own may be given.
+    """
+
+    def __init__(
+        self, source: Source, y: AnyArray, weight: Array | None, classes: AnyArray
+    ) -> None:
+        super().__init__(source)
+        self.y, self.weight, self.classes = y, weight, classes
+
+    @classmethod
+    def of(cls, source: Source) -> LabelsInMemory:
+        """In one read."""
+        read = [(block.y.copy(), block.weight, len(block.y)) for block in source.blocks()]
+        y = np.concatenate([labels for labels, _, _ in read])
+        weight = None
+        if any(some is not None for _, some, _ in read):
+            weight = np.concatenate(
+                [np.ones(count) if some is None else some for _, some, count in read]
+            )
+        return cls(source, y, weight, source.classes)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows whose weight is not zero."""
+        return len(self.y) if self.weight is None else int(np.count_nonzero(self.weight))
+
+    @property
+    def weight_sum(self) -> float:
+        """Sum of the weights."""
+        return float(len(self.y)) if self.weight is None else float(self.weight.sum())
+
+    def blocks(self) -> Iterator[Block]:
+        """Those of the source, with the labels and weights held."""
+        for block in self.source.blocks():
+            weight = None if self.weight is None else self.weight[block.at]
+            yield Block(block.X, self.y[block.at], weight, block.start)
+
+    def total(self, sum: Sum[T]) -> T:
+        """Block by block, as of any source."""
+        return Source.total(self, sum)
+
+    def block(self, at: slice | None = None) -> Block:
+        """A run of rows, or all: taken into memory."""
+        rows = np.arange(len(self.y))[at or slice(None)]
+        start = int(rows[0]) if len(rows) else 0
+        return self.take(rows).block()._replace(start=start)
+
+    def scores(self, W: Array, out: Array | None = None) -> Array:
+        """(X, 1) W', in one read."""
+        found = np.empty((len(self.y), len(W))) if out is None else out
+        for block in self._filled_blocks():
+            loops.scores(block.X, W, found[block.at])
+        return found
+
+    def transpose_product(self, C: Array) -> Array:
+        """C' (X, 1), in one read."""
+        out = np.zeros((C.shape[1], self.n_features + 1))
+        for block in self._filled_blocks():
+            loops.transpose_product(block.X, C[block.at], out)
+        return out
+
+    def row_norms(self, squared: bool = False) -> Array:
+        """|x| of every row, or its square, in one read."""
+        out = np.empty(len(self.y))
+        for block in self._filled_blocks():
+            out[block.at] = squared_norms(block.X)
+        return out if squared else np.sqrt(out)
+
+    def take(self, rows: Ints) -> InMemory:
+        """Some rows in the order given, copied in one read."""
+        increasing, back = np.unique(rows, return_inverse=True)
+        found = Source.take(self, increasing)
+        return (
+            found
+            if len(rows) == len(increasing) and np.all(back[:-1] < back[1:])
+            else (found.take(back))
+        )
+
+    def with_weight(self, weight: Array | None) -> InMemory:
+        """The same rows and labels with other weights."""
+        return LabelsInMemory(self.source, self.y, weight, self.classes)
+
+    def with_labels(self, y: AnyArray, classes: AnyArray) -> InMemory:
+        """The same rows and weights with other labels."""
+        return LabelsInMemory(self.source, y, self.weight, classes)
+
+    def gram(self, rows: Ints | None = None) -> Array:
+        """All products of two rows, or of those given, which are taken into memory."""
+        return self.take(np.arange(len(self.y)) if rows is None else rows).gram()
+
+    # ---- passes of dual coordinate ascent, block after block ------------------------------
+
+    def coordinate_epoch(
+        self, loss: MarginLoss, alpha: Array, w: Array, order: Ints, **numbers: Any
+    ) -> loops.EpochResult:
+        """In the order given within each block: one read."""
+        row_norm2, slope, gap, again = numbers.pop("row_norm2"), 0.0, 0.0, [order[:0]]
+        for block, rows in self._in_blocks(order):
+            found = loops.coordinate_epoch(
+                block.X, block.y, loss, alpha[block.at], w, rows, weight=block.weight,
+                row_norm2=row_norm2[block.at], **numbers,
+            )  # fmt: skip
+            slope, gap = slope + found.projected_gradient, gap + found.gap
+            again.append(rows[: found.n_active] + block.start)
+        return loops.EpochResult(_to_the_front(order, again), slope, gap)
+
+    def multiclass_epoch(
+        self, loss: Joint, alpha: Array, lines: Array, order: Ints, **numbers: Any
+    ) -> loops.MulticlassEpochResult:
+        """The same for many classes."""
+        row_norm2, violation, gap, again = numbers.pop("row_norm2"), 0.0, 0.0, [order[:0]]
+        for block, rows in self._in_blocks(order):
+            found = loops.multiclass_epoch(
+                block.X, block.y, loss, alpha[block.at], lines, rows, weight=block.weight,
+                row_norm2=row_norm2[block.at], **numbers,
+            )  # fmt: skip
+            violation, gap = violation + found.violation, gap + found.gap
+            again.append(rows[: found.n_active] + block.start)
+        return loops.MulticlassEpochResult(_to_the_front(order, again), gap, violation)
+
+    def _in_blocks(self, order: Ints) -> Iterator[tuple[Block, Ints]]:
+        """Blocks, and which of their rows to visit, in the order in which they stand in it."""
+        places = np.argsort(order)
+        sorted_rows = order[places]
+        for block in self._filled_blocks():
+            ends = np.searchsorted(sorted_rows, [block.at.start, block.at.stop])
+            mine = np.sort(places[slice(*ends)])
+            if len(mine):
+                yield block, order[mine] - block.start
+
+
+def _to_the_front(order: Ints, again: list[Ints]) -> int:
+    """Rows to visit again, written where whoever asked looks for them: how many."""
+    rows = np.concatenate(again)
+    order[: len(rows)] = rows
+    return len(rows)

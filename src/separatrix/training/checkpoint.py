@@ -1,0 +1,216 @@
+"""Runs that survive a crash: where they stand is written down, and taken up again.
+
+Input: a run, after every pass. Output: a file from which the same run, in another process, goes on
+with the same bits as if it had never been cut.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..numeric import checks
+from ..solvers import State, Step
+from .checkpoint_file import CheckpointFile, Damaged
+from .interrupt import gentle_termination
+from .loop import Info
+from .run import difference, plain
+
+MOST_TIME = 0.02  # of a run, that writing takes where its time is told in minutes
+TERMINATED = 143  # what a process that SIGTERM ended tells its shell
+
+
+class CheckpointedRun(Protocol):
+    """What a checkpoint is kept of: see :class:`separatrix.training.run.Run`."""
+
+    closing: Any
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What it depends on."""
+
+    @property
+    def passes(self) -> int:
+        """How far it is."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can be written down now."""
+
+    def to_state(self) -> State:
+        """Where it stands."""
+
+    def restore(self, state: State) -> None:
+        """Stand there."""
+
+    def terminate(self) -> None:
+        """Come to an end soon."""
+
+
+@dataclass
+class Checkpoint:
+    """A callback that keeps a run in a file, from which it goes on after a crash.
+
+    Run the same program again: the fit goes on after the last pass that was written, to the same
+    weights, history, ``stop_`` and ``n_iter_``, bit for bit, as if it had never been cut. A run
+    that had ended returns at once; one that a callback, Ctrl-C or ``max_iter`` ended goes on, if
+    ``max_iter`` allows.
+
+    Parameters
+    ----------
+    path : str or path
+        The file. The one before is kept as ``path + ".previous"``, and taken if this one is
+        damaged.
+    every : timedelta or int
+        How often to write: time, of which writing takes at most 2 % (it is then done less often),
+        or passes. A run is also written when it ends.
+    resume : {"auto", "never"}
+        "auto": go on from the file, if there is one. "never": begin anew, and replace it.
+
+    Notes
+    -----
+    The file holds plain data and arrays, no code. It is refused, and the difference named, if the
+    data, a setting or the version of separatrix is not that of the run that wrote it; ``max_iter``,
+    ``n_jobs`` and callbacks may change. (For ``random_state=None`` its seed is taken over.) What is
+    compared must have a name: a function as ``learning_rate``, or a loss of your own without a
+    ``name``, is refused.
+
+    A file that cannot be written, on a full disk for instance, is a warning: the fit goes on, and
+    the last file stays. SIGTERM, by which systems ask processes to end, ends the pass, writes, and
+    ends the process with status 143, unless the program has a handler of its own.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from separatrix import Checkpoint, Perceptron
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = Checkpoint(Path(folder) / "run.ckpt", every=1)
+    ...     Perceptron(3, shuffle=False, callbacks=[run]).fit(X, y).stop_
+    ...     clf = Perceptron(1000, shuffle=False, callbacks=[run]).fit(X, y)
+    >>> clf.stop_, clf.n_iter_
+    ('no mistakes', 9)
+    """
+
+    path: str | os.PathLike[str]
+    every: timedelta | int = timedelta(minutes=5)
+    resume: str = "auto"
+    _keeper: Keeper | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        often = isinstance(self.every, timedelta) and self.every > timedelta(0)
+        if not often and not (checks.is_integer(self.every) and self.every >= 1):  # type: ignore[operator]
+            raise ValueError(
+                f"every must be a number of passes, 1 or more, or a timedelta such as "
+                f"timedelta(minutes=5), got {self.every!r}"
+            )
+        checks.choice("resume", self.resume, ("auto", "never"))
+
+    def begin(self, run: CheckpointedRun) -> None:
+        """Take up the run where the file left it, if there is one; from now on keep it there."""
+        path = Path(self.path).absolute()
+        if path.is_dir() or not path.parent.is_dir():
+            what = "is a directory" if path.is_dir() else "is in a directory that does not exist"
+            raise ValueError(f"a checkpoint is a file, and {os.fspath(self.path)!r} {what}")
+        keeper = Keeper(CheckpointFile(path), run, self.every)
+        if self.resume == "auto":
+            keeper.take_up()
+        self._keeper = keeper
+        run.closing.callback(self._forget)
+        run.closing.enter_context(keeper)
+
+    def __call__(self, step: Step | None = None, info: Info | None = None) -> None:
+        """After a pass: write, if it is time."""
+        if self._keeper is None:
+            raise RuntimeError("a Checkpoint is called by a run that began with it")
+        self._keeper.look()
+
+    def _forget(self) -> None:
+        self._keeper = None
+
+
+class Keeper:
+    """One run, its file, and when it was written last."""
+
+    def __init__(self, file: CheckpointFile, run: CheckpointedRun, every: timedelta | int) -> None:
+        self.file, self.run, self.every = file, run, every
+        self.settings = plain(run.settings)
+        self.written, self.cost, self.passes = time.monotonic(), 0.0, run.passes
+        self.termination = gentle_termination(run.terminate)
+
+    def take_up(self) -> None:
+        """Go on from the file, or, where that is damaged, from the one before."""
+        damages: list[str] = []
+        for path, found in self.file.versions():
+            if isinstance(found, Damaged):
+                damages.append(f"{path} is damaged ({found})")
+                continue
+            if path == self.file.previous and not damages:
+                damages.append(f"{self.file.path} is missing")
+            self._refuse_other(path, found["settings"])
+            try:
+                self.run.restore(found["state"])
+            except ValueError as error:
+                raise ValueError(f"cannot go on from {path}: {error}; {self._remedy()}") from None
+            self.passes = self.run.passes
+            if damages:
+                text = f"{damages[0]}: the run goes on from the one before, {path}"
+                warnings.warn(text, RuntimeWarning, stacklevel=7)
+            return
+        if damages:
+            raise ValueError(f"cannot resume: {', and '.join(damages)}; {self._remedy()}")
+
+    def _refuse_other(self, path: Path, settings: dict[str, Any]) -> None:
+        found = difference(settings, self.settings)
+        if found:
+            raise ValueError(f"{path} is the checkpoint of another run: {found}; {self._remedy()}")
+
+    def _remedy(self) -> str:
+        return (
+            "to begin anew, give another path, remove the file, or set "
+            "Checkpoint(..., resume='never')"
+        )
+
+    def look(self) -> None:
+        """Write, if it is time."""
+        if isinstance(self.every, timedelta):
+            pause = max(self.every.total_seconds(), self.cost / MOST_TIME)
+            due = time.monotonic() - self.written >= pause
+        else:
+            due = self.run.passes - self.passes >= self.every
+        if due:
+            self.write()
+
+    def write(self) -> None:
+        """Now; what cannot be written is told, and the run goes on."""
+        began = time.monotonic()
+        try:
+            self.file.write({"settings": self.settings, "state": self.run.to_state()})
+        except OSError as error:
+            warnings.warn(
+                f"the checkpoint {self.file.path} could not be written ({error.strerror or error});"
+                " the run goes on, and the last one that was written stays",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        self.written, self.passes = time.monotonic(), self.run.passes
+        self.cost = self.written - began
+
+    def __enter__(self) -> Keeper:
+        self.termination.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        """The passes have ended: what has not been written is."""
+        self.termination.__exit__()
+        ended = kind is None or self.termination.asked
+        if ended and self.run.is_whole and self.run.passes > self.passes:
+            self.write()
+        if self.termination.asked:
+            raise SystemExit(TERMINATED)

@@ -1,0 +1,182 @@
+"""A run as a whole: what it is to do, and where it stands, to be read or replaced.
+
+A callback that defines ``begin(run)`` is called with it before the first step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from ..numeric.lazy import cached_property
+from ..numeric.types import Array
+from ..objective import Objective
+from ..solvers import Solver, State
+from .checkpoint_file import packed
+from .loop import Loop
+from .stopping import Stop
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """What remembers something from pass to pass, and can be told what another one remembered.
+
+    A callback that is one is kept and restored with the run.
+    """
+
+    def to_state(self) -> State:
+        """All that it remembers: arrays, numbers, words, and lists and dictionaries of them."""
+
+    def restore(self, state: State) -> None:
+        """Remember this instead; the state is not written to."""
+
+
+class Run:
+    """A run before its first step, and between two of them.
+
+    ``seed`` and ``start`` are those that it begins with; ``drawn`` names those of the two that
+    chance chose, so that any others would do as well.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        parts: Mapping[str, Resumable | None],
+        settings: Callable[[], dict[str, Any]],
+        seed: int,
+        start: Array,
+        drawn: Collection[str] = (),
+    ) -> None:
+        self.loop, self.seed, self.start, self.drawn = loop, seed, start, drawn
+        self._settings = settings
+        self.parts: dict[str, Resumable] = {
+            name: part for name, part in parts.items() if part is not None
+        }
+        self.parts["loop"] = loop
+        each: tuple[Any, ...] = tuple(loop.callbacks)
+        for number, callback in enumerate(each):
+            if isinstance(callback, Resumable):
+                self.parts[f"callback {number}, {type(callback).__name__}"] = callback
+        self.closing = ExitStack()
+        """What is to be done when the passes have ended, however they did."""
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What the run depends on, as plain data: the data itself, of which it takes a read, too.
+
+        Two runs with the same settings take the same steps. ``max_iter`` and the number of threads
+        are none of these.
+        """
+        settings = {"separatrix": version("separatrix"), **self._settings()}
+        settings["remembered"] = sorted(self.parts)
+        settings["seed"] = None if "seed" in self.drawn else self.seed
+        settings["start"] = None if "start" in self.drawn else digest(self.start)
+        return settings
+
+    @property
+    def passes(self) -> int:
+        """How many have ended."""
+        return len(self.loop.infos)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether ``to_state`` is that of the end of a pass."""
+        return self.loop.is_whole
+
+    def terminate(self) -> None:
+        """Come to an end soon."""
+        self.loop.terminate()
+
+    def to_state(self) -> State:
+        """Where it stands, all of it: arrays, numbers, words, and lists and dictionaries."""
+        start = self.start if "start" in self.drawn else None
+        parts = {name: part.to_state() for name, part in self.parts.items()}
+        return {"seed": self.seed, "start": start, "parts": parts}
+
+    def restore(self, state: State) -> None:
+        """Stand where another run with the same settings stood."""
+        # The loop first: it refuses what it cannot go on from.
+        for name in sorted(self.parts, key=lambda name: name != "loop"):
+            self.parts[name].restore(state["parts"][name])
+        self.seed = state["seed"]
+        self.start = self.start if state["start"] is None else state["start"]
+
+    @contextmanager
+    def begun(self) -> Iterator[State | None]:
+        """Callbacks begin; gives the solver's state to go on from, if one of them restored it."""
+        with self.closing:
+            for callback in self.loop.callbacks:
+                begin = getattr(callback, "begin", None)
+                if begin is not None:
+                    begin(self)
+            yield None if self.loop.step is None else self.loop.step.state
+
+
+def settings_of(
+    objective: Objective, solver: Solver, stop: Stop, keep: str, state: State | None
+) -> dict[str, Any]:
+    """What minimising an objective depends on, beside its seed and start."""
+    rules = asdict(stop)
+    del rules["max_iter"]
+    return {
+        "solver": solver.to_dict(),
+        "loss": objective.loss.to_dict(),
+        "penalty": objective.penalty.to_dict(),
+        "fit_intercept": objective.intercept,
+        "stop": rules,
+        "keep": keep,
+        "state": None if state is None else digest(state),
+        "data": objective.source.fingerprint(),
+    }
+
+
+def digest(value: Any) -> str:
+    """A name for arrays and numbers."""
+    whole = sha256()
+    for chunk in packed(value):
+        whole.update(chunk)
+    return whole.hexdigest()
+
+
+def difference(before: Any, now: Any, where: str = "") -> str:
+    """The first setting in which two runs differ, in words; empty if there is none."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in [*now, *(key for key in before if key not in now)]:
+            name = f"{where}.{key}" if where else str(key)
+            found = difference(before.get(key), now.get(key), name)
+            if found:
+                return found
+        return ""
+    same = before == now or (before != before and now != now)
+    if same:
+        return ""
+    if where in HIDDEN:
+        return HIDDEN[where]
+    return f"{where} was {_short(before)} and is {_short(now)}"
+
+
+HIDDEN = {
+    "data": "the data (rows, labels or weights) is not the same",
+    "start": "the weights that the run starts from are not the same",
+    "state": "the state that the run goes on from is not the same",
+}
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def plain(value: Any) -> Any:
+    """A setting as JSON gives it back: numbers of NumPy as Python's, tuples as lists."""
+    if isinstance(value, dict):
+        return {key: plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    return value.item() if isinstance(value, np.generic) else value
