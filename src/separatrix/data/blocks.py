@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import loops
-from ..numeric.rows import Rows, concatenate_rows, take_rows
+from ..numeric.rows import Rows, concatenate_rows, slice_rows, take_rows
 from ..numeric.types import AnyArray, Array, Ints
 from .thresholds import GROUP, NEIGHBOURS_BYTES
 
@@ -43,6 +43,12 @@ class Block(NamedTuple):
             return None
         return np.flatnonzero(self.weight)
 
+    def part(self, start: int, stop: int) -> Block:
+        """Rows start, ..., stop - 1 of it, not copied."""
+        weight = None if self.weight is None else self.weight[start:stop]
+        X = slice_rows(self.X, start, stop)
+        return Block(X, self.y[start:stop], weight, self.start + start)
+
 
 class Visit(NamedTuple):
     """A block for those who go row by row."""
@@ -64,6 +70,11 @@ class Shuffle(NamedTuple):
         return self._replace(seed=(self.seed + number * BLOCK_STRIDE) % LARGEST_SEED)
 
 
+def neighbouring_rows(row_bytes: float) -> int:
+    """Rows that lie so close together that random orders keep them together."""
+    return max(1, int(NEIGHBOURS_BYTES / row_bytes))
+
+
 def random_order(
     n: int,
     shuffle: Shuffle,
@@ -72,7 +83,7 @@ def random_order(
     room: Ints | None = None,
 ) -> Ints:
     """A random order of n rows; of large ones so that pages of memory are read once."""
-    neighbours = max(1, int(NEIGHBOURS_BYTES / row_bytes) if row_bytes else n)
+    neighbours = neighbouring_rows(row_bytes) if row_bytes else max(1, n)
     return loops.draw_orders(n, neighbours, group, *shuffle, room=room).reshape(-1)
 
 

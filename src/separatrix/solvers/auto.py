@@ -141,8 +141,9 @@ def choose(objective: Objective) -> Solver:
         why = f"the rows are sparse: steps for single ones of {loss.name} are ahead"
         return DualAscent(reason=why)
     k = objective.shape[0]
-    if k > 1 and _has_wide_rows(source) and CoordinateAscent().accepts(objective):
-        why = f"the rows are sparse and wide: single ones serve all {k} classes of {loss.name}"
+    single = isinstance(source, InMemory) and CoordinateAscent().accepts(objective)
+    if k > 1 and _has_wide_rows(source) and single:
+        why = f"the rows are sparse and wide: single ones serve {loss.name} class by class"
         return CoordinateAscent(reason=why)
     twice = loss.has_curvature and loss.convex
     if twice and not sparse and k * d <= FEW_WEIGHTS and n * d * k**2 <= SMALL_TABLE:

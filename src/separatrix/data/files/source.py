@@ -165,6 +165,7 @@ class FileSource(Source):
             blocks = self._shuffled_blocks(once)
             while window := [self._shuffled(block, once) for block in islice(blocks, WINDOW)]:
                 yield from _in_turns(window)
+                del window  # before the next is read
 
     def _shuffled_blocks(self, shuffle: Shuffle) -> Iterator[Block]:
         if not self.rows.cached:
