@@ -24,6 +24,7 @@ from .base import State
 from .dual import coordinate_ascent, predictor_corrector, proximal_point, working_set
 from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import dual_variables, interior_iterates, interior_run, unknowns
+from .dual.newton_system import drowns_penalty
 from .dual.proximal_point import from_zeros, proximal_iterates, start_state
 from .dual.solver import DualIterate, DualSolver, kept_text
 from .dual.working_set import working_set_iterates
@@ -41,7 +42,8 @@ class DualAscent(DualSolver):
     It chooses among three solvers, each of which may be used alone, and says in ``reason``, after
     a fit, which of them ran. :class:`ProximalPoint`: the bias is free as it is in J, and no scale
     of the features slows it down. Where there are two classes and few rows per feature, those at a
-    kink change with every such step: then :class:`InteriorPoint` for the hinge and its square.
+    kink change with every such step: then :class:`InteriorPoint` for the hinge and its square, also
+    for few rows or more classes whose features are so large that the penalty is lost beside them.
     With more than 1500 features and rows systems of equations would be too large, and they are not
     needed on sparse rows with twice as many features or that store few of theirs, nor for more than
     two classes, unless there are few weights, where interior points are quick: then
@@ -120,6 +122,8 @@ def first_phase(objective: Objective) -> str:
     source = objective.source
     if not isinstance(source, InMemory):
         return proximal_point.PHASE if objective.loss.smooth else working_set.PHASE
+    if is_badly_scaled(objective):
+        return predictor_corrector.PHASE
     if objective.shape[0] > 1:
         few = np.prod(objective.shape) <= thresholds.FEW_WEIGHTS and affordable(objective)
         return predictor_corrector.PHASE if few else coordinate_ascent.PHASE
@@ -157,6 +161,14 @@ def suits_interior_point(objective: Objective) -> bool:
     n, d = objective.source.n_rows, objective.source.n_features
     small = min(n, d) <= thresholds.FACTORED_UNKNOWNS
     return d >= thresholds.MANY_FEATURES and n <= thresholds.FEW_ROWS_PER_FEATURE * d and small
+
+
+def is_badly_scaled(objective: Objective) -> bool:
+    """Whether features drown the penalty, and rows are too few, or classes too many, to mend it."""
+    n, d = objective.source.n_rows, objective.source.n_features
+    few = objective.shape[0] > 1 or n <= thresholds.FEW_ROWS_PER_FEATURE * d
+    bounded = not isinstance(objective.loss, Logistic)
+    return few and bounded and affordable(objective) and drowns_penalty(objective)
 
 
 def affordable(objective: Objective) -> bool:

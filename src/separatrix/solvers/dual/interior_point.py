@@ -33,6 +33,7 @@ import numpy as np
 
 from ...losses import Logistic
 from ...numeric.linear_systems import cholesky_solver
+from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array
 from ...objective import Objective
 from ...objective.sums import Gram
@@ -40,7 +41,7 @@ from .. import thresholds
 from ..base import State
 from .losses import binary_dual_loss
 from .multiclass_interior_point import multiclass_run, multiclass_unknowns
-from .newton_system import RowSpaceSystem
+from .newton_system import RowSpaceSystem, drowns_penalty
 from .predictor_corrector import PHASE, AnyRun, PredictorCorrector
 from .solver import DualIterate, DualSolver
 from .sums import dual_sums
@@ -96,7 +97,14 @@ def unknowns(objective: Objective) -> int:
     """Of its systems."""
     if objective.shape[0] > 1:
         return multiclass_unknowns(objective)
-    return min(objective.source.n_rows, objective.source.n_features)
+    n, d = objective.source.n_rows, objective.source.n_features
+    return d if in_feature_space(objective) else min(n, d)
+
+
+def in_feature_space(objective: Objective) -> bool:
+    """Whether systems of two classes are those of the features, even where rows are fewer."""
+    fits = objective.source.n_features <= thresholds.AFFORDABLE_UNKNOWNS
+    return fits and drowns_penalty(objective)
 
 
 def interior_run(objective: Objective, state: State | None) -> AnyRun:
@@ -169,7 +177,8 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
             xi = np.full(n, 2.0 if self.dual_loss.nonsmooth else 1.5)
             at = Point(np.zeros(objective.shape), alpha, 1.0 - alpha, xi - 1.0, xi)
         self.at = at
-        self.products = self.source.gram() / (2.0 * self.l2) if n <= d else np.empty(0)
+        in_rows = n <= d and not in_feature_space(objective)
+        self.products = self.source.gram() / (2.0 * self.l2) if in_rows else np.empty(0)
         self._evaluate_gap()
 
     def state(self) -> State:
@@ -212,8 +221,7 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
         _, alpha, upper_slack, slack, xi = self.at
         nonsmooth, y, p = self.dual_loss.nonsmooth, self.source.y, self.share
         curvature = slack / alpha + (xi / upper_slack if nonsmooth else 0.5)
-        in_rows = len(self.products) > 0
-        solve = self._in_row_space(curvature) if in_rows else self._in_feature_space(curvature)
+        solve = self._system(curvature)
 
         def move(wish: Products) -> Move:
             first, second = wish
@@ -227,11 +235,26 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
 
         return move
 
+    def _fitted(self) -> Point:
+        """By a step of Newton's as if the alphas were the slopes of a logistic loss."""
+        _, alpha, upper_slack, _, _ = self.at
+        room = alpha * (upper_slack if self.dual_loss.nonsmooth else 1.0)
+        change = -room * self._margins(self._system(1.0 / room)(self.gradient))
+        # None gets to a bound: what is asked for is small, or cannot be had.
+        change *= min(1.0, 0.5 / max(float(np.abs(change / room).max()), SMALLEST_NORMAL))
+        return self.at._replace(alpha=alpha + change, upper_slack=upper_slack - change)
+
     def _margins(self, W: Array) -> Array:
         """Of all rows, 0 of those without weight."""
         scores = self.source.scores(W)[:, 0]
         margins: Array = np.where(self.share > 0.0, self.source.y * scores, 0.0)
         return margins
+
+    def _system(self, curvature: Array) -> Callable[[Array], Array]:
+        """Factored: what finds Newton's direction against a gradient."""
+        if len(self.products):
+            return self._in_row_space(curvature)
+        return self._in_feature_space(curvature)
 
     def _in_feature_space(self, curvature: Array) -> Callable[[Array], Array]:
         """The system of the features, factored."""
@@ -264,6 +287,7 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
         sums = dual_sums(source, dual_loss, np.clip(self.at.alpha, 0.0, dual_loss.most))
         self.bound = dual_loss.bound(sums, self.l2, objective.intercept)
         self.gradient = dual_loss.gradient(sums.weighted_rows) + objective.penalty.gradient(self.W)
+        self.misfit = float(np.sum(self.gradient[:, :-1] ** 2)) / (4.0 * self.l2)
         margins, weight = self._margins(self.W), self.share * source.weight_sum
         total = float(weight @ dual_loss.loss.phi(margins))
         self.objective_value = objective.mean(total, self.W)

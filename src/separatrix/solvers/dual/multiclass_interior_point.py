@@ -29,7 +29,7 @@ import scipy.linalg
 
 from ...numeric.linear_systems import cholesky_solver
 from ...numeric.threads import one_blas_thread
-from ...numeric.tolerances import EPS
+from ...numeric.tolerances import EPS, SMALLEST_NORMAL
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
 from ..base import State
@@ -166,6 +166,19 @@ class CrammerSingerRun(PredictorCorrector[Point, Point, Array]):
 
         return move
 
+    def _fitted(self) -> Point:
+        """By a step of Newton's as if the shares were those of a softmax."""
+        U, alpha, _ = self.at
+        own = np.arange(len(alpha)), self.counted.y
+        descent = self.share[:, None] * _balanced(alpha.copy(), own)
+        change = self._system(alpha)(-(descent.T @ self.rows + self.penalty * U))
+        turn = self.rows @ change.T
+        turn -= np.sum(alpha * turn, axis=1, keepdims=True)
+        # None gets to 0: what is asked for is small, or cannot be had.
+        turn *= min(1.0, 0.5 / max(float(np.abs(turn).max()), SMALLEST_NORMAL))
+        lead = np.arange(len(alpha)), alpha.argmax(axis=1)
+        return self.at._replace(alpha=alpha + _balanced(alpha * turn, lead))
+
     def _system(self, curvature: Array) -> Callable[[Array], Array]:
         """Of all variables of all classes, factored.
 
@@ -198,6 +211,8 @@ class CrammerSingerRun(PredictorCorrector[Point, Point, Array]):
         sums = dual_sums(self.source, self.dual_loss, self.shares)
         self.bound = self.dual_loss.bound(sums, objective.penalty.l2, objective.intercept)
         self.W = self._weights()
+        off = self.dual_loss.gradient(sums.weighted_rows) + objective.penalty.gradient(self.W)
+        self.misfit = float(np.sum(off[:, :-1] ** 2)) / (4.0 * objective.penalty.l2)
         self.objective_value, self.mistakes = objective.value(self.W)
 
     def _weights(self) -> Array:

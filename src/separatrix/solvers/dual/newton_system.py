@@ -5,7 +5,9 @@ curvature of row i's smoothed loss by its scores (k x k for k classes).
 Input: gradient G (k, d + 1), scores and alphas of all rows. Output: the direction D (k, d + 1).
 Algorithm: Cholesky in the space of features or, where fewer rows than features have curvature, in
 that of these rows (Sherman, Morrison and Woodbury's identity); where both are large, conjugate
-gradients (Hestenes and Stiefel, 1952) with a diagonal scaling.
+gradients (Hestenes and Stiefel, 1952) with a diagonal scaling. The products of rows are those of
+features as they are: large ones drown the others, and the penalty, which the space of features
+keeps apart by scaling each. There such data stays.
 """
 
 from __future__ import annotations
@@ -56,10 +58,12 @@ class NewtonSystem:
             free = free & (self.source.weight != 0.0)
         count = int(np.count_nonzero(free))
         k, d = self.gradient.shape
+        fits = k * d <= thresholds.FACTORED_UNKNOWNS
         with one_blas_thread(max(count, d) * d**2):
-            if k == 1 and 0 < count < min(d, thresholds.FACTORED_UNKNOWNS):
+            few = k == 1 and 0 < count < min(d, thresholds.FACTORED_UNKNOWNS)
+            if few and not (fits and drowns_penalty(self.objective)):
                 return self._in_row_space(np.flatnonzero(free))
-            if k * d <= thresholds.FACTORED_UNKNOWNS:
+            if fits:
                 return self._in_feature_space(free)
             return self._by_cg(np.flatnonzero(free))
 
@@ -127,6 +131,18 @@ class NewtonSystem:
 
         right = -standardization.gradient(self.gradient)
         return standardization.to_weights(conjugate_gradients(product, right, LOOSE)[0])
+
+
+def drowns_penalty(objective: Objective) -> bool:
+    """Whether features are so large that products of rows lose what the penalty adds to them.
+
+    Then systems in the space of rows lose all smaller features as well.
+    """
+    try:
+        square = objective.moments.mean_square
+    except ValueError:  # squares overflow: no system is exact
+        return False
+    return square > 2.0 * objective.penalty.l2 * thresholds.MOST_CURVATURE_OF_PRODUCTS
 
 
 @dataclass

@@ -5,6 +5,9 @@ equations between them. Input: a point at which all are positive, and how Newton
 found there. Output: points whose mean product, the complementarity, falls towards 0.
 Algorithm: a predictor aims at products of 0; how far it gets says at which product the corrected
 step aims, and its second-order error is taken into account; a step ends short of the first bound.
+Near the end rows at a kink curve by so much that the rounding of a step keeps their alphas from
+meeting the weights, which large features make a large loss of the bound: then the alphas alone
+are fitted to the weights, each by no more than a share of its distance from its bounds.
 Paper: S. Mehrotra, On the implementation of a primal-dual interior point method, SIAM J.
 Optimization 2 (1992) 575-601.
 """
@@ -25,6 +28,8 @@ PHASE = "interior point"
 SHORT_OF = 0.995  # of the way to a bound is gone
 SHORTEST = 1e-8  # of a move: then rounding stands in the way
 NEAR_END = 1e-6  # of J: if with such products the gap does not fall, rounding is in the way
+LARGE_MISFIT = 0.1  # of the gap: what alphas that do not meet the weights may cost
+MOST_FITS = 2  # of the alphas, after a step
 
 P = TypeVar("P", bound=NamedTuple)
 """A point: weights and pairs."""
@@ -42,6 +47,8 @@ class PredictorCorrector(ABC, Generic[P, M, T]):
     objective_value: float
     mistakes: float
     bound: float
+    misfit: float
+    """By how much the bound would be better if the alphas met the weights."""
     ended = False
     """Whether steps are no use any more. Then it stands where it stood before the last one."""
 
@@ -58,11 +65,27 @@ class PredictorCorrector(ABC, Generic[P, M, T]):
         length = min(1.0, SHORT_OF * self._length(move))
         self.at = self._moved(move, length)
         self._evaluate_gap()
+        self._fit_alphas()
         closer = self.objective_value - self.bound < gap
         now = self._complementarity(self.at)
         if not length > SHORTEST or not np.isfinite(now) or (near and not closer):
             self.ended, self.at = True, before
             self._evaluate_gap()
+
+    def _fit_alphas(self) -> None:
+        """To the weights, where they are off and nothing but rounding is to blame."""
+        for _ in range(MOST_FITS):
+            gap, before = self.objective_value - self.bound, self.at
+            near = self._complementarity(self.at) <= NEAR_END * self.objective_value
+            if not near or not self.misfit > LARGE_MISFIT * gap:
+                return
+            with one_blas_thread(self._multiplications()):
+                self.at = self._fitted()
+            self._evaluate_gap()
+            if not self.objective_value - self.bound < gap:
+                self.at = before
+                self._evaluate_gap()
+                return
 
     def advance(self) -> bool:
         """One step, unless there is no more to be had from them."""
@@ -107,8 +130,12 @@ class PredictorCorrector(ABC, Generic[P, M, T]):
         """Changes to products of ``aim``, less what the move itself would add to them."""
 
     @abstractmethod
+    def _fitted(self) -> P:
+        """The point with alphas that meet its weights, as nearly as their bounds allow."""
+
+    @abstractmethod
     def _evaluate_gap(self) -> None:
-        """Weights, J there, and the bound."""
+        """Weights, J there, the bound and the misfit."""
 
 
 AnyRun = PredictorCorrector[Any, Any, Any]
