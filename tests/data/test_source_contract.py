@@ -30,7 +30,6 @@ from separatrix import (
     KernelPerceptron,
     LeastSquares,
     LinearClassifier,
-    LinearClassifierCV,
     LinearProgram,
     Newton,
     Objective,
@@ -545,7 +544,7 @@ def test_estimators(kind, k, weighted, estimator):
 
 
 @quiet
-@pytest.mark.parametrize("estimator", [KernelPerceptron(max_iter=3), LinearClassifierCV(cv=3)])
+@pytest.mark.parametrize("estimator", [KernelPerceptron(max_iter=3)])
 def test_estimators_that_need_rows_in_memory_say_so(estimator):
     rows = data(2, weighted=False)
     for kind in ("threads", "subset"):

@@ -140,10 +140,41 @@ def test_names_of_an_earlier_fit_are_gone():
     assert not hasattr(clf, "feature_names_in_")
 
 
+def fold_of(rows, folds):
+    """The fold of every row by whole numbers: SplitMix64 of its number, modulo the folds."""
+    found = []
+    for row in range(rows):
+        z = (row + 1) * 0x9E3779B97F4A7C15 % 2**64
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        found.append((z ^ (z >> 31)) % folds)
+    return np.array(found)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("scoring", [None, "loss"])
+@pytest.mark.parametrize(("loss", "k"), [("logistic", 2), ("logistic", 3), ("hinge", 2)])
+def test_cross_validation_of_a_source_that_is_read_in_blocks(loss, k, scoring, standardize):
+    y = LABELS[k]
+    clf = LinearClassifierCV(loss, l2s=[1.0, 0.1, 1e-2], cv=3, tol=1e-9, scoring=scoring,
+                             standardize=standardize, random_state=0)  # fmt: skip
+    in_memory = clf.fit(whole(y, WEIGHT)).cv_results_
+    l2, objective = clf.l2_, clf.objective_
+    clf.fit(Chunked(whole(y, WEIGHT)))
+    assert clf.l2_ == l2
+    assert clf.objective_ == pytest.approx(objective, rel=1e-7)
+    assert clf.cv_results_.keys() == in_memory.keys()
+    for name, column in in_memory.items():
+        np.testing.assert_allclose(clf.cv_results_[name], column, rtol=1e-4, atol=1e-12)
+
+
 def test_cross_validation_of_a_source_in_memory():
     y = LABELS[2]
     options = {"l2s": 6, "cv": 4}
-    of_arrays = LinearClassifierCV(**options).fit(X, y, WEIGHT)
+    folds = fold_of(240, options["cv"])
+    splits = [(np.flatnonzero(folds != i), np.flatnonzero(folds == i)) for i in range(4)]
+    of_arrays = LinearClassifierCV(**options | {"cv": splits}).fit(X, y, WEIGHT)
     of_source = LinearClassifierCV(**options).fit(whole(y, WEIGHT))
     assert of_source.l2_ == of_arrays.l2_
     assert np.array_equal(of_source._weights(), of_arrays._weights())
@@ -174,7 +205,6 @@ def test_the_monitor_reads_a_source():
         (lambda s: Perceptron(3).fit(s).score(s, LABELS[2]), "and y came beside it"),
         (lambda s: Perceptron().partial_fit(s, None), r"call fit\(source\)"),
         (lambda s: LinearClassifier(class_weight="balanced").fit(s), "set class_weight=None"),
-        (lambda s: LinearClassifierCV().fit(s), r"source\.sample\(100_000\)"),
         (lambda s: LinearClassifierCV(scoring="roc_auc").fit(s.source), "scoring='roc_auc' is"),
         (lambda s: KernelPerceptron().fit(s), "needs them in memory"),
     ],
@@ -216,3 +246,15 @@ def test_the_kernel_perceptron_takes_a_source_in_memory(kernel, form):
     assert clf.score(Chunked(array_source(X, y))) == np.mean(clf.predict(X) == y)
     with pytest.raises(ValueError, match="takes no weights of rows"):
         clf.fit(whole(y, WEIGHT))
+
+
+@pytest.mark.parametrize("cv", ["loo", 1, [(np.arange(9), np.arange(9, 12))]])
+def test_folds_of_a_source_that_is_read_in_blocks_are_a_number(cv):
+    with pytest.raises(ValueError, match="folds of Chunked, which is read block by block"):
+        LinearClassifierCV(cv=cv).fit(Chunked(whole(LABELS[2])))
+
+
+def test_a_fold_without_a_class_is_refused():
+    y = np.where(np.arange(240) == 17, "rare", LABELS[2])
+    with pytest.raises(ValueError, match=r"trains on 2 of 3 classes.*use fewer folds"):
+        LinearClassifierCV(cv=3).fit(Chunked(whole(y)))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import loops
-from ..numeric.rows import Rows, concatenate_rows, take_rows
+from ..numeric.rows import Rows, concatenate_rows, slice_rows, take_rows
 from ..numeric.types import AnyArray, Array, Ints
 from .thresholds import GROUP, NEIGHBOURS_BYTES
 
@@ -42,6 +42,12 @@ class Block(NamedTuple):
         if self.weight is None or np.all(self.weight != 0.0):
             return None
         return np.flatnonzero(self.weight)
+
+    def part(self, start: int, stop: int) -> Block:
+        """Rows start, ..., stop - 1 of it, not copied."""
+        weight = None if self.weight is None else self.weight[start:stop]
+        X = slice_rows(self.X, start, stop)
+        return Block(X, self.y[start:stop], weight, self.start + start)
 
 
 class Visit(NamedTuple):

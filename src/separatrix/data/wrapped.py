@@ -1,12 +1,24 @@
-"""A source that gives the rows of another in a way of its own."""
+"""Sources that give the rows of another in a way of their own."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .source import Source, Storage
+from ..numeric.rows import CsrRows, shape_of
+from ..numeric.threads import running_sum
+from .blocks import Block, Shuffle, Visit
+from .source import InMemory, Source, Storage, Sum, T
+from .thresholds import VALUES_AT_ONCE
+
+LEAST_ROWS = 512  # of a part of a block: its own sum over features takes time too
+BLOCKS_IN_TURNS = 3  # that a source visits in turns, or fewer
+BlockMap = Callable[[Block], Block]
+"""The same rows in another way; it can be pickled, as it goes to where the rows are."""
 
 
 class WrappedSource(Source):
@@ -58,3 +70,62 @@ class WrappedSource(Source):
     def threads(self) -> int:
         """How many threads may work on its rows."""
         return self.source.threads
+
+
+class MappedSource(WrappedSource):
+    """Every row of another source in another way, made of its blocks while they are read."""
+
+    def __init__(self, source: Source, map: BlockMap) -> None:
+        super().__init__(source)
+        self.map = map
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks of the source, mapped."""
+        return map(self.map, self.source.blocks())
+
+    def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
+        """In the order in which the source has its rows visited.
+
+        It may come back to some blocks in turns, which are not mapped again.
+        """
+        held: deque[tuple[Block, Block]] = deque(maxlen=BLOCKS_IN_TURNS)
+        for block, order in self.source.visits(shuffle):
+            mapped = next((mapped for given, mapped in held if given is block), None)
+            if mapped is None:
+                mapped = self.map(block)
+                held.append((block, mapped))
+            yield Visit(mapped, order)
+
+    def total(self, sum: Sum[T]) -> T:
+        """Summed by the source: its threads and its reading ahead serve mapped rows too."""
+        return self.source.total(SumOfMapped(sum, self.map))
+
+    def sample(self, size: int) -> InMemory:
+        """The rows that a sample of the source has, mapped."""
+        found = self.source.sample(size)
+        return Source.gathered(self.map(found.block()), self.classes)
+
+
+@dataclass(frozen=True)
+class SumOfMapped(Sum[T]):
+    """A sum over mapped rows."""
+
+    sum: Sum[T]
+    map: BlockMap
+
+    def of(self, block: Block) -> T:
+        """That of the mapped block, a few rows at a time: what is mapped stays in the cache."""
+        n, d = shape_of(block.X)
+        stored = block.X.indptr[-1] - block.X.indptr[0] if isinstance(block.X, CsrRows) else n * d
+        size = max(LEAST_ROWS, int(VALUES_AT_ONCE * n // max(stored, 1)))
+        parts = (block.part(at, min(at + size, n)) for at in range(0, max(n, 1), size))
+        return running_sum(self.sum.of(self.map(part)) for part in parts)
+
+    @property
+    def batch_rows(self) -> int | None:
+        """As the sum itself has it."""
+        return self.sum.batch_rows
+
+    def over(self, batches: Iterable[Block], threads: int) -> T:
+        """Of mapped batches."""
+        return self.sum.over(map(self.map, batches), threads)

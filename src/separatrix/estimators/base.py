@@ -13,12 +13,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data import ArraySource, Source
 from ..data.files.source import FileSource
 from ..data.labels import check_classes, check_labels
+from ..data.standardized import standardized
 from ..data.validation import array_source, check_rows
 from ..losses import Loss
 from ..numeric import checks
 from ..numeric.rows import concatenate_rows
+from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
+from ..objective.feature_scales import feature_standardization
 from ..penalties import L2
 from ..solvers import Solver, State
 from ..training.checkpoint import Checkpoint
@@ -29,6 +32,7 @@ from ..training.minimize import Result, minimize
 from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
+from ..training.units import original_weights, standardized_weights
 from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted, same_features
 from .stream import StreamState, continued, counted
@@ -45,6 +49,8 @@ class FitSettings:
     l2: float
     stop: Stop
     keep: str
+    standardization: Standardization | None = None
+    """Variables in which the solver works, if not the weights of the features as they are given."""
     watchers: tuple[Watcher, ...] = ()
     """Called after every pass, before the user's own callbacks; the history gains their columns."""
 
@@ -65,6 +71,7 @@ class LinearModel(LinearPredictor):
     random_state: Any
     callbacks: Any
     verbose: bool
+    standardize: bool = False
     # Set by fit.
     n_iter_: int
     n_updates_: int
@@ -73,6 +80,7 @@ class LinearModel(LinearPredictor):
     history_: dict[str, AnyArray]
     trace_: Trace
     _stream: StreamState
+    _standardization: Standardization | None
 
     def _settings(self) -> FitSettings:
         raise NotImplementedError
@@ -85,11 +93,11 @@ class LinearModel(LinearPredictor):
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Objective, Result]:
         settings = self._checked_settings()
         found = self._given_source if isinstance(X, Source) else self._source
-        source = found(X, y, sample_weight)
+        settings, source = self._standardized(settings, found(X, y, sample_weight))
         objective = self._objective(settings, source)
         solver = self._solver(objective, partial=False)
         seed = checks.seed(self.random_state)
-        W = self._start(objective, seed)
+        W = self._start(objective, seed, settings.standardization)
         settings = self._watched(settings, objective, solver, W).kept_by(solver)
         result = self._minimize(settings, objective, solver, seed, W, None)
         self._note_fit(settings, solver, result)
@@ -107,7 +115,9 @@ class LinearModel(LinearPredictor):
 
     def _note_fit(self, settings: FitSettings, solver: Solver, result: Result) -> None:
         """What all passes over all rows leave to see."""
-        self._stream = StreamState(solver, solver, result.state)
+        # The state of weights of other features would be of no use.
+        state = None if settings.standardization is not None else result.state
+        self._stream = StreamState(solver, solver, state)
         self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
         self.history_ = result.history
         for watcher in settings.watchers:
@@ -121,6 +131,12 @@ class LinearModel(LinearPredictor):
                 "class_weight='balanced' needs all rows at once, and partial_fit sees a few at a "
                 "time: compute the weights with sklearn.utils.class_weight.compute_class_weight "
                 "and pass them as a dict, class_weight={label: weight, ...}"
+            )
+        if self.standardize:
+            raise ValueError(
+                "standardize=True needs the deviations of all rows before the first step, and "
+                "partial_fit sees a few at a time: scale the rows before each call (e.g. with "
+                "sklearn's StandardScaler, fitted to some of them) and set standardize=False"
             )
         if isinstance(X, Source):
             raise TypeError(
@@ -169,6 +185,13 @@ class LinearModel(LinearPredictor):
                 "interrupted: the pass of this partial_fit had ended, and is kept"
             )
 
+    def _standardized(self, settings: FitSettings, source: Source) -> tuple[FitSettings, Source]:
+        """With ``standardize`` features of one scale, and what takes their weights back."""
+        if not self.standardize:
+            return settings, source
+        found = feature_standardization(source, centre=self.fit_intercept)
+        return replace(settings, standardization=found), standardized(source, found)
+
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """Two classes have the form of their own, more the joint one."""
         loss = settings.loss if len(source.classes) == 2 else settings.loss.multiclass()
@@ -177,6 +200,7 @@ class LinearModel(LinearPredictor):
     def _checked_settings(self) -> FitSettings:
         checks.flag("fit_intercept", self.fit_intercept)
         checks.flag("warm_start", self.warm_start)
+        checks.flag("standardize", self.standardize)
         checks.switch("verbose", self.verbose)
         checks.callables("callbacks", self.callbacks)
         return self._settings()
@@ -266,12 +290,15 @@ class LinearModel(LinearPredictor):
             return before, W, seed
         return StreamState(asked, asked.for_partial_fit(objective), before.state), W, seed
 
-    def _start(self, objective: Objective, seed: int) -> Array:
-        """The weights to begin with."""
+    def _start(
+        self, objective: Objective, seed: int, standardization: Standardization | None = None
+    ) -> Array:
+        """The weights to begin with: given for the features, others for standardised ones."""
         if self.warm_start and hasattr(self, "coef_"):
-            return self._warm(objective)
+            return standardized_weights(self._warm(objective), standardization)
         if not isinstance(self.start, str):
-            return checks.start_array(self.start, objective.shape, self.fit_intercept)
+            W = checks.start_array(self.start, objective.shape, self.fit_intercept)
+            return standardized_weights(W, standardization)
         start = checks.choice("start", self.start, ("zeros", "random", "sum"))
         if start == "zeros":
             return np.zeros(objective.shape)
@@ -321,15 +348,19 @@ class LinearModel(LinearPredictor):
         self.trace_ = Trace(
             solver, objective.loss, settings.l2, self.fit_intercept, self.class_weight,
             source.classes, W, seed, source.length, source.weight_sum, state,
+            standardization=settings.standardization,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=settings.stop,
             callbacks=(*settings.watchers, *self._callbacks()), seed=seed, start=W, state=state,
             keep=settings.keep, trace=self.trace_,
             progress=progress_line(self.verbose), drawn=self._drawn(),
+            standardization=settings.standardization,
         )  # fmt: skip
         self.classes_ = source.classes
-        self.coef_, self.intercept_ = result.weights[:, :-1].copy(), result.weights[:, -1].copy()
+        W = original_weights(result.weights, settings.standardization)
+        self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
+        self._standardization = settings.standardization
         self.stop_ = result.stop
         self.converged_ = result.stop in CONVERGED
         return result

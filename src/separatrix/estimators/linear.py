@@ -42,6 +42,17 @@ class LinearClassifier(LossModel):
         there is no such proof (``l2=0``, a loss that is not convex or of your
         own): when the objective changes by no more than ``tol`` of itself, and the weights
         barely move or the solver expects little more.
+    standardize : bool
+        Whether features are divided by their weighted standard deviation for the fit (those that
+        do not vary by 1), and dense ones centred if there is an intercept; the deviations are
+        ``scale_``. ``coef_`` and ``intercept_`` are for the features as given all the same; the
+        penalty is on the scaled weights, ``l2 * |scale_ * w|^2``, and so it does not matter in
+        which units features are measured. Rows in memory are copied (of sparse ones the values),
+        those of other sources are scaled while they are read: sparse rows stay sparse. Scaled
+        float32 rows are float32, too, of which ``objective_`` and ``gap_`` tell. ``start`` is for
+        the features as given, and so are the weights that callbacks and ``trace_.replay`` show;
+        the norms in ``history_`` are those of the scaled weights. Not for ``partial_fit``, which
+        does not see all rows.
     fit_intercept, class_weight, warm_start, random_state, callbacks, verbose
         As in :class:`Perceptron`.
     n_jobs : int or None
@@ -57,6 +68,8 @@ class LinearClassifier(LossModel):
         of all sums allowed for. None for ``tol=None`` (0 asks for the best that rounding
         allows), for ``l2=0``, for losses that are not convex, for those of your own without a
         ``conjugate``, and after ``partial_fit``.
+    scale_ : array (d,) or None
+        With ``standardize`` the deviations that features were divided by.
     solver_ : Solver
         The solver used; its text says why, if it was chosen by "auto".
     stop_ : str
@@ -97,6 +110,7 @@ class LinearClassifier(LossModel):
         start: Any = "zeros",
         max_iter: int = 1000,
         tol: float | None = 1e-6,
+        standardize: bool = False,
         fit_intercept: bool = True,
         class_weight: Any = None,
         warm_start: bool = False,
@@ -111,6 +125,7 @@ class LinearClassifier(LossModel):
         self.start = start
         self.max_iter = max_iter
         self.tol = tol
+        self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.warm_start = warm_start

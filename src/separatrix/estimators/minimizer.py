@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from ..losses import Loss, PerceptronLoss, get_loss
 from ..numeric import checks
@@ -49,6 +50,13 @@ class LossModel(LinearModel):
     solver_: Solver
     _runaway: Runaway | None
 
+    @property
+    def scale_(self) -> Array | None:
+        """What features were divided by for the fit; None without ``standardize``."""
+        check_is_fitted(self)
+        found = self._standardization
+        return None if found is None else found.scale[:-1]
+
     def _finish(self, objective: Objective, result: Result) -> None:
         self.solver_ = self.trace_.solver.after(result.state)
         if result.objective is None:  # the weights of a chunk
@@ -59,14 +67,15 @@ class LossModel(LinearModel):
         self._runaway = result.runaway
 
     def _warn_of_the_end(self) -> None:
+        scale = "" if self.standardize else "scale the features (standardize=True), "
+        other = scale and f"{scale}or "
         text = {
             "max_iter": f"stopped at max_iter={self.max_iter} {self._reached()}: raise max_iter, "
-            "scale the features, or take another solver; a larger l2 or tol asks for less",
-            "no progress": f"can get no further {self._reached()}: scale the features (e.g. with "
-            "sklearn's StandardScaler), or take another solver; a larger l2 or tol asks for less",
+            f"{scale}or take another solver; a larger l2 or tol asks for less",
+            "no progress": f"can get no further {self._reached()}: {other}take another "
+            "solver; a larger l2 or tol asks for less",
             "diverged": f"diverged {self._reached()}: lower learning_rate or begin nearer "
-            "(start='zeros'), scale the features (e.g. with sklearn's StandardScaler), or use "
-            "solver='auto'",
+            f"(start='zeros'), {scale}or use solver='auto'",
         }.get(self.stop_, "")
         if self._runaway is not None:
             text = self._of_no_minimum(self._runaway)

@@ -6,7 +6,6 @@ a separator's weights are those of the scaled features times the same powers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -14,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Block, Source, Sum
-from ..data.source import T
-from ..data.wrapped import WrappedSource
+from ..data.wrapped import MappedSource
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
 from ..numeric.types import Array, Ints
 from .certify import rounded
@@ -27,38 +25,27 @@ EXTREME_POWER = 200  # of two, of a feature's largest value: beyond it the featu
 LEAST_POWER = -1074  # of two: every float is a multiple of it
 
 
-class ScaledSource(WrappedSource):
+class ScaledSource(MappedSource):
     """A source whose features are divided by powers of two while they are read."""
 
     def __init__(self, source: Source, powers: Ints) -> None:
-        super().__init__(source)
-        self.powers = powers
+        super().__init__(source, Division(powers))
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Double precision, whatever that of the source."""
         return np.dtype(np.float64)
 
-    def blocks(self) -> Iterator[Block]:
-        """The blocks of the source, scaled."""
-        for block in self.source.blocks():
-            yield block._replace(X=_divided(block.X, self.powers))
-
-    def total(self, sum: Sum[T]) -> T:
-        """The sum over the blocks of the source, scaled."""
-        return self.source.total(SumOfScaled(sum, self.powers))
-
 
 @dataclass(frozen=True)
-class SumOfScaled(Sum[T]):
-    """A sum over rows whose features are divided by powers of two."""
+class Division:
+    """Features divided by powers of two."""
 
-    sum: Sum[T]
     powers: Ints
 
-    def of(self, block: Block) -> T:
-        """That of the block whose features are divided."""
-        return self.sum.of(block._replace(X=_divided(block.X, self.powers)))
+    def __call__(self, block: Block) -> Block:
+        """The block whose features are divided."""
+        return block._replace(X=_divided(block.X, self.powers))
 
 
 def _divided(X: Rows, powers: Ints) -> Rows:

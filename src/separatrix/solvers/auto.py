@@ -141,7 +141,8 @@ def choose(objective: Objective) -> Solver:
         why = f"the rows are sparse: steps for single ones of {loss.name} are ahead"
         return DualAscent(reason=why)
     k = objective.shape[0]
-    if k > 1 and _has_wide_rows(source) and CoordinateAscent().accepts(objective):
+    single = isinstance(source, InMemory) and CoordinateAscent().accepts(objective)
+    if k > 1 and _has_wide_rows(source) and single:
         why = f"the rows are sparse and wide: single ones serve all {k} classes of {loss.name}"
         return CoordinateAscent(reason=why)
     twice = loss.has_curvature and loss.convex

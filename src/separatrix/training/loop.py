@@ -48,6 +48,8 @@ class Loop:
     callbacks: Sequence[Callback] = ()
     observers: Sequence[Observer] = ()
     progress: Progress | None = None
+    show: Callable[[Step], Step] = lambda step: step
+    """A step as callbacks see it."""
     step: Step | None = None
     infos: list[Info] = field(default_factory=list)
     seconds: float = 0.0
@@ -112,7 +114,7 @@ class Loop:
         if self.progress is not None:
             self.progress.show(self._line())
         if self.callbacks:
-            shown = step.read_only()
+            shown = self.show(step).read_only()
             asked = [bool(callback(shown, info)) for callback in self.callbacks]
             if not self.rule and any(asked):
                 self.rule = "callback"

@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from ..data import Source
+from ..data.standardized import standardized
 from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
+from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..penalties import L2
 from ..solvers import Solver, State, Step
 from ..solvers.base import locked
+from .units import original_step
 
 MOST_BYTES = 8 << 20
 COUNTED_AT_ONCE = 1 << 16
@@ -55,6 +59,9 @@ class Trace:
     rows: list[Ints] | None = field(default_factory=list)
     """Updated rows of every pass, in order; None if there were too many to keep."""
     updates_per_pass: list[int] = field(default_factory=list)
+    standardization: Standardization | None = None
+    """Of the features, if the run went on with standardised ones, to whose weights ``start``
+    belongs; ``replay`` gives those of the features as they were given."""
     _counts: AnyArray | None = None
     """What ``strengths`` says, once the rows themselves are too many."""
     _bytes: int = 0
@@ -136,8 +143,10 @@ class Trace:
                 f"the weights of the rows sum to {source.weight_sum:g}, but in the fit to "
                 f"{self.weight_sum:g}; pass the same sample_weight to replay"
             )
-        objective = Objective(self.loss, L2(self.l2), source, self.fit_intercept)
-        return self._replay(objective)
+        rows: Source = source
+        if self.standardization is not None:
+            rows = standardized(source, self.standardization)
+        return self._replay(Objective(self.loss, L2(self.l2), rows, self.fit_intercept))
 
     def _replay(self, objective: Objective) -> Iterator[Step]:
         if not self.n_iter:
@@ -145,7 +154,7 @@ class Trace:
         ended = 0
         rng = np.random.default_rng(self.seed)
         for step in self.solver.updates(objective, self.start, rng, self.state):
-            yield step.read_only()
+            yield original_step(step, self.standardization).read_only()
             ended += step.ends_pass
             if ended == self.n_iter:
                 return

@@ -1,6 +1,8 @@
 """Every bad file is an error that names the file, and the line or row group, and the way out."""
 
+import gc
 import io
+import lzma
 import os
 import sys
 from pathlib import Path
@@ -297,6 +299,9 @@ def test_standard_input_is_read_with_a_cache(tmp_path):
     )
     assert (stream.n_rows, stream.n_features) == (whole.n_rows, whole.n_features)
     assert stream.fingerprint() == whole.fingerprint()
+    del stream
+    gc.collect()
+    assert not list((tmp_path / "cache").iterdir())  # no later run could know it again
 
 
 def test_later_runs_with_a_cache_do_not_read_the_text(tmp_path, monkeypatch):
@@ -309,6 +314,12 @@ def test_later_runs_with_a_cache_do_not_read_the_text(tmp_path, monkeypatch):
     monkeypatch.setattr("separatrix.data.files.csv.CsvReader._parsed", parsed)
     again = separatrix.read(path, target="label", cache=tmp_path / "cache")
     assert again.fingerprint() == first.fingerprint()
+
+
+def test_a_compression_that_arrow_does_not_know(tmp_path):
+    (tmp_path / "t.csv.xz").write_bytes(lzma.compress(b"x,y\n1,2\n"))
+    with pytest.raises(ValueError, match=r"t\.csv\.xz is compressed by xz; expected .*gzip"):
+        read(tmp_path / "t.csv.xz")
 
 
 # Several files

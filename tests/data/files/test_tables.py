@@ -1,5 +1,6 @@
 """Tables of every format give the rows that pyarrow reads from the same file."""
 
+import csv
 import gzip
 import io
 import os
@@ -14,6 +15,8 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from separatrix.data.files.formats import open_reader
 
@@ -212,6 +215,15 @@ def test_a_stream_that_is_empty_or_wrong_leaves_no_file(tmp_path):
         assert not list(tmp_path.iterdir())
 
 
+def test_what_a_killed_process_spooled_is_taken_away(tmp_path):
+    left = tmp_path / "spool.abc.unfinished"
+    left.write_text("half")
+    first = open_reader(TABLE.to_reader()).spooled(tmp_path)
+    assert not left.exists()
+    second = open_reader(TABLE.to_reader()).spooled(tmp_path)
+    assert table_of(first).equals(table_of(second))  # that of a living one stays
+
+
 def test_a_stream_that_breaks_leaves_no_file(tmp_path):
     def broken():
         yield from TABLE.to_batches()
@@ -224,6 +236,29 @@ def test_a_stream_that_breaks_leaves_no_file(tmp_path):
 
 
 # Types of CSV
+
+CHARACTERS = st.sampled_from(list("a15.-eé0\n\t ,;\"'\\"))
+MISSING = {"", "NA"}  # of what these characters can make
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    rows=st.lists(st.tuples(*[st.text(CHARACTERS, max_size=6)] * 2), min_size=1, max_size=30),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    block=st.sampled_from([32, 100, 1 << 18]),
+)
+def test_values_are_those_that_were_written(tmp_path_factory, rows, quoting, block):
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, quoting=quoting)
+        writer.writerows([("a", "b"), *rows])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("separatrix.data.files.csv.BLOCK_BYTES", block)
+        found = table_of(open_reader(path))
+    for name, written in zip("ab", zip(*rows, strict=True), strict=True):
+        convert = {"string": str, "int64": int, "double": float}.get(str(found[name].type))
+        expected = [None if value in MISSING else convert(value) for value in written]
+        assert found[name].to_pylist() == expected
 
 
 def csv_types(tmp_path, text, **options):

@@ -8,7 +8,8 @@ keeps reading it.
 
 The name is made of the paths and options that are decoded, so that other options have a cache of
 their own. The index has the whole identity, sizes and times of files among it: a cache of files
-that have changed since is not opened, and the next one takes its place.
+that have changed since is not opened, and the next one takes its place. What no later run could
+know again, as rows of a function or of standard input, has a cache without a name.
 """
 
 from __future__ import annotations
@@ -167,8 +168,8 @@ class CacheWriter:
         folder, self._identity = cache_folder(where), _plain(identity)
         self._path = _path(folder, self._identity)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _remove_abandoned(folder)
-        descriptor, self._unfinished = _locked_file(folder, self._path.stem)
+        remove_abandoned(folder)
+        descriptor, self._unfinished = locked_file(folder, self._path.stem)
         self._file = os.fdopen(descriptor, "w+b")
         self._blocks: list[Stored] = []
 
@@ -274,7 +275,7 @@ def _read_into(descriptor: int, room: AnyArray, at: int) -> bool:
     return True
 
 
-def _locked_file(folder: Path, stem: str) -> tuple[int, str]:
+def locked_file(folder: Path, stem: str) -> tuple[int, str]:
     """A new file of a name of its own, locked as long as its process lives."""
     while True:
         descriptor, name = mkstemp(UNFINISHED, stem + ".", folder)
@@ -285,7 +286,7 @@ def _locked_file(folder: Path, stem: str) -> tuple[int, str]:
         os.close(descriptor)
 
 
-def _remove_abandoned(folder: Path) -> None:
+def remove_abandoned(folder: Path) -> None:
     """Files that a killed process left behind: nobody has them locked."""
     for path in folder.glob("*" + UNFINISHED):
         with suppress(OSError), path.open("rb") as file:

@@ -23,9 +23,8 @@ class CachedBlocks:
     The first pass that goes to its end writes the cache, and asks ``summary`` for plain data to be
     kept beside the blocks (then in ``cache.about``). A damaged cache is given up and decoded again,
     also in the middle of a pass: nobody sees a wrong number. If it cannot be written, because the
-    disk is full say, a warning tells, and every pass decodes; with ``required``, as what is decoded
-    can be read only once, that is an error. ``where`` is "auto", a folder, or None: no cache.
-    Without ``keep`` no later run finds it: of what cannot be known again.
+    disk is full say, a warning tells, and every pass decodes. ``where`` is "auto", a folder, or
+    None: no cache. Without ``keep`` no later run finds it: of what cannot be known again.
     """
 
     def __init__(
@@ -35,11 +34,10 @@ class CachedBlocks:
         identity: Identity,
         *,
         summary: Callable[[], dict[str, Any]] = dict,
-        required: bool = False,
         keep: bool = True,
     ) -> None:
         self._decode, self._where, self._identity = decode, where, identity
-        self._summary, self._required, self._keep = summary, required, keep
+        self._summary, self._keep = summary, keep
         self.cache = None if where is None else DecodedCache.open(where, identity)
 
     def __iter__(self) -> Iterator[Block]:
@@ -52,8 +50,6 @@ class CachedBlocks:
                 return
             except CacheDamaged as damage:
                 self.cache = None
-                if self._required:
-                    raise
                 warnings.warn(f"{damage}: all is decoded again", CacheWarning, stacklevel=2)
         yield from islice(self._written(), given, None)
 
@@ -88,11 +84,10 @@ class CachedBlocks:
             if writer is not None:
                 writer.discard()  # at once: others may need the room
             told = f"the cache of decoded rows cannot be written to {self._where!r} ({error})"
-            remedy = "give cache= a folder that can be written to and has room"
-            if self._required:
-                told = f"{told}; what can be read only once needs it: {remedy}"
-                raise OSError(error.errno, told) from error
             self._where = None
             warnings.warn(
-                f"{told}: every pass decodes; {remedy}, or cache=None", CacheWarning, stacklevel=2
+                f"{told}: every pass decodes; give cache= a folder that can be written to and has "
+                "room, or None",
+                CacheWarning,
+                stacklevel=2,
             )

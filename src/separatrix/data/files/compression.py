@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+XZ = b"\xfd7zXZ\x00"
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh91AY&SY": "bz2"}
 
 
@@ -15,6 +16,11 @@ def codec_of(path: Path) -> str | None:
     """How the file is compressed, None if it is not."""
     with path.open("rb") as file:
         start = file.read(max(map(len, MAGIC)))
+    if start.startswith(XZ):
+        raise ValueError(
+            f"{path} is compressed by xz; expected plain text, gzip, zstd or bzip2: compress it "
+            "by one of these."
+        )
     return next((codec for magic, codec in MAGIC.items() if start.startswith(magic)), None)
 
 

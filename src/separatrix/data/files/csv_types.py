@@ -13,7 +13,8 @@ from .csv_lines import line_of
 
 TRUE, FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
 BOOLEANS = pa.array(TRUE + FALSE)
-NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+BLANKS = " \t"  # what Arrow leaves out around numbers
+NUMBER = r"^[ \t]*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[ \t]*$"
 WIDER = {  # what a column may turn out to be that so far was the first; else text
     pa.null(): (pa.int64(), pa.float64(), pa.bool_()),
     pa.int64(): (pa.int64(), pa.float64()),
@@ -86,7 +87,7 @@ def _holds(column: pa.Array, type: pa.DataType) -> bool:
     """Whether every value can be read as this type."""
     if type == pa.bool_():
         return bool(pc.all(pc.is_in(column.drop_null(), BOOLEANS)).as_py())
-    return _casts(column, type) or _casts(pc.utf8_trim_whitespace(column), type)
+    return _casts(column, type) or _casts(pc.ascii_trim(column, BLANKS), type)
 
 
 def _casts(column: pa.Array, type: pa.DataType) -> bool:

@@ -14,7 +14,7 @@ from .paths import Files, is_stream, named_files
 from .reader import Reader
 from .svmlight import SvmlightReader
 
-COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+COMPRESSED = (".gz", ".zst", ".bz2", ".xz")
 SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet",
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".arrows": "arrow",
@@ -103,8 +103,8 @@ def _open_stream(what: Any, format: str | None, block_rows: int) -> Reader:
         stream: Any = sys.stdin if what == "-" else what
         return nullcontext(getattr(stream, "buffer", stream))
 
-    def file(path: Path) -> Reader:
-        return _open_files(Files([path]), str(format), None, None, block_rows)
+    def file(spooled: Files) -> Reader:
+        return _open_files(spooled, str(format), None, None, block_rows)
 
     if what == "-":
         name = "standard input"

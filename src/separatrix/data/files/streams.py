@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import uuid
 import weakref
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from ...numeric.lazy import cached_property
 from .arrow import ArrowReader
+from .cache import locked_file, remove_abandoned
 from .paths import Files
 from .reader import Piece, Reader, TableReader
 from .tables import brought_to, cut, plain_schema, selected
@@ -125,12 +127,12 @@ class BatchStream(TableReader):
 
     def spooled(self, folder: Path) -> Reader:
         """Its batches, in an Arrow file."""
-        path = _new_file(folder)
-        with _whole(path), pa.ipc.new_file(str(path), self.schema) as file:
-            for batch in self.batches:
-                for piece in cut(brought_to(batch, self.schema), "", 0, self.block_rows):
-                    file.write_batch(piece.X)
-        return _with_file(ArrowReader(Files([path]), self.block_rows), path)
+        with _spool(folder) as spool:
+            with pa.ipc.new_file(str(spool.path), self.schema) as file:
+                for batch in self.batches:
+                    for piece in cut(brought_to(batch, self.schema), "", 0, self.block_rows):
+                        file.write_batch(piece.X)
+            return spool.kept_by(ArrowReader(Files([spool.path]), self.block_rows))
 
 
 class ByteStream(Reader):
@@ -142,7 +144,7 @@ class ByteStream(Reader):
         self,
         open_bytes: Callable[[], AbstractContextManager[BinaryIO]],
         name: str,
-        open_file: Callable[[Path], Reader],
+        open_file: Callable[[Files], Reader],
     ) -> None:
         self.open_bytes, self.name, self.open_file = open_bytes, name, open_file
         self.token = uuid.uuid4().hex
@@ -157,11 +159,10 @@ class ByteStream(Reader):
 
     def spooled(self, folder: Path) -> Reader:
         """Its bytes, in a file of the same format."""
-        path = _new_file(folder)
-        with _whole(path), self.open_bytes() as bytes, path.open("wb") as file:
-            shutil.copyfileobj(bytes, file, COPIED)
-        with _whole(path):
-            return _with_file(self.open_file(path), path)
+        with _spool(folder) as spool:
+            with self.open_bytes() as bytes, spool.path.open("wb") as file:
+                shutil.copyfileobj(bytes, file, COPIED)
+            return spool.kept_by(self.open_file(Files([spool.path])))
 
 
 def read_once(name: str) -> str:
@@ -172,22 +173,32 @@ def read_once(name: str) -> str:
     )
 
 
-def _new_file(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"spool-{uuid.uuid4().hex}"
+class _Spool:
+    """A file that is locked, so that nobody takes it for abandoned, and goes with a reader."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        remove_abandoned(folder)
+        self._descriptor, name = locked_file(folder, "spool")
+        self.path = Path(name)
+
+    def kept_by(self, reader: Reader) -> Reader:
+        """The reader, with which it goes."""
+        weakref.finalize(reader, self.remove)
+        return reader
+
+    def remove(self) -> None:
+        """Leave nothing behind."""
+        self.path.unlink(missing_ok=True)
+        os.close(self._descriptor)
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    """A file that is taken away again if it could not be written to its end."""
+def _spool(folder: Path) -> Iterator[_Spool]:
+    """A new file, taken away again if it cannot be written to its end."""
+    spool = _Spool(folder)
     try:
-        yield
+        yield spool
     except BaseException:
-        path.unlink(missing_ok=True)
+        spool.remove()
         raise
-
-
-def _with_file(reader: Reader, path: Path) -> Reader:
-    """The reader, whose file is taken away when it is."""
-    weakref.finalize(reader, path.unlink, missing_ok=True)
-    return reader

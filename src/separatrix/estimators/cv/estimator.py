@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain, islice
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,7 +16,7 @@ from ...data import InMemory, Source, Subset
 from ...data.arrays import as_arrays
 from ...losses import Loss
 from ...numeric import checks
-from ...numeric.types import AnyArray, Array, Ints
+from ...numeric.types import Array
 from ...objective import Objective
 from ...solvers import LBFGS, DualAscent, LeastSquares, Newton, Solver, State
 from ...solvers.least_squares import is_squared
@@ -25,10 +25,11 @@ from ...training.interrupt import passed_on
 from ...training.loop import Callback
 from ...training.minimize import minimize
 from ...training.stopping import OPTIMISM, Stop
+from ...training.units import original_weights
 from ..base import FitSettings
 from ..minimizer import LossModel
 from ..sources import labels_of
-from . import Folds, Path, disjoint, leave_one_out, row_space
+from . import Folds, Path, disjoint, leave_one_out, row_hash, row_space
 from .finished import FinishedFits, LastFit
 from .l2_path import l2_path
 from .press import press_scores
@@ -43,11 +44,20 @@ from .scores import (
     scorer_scores,
     splits,
 )
-from .sums import row_scores
+from .sums import ScoreSums, row_scores
 from .thresholds import WEIGHTS_AT_ONCE
 
 LOOSEST = 0.1  # change of the objective at which a fit along the path may count as settled
 LEFT_OUT_TOL = 1e-10  # of fits from which rows are removed
+
+
+class Given(NamedTuple):
+    """Rows, and what deals them out to folds; of those in memory what splitters and scorers see."""
+
+    source: Source
+    cv: Any
+    X: Any = None
+    y: Any = None
 
 
 class LinearClassifierCV(LossModel):
@@ -59,17 +69,24 @@ class LinearClassifierCV(LossModel):
     left out are never copied. Rows with far more features than there are rows are fitted by as many
     coordinates, with the same scores. Then the chosen ``l2`` is fitted to all rows.
 
+    The rows of a source are dealt out to folds by a hash of their number, in memory and elsewhere
+    alike, and a source that is not in memory is read anew for every step of every fit: give it a
+    cache, and few values of ``l2``.
+
     Parameters
     ----------
-    loss, solver, max_iter, tol, fit_intercept, class_weight, n_jobs, random_state, callbacks, \
-verbose
+    loss, solver, max_iter, tol, standardize, fit_intercept, class_weight, n_jobs, random_state, \
+callbacks, verbose
         As in :class:`LinearClassifier`. Callbacks and the live line are those of the last fit; a
         :class:`Checkpoint` keeps the finished fits of the search, too.
+        With ``standardize`` every fold is scaled by the deviations of the rows that it trains on,
+        and fitted by itself.
     l2s : int or array
         How many values, on a logarithmic grid of eight decades that begins where the penalty
         outweighs the data; or the values.
     cv : int, splitter, iterable of (train, test) rows, or "loo"
-        One that asks for groups gets those of ``fit(X, y, groups=groups)``.
+        One that asks for groups gets those of ``fit(X, y, groups=groups)``. Of a source that is
+        not in memory only how many folds there are can be told.
         "loo" leaves out one row at a time: exactly for the squared loss; for a smooth convex
         loss, two classes and rows of equal weight by Newton steps from the fit to all, or by a fit
         without the row where these do not arrive, so that every score w.x + b is right to 1e-4.
@@ -120,6 +137,7 @@ verbose
         solver: str | Solver = "auto",
         max_iter: int = 1000,
         tol: float | None = 1e-6,
+        standardize: bool = False,
         fit_intercept: bool = True,
         class_weight: Any = None,
         n_jobs: int | None = None,
@@ -135,6 +153,7 @@ verbose
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
+        self.standardize = standardize
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.n_jobs = n_jobs
@@ -143,7 +162,7 @@ verbose
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Self:
-        """Find l2 by cross-validation, then fit all rows, X and y or a source in memory, with it.
+        """Find l2 by cross-validation, then fit all rows, X and y or a source, with it.
 
         ``params`` go to the splitter and the scorer: where scikit-learn's metadata routing is
         enabled, to those that ask for them; else only ``groups``, to the splitter.
@@ -152,11 +171,12 @@ verbose
             metadata = routed(self, sample_weight, params)
             settings = self._checked_settings()
             rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
-            X, y, source = self._rows(X, y, sample_weight)
+            given = self._given(X, y, sample_weight)
+            settings, source = self._standardized(settings, given.source)
             objective = self._objective(settings, source)
             self._solver(objective, partial=False)  # refuses early
             if isinstance(self.cv, str):
-                leave_one_out.check_arguments(self.cv, self.scoring, objective)
+                leave_one_out.check_arguments(self.cv, self.scoring, objective, self.standardize)
             self.__dict__.pop("loo_check_", None)
             self._unfinished = Unfinished()
             self.l2_path_ = l2_path(self.l2s, objective)
@@ -166,8 +186,10 @@ verbose
                 fits: list[Array] = []
                 if isinstance(self.cv, str):
                     scores = self._left_out(settings, objective)
+                elif self.standardize or not isinstance(given.source, InMemory):
+                    scores = self._one_by_one(settings, objective, given, metadata)
                 else:
-                    scores, fits = self._folds(settings, objective, X, y, metadata)
+                    scores, fits = self._folds(settings, objective, given, metadata)
                 self.cv_results_ = results(self.l2_path_, scores)
                 best = chosen(self.cv_results_, rule)
                 self.l2_ = float(self.l2_path_[best])
@@ -185,27 +207,23 @@ verbose
             warnings.warn(self._unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)
         return self
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, AnyArray, InMemory]:
-        """What a splitter and a scorer see, and the rows in memory."""
+    def _given(self, X: Any, y: Any, sample_weight: Any) -> Given:
+        """The rows, and what deals them out to folds."""
         if not isinstance(X, Source):
-            rows = self._source(X, y, sample_weight)
-            return X, np.asarray(y), rows
-        if not isinstance(X, InMemory):
-            raise TypeError(
-                f"LinearClassifierCV reads its rows many times and needs them in memory, and "
-                f"{type(X).__name__} reads them from elsewhere: find l2 on some of them, "
-                "cv = LinearClassifierCV().fit(source.sample(100_000)), then "
-                "LinearClassifier(l2=cv.l2_).fit(source)"
-            )
+            return Given(self._source(X, y, sample_weight), self.cv, X, np.asarray(y))
         if self.scoring not in (None, "loss"):
             raise TypeError(
                 f"scoring={self.scoring!r} is asked about arrays, and {type(X).__name__} is a "
                 "source: set scoring=None or 'loss', or call fit(X, y)"
             )
-        source = cast(InMemory, self._given_source(X, y, sample_weight))
-        source = source.materialised if isinstance(source, Subset) else source
-        labels = labels_of(source)
-        return np.empty((len(labels), 0)), labels, source
+        if not isinstance(X, InMemory):
+            folds = row_hash.check_folds(self.cv, type(X).__name__)
+            return Given(self._given_source(X, y, sample_weight), folds)
+        source = as_arrays(cast(InMemory, self._given_source(X, y, sample_weight)))
+        labels, cv = labels_of(source), self.cv
+        if checks.is_integer(cv):
+            cv = row_hash.hashed_splits(len(labels), row_hash.check_folds(cv, type(X).__name__))
+        return Given(source, cv, np.empty((len(labels), 0)), labels)
 
     def _settings(self) -> FitSettings:
         return self._loss_settings(1.0)  # any positive one: those of the path are
@@ -234,18 +252,49 @@ verbose
         return {
             "loss": objective.loss.to_dict(), "fit_intercept": objective.intercept,
             "l2s": self.l2_path_.tolist(), "scoring": scoring, "rule": self.rule, "tol": self.tol,
-            "data": objective.source.fingerprint(),
+            "standardize": self.standardize, "data": objective.source.fingerprint(),
         }  # fmt: skip
 
     # ---- folds ---------------------------------------------------------------------------
 
+    def _one_by_one(
+        self, settings: FitSettings, objective: Objective, given: Given, metadata: Metadata
+    ) -> Array:
+        """Scores (folds, values) by fits to each fold alone, in units of its own if asked for."""
+        each = []
+        self.classes_ = given.source.classes  # for scorers
+        for training, test in self._trainings(given, metadata):
+            own, source = self._standardized(settings, training)
+            alone = replace(objective, source=source)
+            weights = (
+                original_weights(W, own.standardization) for W in self._along(settings, alone)
+            )
+            if self.scoring in (None, "loss"):
+                each.append(self._scores(objective, test, weights))
+            else:
+                rows = cast(Subset, test).rows
+                found = scorer_scores(self, given.X, given.y, rows, weights, metadata.score)
+                each.append(found)
+        return np.array(each)
+
+    def _trainings(self, given: Given, metadata: Metadata) -> Iterator[tuple[Source, Source]]:
+        """What every fold trains on, and what it tests."""
+        if not isinstance(given.source, InMemory):
+            yield from row_hash.source_folds(given.source, given.cv)
+            return
+        source = as_arrays(given.source)
+        for split in splits(given.cv, source, given.X, given.y, metadata.split):
+            yield split.training(source), Subset(source, split.test)
+
     def _folds(
-        self, settings: FitSettings, objective: Objective, X: Any, y: AnyArray, metadata: Metadata
+        self, settings: FitSettings, objective: Objective, given: Given, metadata: Metadata
     ) -> tuple[Array, list[Array]]:
         """Scores (folds, values); and along the path, as far as they are known, fits to all."""
         objective, of_features = self._in_row_space(objective)
         source = as_arrays(objective.in_memory)
-        folds, others = disjoint(objective, splits(self.cv, source, X, y, metadata.split))
+        folds, others = disjoint(
+            objective, splits(given.cv, source, given.X, given.y, metadata.split)
+        )
         known, fits = self._together(settings, folds) if others is None else ([], [])
         mine = folds.splits
         del folds  # its sample, too, takes room
@@ -260,10 +309,10 @@ verbose
             alone = replace(objective, source=split.training(source))
             weights = self._along(settings, alone, [W[fold] for W in known])
             if self.scoring in (None, "loss"):
-                each.append(self._scores(objective, split.test, weights))
+                each.append(self._scores(objective, Subset(source, split.test), weights))
             else:
                 seen = map(of_features, weights)
-                each.append(scorer_scores(self, X, y, split.test, seen, metadata.score))
+                each.append(scorer_scores(self, given.X, given.y, split.test, seen, metadata.score))
         return np.array(each), list(map(of_features, fits))
 
     def _in_row_space(self, objective: Objective) -> tuple[Objective, Callable[[Array], Array]]:
@@ -339,9 +388,8 @@ verbose
 
         def depends_on() -> list[Any]:
             chance = checks.is_left_to_chance(self.random_state)
-            rows = objective.in_memory
             return [
-                rows.weights, rows.n_features, objective.penalty.l2, solver.to_dict(),
+                objective.source.fingerprint(), objective.penalty.l2, solver.to_dict(),
                 asdict(stop), keep, None if chance else seed, start,
             ]  # fmt: skip
 
@@ -360,14 +408,13 @@ verbose
             W = self._settled(settings, objective.with_penalty(l2), W)
             yield W
 
-    def _scores(self, objective: Objective, test: Ints, weights: Iterator[Array]) -> list[float]:
-        """Scores of the rows left out, for each of the weights."""
-        loss, source = objective.loss, as_arrays(objective.in_memory)
+    def _scores(self, objective: Objective, test: Source, weights: Iterator[Array]) -> list[float]:
+        """Scores of the rows left out, for each of the weights: NaN if no row has a weight."""
         found: list[float] = []
         at_once = max(1, WEIGHTS_AT_ONCE // int(np.prod(objective.shape)))
         while some := list(islice(weights, at_once)):
-            held = np.array([some])
-            found += mean_scores(self.scoring, loss, source, [test], held)[0].tolist()
+            (sums,) = test.total(ScoreSums(self.scoring, objective.loss, np.array(some)))
+            found += (sums / (test.weight_sum or np.nan)).tolist()
         return found
 
     # ---- leaving out one row at a time ---------------------------------------------------

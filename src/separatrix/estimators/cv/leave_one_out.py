@@ -42,7 +42,7 @@ Fit = Callable[[Objective, Array], Array]
 """The minimum of an objective, from a start."""
 
 
-def check_arguments(cv: str, scoring: Any, objective: Objective) -> None:
+def check_arguments(cv: str, scoring: Any, objective: Objective, standardize: bool) -> None:
     """Refuse what is not known to be left out, or to be scored, or has no room."""
     if cv != "loo":
         raise ValueError(
@@ -52,6 +52,12 @@ def check_arguments(cv: str, scoring: Any, objective: Objective) -> None:
         raise ValueError(
             f"cv='loo' scores one row at a time: scoring must be None or 'accuracy', or "
             f"'loss', got {scoring!r}; use cv=5 with other scores"
+        )
+    if standardize:
+        raise ValueError(
+            "cv='loo' leaves rows out of one fit to all, and standardize=True scales every fold by "
+            "rows of its own: use cv=5, or scale the rows before (e.g. with sklearn's "
+            "StandardScaler) and set standardize=False"
         )
     if not is_squared(objective.loss):
         check_smooth(objective)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...data import ArraySource, InMemory, Source
 from ...data.labels import check_labels
+from ...data.standardized import StandardizedRows
 from ...data.validation import array_source, check_rows
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from ...losses import Loss, PerceptronLoss, get_loss
@@ -340,6 +342,9 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
             f"X has {features} features, but the fit had {clf.n_features_in_}; diagnose needs the "
             "data of the fit"
         )
+    if getattr(clf, "_standardization", None) is not None:
+        clf, rows = _behind_scaling(clf, rows)
+        X = as_scipy(rows) if isinstance(rows, CsrRows) else rows
     labels = check_labels(y)
     check_consistent_length(rows.indptr[1:] if isinstance(rows, CsrRows) else rows, labels)
     if unknown := sorted(set(np.unique(labels).tolist()) - set(clf.classes_.tolist()), key=str):
@@ -356,3 +361,11 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
     l2 = float(getattr(clf, "l2_", getattr(clf, "l2", 0.0)))
     objective = Objective(loss, L2(l2), source, clf.fit_intercept)
     return FittedModel(estimator, clf, X, rows, labels, source, objective)
+
+
+def _behind_scaling(clf: Any, rows: Rows) -> tuple[Any, Rows]:
+    """A classifier that standardises its rows, as one behind a step of a pipeline that does."""
+    standardization, inner = clf._standardization, copy(clf)
+    W = standardization.from_weights(clf._weights())
+    inner.coef_, inner.intercept_ = W[:, :-1], W[:, -1]
+    return inner, StandardizedRows(standardization).rows(rows)

@@ -1,0 +1,125 @@
+"""Rows with features of one scale: copied once in memory, made while they are read elsewhere.
+
+Problem: the rows ``z = (x - mean) / scale`` for rows x. For the minimum no mean need be taken away
+where a bias is free, which makes up for it. Dense rows are centred all the same: solvers that go
+row by row then get on better, and float32 rounds less. Sparse rows are not, and so stay sparse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+
+import numpy as np
+
+from ..numeric.rows import CsrRows, Rows
+from ..numeric.standardization import Standardization
+from ..numeric.threads import ordered_sum
+from ..numeric.types import Array
+from .arrays import ArraySource, as_arrays
+from .blocks import Block
+from .fingerprint import DIGEST_BYTES
+from .source import InMemory, Source
+from .thresholds import VALUES_AT_ONCE
+from .wrapped import MappedSource
+
+
+def standardized(source: Source, standardization: Standardization) -> Source:
+    """The same rows standardised: in memory a copy, else while they are read."""
+    if not isinstance(source, InMemory):
+        return StandardizedSource(source, standardization)
+    given = as_arrays(source)
+    X = StandardizedRows(standardization).rows(given.X, given.weight, given.threads)
+    result = ArraySource(X, given.y, given.classes, given.weight, given.n_jobs)
+    result.weight_power = given.weight_power
+    return result
+
+
+class StandardizedSource(MappedSource):
+    """Rows that are standardised while they are read."""
+
+    def __init__(self, source: Source, standardization: Standardization) -> None:
+        super().__init__(source, StandardizedRows(standardization))
+        self.standardization = standardization
+        self.validation = source.validation  # as given, as are the weights that are watched
+
+    def fingerprint(self) -> str:
+        """Of what the source says of itself, and of the numbers by which it is standardised."""
+        whole = blake2b(self.source.fingerprint().encode(), digest_size=DIGEST_BYTES)
+        whole.update(self.standardization.mean.tobytes() + self.standardization.scale.tobytes())
+        return whole.hexdigest()
+
+
+@dataclass(frozen=True)
+class StandardizedRows:
+    """What makes blocks of standardised rows, in the precision of the rows."""
+
+    standardization: Standardization
+
+    def __call__(self, block: Block) -> Block:
+        """The same block with standardised rows."""
+        return block._replace(X=self.rows(block.X, block.weight))
+
+    def rows(self, X: Rows, weight: Array | None = None, threads: int = 1) -> Rows:
+        """The rows standardised, a few at a time, so that they stay in the cache meanwhile."""
+        factor = 1.0 / self.standardization.scale[:-1]
+        result: Rows
+        if isinstance(X, CsrRows):
+            stored = slice(X.indptr[0], X.indptr[-1])
+            given, columns = X.data[stored], X.indices[stored]
+            out = np.empty_like(given)
+            result = CsrRows(out, columns, X.indptr - X.indptr[0], X.n_features)
+            each = VALUES_AT_ONCE
+
+            def multiply(at: slice) -> None:
+                np.multiply(given[at], factor[columns[at]], out=out[at], casting="same_kind")
+
+        else:
+            result = np.empty_like(X, order="C")
+            given, out, d = X.reshape(-1), result.reshape(-1), X.shape[1]
+            few = max(1, min(VALUES_AT_ONCE // max(d, 1), len(X)))
+            # Side by side as often as rows are taken at once: one long product is much faster.
+            mean, factor = np.tile(self.standardization.mean, few), np.tile(factor, few)
+            each = few * d
+
+            def multiply(at: slice) -> None:
+                wide = given[at].astype(np.float64)  # float32 is rounded once, at the end
+                wide -= mean[: len(wide)]
+                wide *= factor[: len(wide)]
+                out[at] = wide
+
+        parts = [slice(start, start + each) for start in range(0, len(given), max(each, 1))]
+        if parts and ordered_sum(partial(_overflows, multiply), parts, threads) != (0,):
+            _blank_weightless(result, weight)
+        return result
+
+
+def _overflows(compute: Callable[[slice], None], at: slice) -> tuple[int]:
+    """Whether something overflowed; it is computed all the same."""
+    try:
+        with np.errstate(over="raise"):
+            compute(at)
+    except FloatingPointError:
+        with np.errstate(over="ignore"):
+            compute(at)
+        return (1,)
+    return (0,)
+
+
+def _blank_weightless(rows: Rows, weight: Array | None) -> None:
+    """Zeros in place of what overflowed: only rows that count for nothing may lie that far out."""
+    values = rows.data if isinstance(rows, CsrRows) else rows
+    wrong = ~np.isfinite(values)
+    if isinstance(rows, CsrRows):
+        at = np.repeat(np.arange(len(rows.indptr) - 1), np.diff(rows.indptr))[wrong]
+    else:
+        at = np.flatnonzero(wrong.any(axis=1))
+    counted = at if weight is None else at[weight[at] != 0.0]
+    if len(counted):
+        raise ValueError(
+            f"standardised, row {counted[0]} of a block is beyond floating point: it weighs so "
+            "little that the others alone make the scale; leave it out, or give it more weight"
+        )
+    values[wrong] = 0.0

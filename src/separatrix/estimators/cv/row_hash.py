@@ -1,0 +1,138 @@
+"""Folds of a source: which one leaves a row out is told by a hash of the row's number.
+
+A source may be read only block by block, and cannot be dealt out by its labels first. A row is in
+the same fold wherever blocks end, in memory or in a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...data import Block, InMemory, Shuffle, Source, Sum
+from ...data.blocks import Visit, row_hash
+from ...data.source import T
+from ...data.wrapped import MappedSource
+from ...numeric import checks
+from ...numeric.types import AnyArray, Array, Ints
+from ..sources import class_numbers
+
+
+class SourceFold(NamedTuple):
+    """What a fold trains on, and what it tests."""
+
+    training: Source
+    test: Source
+
+
+def fold_numbers(first: int, count: int, folds: int) -> Ints:
+    """The fold that leaves out each of these rows."""
+    numbers: Ints = (row_hash(first, count) % np.uint64(folds)).astype(np.int64)
+    return numbers
+
+
+def check_folds(cv: Any, kind: str) -> int:
+    """The number of folds, which is all that can be asked of a source that is read in blocks."""
+    if not checks.is_integer(cv) or cv < 2:
+        raise ValueError(
+            f"cv={cv!r}: the folds of {kind}, which is read block by block, are dealt out by a "
+            "hash of the row's number, and cv is how many there are, 2 or more"
+        )
+    return int(cv)
+
+
+def hashed_splits(rows: int, folds: int) -> Iterator[tuple[Ints, Ints]]:
+    """The same of rows in memory, as a splitter would give them: train and test."""
+    fold = fold_numbers(0, rows, folds)
+    for number in range(folds):
+        yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+
+
+def source_folds(source: Source, folds: int) -> Iterator[SourceFold]:
+    """Every fold of a source, after one read that counts their rows."""
+    rows, weights = source.total(FoldCounts(folds, len(source.classes)))
+    for fold in range(folds):
+        trained = np.delete(rows, fold, axis=0).sum(axis=0)
+        if not trained.all() or not rows[fold].any():
+            raise ValueError(
+                f"a fold trains on {np.count_nonzero(trained)} of {len(source.classes)} classes "
+                f"and tests on {int(rows[fold].sum())} rows: use fewer folds, or leave out the "
+                f"rarest classes; each has {rows.sum(axis=0).astype(int).tolist()} rows"
+            )
+        rest = weights.sum() - weights[fold].sum()
+        yield SourceFold(
+            FoldSource(source, LeftOut(fold, folds), int(trained.sum()), float(rest)),
+            FoldSource(
+                source, LeftOut(fold, folds, tests=True), int(rows[fold].sum()),
+                float(weights[fold].sum()),
+            ),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FoldCounts(Sum[tuple[Array, Array]]):
+    """Of every fold and class the rows that count, and what they weigh."""
+
+    folds: int
+    classes: int
+
+    def of(self, block: Block) -> tuple[Array, Array]:
+        """(folds, classes) each."""
+        fold = fold_numbers(block.start, len(block.y), self.folds)
+        at = fold * self.classes + class_numbers(block.y, self.classes)
+        size, shape = self.folds * self.classes, (self.folds, self.classes)
+        there = (block.weights != 0.0).astype(np.float64)
+        counts = (np.bincount(at, each, size).reshape(shape) for each in (there, block.weights))
+        rows, weights = (each.astype(np.float64, copy=False) for each in counts)
+        return rows, weights
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Blocks in which the rows of a fold have no weight; or, for its test, all others."""
+
+    fold: int
+    folds: int
+    tests: bool = False
+
+    def __call__(self, block: Block) -> Block:
+        """The same block with other weights."""
+        own: AnyArray = fold_numbers(block.start, len(block.y), self.folds) == self.fold
+        return block._replace(weight=np.where(own == self.tests, block.weights, 0.0))
+
+
+class FoldSource(MappedSource):
+    """The rows of a source that a fold trains on, or tests: the others have no weight."""
+
+    def __init__(self, source: Source, map: LeftOut, n_rows: int, weight_sum: float) -> None:
+        super().__init__(source, map)
+        self._n_rows, self._weight_sum = n_rows, weight_sum
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows whose weight is not zero."""
+        return self._n_rows
+
+    @property
+    def weight_sum(self) -> float:
+        """Sum of the weights."""
+        return self._weight_sum
+
+    def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
+        """In the order of the source, without the rows that have no weight any more."""
+        for block, order in super().visits(shuffle):
+            rows = np.arange(len(block.y)) if order is None else order
+            yield Visit(block, rows[block.weights[rows] != 0.0])
+
+    def total(self, sum: Sum[T]) -> T:
+        """Summed by the source, but for batches, in which rows have lost their numbers."""
+        if sum.batch_rows is not None:
+            return sum.over(self.batches(sum.batch_rows), self.threads)
+        return super().total(sum)
+
+    def sample(self, size: int) -> InMemory:
+        """Of its own rows: those that a sample of the source has do not tell their numbers."""
+        return Source.sample(self, size)

@@ -1,0 +1,108 @@
+"""By what features are standardised before a fit: their means and deviations, at any scale.
+
+Problem: the weighted mean and standard deviation of every feature, right also where squares leave
+floating point, or where the values of a feature differ little beside their distance from 0. Input:
+a source. Output: a :class:`Standardization` whose scale is 1 for features that do not vary.
+Algorithm: one read of sums about a typical row. Features that these leave in doubt are read once
+more, about the mean just found and in a unit of their own size.
+
+Chan, Golub and LeVeque, Algorithms for computing the sample variance, 1983.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data import Block, Source, Sum
+from ..numeric.rows import CsrRows, as_scipy
+from ..numeric.standardization import Standardization
+from ..numeric.types import Array, Ints
+from .moments import VANISHING, Moments
+from .sums import MomentSums
+
+CANCELLED = 1e-6  # of the mean square, left as variance: below, ten digits of it are in doubt
+SAME = 8 * np.finfo(np.float64).eps  # of the mean: a deviation no larger is rounding
+UNIT = 2.0**600  # brings the squares of the largest and of the smallest numbers into reach
+LEAST_DEVIATION = 1e-270  # that a weight may be divided by
+DENSE_VALUES = 1 << 17  # of the features in doubt, held at a time
+
+
+def feature_standardization(source: Source, centre: bool) -> Standardization:
+    """Features of deviation 1, dense ones with ``centre`` about their mean; the bias as it is.
+
+    A feature that does not vary keeps its scale.
+    """
+    mean, deviation = feature_moments(source)
+    if np.any((deviation > 0.0) & (deviation < LEAST_DEVIATION)):
+        at = int(np.argmin(np.where(deviation > 0.0, deviation, np.inf)))
+        raise ValueError(
+            f"feature {at} varies by only {deviation[at]:.3g}: its weight would be beyond floating "
+            "point; give it in another unit, e.g. multiplied by 1e100"
+        )
+    if not centre or source.storage == "csr":  # a bias makes up for the mean: the same minimum
+        mean = np.zeros_like(mean)
+    return Standardization(mean, np.append(np.where(deviation > 0.0, deviation, 1.0), 1.0))
+
+
+def feature_moments(source: Source) -> Moments:
+    """Weighted mean and deviation of every feature: 0 only for one that does not vary."""
+    shift = np.zeros(source.n_features)
+    with np.errstate(over="ignore", invalid="ignore"):
+        typical = source.approximate_mean()
+        if typical is not None and np.all(np.isfinite(typical)):
+            shift = typical
+        about = None if source.storage == "csr" else shift
+        sums, _, squares = source.total(MomentSums(about, len(source.classes)))
+        away = sums.sum(axis=0) / source.weight_sum
+        square = squares / source.weight_sum
+        mean, variance = shift + away, square - away**2
+        deviation = np.sqrt(np.maximum(variance, 0.0))
+    tiny = (square < VANISHING**2) & np.any(sums != 0.0, axis=0)
+    varies = np.sqrt(square) > SAME * np.abs(mean)
+    doubt = ~np.isfinite(square) | tiny | (varies & ~(variance > CANCELLED * square))
+    if doubt.any():
+        at = np.flatnonzero(doubt)
+        unit = np.where(tiny, 1.0 / UNIT, np.where(np.isfinite(square), 1.0, UNIT))[at]
+        near = np.where(np.isfinite(mean), mean, shift)[at]
+        mean[at], deviation[at] = _moments_about(source, at, near, unit)
+    return Moments(mean, np.where(deviation > SAME * np.abs(mean), deviation, 0.0))
+
+
+def _moments_about(source: Source, at: Ints, near: Array, unit: Array) -> Moments:
+    """Of some features, by sums about numbers near their means and in units of their own."""
+    sums, squares = source.total(FewMomentSums(at, near, unit))
+    away = sums / source.weight_sum
+    variance = np.maximum(squares / source.weight_sum - away**2, 0.0)
+    return Moments(near + unit * away, unit * np.sqrt(variance))
+
+
+@dataclass(frozen=True)
+class FewMomentSums(Sum[tuple[Array, Array]]):
+    """Of some features the sums of (x - near) / unit, and of the squares."""
+
+    at: Ints
+    near: Array
+    unit: Array
+
+    def of(self, block: Block) -> tuple[Array, Array]:
+        """A few rows at a time, and only those that count."""
+        sums, squares = np.zeros(len(self.at)), np.zeros(len(self.at))
+        size = max(1, DENSE_VALUES // len(self.at))
+        for start in range(0, len(block.y), size):
+            part = block.part(start, min(start + size, len(block.y)))
+            there = part.weights != 0.0
+            c, x = part.weights[there], _features(part, self.at)[there]
+            z = x / self.unit - self.near / self.unit
+            sums += c @ z
+            squares += c @ (z * z)
+        return sums, squares
+
+
+def _features(block: Block, at: Ints) -> Array:
+    """Some features of all rows, filled with zeros and in double precision."""
+    if isinstance(block.X, CsrRows):
+        dense: Array = as_scipy(block.X)[:, at].toarray().astype(np.float64, copy=False)
+        return dense
+    return block.X[:, at].astype(np.float64)
