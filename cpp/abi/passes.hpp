@@ -117,9 +117,33 @@ struct CoordinateEpoch {
   bool stopped;
 };
 
+// How a round of epochs goes on.
+constexpr double kSurprise = 1.5;        // how much worse the gap may be than expected
+constexpr double kCrawling = 0.8;        // of the gap is left by an epoch: others help then
+constexpr double kGainRounding = 1e-14;  // of the dual: gains below are not seen in it
+constexpr double kDependent = 1e-10;     // of a direction's curvature: less is no new direction
+
+struct AscentRound {
+  CoordinateEpoch epoch;
+  uint64_t seed, first_order;  // of the random orders
+  int64_t block_rows, blocks_per_group;
+  int64_t most_epochs;
+  double enough;           // a gap that ends the round
+  double careful;          // mean slopes by which a row that is left out is beyond its kink
+  double identified;       // active rows per free alpha, below which these are known
+  int64_t* active;         // (n): rows to visit, in the order in which they lie
+  int64_t n_active;
+  double gap;              // as the epoch before met it
+  bool subspace;           // whether steps in a subspace may help
+  double* step_history;    // (2, n): of the alphas, the last step and the one before
+  double* weight_history;  // (2, d + 1): what they did to the weights
+  // Results.
+  int64_t epochs;
+  bool reached, stopped;
+};
+
 // One epoch of dual coordinate ascent for more than two classes.
 struct MulticlassEpoch {
-  int loss;                 // a joint one
   const int64_t* label;     // number of each row's class
   const double* weight;     // or null
   double inv_weight_sum;    // 1 / (sum of weights)

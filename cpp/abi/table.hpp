@@ -45,6 +45,7 @@ struct LoopsFor {
   bool (*gram)(const Rows&, const double* weight, const double* mean, const double* factor,
                double* out, ShouldStop);
   void (*coordinate_epoch)(const Rows&, CoordinateEpoch&);
+  void (*ascent_round)(const Rows&, AscentRound&);
   void (*multiclass_epoch)(const Rows&, MulticlassEpoch&);
   // high + low (n, k) = scores to twice the working precision
   bool (*compensated_scores)(const Rows&, const double* weights, int64_t k, double* high,

@@ -2,16 +2,15 @@
 //
 // Problem: with p_i the share of row i in all weight, maximise over alpha
 //     D = - sum of p_i phi_i*(-alpha_i) - l2 |W|^2,   W = sum of p_i u_i(alpha_i) x_i' / (2 l2),
-// where u(alpha) is minus the slope by the scores: for Crammer and Singer's loss [c = d] less the
-// share of class c, shares on a simplex; for a column per class alpha_c times +1 or -1.
+// where u(alpha) is minus the slope by the scores, [c = d] less the share of class c: shares are on
+// a simplex, the loss is Crammer and Singer's.
 // Input: alphas and the weights that follow from them, in lines; an order of rows.
 // Output: both after one visit of each row, the gap of the rows as they were met, and the rows that
 // are still active.
 // Algorithm: the scores of a row by all classes in one read; its alphas to their best values, the
 // others held. A change of u_c by t moves the score of class c by t p (|x|^2 / (2 l2) + 1 / (2 rho)),
-// with the biases held near where they stood by rho |b - b_0|^2. For Crammer and Singer the best
-// shares are a projection onto the simplex (Keerthi, Sundararajan, Chang, Hsieh and Lin 2008;
-// Michelot 1986), for columns each alpha is that of two classes (Hsieh et al. 2008).
+// with the biases held near where they stood by rho |b - b_0|^2. The best shares are a projection
+// onto the simplex (Keerthi, Sundararajan, Chang, Hsieh and Lin 2008; Michelot 1986).
 #pragma once
 #include "dual/coordinate_ascent.hpp"
 #include "rows/class_lines.hpp"
@@ -95,41 +94,8 @@ struct CrammerSingerUpdate {
   }
 };
 
-// What an alpha adds to the gap at margin m: phi(m) + phi*(-alpha) + alpha m.
-template <class Loss>
-inline double row_gap(double alpha, double m);
-template <>
-inline double row_gap<SquaredHinge>(double alpha, double m) {
-  const double lack = 1 - m, over = lack > 0 ? lack : 0;
-  return over * over + alpha * (0.25 * alpha - lack);
-}
-template <>
-inline double row_gap<Logistic>(double, double) {
-  return 0;  // two logarithms: nobody asks
-}
-
-// One alpha per class, each as if there were two classes.
-template <class Loss>
-struct ColumnsUpdate {
-  static RowVisit visit(const double* s, int64_t k, int64_t label, double curvature,
-                        double shrink_margin, double* alpha, double*, double* factor) {
-    RowVisit found{0, 0, false};
-    for (int64_t c = 0; c < k; ++c) {
-      const double y = c == label ? 1.0 : -1.0, m = y * s[c], before = alpha[c];
-      factor[c] = 0;
-      if (CoordinateUpdate<Loss>::can_shrink(before, m, shrink_margin)) continue;
-      found.active = true;
-      found.gap += row_gap<Loss>(before, m);
-      found.violation += CoordinateUpdate<Loss>::projected_gradient(before, m);
-      alpha[c] = CoordinateUpdate<Loss>::argmax(before, m, curvature);
-      factor[c] = y * (alpha[c] - before);
-    }
-    return found;
-  }
-};
-
-template <class Update, class Rows>
-void ascend_all(const Rows& rows, MulticlassEpoch& pass) {
+template <class Rows>
+void multiclass_epoch(const Rows& rows, MulticlassEpoch& pass) {
   const int64_t k = pass.k, width = pass.width;
   double* const biases = pass.lines + rows.d * width;
   double* const score = new double[size_t(3 * width)]();
@@ -146,7 +112,7 @@ void ascend_all(const Rows& rows, MulticlassEpoch& pass) {
     for (int64_t c = 0; c < k; ++c) score[c] += biases[c];
     const double p = (pass.weight ? pass.weight[i] : 1.0) * pass.inv_weight_sum;
     const double curvature = p * (pass.row_norm2[i] * pass.inv_2l2 + pass.bias_inv_penalty);
-    const RowVisit found = Update::visit(score, k, pass.label[i], curvature, pass.shrink_margin,
+    const RowVisit found = CrammerSingerUpdate::visit(score, k, pass.label[i], curvature, pass.shrink_margin,
                                          pass.alpha + i * k, point, factor);
     if (found.active) pass.order[pass.n_active++] = i;
     pass.gap += p * found.gap;
@@ -161,17 +127,6 @@ void ascend_all(const Rows& rows, MulticlassEpoch& pass) {
     if (t % kStopInterval == kStopInterval - 1 && (pass.stopped = pass.should_stop())) break;
   }
   delete[] score;
-}
-
-template <class Rows>
-void multiclass_epoch(const Rows& rows, MulticlassEpoch& pass) {
-  if (JointId(pass.loss) == JointId::crammer_singer)
-    return ascend_all<CrammerSingerUpdate>(rows, pass);
-  switch (LossId(pass.loss - int(JointId::columns))) {
-    case LossId::squared_hinge: return ascend_all<ColumnsUpdate<SquaredHinge>>(rows, pass);
-    case LossId::logistic: return ascend_all<ColumnsUpdate<Logistic>>(rows, pass);
-    default: return;  // refused by whoever asks
-  }
 }
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -8,7 +8,7 @@
 #include "batch/multiclass.hpp"
 #include "batch/products.hpp"
 #include "batch/value_gradient.hpp"
-#include "dual/coordinate_ascent.hpp"
+#include "dual/ascent_round.hpp"
 #include "dual/multiclass_ascent.hpp"
 #include "kernel/perceptron_pass.hpp"
 #include "online/multiclass_sgd.hpp"
@@ -34,6 +34,7 @@ constexpr LoopsFor<Rows> loops() {
           max_standardised_norm2<Rows>,
           gram<Rows>,
           coordinate_epoch<Rows>,
+          ascent_round<Rows>,
           multiclass_epoch<Rows>,
           compensated_scores<Rows>,
           compensated_transpose_product<Rows>};

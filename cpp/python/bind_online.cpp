@@ -72,9 +72,58 @@ std::tuple<int64_t, double, double> coordinate_epoch(
   return {pass.n_active, pass.projected_gradient, pass.gap};
 }
 
+// Epochs one after another; the active rows are left at the front of `active`.
+std::tuple<int64_t, int64_t, double, double, bool, bool> ascent_round(
+    nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double inv_weight_sum,
+    Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput active, Output alpha,
+    Output w, double shrink_margin, uint64_t seed, uint64_t first_order, int64_t block_rows,
+    int64_t blocks_per_group, int64_t most_epochs, double enough, double careful,
+    double identified, double gap,
+    std::optional<Output> step_history, std::optional<Output> weight_history) {
+  AscentRound round{};
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(y.size()) == view.n && int64_t(alpha.size()) == view.n &&
+               int64_t(row_norm2.size()) == view.n && int64_t(w.size()) == view.d + 1,
+           "y, alpha, row_norm2 or w: size");
+    const bool subspace = step_history && weight_history;
+    expect(!subspace || (int64_t(step_history->size()) == 2 * view.n &&
+                         int64_t(weight_history->size()) == 2 * (view.d + 1)),
+           "step_history or weight_history: size");
+    expect(block_rows >= 1 && blocks_per_group >= 1 && view.n < int64_t(1) << 32,
+           "orders: wrong sizes");
+    for (size_t t = 0; t < active.size(); ++t)
+      expect(active.data()[t] >= 0 && active.data()[t] < view.n &&
+                 (t == 0 || active.data()[t - 1] < active.data()[t]),
+             "active: no such row, or not in order");
+    round.epoch = CoordinateEpoch{loss, y.data(), pointer(weight), inv_weight_sum,
+                                  row_norm2.data(), inv_2l2, bias_inv_penalty, nullptr, 0,
+                                  alpha.data(), w.data(), shrink_margin, should_stop, 0, 0, 0,
+                                  false};
+    round.seed = seed;
+    round.first_order = first_order;
+    round.block_rows = block_rows;
+    round.blocks_per_group = blocks_per_group;
+    round.most_epochs = most_epochs;
+    round.enough = enough;
+    round.careful = careful;
+    round.identified = identified;
+    round.active = active.data();
+    round.n_active = int64_t(active.size());
+    round.gap = gap;
+    round.subspace = subspace;
+    round.step_history = subspace ? step_history->data() : nullptr;
+    round.weight_history = subspace ? weight_history->data() : nullptr;
+    nb::gil_scoped_release free;
+    loops.ascent_round(view, round);
+  });
+  raise_if(round.stopped);
+  return {round.n_active, round.epochs, round.gap, round.epoch.shrink_margin, round.subspace,
+          round.reached};
+}
+
 // The same for more than two classes.
 std::tuple<int64_t, double, double> multiclass_epoch(
-    nb::handle rows, int loss, Longs y, std::optional<Numbers> weight, double inv_weight_sum,
+    nb::handle rows, Longs y, std::optional<Numbers> weight, double inv_weight_sum,
     Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput order, Output alpha,
     Output lines, double shrink_margin) {
   MulticlassEpoch pass{};
@@ -87,7 +136,7 @@ std::tuple<int64_t, double, double> multiclass_epoch(
     expect(k >= 2 && width >= k && width % 8 == 0, "lines: width");
     for (size_t t = 0; t < order.size(); ++t)
       expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
-    pass = MulticlassEpoch{loss, y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
+    pass = MulticlassEpoch{y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
                            inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()), k,
                            width, alpha.data(), lines.data(), shrink_margin, should_stop, 0, 0, 0,
                            false};
@@ -107,8 +156,8 @@ void draw_orders(LongOutput orders, int64_t block_rows, int64_t blocks_per_group
   std::vector<int64_t> blocks((n + block_rows - 1) / block_rows);
   nb::gil_scoped_release free;
   for (int64_t i = 0; i < count; ++i) {
-    const uint64_t own = Random(seed + (number + uint64_t(i)) * Random::kStep).next();
-    draw_order(n, block_rows, blocks_per_group, own, blocks.data(), orders.data() + i * n);
+    draw_numbered_order(n, block_rows, blocks_per_group, seed, number + uint64_t(i), blocks.data(),
+                        orders.data() + i * n);
   }
 }
 
@@ -132,13 +181,23 @@ void bind_online(nb::module_& m) {
   m.def("coordinate_epoch", &coordinate_epoch, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
         "alpha"_a.noconvert(), "w"_a.noconvert(), "shrink_margin"_a);
-  m.def("multiclass_epoch", &multiclass_epoch, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
+  m.def("ascent_round", &ascent_round, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
+        "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "active"_a.noconvert(),
+        "alpha"_a.noconvert(), "w"_a.noconvert(), "shrink_margin"_a, "seed"_a, "first_order"_a,
+        "block_rows"_a, "blocks_per_group"_a, "most_epochs"_a, "enough"_a, "careful"_a,
+        "identified"_a, "gap"_a,
+        "step_history"_a.none().noconvert(), "weight_history"_a.none().noconvert());
+  m.def("multiclass_epoch", &multiclass_epoch, "rows"_a, "y"_a, "weight"_a.none(),
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
         "alpha"_a.noconvert(), "lines"_a.noconvert(), "shrink_margin"_a);
   m.attr("smallest_scale") = kSmallestScale;
   m.attr("smallest_scale_of_sum") = kSmallestScaleOfSum;
   m.attr("newton_last_step") = kNewtonLastStep;
   m.attr("newton_max_iter") = kNewtonMaxIter;
+  m.attr("surprise") = kSurprise;
+  m.attr("crawling") = kCrawling;
+  m.attr("gain_rounding") = kGainRounding;
+  m.attr("dependent") = kDependent;
   m.def("draw_orders", &draw_orders, "orders"_a.noconvert(), "block_rows"_a,
         "blocks_per_group"_a, "seed"_a, "number"_a);
 }

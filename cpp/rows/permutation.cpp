@@ -29,4 +29,10 @@ void draw_order(int64_t n, int64_t block_rows, int64_t blocks_per_group, uint64_
   }
 }
 
+void draw_numbered_order(int64_t n, int64_t block_rows, int64_t blocks_per_group, uint64_t seed,
+                         uint64_t number, int64_t* blocks, int64_t* order) {
+  const uint64_t own = Random(seed + number * Random::kStep).next();
+  draw_order(n, block_rows, blocks_per_group, own, blocks, order);
+}
+
 }  // namespace separatrix

@@ -31,4 +31,8 @@ class Random {
 void draw_order(int64_t n, int64_t block_rows, int64_t blocks_per_group, uint64_t seed,
                 int64_t* blocks, int64_t* order);
 
+// One of the orders that a seed stands for.
+void draw_numbered_order(int64_t n, int64_t block_rows, int64_t blocks_per_group, uint64_t seed,
+                         uint64_t number, int64_t* blocks, int64_t* order);
+
 }  // namespace separatrix

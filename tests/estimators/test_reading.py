@@ -244,6 +244,7 @@ def test_rows_of_numbers_are_predicted_too(tmp_path):
     np.save(tmp_path / "X.npy", X)
     clf = LinearClassifier().fit(read(lambda: iter([(X, y)])))
     assert_allclose(clf.decision_function(tmp_path / "X.npy"), clf.decision_function(X), rtol=1e-12)
+    assert clf.partial_fit(X, y).coef_.shape == (1, 3)
     np.save(tmp_path / "wide.npy", rng.normal(size=(5, 4)))
     with pytest.raises(ValueError, match="X has 4 features, but there were 3 in the fit"):
         clf.predict(tmp_path / "wide.npy")

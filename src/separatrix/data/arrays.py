@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import loops
-from ..losses import Joint, MarginLoss
+from ..losses import MarginLoss
 from ..numeric.lazy import cached_property
 from ..numeric.rows import (
     CsrRows,
@@ -316,11 +316,17 @@ class Subset(InBlocks):
         """Of the rows, copied: they are visited one by one."""
         return self.materialised.coordinate_epoch(loss, alpha, w, order, **numbers)
 
+    def ascent_round(
+        self, loss: MarginLoss, alpha: Array, w: Array, active: Ints, *orders: Any, **numbers: Any
+    ) -> loops.RoundResult:
+        """Of the rows, copied: they are visited one by one."""
+        return self.materialised.ascent_round(loss, alpha, w, active, *orders, **numbers)
+
     def multiclass_epoch(
-        self, loss: Joint, alpha: Array, lines: Array, order: Ints, **numbers: Any
+        self, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> loops.MulticlassEpochResult:
         """Of the rows, copied: they are visited one by one."""
-        return self.materialised.multiclass_epoch(loss, alpha, lines, order, **numbers)
+        return self.materialised.multiclass_epoch(alpha, lines, order, **numbers)
 
     def random_rows(self, size: int) -> Ints:
         """Numbers of so many random rows, one from each stretch of them; the same each time."""

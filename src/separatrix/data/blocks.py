@@ -70,6 +70,11 @@ class Shuffle(NamedTuple):
         return self._replace(seed=(self.seed + number * BLOCK_STRIDE) % LARGEST_SEED)
 
 
+def neighbouring_rows(row_bytes: float) -> int:
+    """Rows that lie so close together that random orders keep them together."""
+    return max(1, int(NEIGHBOURS_BYTES / row_bytes))
+
+
 def random_order(
     n: int,
     shuffle: Shuffle,
@@ -78,7 +83,7 @@ def random_order(
     room: Ints | None = None,
 ) -> Ints:
     """A random order of n rows; of large ones so that pages of memory are read once."""
-    neighbours = max(1, int(NEIGHBOURS_BYTES / row_bytes) if row_bytes else n)
+    neighbours = neighbouring_rows(row_bytes) if row_bytes else max(1, n)
     return loops.draw_orders(n, neighbours, group, *shuffle, room=room).reshape(-1)
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import loops
-from ..losses import Joint, MarginLoss
+from ..losses import Logistic, MarginLoss
 from ..numeric.rows import squared_norms
 from ..numeric.types import AnyArray, Array, Ints
-from .blocks import Block
+from .blocks import Block, Shuffle, random_order
 from .source import InMemory, Source, Sum, T
 from .wrapped import WrappedSource
 
@@ -127,14 +127,41 @@ class LabelsInMemory(WrappedSource, InMemory):
             again.append(rows[: found.n_active] + block.start)
         return loops.EpochResult(_to_the_front(order, again), slope, gap)
 
+    def ascent_round(
+        self,
+        loss: MarginLoss,
+        alpha: Array,
+        w: Array,
+        active: Ints,
+        shuffle: Shuffle,
+        group: int,
+        **numbers: Any,
+    ) -> loops.RoundResult:
+        """A read for each epoch; steps in a subspace, which would take another, are left out."""
+        limits = {name: numbers.pop(name) for name in ("most_epochs", "enough", "careful", "gap")}
+        numbers.pop("identified"), numbers.pop("history")
+        margin, gap, rows = numbers.pop("shrink_margin"), limits["gap"], active.copy()
+        epochs, reached = 0, False
+        while epochs < limits["most_epochs"] and not reached:
+            drawn = shuffle._replace(number=shuffle.number + epochs)
+            order = rows[random_order(len(rows), drawn, self.row_bytes, group)]
+            found = self.coordinate_epoch(loss, alpha, w, order, shrink_margin=margin, **numbers)
+            rows, epochs, before, gap = np.sort(order[: found.n_active]), epochs + 1, gap, found.gap
+            if not isinstance(loss, Logistic):
+                margin = limits["careful"] * found.projected_gradient / (found.n_active or 1)
+            fall = min(1.0, gap / before) if 0.0 < before < np.inf else 1.0
+            reached = bool(gap * min(1.0, loops.SURPRISE * fall) <= limits["enough"])
+        active[: len(rows)] = rows
+        return loops.RoundResult(len(rows), epochs, gap, margin, False, reached)
+
     def multiclass_epoch(
-        self, loss: Joint, alpha: Array, lines: Array, order: Ints, **numbers: Any
+        self, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> loops.MulticlassEpochResult:
         """The same for many classes."""
         row_norm2, violation, gap, again = numbers.pop("row_norm2"), 0.0, 0.0, [order[:0]]
         for block, rows in self._in_blocks(order):
             found = loops.multiclass_epoch(
-                block.X, block.y, loss, alpha[block.at], lines, rows, weight=block.weight,
+                block.X, block.y, alpha[block.at], lines, rows, weight=block.weight,
                 row_norm2=row_norm2[block.at], **numbers,
             )  # fmt: skip
             violation, gap = violation + found.violation, gap + found.gap

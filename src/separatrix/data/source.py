@@ -10,12 +10,15 @@ import numpy as np
 
 from ..loops import (
     BlockSum,
+    EpochOrders,
     EpochResult,
     MulticlassEpochResult,
+    RoundResult,
+    ascent_round,
     coordinate_epoch,
     multiclass_epoch,
 )
-from ..losses import Joint, MarginLoss
+from ..losses import MarginLoss
 from ..numeric.rows import take_rows, to_dense
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
@@ -25,6 +28,7 @@ from .blocks import (
     Visit,
     check_numbers,
     concatenated,
+    neighbouring_rows,
     random_order,
     random_rows,
     taken,
@@ -312,11 +316,33 @@ class InMemory(Source):
             weight=whole.weight, shrink_margin=shrink_margin,
         )  # fmt: skip
 
+    def ascent_round(
+        self,
+        loss: MarginLoss,
+        alpha: Array,
+        w: Array,
+        active: Ints,
+        shuffle: Shuffle,
+        group: int,
+        **numbers: Any,
+    ) -> RoundResult:
+        """Passes of dual coordinate ascent, each over the active rows in an order of its own.
+
+        These are mixed in groups of so many stretches of neighbours. Writes ``alpha``, ``w``,
+        ``active`` and the history: see :func:`separatrix.loops.ascent_round`.
+        """
+        whole = self.block()
+        neighbours = neighbouring_rows(self.row_bytes)
+        return ascent_round(
+            whole.X, whole.y, loss, alpha, w, active, weight=whole.weight,
+            orders=EpochOrders(shuffle.seed, shuffle.number, neighbours, group), **numbers,
+        )  # fmt: skip
+
     def multiclass_epoch(
-        self, loss: Joint, alpha: Array, lines: Array, order: Ints, **numbers: Any
+        self, alpha: Array, lines: Array, order: Ints, **numbers: Any
     ) -> MulticlassEpochResult:
         """The same for many classes: see :func:`separatrix.loops.multiclass_epoch`."""
         whole = self.block()
         return multiclass_epoch(
-            whole.X, whole.y, loss, alpha, lines, order, weight=whole.weight, **numbers
+            whole.X, whole.y, alpha, lines, order, weight=whole.weight, **numbers
         )

@@ -208,14 +208,13 @@ class LinearModel(LinearPredictor):
     def _source(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, reset: bool = True
     ) -> ArraySource:
-        reading = getattr(self, "_reading", None)
-        if reset:
-            self.__dict__.pop("_reading", None)
-        if reset or reading is None:
+        if reset and "_reading" in self.__dict__:
+            del self._reading
+        if "_reading" in self.__dict__ and self._reads(X):
+            rows = concatenate_rows([piece.X for piece in self._reading.rows(X)])
+        else:
             rows = check_rows(X, owner=self)
             self._check_features(X, reset)
-        else:
-            rows = concatenate_rows([piece.X for piece in reading.rows(X)])
         return array_source(
             rows, y, classes=classes, sample_weight=sample_weight,
             class_weight=self.class_weight, n_jobs=getattr(self, "n_jobs", None),

@@ -5,6 +5,14 @@ what a user's own loss runs on: in batch sums only the loss itself is then calle
 online every row. The loops of kernels are in :mod:`separatrix.loops.kernel`.
 """
 
+from .ascent_round import (
+    SURPRISE,
+    EpochOrders,
+    RoundResult,
+    StepHistory,
+    ascent_round,
+    ascent_round_twin,
+)
 from .batch import (
     OFFSETS,
     ORDER,
@@ -73,15 +81,21 @@ __all__ = [
     "OFFSETS",
     "ORDER",
     "RANGE",
+    "SURPRISE",
     "BlockSum",
+    "EpochOrders",
     "EpochResult",
     "Interrupted",
     "MulticlassEpochResult",
     "OnlineWeights",
     "PassResult",
+    "RoundResult",
     "ScreeningState",
+    "StepHistory",
     "all_finite",
     "all_finite_twin",
+    "ascent_round",
+    "ascent_round_twin",
     "batch_blocks",
     "batch_pass",
     "batch_pass_twin",

@@ -95,9 +95,33 @@ def coordinate_epoch(
     w: Array,
     shrink_margin: float,
 ) -> tuple[int, float, float]: ...
-def multiclass_epoch(
+def ascent_round(
     rows: Rows,
     loss: int,
+    y: Array,
+    weight: Array | None,
+    inv_weight_sum: float,
+    row_norm2: Array,
+    inv_2l2: float,
+    bias_inv_penalty: float,
+    active: Ints,
+    alpha: Array,
+    w: Array,
+    shrink_margin: float,
+    seed: int,
+    first_order: int,
+    block_rows: int,
+    blocks_per_group: int,
+    most_epochs: int,
+    enough: float,
+    careful: float,
+    identified: float,
+    gap: float,
+    step_history: Array | None,
+    weight_history: Array | None,
+) -> tuple[int, int, float, float, bool, bool]: ...
+def multiclass_epoch(
+    rows: Rows,
     y: Ints,
     weight: Array | None,
     inv_weight_sum: float,
@@ -180,6 +204,10 @@ smallest_scale: float
 smallest_scale_of_sum: float
 newton_last_step: float
 newton_max_iter: int
+surprise: float
+crawling: float
+gain_rounding: float
+dependent: float
 csr_flaws: dict[str, int]
 svmlight_flaws: dict[str, int]
 svmlight_last_index: int

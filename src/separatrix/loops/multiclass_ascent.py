@@ -6,12 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..losses import Columns, CrammerSinger, Joint, Logistic, SquaredHinge
 from ..numeric.rows import Rows, row_nonzeros
 from ..numeric.types import Array, Ints
 from ._compiled import _loops
-from .coordinate_ascent import _logistic_alpha
-from .dispatch import Interrupted, compiled, stop_requested
+from .dispatch import Interrupted, stop_requested
 
 LANES = 8
 
@@ -27,7 +25,7 @@ class MulticlassEpochResult(NamedTuple):
     n_active: int
     """Rows to visit again: they are now at the front of ``order``."""
     gap: float
-    """What the rows visited add to the gap between J and its dual; of the logistic loss nothing."""
+    """What the rows visited add to the gap between J and its dual."""
     violation: float
     """How far the active rows were from their conditions at the optimum, in sum."""
 
@@ -35,7 +33,6 @@ class MulticlassEpochResult(NamedTuple):
 def multiclass_epoch(
     rows: Rows,
     y: Ints,
-    loss: Joint,
     alpha: Array,
     lines: Array,
     order: Ints,
@@ -49,18 +46,15 @@ def multiclass_epoch(
 ) -> MulticlassEpochResult:
     """Visit rows in the given order, each row's alphas (n, k) of the dual to their best values.
 
-    For Crammer and Singer's loss, whose alphas are shares in the classes, and for a column per
-    class of the squared hinge or the logistic loss. ``lines`` (d + 1, ``line_width(k)``) are the
-    weights, those of one feature after another, the biases last. They follow: by ``inv_2l2`` times
-    change times row, biases by ``bias_inv_penalty`` times change. Rows whose alphas are at bounds,
-    and further than ``shrink_margin`` from where they would move, are left out of the active ones.
+    For Crammer and Singer's loss, whose alphas are shares in the classes. ``lines`` (d + 1,
+    ``line_width(k)``) are the weights, those of one feature after another, the biases last. They
+    follow: by ``inv_2l2`` times change times row, biases by ``bias_inv_penalty`` times change.
+    Rows whose alphas are at bounds, and further than ``shrink_margin`` from where they would move,
+    are left out of the active ones.
     """
-    number = compiled(loss)
-    if number is None or not _is_known(loss):
-        raise TypeError(f"the dual of {loss!r} is not known here")
     return MulticlassEpochResult(
         *_loops.multiclass_epoch(
-            rows, number, y, weight, inv_weight_sum, row_norm2, inv_2l2, bias_inv_penalty, order,
+            rows, y, weight, inv_weight_sum, row_norm2, inv_2l2, bias_inv_penalty, order,
             alpha, lines, shrink_margin,
         )
     )  # fmt: skip
@@ -69,7 +63,6 @@ def multiclass_epoch(
 def multiclass_epoch_twin(
     rows: Rows,
     y: Ints,
-    loss: Joint,
     alpha: Array,
     lines: Array,
     order: Ints,
@@ -92,11 +85,9 @@ def multiclass_epoch_twin(
         at, x = row_nonzeros(rows, i)
         scores = x @ lines[:-1, :k][at] + lines[-1, :k]
         curvature = p * (row_norm2[i] * inv_2l2 + bias_inv_penalty)
-        if isinstance(loss, Columns):
-            found = _best_columns(loss, scores, int(y[i]), alpha[i], curvature, shrink_margin)
-        else:
-            found = _best_shares(scores, int(y[i]), alpha[i], curvature, shrink_margin)
-        best, neg_slope, of_row, lacks = found
+        best, neg_slope, of_row, lacks = _best_shares(
+            scores, int(y[i]), alpha[i], curvature, shrink_margin
+        )
         if best is None:
             continue
         kept.append(i)
@@ -107,12 +98,6 @@ def multiclass_epoch_twin(
         lines[-1, :k] += bias_inv_penalty * p * neg_slope
     order[: len(kept)] = kept
     return MulticlassEpochResult(len(kept), gap, violation)
-
-
-def _is_known(loss: Joint) -> bool:
-    """Whether the loop has the dual of a loss."""
-    inner = isinstance(loss, Columns) and type(loss.binary) in (SquaredHinge, Logistic)
-    return type(loss) is CrammerSinger or inner
 
 
 _Visit = tuple["Array | None", Array, float, float]
@@ -140,23 +125,3 @@ def _best_shares(
     else:
         best = (np.arange(len(alpha)) == np.argmax(entries)).astype(np.float64)
     return best, alpha - best, gap, violation
-
-
-def _best_columns(
-    loss: Columns, scores: Array, label: int, alpha: Array, curvature: float, shrink_margin: float
-) -> _Visit:
-    """In each column the best alpha of two classes."""
-    signs = np.where(np.arange(len(alpha)) == label, 1.0, -1.0)
-    margins, best = signs * scores, alpha.copy()
-    if isinstance(loss.binary, Logistic):
-        for c, m in enumerate(margins):
-            best[c] = _logistic_alpha(loss.binary, alpha[c], m, curvature)
-        return best, signs * (best - alpha), 0.0, 0.0
-    moves = ~((alpha <= 0.0) & (margins > 1.0 + shrink_margin))
-    if not moves.any():
-        return None, np.zeros_like(alpha), 0.0, 0.0
-    lacks = 1.0 - margins - 0.5 * alpha
-    best[moves] = np.maximum(alpha + lacks / (curvature + 0.5), 0.0)[moves]
-    gaps = loss.binary.phi(margins) + alpha * (0.25 * alpha - (1.0 - margins))
-    held = moves & ((alpha > 0.0) | (lacks > 0.0))
-    return best, signs * (best - alpha), float(gaps[moves].sum()), float(np.abs(lacks[held]).sum())

@@ -54,15 +54,20 @@ def steepness(loss: Loss, mean: float) -> float:
     return 1.0 + mean + 2.0 * float(np.sqrt(max(mean, 0.0)))
 
 
-def rounding(objective: Objective, W: Array, value: float) -> float:
-    """How far J at W may be from the value that was summed for it."""
+def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) -> float:
+    """How far J at W may be from the value that was summed for it.
+
+    What is said to be little need not be known better.
+    """
     unit = EPS * steepness(objective.loss, value)
     least = np.inf
     square = objective.known_mean_square
     if square is not None and np.isfinite(square):
         # By Cauchy and Schwarz: more than what the moments say, which take a read.
-        least = unit * (float(np.sqrt(dot(W, W) * square)) + float(np.abs(W[:, -1]).max()))
-    if len(W) > 1 or not least <= EXACT * abs(value):
+        joint = isinstance(objective.loss, (Softmax, CrammerSinger))
+        size = float(np.sqrt(dot(W, W) * square)) + float(np.hypot.reduce(W[:, -1]))
+        least = unit * (2.0 * size if joint else size)
+    if not least <= max(EXACT * abs(value), little):
         least = unit * size_of_scores(objective, W)
     return least + SUMS * abs(value)
 

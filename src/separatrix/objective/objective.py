@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 
 from .. import loops
 from ..data import InMemory, Source
-from ..losses import Loss, MarginLoss
+from ..losses import Columns, Loss, MarginLoss
 from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
@@ -88,6 +88,15 @@ class Objective:
     def with_penalty(self, l2: float) -> Objective:
         """The same with another penalty; what is remembered of the data goes along."""
         return self._sharing(replace(self, penalty=L2(l2)))
+
+    def column(self, number: int) -> Objective:
+        """A class against the rest: of a loss with a column per class, one term of the sum."""
+        assert isinstance(self.loss, Columns)
+        y = np.where(self.in_memory.y == number, 1.0, -1.0)
+        source = self.in_memory.with_labels(y, np.array([False, True]))
+        own = replace(self, loss=self.loss.binary, source=source)
+        own._known.moments, own._known.row_norm2 = self._known.moments, self._known.row_norm2
+        return own
 
     def on_rows(self, source: Source) -> Objective:
         """The same on some rows of the data, whose moments stay those of all."""

@@ -143,7 +143,7 @@ def choose(objective: Objective) -> Solver:
     k = objective.shape[0]
     single = isinstance(source, InMemory) and CoordinateAscent().accepts(objective)
     if k > 1 and _has_wide_rows(source) and single:
-        why = f"the rows are sparse and wide: single ones serve all {k} classes of {loss.name}"
+        why = f"the rows are sparse and wide: single ones serve {loss.name} class by class"
         return CoordinateAscent(reason=why)
     twice = loss.has_curvature and loss.convex
     if twice and not sparse and k * d <= FEW_WEIGHTS and n * d * k**2 <= SMALL_TABLE:

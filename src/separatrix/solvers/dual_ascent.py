@@ -21,11 +21,12 @@ from ..numeric.types import Array
 from ..objective import Objective
 from . import thresholds
 from .base import State
-from .dual import coordinate_ascent, predictor_corrector, proximal_point
+from .dual import coordinate_ascent, predictor_corrector, proximal_point, working_set
 from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import dual_variables, interior_iterates, interior_run, unknowns
 from .dual.proximal_point import from_zeros, proximal_iterates, start_state
 from .dual.solver import DualIterate, DualSolver, kept_text
+from .dual.working_set import working_set_iterates
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,6 +48,10 @@ class DualAscent(DualSolver):
     :class:`CoordinateAscent`, which begins at alpha = 0, wherever W is. When it crawls it is left:
     for interior points where there are more classes and the systems small enough, else for
     proximal points.
+
+    Of rows that are not in memory those near a kink are gathered there at each read, up to 64 MB
+    with a sample of the others (:mod:`separatrix.solvers.dual.working_set`): a few reads reach the
+    minimum. Where that is too few rows, :class:`ProximalPoint` goes on. ``reason`` tells the bytes.
 
     >>> from separatrix import DualAscent, LinearClassifier
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=DualAscent())
@@ -81,6 +86,11 @@ def _phases(
 ) -> Iterator[tuple[DualIterate, State]]:
     """Single rows for many classes or where systems would be large, else all; then another."""
     phase = first_phase(objective) if state is None else state["phase"]
+    if phase == working_set.PHASE:
+        for at, state in working_set_iterates(objective, W, state):  # noqa: B020
+            yield at, state
+        W = W if state is None else state["best"]
+        yield from proximal_iterates(objective, from_zeros(objective, W))
     if phase == coordinate_ascent.PHASE:
         rounds = CoordinateAscent().iterates(objective, W, rng, state)
         patience = (
@@ -109,7 +119,7 @@ def first_phase(objective: Objective) -> str:
     """The method to begin with; of rows that are not in memory the one that reads blocks."""
     source = objective.source
     if not isinstance(source, InMemory):
-        return proximal_point.PHASE
+        return proximal_point.PHASE if objective.loss.smooth else working_set.PHASE
     if objective.shape[0] > 1:
         few = np.prod(objective.shape) <= thresholds.FEW_WEIGHTS and affordable(objective)
         return predictor_corrector.PHASE if few else coordinate_ascent.PHASE

@@ -136,10 +136,12 @@ with fewer features either way is quick.
 
 Measured: hinge-wide-correlated, 7.71; hinge-wide, 6.36."""
 GATHERED_BYTES = 1 << 26
-"""Bytes of rows near a kink that are gathered in memory from a source whose rows are not: all of
-them up to that, else a sample, by which Newton's direction is found.
+"""Bytes of rows that are gathered in memory from a source whose rows are not: those near a kink and
+a sample of the others, in which a model of the hinge is minimised; and those near a kink from which
+proximal points find Newton's direction.
 
-Measured: no speed, memory that does not grow with the rows."""
+Measured: no speed, memory that does not grow with the rows. With three tenths of the rows 4 to 6
+reads reach 1e-10 of J, where proximal points take 29 to 133."""
 AFFORDABLE_UNKNOWNS, AFFORDABLE_VALUES = 3000, 30_000_000
 """Unknowns, and rows times unknowns, up to which interior points are affordable for all classes.
 

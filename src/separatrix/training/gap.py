@@ -36,6 +36,7 @@ BIAS_STEP_READS = EXACT_READS = 2
 EXACT_EVERY = 3  # steps, where rounding stands in the way
 NEAR_ENOUGH = 0.2  # of what a sample may miss: what a step may expect to gain, for its bound
 SAMPLED_READS = 5.0  # at most, for a bound by a sample
+LITTLE = 0.01  # of what is asked for: rounding that is no more need not be known better
 STALLED = 10  # proofs without progress after which there will be none
 
 
@@ -141,7 +142,7 @@ class GapTracker:
 
     def _at(self, W: Array, value: float) -> None:
         self.evaluated, self.value = self.iteration, value
-        self.error = rounding(self.objective, W, value)
+        self.error = rounding(self.objective, W, value, LITTLE * self.tol * value)
 
     def _raise(self, bound: float, allowance: float) -> None:
         """A bound that rounding may have put too high by so much."""

@@ -12,8 +12,6 @@ from separatrix import (
 from separatrix.losses import Hinge
 from separatrix.numeric.rows import squared_norms
 from separatrix.solvers import thresholds
-from separatrix.solvers.dual.coordinate_ascent import CoordinateAscentRun
-from separatrix.solvers.dual.losses import dual_loss_of
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -53,42 +51,6 @@ def test_single_alphas_are_climbed_alike_on_any_threads(intercept, small_systems
         for end in ends[1:]:
             np.testing.assert_array_equal(end.weights, ends[0].weights)
             assert end.lower_bound == ends[0].lower_bound
-
-
-@pytest.mark.parametrize("kind", ["dense", "csr"])
-@pytest.mark.parametrize("weighted", [True, False])
-def test_planes_only_climb_and_weights_follow_the_alphas(kind, weighted, small_systems):
-    """Each step after a pass, against the dual from its definition, of more features than rows."""
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((120, 150)) * (rng.random((120, 150)) < 0.3)
-    y = np.where(X @ rng.standard_normal(150) + 4.0 * rng.standard_normal(120) > 0.0, 1.0, -1.0)
-    weight = rng.integers(0, 4, 120).astype(float) if weighted else None
-    objective = problem(X, y, "hinge", 2e-3, weight, False, kind)
-    c = (np.ones(120) if weight is None else weight) / objective.source.weight_sum
-    at = CoordinateAscentRun(objective, dual_loss_of(objective), np.zeros(120), seed=7)
-    heights, subspace_step = [], at._subspace_step
-
-    def dual():
-        pull = (c * at.alpha * y) @ X
-        np.testing.assert_allclose(at.W[0, :-1], pull / (2 * 2e-3), atol=1e-9)
-        assert np.all((at.alpha >= 0.0) & (at.alpha <= 1.0))
-        return c @ at.alpha - pull @ pull / (4 * 2e-3)
-
-    def watched(*given):
-        before = dual()
-        there = subspace_step(*given)
-        heights.append((before, dual()))
-        return there
-
-    at._subspace_step = watched
-    while at.subspace and at.rounds < 9:
-        at.round()
-    assert len(heights) > 10
-    before, after = np.transpose(heights)
-    assert np.all(after >= before - 1e-14)
-    assert np.mean(after > before) > 0.5
-    assert at.gaps[-1] < 1e-5 * at.lowest
-    assert climb(objective, 1e-12).objective == pytest.approx(at.lowest, rel=1e-5)
 
 
 def test_a_stop_asked_for_ends_the_pass(small_systems):

@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import entr
 
+from ...data import InMemory
 from ...losses import Columns, MarginLoss, Softmax
 from ...numeric.dot import dot
 from ...numeric.tolerances import SMALLEST_NORMAL
@@ -122,20 +123,26 @@ def _reduced_problem(
     objective: Objective, dual_loss: DualLoss, W: Array, near: Ints
 ) -> ProximalPointRun:
     """From W, with the rows that are not near a kink fixed."""
-    source = objective.source
     _, fixed, _ = _tangent_sums(objective, dual_loss, W, near)
-    rows = source.take(near)
+    return reduced_run(objective, dual_loss, W, objective.source.take(near), fixed)
+
+
+def reduced_run(
+    objective: Objective, dual_loss: DualLoss, W: Array, rows: InMemory, fixed: DualSums
+) -> ProximalPointRun:
+    """From W, over some rows near their kinks; the sums of all others are fixed."""
     scores = rows.scores(W)
     # As many rows are free at first as there are weights, or some more.
     distance = np.sort(dual_loss.distance_to_kink(rows.y, scores))
-    width = float(distance[min(MANY_FREE * W.size, len(near)) - 1])
+    width = float(distance[min(MANY_FREE * W.size, len(distance)) - 1])
     penalty_parameter = min(max(FIRST_PENALTY, 0.5 / max(width, SMOOTH_ROUNDING)), SHARPEST_START)
-    middle = np.full((len(near), dual_loss.columns), 1.0 / (1 + dual_loss.columns))
+    middle = np.full((len(scores), dual_loss.columns), 1.0 / (1 + dual_loss.columns))
     center = dual_loss.alpha(rows.y, scores, middle, penalty_parameter)
     part = Objective(objective.loss, objective.penalty, rows, objective.intercept)
     return ProximalPointRun(
-        part, dual_loss, W, center, penalty_parameter, fixed=fixed, weight_sum=source.weight_sum
-    )
+        part, dual_loss, W, center, penalty_parameter, fixed=fixed,
+        weight_sum=objective.source.weight_sum,
+    )  # fmt: skip
 
 
 # ---- smooth losses

@@ -13,20 +13,20 @@ Machine Learning 85 (2011).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ...data import InMemory, Shuffle
-from ...data.blocks import random_order
 from ...data.labels_in_memory import LabelsInMemory
-from ...numeric.types import AnyArray, Array, Ints
+from ...loops import StepHistory
+from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..thresholds import GATHERED_BYTES
 from .losses import BinaryDualLoss
 
 MIXED_STRETCHES = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
+IDENTIFIED = 1.8  # active rows per free alpha, below which these are known
 CAREFUL = 6.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
 # Of a smooth loss: rows of large curvature in the units of the penalty take many epochs, of which a
 # stiff bias, as one more feature of all rows, would take twice as many; where it is small, a soft
@@ -60,11 +60,19 @@ class CoordinateEpochs:
     dual_loss: BinaryDualLoss
     alpha: Array
     seed: int
+    active: Ints
+    """Rows to visit in the next epoch, increasing: those that may not stay where they are."""
     epochs: int = 0
     shrink_margin: float = np.inf
     """How far beyond its kink a row at a bound need not be visited again."""
     gap: float = np.inf
     """The duality gap as the last epoch met it: each row before its update."""
+    subspace: bool = True
+    """Whether epochs are helped by steps in a subspace, where there is a kink and no bias."""
+    step_history: Array = field(default_factory=lambda: np.empty((2, 0)))
+    """Of the alphas, the last step and the one before: (2, n), if they are of use."""
+    weight_history: Array = field(default_factory=lambda: np.empty((2, 0)))
+    """What that did to the weights."""
 
     def __post_init__(self) -> None:
         self.source = source = self.objective.in_memory
@@ -77,39 +85,30 @@ class CoordinateEpochs:
             most = self.dual_loss.loss.max_curvature or 1.0
             soft = SOFT_BIAS / (most * of_row * self.inv_weight_sum)
             self.bias_inv_penalty = of_row * min(1.0, max(SOFTEST_BIAS, soft))
-        self._marked = np.zeros(len(source.y), dtype=bool)
+        self.subspace = self.subspace and self.dual_loss.nonsmooth and not self.objective.intercept
+        if self.subspace and self.epochs == 0:
+            self.step_history = np.zeros((2, len(source.y)))
+            self.weight_history = np.zeros((2, self.objective.shape[1]))
         self.W = np.zeros(self.objective.shape)
 
-    def _epoch(self, rows: Ints) -> AnyArray:
-        """One over all rows given, in a random order: which of them to visit again."""
-        source = self.source
-        shuffle = Shuffle(self.seed, self.epochs)
-        order = rows[random_order(len(rows), shuffle, source.row_bytes, MIXED_STRETCHES)]
-        self.epochs += 1
-        n_active, slope, self.gap = source.coordinate_epoch(
-            self.dual_loss.loss, self.alpha, self.W[0], order, inv_weight_sum=self.inv_weight_sum,
-            row_norm2=self.row_norm2, inv_2l2=self.inv_2l2, bias_inv_penalty=self.bias_inv_penalty,
-            shrink_margin=self.shrink_margin,
+    def _climb(self, most: int, enough: float) -> bool:
+        """At most so many epochs over the active rows: whether the gap that they meet is enough."""
+        history = StepHistory(self.step_history, self.weight_history) if self.subspace else None
+        active = self.active.copy()
+        found = self.source.ascent_round(
+            self.dual_loss.loss, self.alpha, self.W[0], active, Shuffle(self.seed, self.epochs),
+            MIXED_STRETCHES, inv_weight_sum=self.inv_weight_sum, row_norm2=self.row_norm2,
+            inv_2l2=self.inv_2l2, bias_inv_penalty=self.bias_inv_penalty, gap=self.gap,
+            shrink_margin=self.shrink_margin, most_epochs=most, enough=enough, careful=CAREFUL,
+            identified=IDENTIFIED, history=history,
         )  # fmt: skip
-        self._marked[order[:n_active]] = True
-        is_active = self._marked[rows]
-        self._marked[rows] = False
-        if self.dual_loss.bounded:
-            self.shrink_margin = CAREFUL * slope / (n_active or 1)
-        return is_active
+        self.active, self.epochs = active[: found.n_active], self.epochs + found.epochs
+        self.gap, self.shrink_margin = found.gap, found.shrink_margin
+        self.subspace = self.subspace and found.subspace
+        return found.reached
 
     def _shares(self, rows: Ints) -> Array:
         """Of these rows in the weight of all."""
         weight = self.source.weight
         shares = np.full(len(rows), self.inv_weight_sum)
         return shares if weight is None else shares * weight[rows]
-
-    def _gains(self, rows: Ints, steps: Array) -> Any:
-        """Of the dual's linear part, by each step of these rows' alphas."""
-        weight = self.source.weight
-        sums = steps.sum(axis=-1) if weight is None else steps @ weight[rows]
-        return self.inv_weight_sum * sums
-
-    def _product(self, v: Array, w: Array) -> Any:
-        """Of weights as the dual has it, where there is no bias."""
-        return v[..., :-1] @ w[:-1] / self.inv_2l2

@@ -19,7 +19,6 @@ from ...numeric.tolerances import SAFE_DIVISOR
 from ...numeric.types import Array
 
 LITTLE = 0.002  # of the gain so far: a product that adds less is the last
-DEPENDENT = 1e-10  # of the largest curvature: so little means that two directions are one
 HALVINGS = 6
 
 
@@ -63,11 +62,3 @@ def solve_free_variables(
             break
         length *= 0.5
     return Found(there, gain, hoped)
-
-
-def subspace_step_lengths(curvatures: Array, slopes: Array) -> Array:
-    """Of some directions, to the highest point that they span; 0 where one adds nothing."""
-    size = np.sqrt(np.maximum(np.diag(curvatures), SAFE_DIVISOR))
-    scaled = curvatures / size / size[:, None]
-    lengths: Array = np.linalg.lstsq(scaled, slopes / size, rcond=DEPENDENT)[0] / size
-    return lengths

@@ -1,10 +1,9 @@
-"""Dual coordinate ascent for more than two classes: all alphas of one row at a time.
+"""Dual coordinate ascent for Crammer and Singer's loss: all alphas of one row at a time.
 
-Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2`` for Crammer
-and Singer's loss, whose alphas are shares on a simplex, or for one column per class, each with
-alphas of its own; with free biases or none. Input: rows x_i in memory, the numbers of their
-classes, shares p_i of the weight; l2 > 0. Output: weights, dual variables alpha, J and the bound D
-of a feasible alpha.
+Problem: ``max_alpha D(alpha)``, the dual of ``J(W) = sum_i p_i phi_i(W) + l2 |w|^2``, whose alphas
+are shares of a row in all classes, on a simplex; with free biases or none. Input: rows x_i in
+memory, the numbers of their classes, shares p_i of the weight; l2 > 0. Output: weights, dual
+variables alpha, J and the bound D of a feasible alpha.
 
 Algorithm: rounds of epochs, after each of which the gap is evaluated. In an epoch every row is read
 once, for its scores by all classes; its alphas are set to the best values that they can have while
@@ -13,8 +12,8 @@ the others stay. Rows whose alphas are where they will stay are left out until t
 where they stood by a penalty about as stiff as the weights', and moved on after every round (the
 method of multipliers: Hestenes, 1969; Powell, 1969).
 
-Papers: S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh and C.-J. Lin, A sequential dual
-method for large scale multi-class linear SVMs, KDD 2008; Hsieh et al., ICML 2008, for columns.
+Paper: S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh and C.-J. Lin, A sequential dual
+method for large scale multi-class linear SVMs, KDD 2008.
 """
 
 from __future__ import annotations
@@ -32,14 +31,13 @@ from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..base import State
 from .epochs import CAREFUL, MIXED_STRETCHES, bias_inverse_penalty, may_be_taken
-from .multiclass_dual import MulticlassDual, multiclass_dual
+from .multiclass_dual import CrammerSingerDual, multiclass_dual
 from .multiclass_free_variables import FreeVariables
 from .solver import DualIterate
 from .sums import present_scores
 
 PHASE = "coordinate ascent"
 EPOCHS, MOST_EPOCHS = 5, 30  # in a round
-SMOOTH_EPOCHS = 3  # where epochs do not know the gap
 FIRST_GAP = 1e-3  # at the end of the first round, about
 IDENTIFIED = 1.8  # active rows per row with free alphas, below which these are known
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
@@ -84,7 +82,7 @@ class MulticlassAscentRun:
     """Every row's alphas, the weights that follow from them, and what epochs have found out."""
 
     objective: Objective
-    dual: MulticlassDual
+    dual: CrammerSingerDual
     alpha: Array
     """(n, k)."""
     seed: int
@@ -129,14 +127,14 @@ class MulticlassAscentRun:
         """Some epochs, and then the gap."""
         with one_blas_thread(self.weights.size * float(len(self.alpha))):
             rows, enough = self.active, self._enough()
-            for number in range(1, (MOST_EPOCHS if self.dual.bounded else SMOOTH_EPOCHS) + 1):
+            for number in range(1, MOST_EPOCHS + 1):
                 rows, gap = self._epoch(rows)
                 if self.objective.intercept:
                     self._move_biases()
-                if self.dual.bounded and gap <= (enough if number >= EPOCHS else EASILY * enough):
+                if gap <= (enough if number >= EPOCHS else EASILY * enough):
                     break
             # Where rows have features of their own, epochs are as good, and cheaper.
-            if self.dual.bounded and self.source.n_rows > self.source.n_features:
+            if self.source.n_rows > self.source.n_features:
                 self._solve_free_variables(rows)
             self._evaluate_gap()
 
@@ -173,7 +171,7 @@ class MulticlassAscentRun:
     def _enough(self) -> float:
         """The next power of ten of J below the last gap: so are tolerances, mostly."""
         if not len(self.gaps) or not self.gaps[-1] > 0.0:
-            return FIRST_GAP  # J is 1 at 0, or as many as there are columns
+            return FIRST_GAP  # J is 1 at 0
         return float(self.lowest * 10.0 ** np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest)))
 
     def _epoch(self, rows: Ints) -> tuple[Ints, float]:
@@ -183,7 +181,7 @@ class MulticlassAscentRun:
         order = rows[random_order(len(rows), shuffle, source.row_bytes, MIXED_STRETCHES)]
         self.epochs += 1
         found = source.multiclass_epoch(
-            self.dual.joint, self.alpha, self.lines, order,
+            self.alpha, self.lines, order,
             inv_weight_sum=1.0 / source.weight_sum, row_norm2=self.row_norm2,
             inv_2l2=self.inv_2l2, bias_inv_penalty=self.bias_inv_penalty,
             shrink_margin=self.shrink_margin,
@@ -215,10 +213,6 @@ class MulticlassAscentRun:
         descent = self._recompute_weights(settle=True)
         self.bound = self.dual.bound(objective, self.alpha, descent)
         scores = present_scores(source, self.weights)
-        if objective.intercept:
-            shift = self.dual.best_biases(source, scores)
-            scores += shift
-            self.weights[:, -1] += shift
         c = source.weights
         self.objective_value = objective.mean(
             float(c @ objective.loss.value(source.y, scores)), self.weights

@@ -19,14 +19,14 @@ from ...numeric.linear_systems import conjugate_gradients
 from ...numeric.tolerances import SAFE_DIVISOR
 from ...numeric.types import AnyArray, Array
 from .free_variables import HALVINGS, LITTLE, Found
-from .multiclass_dual import MulticlassDual
+from .multiclass_dual import CrammerSingerDual
 
 
 @dataclass
 class FreeVariables:
     """Rows, their alphas (m, k), and what a change of these does."""
 
-    dual: MulticlassDual
+    dual: CrammerSingerDual
     rows: InMemory
     alpha: Array
     free: AnyArray
@@ -43,9 +43,8 @@ class FreeVariables:
 
         In variables in which the dual has curvature 1 for each alone.
         """
-        own = self.curvatures[:, None] + self.dual.own_curvature / self.p
-        scale = 1.0 / (self.p * np.sqrt(np.maximum(own, SAFE_DIVISOR)))
-        slopes = self.dual.slopes(self.rows.y, self.rows.scores(W), self.alpha)
+        scale = 1.0 / (self.p * np.sqrt(np.maximum(self.curvatures[:, None], SAFE_DIVISOR)))
+        slopes = self.dual.slopes(self.rows.y, self.rows.scores(W))
 
         def product(flat: Array) -> Array:
             change = scale * flat.reshape(self.alpha.shape)
@@ -65,11 +64,9 @@ class FreeVariables:
         return Found(there, gain, hoped)
 
     def _falls(self, change: Array) -> Array:
-        """By what the slopes of the dual fall where alphas change, (m, k)."""
-        signs = self.dual.signs(self.rows.y)
-        moved = self.rows.transpose_product(self.p * signs * change) * self.gives
-        falls: Array = signs * self.rows.scores(moved) + self.dual.own_curvature * change
-        return falls
+        """By what the slopes of the dual fall where shares change, (m, k)."""
+        moved = self.rows.transpose_product(self.p * change) * self.gives
+        return self.rows.scores(moved)
 
     def _tangent(self, v: Array) -> Array:
         """Only free alphas move, and as the dual allows."""

@@ -120,9 +120,9 @@ class DualSolver(Solver):
 
 
 def kept_text(state: State) -> str:
-    """What a run kept beside rows that are not in memory, for a reason."""
+    """What a run kept in memory of rows that are not there, for a reason."""
     size = state.get("kept_bytes", 0)
-    return f", keeping {size / 1e6:.3g} MB beside rows that are not in memory" if size else ""
+    return f", keeping {size / 1e6:.3g} MB in memory of rows that are not" if size else ""
 
 
 def named(loss: Loss) -> str:

@@ -151,8 +151,10 @@ class StreamedSums(Sum[Streamed]):
             self.loss, self.dual_loss, self.W, center, self.penalty_parameter, s
         )
         alpha = self.dual_loss.alpha(y, s, center, self.penalty_parameter)
-        free = np.flatnonzero(self.dual_loss.is_free(alpha) & (block.weights != 0.0))
-        some = free[random_rows(len(free), math.ceil(self.share * len(y)))]
+        present = block.weights != 0.0
+        free = np.flatnonzero(self.dual_loss.is_free(alpha) & present)
+        most = math.ceil(self.share * np.count_nonzero(present))
+        some = free[random_rows(len(free), most)]
         rows = taken(block, some)
         if len(some) < len(free):
             rows = rows._replace(weight=rows.weights * (len(free) / len(some)))

@@ -1,0 +1,194 @@
+"""Rounds of dual coordinate ascent: epochs in random orders until the gap they meet is enough."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..losses import Logistic, MarginLoss
+from ..numeric.rows import Rows, row_nonzeros
+from ..numeric.types import Array, Ints
+from ._compiled import _loops
+from .coordinate_ascent import coordinate_epoch_twin
+from .dispatch import COMPILED
+from .online import draw_order_twin
+
+SURPRISE, CRAWLING = _loops.surprise, _loops.crawling
+GAIN_ROUNDING, DEPENDENT = _loops.gain_rounding, _loops.dependent
+
+
+class EpochOrders(NamedTuple):
+    """The random orders of a round: of groups of blocks of neighbouring rows."""
+
+    seed: int
+    first: int
+    block_rows: int
+    blocks_per_group: int
+
+
+class StepHistory(NamedTuple):
+    """The last two steps, the newer first, and what they did to the weights."""
+
+    alphas: Array
+    """(2, n)."""
+    weights: Array
+    """(2, d + 1)."""
+
+
+class RoundResult(NamedTuple):
+    """Where a round ended."""
+
+    n_active: int
+    """Rows to visit again: they are now at the front of ``active``."""
+    epochs: int
+    gap: float
+    """As the last epoch met it."""
+    shrink_margin: float
+    subspace: bool
+    """Whether steps in a subspace still gain more than rounding."""
+    reached: bool
+    """Whether the gap is enough, and not only the epochs."""
+
+
+def ascent_round(
+    rows: Rows,
+    y: Array,
+    loss: MarginLoss,
+    alpha: Array,
+    w: Array,
+    active: Ints,
+    *,
+    inv_weight_sum: float,
+    row_norm2: Array,
+    inv_2l2: float,
+    bias_inv_penalty: float = 0.0,
+    weight: Array | None = None,
+    shrink_margin: float = np.inf,
+    orders: EpochOrders,
+    most_epochs: int,
+    enough: float,
+    careful: float,
+    identified: float,
+    gap: float = np.inf,
+    history: StepHistory | None = None,
+) -> RoundResult:
+    """Epochs over the active rows until the gap is enough, or there were most of them.
+
+    Each is a :func:`coordinate_epoch` in an order of its own, after which ``shrink_margin`` is
+    ``careful`` times the mean slope. With a history, epochs that crawl while most active alphas
+    (all but ``identified`` per free one) are inside their bounds are helped by steps in the space
+    of the last three. Writes ``alpha``, ``w``, ``active`` (increasing) and the history.
+    """
+    return RoundResult(
+        *_loops.ascent_round(
+            rows, COMPILED[type(loss)], y, weight, inv_weight_sum, row_norm2, inv_2l2,
+            bias_inv_penalty, active, alpha, w, shrink_margin, *orders, most_epochs, enough,
+            careful, identified, gap, *((None, None) if history is None else history),
+        )
+    )  # fmt: skip
+
+
+def ascent_round_twin(
+    rows: Rows,
+    y: Array,
+    loss: MarginLoss,
+    alpha: Array,
+    w: Array,
+    active: Ints,
+    *,
+    inv_weight_sum: float,
+    row_norm2: Array,
+    inv_2l2: float,
+    bias_inv_penalty: float = 0.0,
+    weight: Array | None = None,
+    shrink_margin: float = np.inf,
+    orders: EpochOrders,
+    most_epochs: int,
+    enough: float,
+    careful: float,
+    identified: float,
+    gap: float = np.inf,
+    history: StepHistory | None = None,
+) -> RoundResult:
+    """``ascent_round`` in Python."""
+    at, fall, epochs, reached, subspace = active.copy(), 0.0, 0, False, history is not None
+    p = inv_weight_sum * (np.ones(len(y)) if weight is None else weight)
+    while epochs < most_epochs and not reached:
+        before, start, start_w = gap, alpha.copy(), w.copy()
+        free = np.count_nonzero((alpha[at] > 0.0) & (alpha[at] < 1.0))
+        remembered = history if subspace and len(at) < identified * free else None
+        if remembered is not None and not (fall > CRAWLING or remembered.alphas.any()):
+            remembered = None
+        drawn = draw_order_twin(
+            len(at), orders.block_rows, orders.blocks_per_group, orders.seed, orders.first + epochs
+        )
+        order = at[drawn]
+        found = coordinate_epoch_twin(
+            rows, y, loss, alpha, w, order, inv_weight_sum=inv_weight_sum, row_norm2=row_norm2,
+            inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty, weight=weight,
+            shrink_margin=shrink_margin,
+        )  # fmt: skip
+        epochs, gap = epochs + 1, found.gap
+        if not isinstance(loss, Logistic):
+            shrink_margin = careful * found.projected_gradient / (found.n_active or 1)
+        again = np.isin(at, order[: found.n_active])
+        if remembered is not None:
+            subspace = subspace_step_twin(rows, y, alpha, w, start, start_w, remembered, p, inv_2l2)
+        if remembered is not None and subspace:
+            again |= remembered.alphas[1, at] != 0.0
+        elif history is not None:
+            history.alphas[:] = history.weights[:] = 0.0
+        at = at[again]
+        fall = min(1.0, gap / before) if 0.0 < before < np.inf else 1.0
+        reached = bool(gap * min(1.0, SURPRISE * fall) <= enough)
+    active[: len(at)] = at
+    return RoundResult(len(at), epochs, gap, shrink_margin, subspace, reached)
+
+
+def subspace_step_twin(
+    rows: Rows,
+    y: Array,
+    alpha: Array,
+    w: Array,
+    start: Array,
+    start_w: Array,
+    history: StepHistory,
+    p: Array,
+    inv_2l2: float,
+) -> bool:
+    """On to the highest point in the space of three steps, back into the bounds; or no gain."""
+    steps = np.vstack([alpha - start, history.alphas])
+    moves = np.vstack([w - start_w, history.weights])[:, :-1]
+    slopes = steps @ p - moves @ w[:-1] / inv_2l2
+    lengths = step_lengths_twin(moves @ moves.T / inv_2l2, slopes)
+    if 0.5 * lengths @ slopes <= GAIN_ROUNDING * w[:-1] @ w[:-1] / inv_2l2:
+        return False
+    wanted = alpha + lengths @ steps
+    there = np.where((alpha > 0.0) & (alpha < 1.0), np.clip(wanted, 0.0, 1.0), alpha)
+    change = lengths @ moves
+    for i in np.flatnonzero(there != wanted):
+        columns, x = row_nonzeros(rows, int(i))
+        change[columns] += p[i] * y[i] * (there - wanted)[i] * inv_2l2 * x
+    if p @ (there - alpha) > change @ (w[:-1] + 0.5 * change) / inv_2l2:
+        alpha[:] = there
+        w[:-1] += change
+    history.alphas[1], history.weights[1] = history.alphas[0], history.weights[0]
+    history.alphas[0], history.weights[0] = alpha - start, w - start_w
+    return True
+
+
+def step_lengths_twin(curvatures: Array, slopes: Array) -> Array:
+    """Of three directions, to the highest point that they span; 0 for one that adds nothing new."""
+    size = np.sqrt(np.diag(curvatures))
+    new: list[int] = []
+    for a in np.flatnonzero(size):
+        among = [*new, int(a)]
+        scaled = curvatures[np.ix_(among, among)] / np.outer(size[among], size[among])
+        # How much of this direction is outside of the space of those before it.
+        inside = np.linalg.solve(scaled[:-1, :-1], scaled[:-1, -1]) if new else np.empty(0)
+        if 1.0 - scaled[-1, :-1] @ inside > DEPENDENT:
+            new.append(int(a))
+    lengths = np.zeros(len(slopes))
+    lengths[new] = np.linalg.solve(curvatures[np.ix_(new, new)], slopes[new])
+    return lengths

@@ -1,0 +1,231 @@
+"""Dual coordinate ascent for two classes: one alpha at a time.
+
+Problem: ``max_alpha D(alpha)``, the dual of ``J(w, b) = sum_i p_i phi(y_i (w.x_i + b)) + l2 |w|^2``
+for two classes, with a free bias or none.
+Input: rows x_i, labels y_i = -1 or 1, shares p_i of the weight; l2 > 0.
+Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
+
+Algorithm: rounds of epochs (see :mod:`separatrix.solvers.dual.epochs`), after each of which the gap
+is evaluated. A smooth loss gives the dual a curvature of its own: some epochs are enough. For the
+hinge, whose dual is curved by the rows alone, epochs find out which rows sit at a bound, and crawl
+over the rest. There they are helped:
+
+- Every epoch is taken for a direction, and spans a space with the two steps before it, in which the
+  highest point is known without a look at the rows. This is conjugate gradients with an epoch for
+  their preconditioner, but bounds may come and go. An epoch in one direction is no symmetric one: a
+  memory of two steps took a quarter fewer epochs than one, more did not help. The order must be
+  random: epochs in a fixed order got stuck.
+- Gains near rounding cannot be seen that way, a free bias did not gain by it, and some problems
+  are too badly conditioned for so short a memory. Then conjugate gradients solve for all alphas
+  inside their bounds between epochs, see :mod:`separatrix.solvers.dual.free_variables`.
+
+With a free bias one alpha could not move alone: the bias is held near where it stood by a penalty
+about as stiff as the weights', and moved on after every round (the method of multipliers: Hestenes,
+1969; Powell, 1969).
+
+Papers: Hsieh, Chang, Lin, Keerthi and Sundararajan, A dual coordinate descent method for
+large-scale linear SVM, ICML 2008; J. J. More and G. Toraldo, On the solution of large quadratic
+programming problems with bound constraints, SIAM J. Optimization 1 (1991) 93-113.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...numeric.threads import one_blas_thread
+from ...numeric.types import Array, Ints
+from ...objective import Objective
+from ..base import State
+from .dual_loss import DualSums
+from .epochs import IDENTIFIED, CoordinateEpochs, may_be_taken
+from .free_variables import solve_free_variables
+from .losses import binary_dual_loss
+from .solver import DualIterate
+from .sums import dual_sums, present_scores, signed_dual_sums
+
+PHASE = "coordinate ascent"
+FIRST_EPOCHS, EPOCHS = 20, 8  # in a round
+MOST_EPOCHS = 30  # in a round where subspace steps help
+SMOOTH_BIAS_EPOCHS = 3  # where the loss is smooth, so that nothing but a bias is to be found
+FIRST_GAP = 1e-5  # at the end of the first round
+FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
+
+
+def binary_iterates(
+    objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+) -> Iterator[tuple[DualIterate, State]]:
+    """One for each round, for ever."""
+    run = begun(objective, W, rng) if state is None else resumed(objective, state)
+    while True:
+        with np.errstate(all="ignore"):
+            run.round()
+        at = DualIterate(
+            run.weights, run.objective_value, run.mistakes, run.bound,
+            alpha=lambda: run.alpha[:, None],
+        )  # fmt: skip
+        yield at, run.state()
+
+
+def begun(objective: Objective, W: Array, rng: np.random.Generator) -> CoordinateAscentRun:
+    """At alpha = 0, with the bias held near that of W."""
+    source = objective.in_memory
+    rows = np.arange(len(source.y)) if source.present is None else source.present
+    return CoordinateAscentRun(
+        objective, binary_dual_loss(objective), np.zeros(len(source.y)),
+        int(rng.integers(2**62)), rows, bias_center=float(W[0, -1]) if objective.intercept else 0.0,
+    )  # fmt: skip
+
+
+def resumed(objective: Objective, state: State) -> CoordinateAscentRun:
+    """Where another run of the same problem stood."""
+    return CoordinateAscentRun(
+        objective, binary_dual_loss(objective), state["alpha"].copy(), state["seed"],
+        state["active"], epochs=state["epochs"], shrink_margin=state["shrink_margin"],
+        bias_center=state["bias_center"], rounds=state["rounds"], subspace=state["subspace"],
+        products=state["products"],
+        step_history=state["step_history"].copy(), weight_history=state["weight_history"].copy(),
+        lowest=state["lowest"], highest=state["highest"], gaps=state["gaps"], gap=state["gap"],
+    )  # fmt: skip
+
+
+@dataclass
+class CoordinateAscentRun(CoordinateEpochs):
+    """Where an ascent stands, and how its epochs are helped."""
+
+    bias_center: float = 0.0
+    """Where the bias is held."""
+    rounds: int = 0
+    products: int = 2 * FEWEST_PRODUCTS
+    lowest: float = np.inf
+    highest: float = 0.0
+    gaps: Array = field(default_factory=lambda: np.empty(0))
+    """Between the lowest J and the highest bound, after every round."""
+    objective_value: float = field(default=np.inf, init=False)
+    mistakes: float = field(default=0.0, init=False)
+    bound: float = field(default=0.0, init=False)
+    scores: Array = field(default_factory=lambda: np.empty(0), init=False)
+    """Of all rows, by the weights, (n,)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.weights = self.W
+        if self.alpha.any():
+            self._recompute_weights()
+        else:
+            self.W[0, -1] = self.bias_center
+
+    def state(self) -> State:
+        """From which to go on: arrays that the run does not write to again."""
+        return {
+            "phase": PHASE, "alpha": self.alpha.copy(), "seed": self.seed, "epochs": self.epochs,
+            "shrink_margin": self.shrink_margin, "bias_center": self.bias_center,
+            "rounds": self.rounds, "subspace": self.subspace, "products": self.products,
+            "step_history": self.step_history.copy(), "weight_history": self.weight_history.copy(),
+            "active": self.active, "lowest": self.lowest, "highest": self.highest,
+            "gaps": self.gaps, "gap": self.gap, "W": self.weights,
+        }  # fmt: skip
+
+    def round(self, enough: float | None = None) -> None:
+        """Some epochs, helped where bounds hardly change any more, and then the gap.
+
+        They end at a gap that is enough; if none is told, at the next power of ten.
+        """
+        self.rounds += 1
+        # BLAS splits dot products of 10,000 numbers on.
+        with one_blas_thread(20.0 * max(self.W.size, len(self.alpha))):
+            reached = self._climb(self._most_epochs(), self._enough() if enough is None else enough)
+            self.subspace &= reached or self.rounds == 1
+            if self.dual_loss.nonsmooth and not self.subspace:
+                self._help()
+            self._evaluate_gap()
+
+    def _help(self) -> None:
+        """Solve for the free variables, where these are known and epochs alone would crawl."""
+        rows = self.active
+        inside = rows[(self.alpha[rows] > 0.0) & (self.alpha[rows] < 1.0)]
+        known = len(inside) > 0 and len(rows) < IDENTIFIED * len(inside) + FEWEST_PRODUCTS
+        if known and may_be_taken(self.source, len(inside)):
+            self._solve_free_variables(inside)
+
+    def _most_epochs(self) -> int:
+        """In a round: fewer where a bias waits to be moved on, or free alphas to be solved for."""
+        if not self.dual_loss.nonsmooth:
+            return SMOOTH_BIAS_EPOCHS if self.objective.intercept else MOST_EPOCHS
+        if self.subspace:
+            return MOST_EPOCHS
+        return FIRST_EPOCHS if self.rounds == 1 else EPOCHS
+
+    def _enough(self) -> float:
+        """The gap below the next power of ten.
+
+        So are tolerances, mostly, and to prove the gap costs as much as some epochs.
+        """
+        if not len(self.gaps) or not self.gaps[-1] > 0.0:
+            return FIRST_GAP  # J is 1 at 0
+        digits = np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest))
+        return float(self.lowest * 10.0**digits)
+
+    def _solve_free_variables(self, rows: Ints) -> None:
+        """Conjugate gradients over the alphas inside their bounds; then back into the bounds."""
+        free = self.source.take(rows).with_weight(None)
+        gives = np.append(np.full(self.W.shape[1] - 1, self.inv_2l2), self.bias_inv_penalty)
+        curvatures = self.row_norm2[rows] * self.inv_2l2 + self.bias_inv_penalty
+        found = solve_free_variables(
+            free, self.alpha[rows], self._shares(rows), self.W, curvatures, gives, self.products
+        )
+        if found.gain > 0.0:
+            self.alpha[rows] = found.alpha
+        # Longer where the bounds hardly stood in the way.
+        if found.gain > 0.8 * found.hoped:
+            self.products = min(2 * self.products, MOST_PRODUCTS)
+        elif found.gain < 0.5 * found.hoped:
+            self.products = max(self.products // 2, FEWEST_PRODUCTS)
+
+    def _recompute_weights(self, settle: bool = False) -> DualSums:
+        """The weights anew from the alphas: what adds up over many steps is not trusted.
+
+        To settle moves the point near which the bias is held to where the bias is.
+        """
+        of_alphas = dual_sums if self.objective.intercept else signed_dual_sums
+        sums = of_alphas(self.source, self.dual_loss, self.alpha)
+        descent = -self.dual_loss.gradient(sums.weighted_rows)
+        self.W[:] = self.inv_2l2 * descent
+        away = self.bias_inv_penalty * float(descent[0, -1])
+        if settle:
+            self.bias_center += away
+            self.weights = self.W.copy()
+            self.weights[0, -1] = self.bias_center
+        self.W[0, -1] = self.bias_center + away
+        return sums
+
+    def _evaluate_gap(self) -> None:
+        """J and the bound at the alphas, and which rows to visit next."""
+        source, objective = self.source, self.objective
+        sums = self._recompute_weights(settle=True)
+        self.bound = self.dual_loss.bound(sums, objective.penalty.l2, objective.intercept)
+        weight = source.weight
+        reached = present_scores(source, self.weights)[:, 0]
+        if objective.intercept:
+            shift = self.dual_loss.best_bias(source.y, reached, weight)
+            reached += shift
+            self.weights[0, -1] += shift
+        self.scores, margins = reached, source.y * reached
+        values = self.dual_loss.loss.phi(margins)
+        total = float(values.sum() if weight is None else weight @ values)
+        self.objective_value = objective.mean(total, self.weights)
+        wrong = margins <= 0.0
+        self.mistakes = float(np.count_nonzero(wrong) if weight is None else weight @ wrong)
+        stays = (self.alpha <= 0.0) & (margins > 1.0 + self.shrink_margin)
+        if self.dual_loss.nonsmooth:
+            stays |= (self.alpha >= 1.0) & (margins < 1.0 - self.shrink_margin)
+        if weight is not None:
+            stays |= weight == 0.0
+        if self.subspace:  # what the last steps did to the weights is remembered
+            stays &= ~self.step_history.any(axis=0)
+        self.active = np.flatnonzero(~stays)
+        self.lowest = min(self.lowest, self.objective_value)
+        self.highest = max(self.highest, self.bound)
+        self.gaps = np.append(self.gaps, self.lowest - self.highest)

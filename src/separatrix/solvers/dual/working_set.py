@@ -1,0 +1,206 @@
+"""The minimum of a loss with a kink over rows that are not in memory, by a few reads of them.
+
+Problem: ``min_W J(W) = sum_i p_i phi_i(W) + l2 |w|^2`` for the hinge, or Crammer and Singer's,
+where rows are read block by block. Input: blocks of rows, the same ones at each read. Output:
+weights, J and a lower bound on its minimum.
+
+Algorithm: a read at W gathers in memory, up to ``GATHERED_BYTES``, the rows nearest to their kinks
+and a sample of the others; of all others it sums the tangents at W. Rows near a kink count in full,
+and the sample corrects the tangents: it counts for the rows left out, less its own tangents. That
+model of J is minimised in memory by proximal points, and the next read is made there. Where no
+row of the sample has left its tangent, the model is a sum of lower bounds, and its minimum a proof.
+As W comes to rest fewer rows cross their kinks, until all that do are among the rows near: then the
+model's minimum is that of J. It begins at the minimum of a sample. A model that promises more than
+twice what the next read finds is no good: there are too few rows, and others have to go on.
+
+Papers: the model's correction is that of stochastic variance reduction, R. Johnson and T. Zhang,
+Accelerating stochastic gradient descent using predictive variance reduction, NeurIPS 2013, and of
+O. Shamir, N. Srebro and T. Zhang, Communication-efficient distributed optimization using an
+approximate Newton-type method, ICML 2014; working sets for the hinge: T. Joachims, Making
+large-scale SVM learning practical, in Advances in Kernel Methods, MIT Press 1999.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ... import loops
+from ...data import Block, Source, Sum
+from ...data.blocks import concatenated, random_rows, taken
+from ...losses import Loss
+from ...numeric.rows import shape_of
+from ...numeric.types import Array
+from ...objective import Objective
+from .. import thresholds
+from ..base import State
+from .bounds import reduced_run
+from .dual_loss import DualLoss, DualSums
+from .losses import dual_loss_of
+from .proximal_point import ProximalPointRun
+from .proximal_steps import Point
+from .solver import DualIterate
+from .sums import TangentSums, scores_of
+
+PHASE = "working sets"
+ENOUGH = 1e-13  # of J: nearer to its minimum a model need not be solved
+SOLVED = 1e-3  # of the decrease that it promises, likewise
+MOST_STEPS = 100  # of proximal points, for one model
+STALLED = 30  # of them without gain
+KEPT_PROMISE = 0.5  # of what a model promised must be found
+NOBODY = np.empty(0, dtype=np.int64)
+
+
+def working_set_iterates(
+    objective: Objective, W: Array, state: State | None
+) -> Iterator[tuple[DualIterate, State]]:
+    """One for every read, while models keep what they promise; the last state has the best W."""
+    dual_loss = dual_loss_of(objective)
+    if state is None:
+        with np.errstate(all="ignore"):
+            W = W if W.any() else _sampled_minimum(objective)
+        state = {
+            "W": W, "best": W, "lowest": np.inf, "promised": np.inf, "ended": False,
+        }  # fmt: skip
+    while not state["ended"]:
+        W, best, lowest, promised = (state[name] for name in ("W", "best", "lowest", "promised"))
+        with np.errstate(all="ignore"):
+            found = _read(objective, dual_loss, W)
+            model = _minimised(objective, dual_loss, W, found)
+        value, promise = found.objective, found.objective - model.lowest
+        broken = np.isfinite(lowest) and not lowest - value > KEPT_PROMISE * promised
+        if value < lowest:
+            best, lowest = W, value
+        state = {
+            "phase": PHASE, "W": model.W, "best": best, "lowest": lowest, "promised": promise,
+            "ended": bool(broken or not promise > ENOUGH * lowest), "kept_bytes": found.size,
+        }  # fmt: skip
+        yield DualIterate(W, value, found.mistakes, model.bound), state
+
+
+class Gathered(NamedTuple):
+    """J at some weights, rows from there, and the mean tangents of those that are not near."""
+
+    objective: float
+    mistakes: float
+    far: DualSums
+    near_rows: Block
+    sampled_rows: Block
+    """Of the others, each counting for those left out."""
+    size: int
+    """Bytes of the rows."""
+
+
+class Model(NamedTuple):
+    """Where a model of J is lowest, its value there, and a bound on J if it is one: else 0."""
+
+    W: Array
+    lowest: float
+    bound: float
+
+
+def _sampled_minimum(objective: Objective) -> Array:
+    """Weights that minimise J over as many random rows as may be gathered."""
+    source = objective.source
+    size = max(1, int(thresholds.GATHERED_BYTES / source.row_bytes))
+    if size >= source.n_rows:
+        return np.zeros(objective.shape)  # the first read gathers them all
+    part = objective.on_rows(source.sample(size))
+    dual_loss = dual_loss_of(part)
+    run = ProximalPointRun(
+        part, dual_loss, np.zeros(objective.shape), np.zeros((size, dual_loss.columns))
+    )
+    return _climb(run, 0.1 / math.sqrt(size)).W
+
+
+def _climb(run: ProximalPointRun, enough: float) -> Point:
+    """Until the gap is so small, or gets no smaller: the lowest point."""
+    best, highest, stale = run.at, run.at.bound, 0
+    for _ in range(MOST_STEPS):
+        if best.objective - highest <= enough or stale >= STALLED:
+            break
+        at = run.step()
+        stale = 0 if at.objective < best.objective or at.bound > highest else stale + 1
+        best, highest = at if at.objective < best.objective else best, max(highest, at.bound)
+    return best
+
+
+def _read(objective: Objective, dual_loss: DualLoss, W: Array) -> Gathered:
+    source, C = objective.source, objective.source.weight_sum
+    share = 0.5 * thresholds.GATHERED_BYTES / max(1.0, source.row_bytes * source.n_rows)
+    asked = WorkingSetSums(objective.loss, dual_loss, W, min(share, 1.0))
+    loss_sum, mistakes, rows, conjugates, near, sampled = source.total(asked)
+    return Gathered(
+        objective.mean(loss_sum, W), mistakes, DualSums(rows / C, conjugates / C),
+        concatenated(near), concatenated(sampled),
+        int(source.row_bytes * sum(len(block.y) for block in near + sampled)),
+    )  # fmt: skip
+
+
+def _minimised(objective: Objective, dual_loss: DualLoss, W: Array, found: Gathered) -> Model:
+    """The model of J made at W."""
+    classes, C = objective.source.classes, objective.source.weight_sum
+    sampled = Source.gathered(found.sampled_rows, classes)
+    fixed = found.far
+    if len(sampled.y):
+        asked = TangentSums(objective.loss, dual_loss, W, NOBODY)
+        _, rows, conjugates, _ = sampled.total(asked)
+        fixed = fixed.plus(DualSums(-rows / C, -conjugates / C))
+    gathered = Source.gathered(concatenated([found.near_rows, found.sampled_rows]), classes)
+    run = reduced_run(objective, dual_loss, W, gathered, fixed)
+    tangents = dual_loss.subgradient(sampled.y, sampled.scores(W))
+    enough = ENOUGH * found.objective
+    best, bound, stale = run.at, 0.0, 0
+    highest = run.at.bound
+    for _ in range(MOST_STEPS):
+        hoped = found.objective - best.objective
+        if best.objective - highest <= max(enough, SOLVED * hoped) or stale >= STALLED:
+            break
+        at = run.step()
+        stale = 0 if at.objective < best.objective or at.bound > highest else stale + 1
+        best, highest = at if at.objective < best.objective else best, max(highest, at.bound)
+        # A bound of the model is one of J where the sample stays on its tangents.
+        if at.bound > bound and np.array_equal(run.alpha()[len(found.near_rows.y) :], tangents):
+            bound = at.bound
+    return Model(best.W, best.objective, bound)
+
+
+WorkingSet = tuple[float, float, Array, Array, list[Block], list[Block]]
+
+
+@dataclass(frozen=True)
+class WorkingSetSums(Sum[WorkingSet]):
+    """Losses and mistakes at W; the tangents of rows that are not near a kink; both in part."""
+
+    loss: Loss
+    dual_loss: DualLoss
+    W: Array
+    share: float
+    """Of the rows of a block that are gathered because they are near, and of others as well."""
+
+    def of(self, block: Block) -> WorkingSet:
+        """Of one block."""
+        y, s, c = block.y, scores_of(block, self.W), block.weights
+        near = present = np.flatnonzero(c)
+        most = math.ceil(self.share * len(present))
+        if most < len(present):
+            distance = self.dual_loss.distance_to_kink(y[present], s[present])
+            near = np.sort(present[np.argpartition(distance, most)[:most]])
+        far = np.setdiff1d(present, near, assume_unique=True)
+        counted = np.zeros(len(y))
+        counted[far] = c[far]
+        slopes, conjugates = self.dual_loss.coefficients(y, self.dual_loss.subgradient(y, s))
+        rows = np.zeros((self.dual_loss.groups, shape_of(block.X)[1] + 1))
+        loops.transpose_product(block.X, counted[:, None] * slopes, rows)
+        some = far[random_rows(len(far), most)]
+        sampled = taken(block, some)
+        if len(some) < len(far):
+            sampled = sampled._replace(weight=sampled.weights * (c[far].sum() / c[some].sum()))
+        return (
+            float(c @ self.loss.value(y, s)), float(c @ self.loss.mistakes(y, s)), rows,
+            counted @ conjugates, [taken(block, near)], [sampled],
+        )  # fmt: skip

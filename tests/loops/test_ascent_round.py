@@ -1,0 +1,142 @@
+"""Rounds of epochs, compiled: against the twin, and against the dual from its definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from dual_problems import KINDS, LOSSES, rows, stored
+
+from separatrix import get_loss, loops
+from separatrix.losses import Hinge
+from separatrix.numeric.rows import squared_norms
+
+ORDERS = loops.EpochOrders(seed=7, first=3, block_rows=4, blocks_per_group=5)
+L2 = 2e-3
+
+
+def overlapping_wide_rows():
+    """More features than rows, of which most cannot be told apart."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((120, 150)) * (rng.random((120, 150)) < 0.3)
+    y = np.where(X @ rng.standard_normal(150) + 4.0 * rng.standard_normal(120) > 0.0, 1.0, -1.0)
+    return X, y, rng.integers(0, 4, 120).astype(float)
+
+
+def given(X, weight, **others):
+    total = len(X) if weight is None else weight.sum()
+    return {
+        "inv_weight_sum": 1 / total, "row_norm2": (X**2).sum(axis=1), "inv_2l2": 0.5 / L2,
+        "weight": weight, "orders": ORDERS, "careful": 6.0, "identified": 1.8,
+    } | others  # fmt: skip
+
+
+@pytest.mark.parametrize("level", loops.levels())
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_compiled_round_equals_its_twin(level, kind, weighted, loss):
+    X, y, weight = overlapping_wide_rows()
+    if kind.endswith("32"):
+        X = X.astype(np.float32).astype(np.float64)
+    numbers = given(X, weight if weighted else None, most_epochs=25, enough=1e-6)
+    now, ends = loops.level(), []
+    loops.use_level(level)
+    try:
+        for one_round in (loops.ascent_round, loops.ascent_round_twin):
+            alpha, w, active = np.zeros(120), np.zeros(151), np.arange(120)
+            history = None
+            if loss == "hinge":
+                history = loops.StepHistory(np.zeros((2, 120)), np.zeros((2, 151)))
+            found = one_round(
+                stored(X, kind), y, get_loss(loss), alpha, w, active, history=history, **numbers
+            )
+            ends.append((alpha, w, active[: found.n_active], found, history))
+    finally:
+        loops.use_level(now)
+    for compiled, twin in zip(ends[0][:3], ends[1][:3], strict=True):
+        np.testing.assert_allclose(compiled, twin, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(ends[0][3], ends[1][3], rtol=1e-5, atol=1e-9)
+    if loss == "hinge":
+        assert ends[0][4].alphas.any()
+        np.testing.assert_allclose(ends[0][4].weights, ends[1][4].weights, rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_steps_in_a_subspace_only_climb_and_weights_follow_the_alphas(kind, weighted):
+    """Epoch by epoch, against the dual from its definition."""
+    X, y, weight = overlapping_wide_rows()
+    c = (weight if weighted else np.ones(120)) / (weight.sum() if weighted else 120)
+    epochs = {}
+    for helped in (True, False):
+        alpha, w, active, heights, found = np.zeros(120), np.zeros(151), np.arange(120), [0.0], None
+        history = loops.StepHistory(np.zeros((2, 120)), np.zeros((2, 151))) if helped else None
+        numbers = given(X, weight if weighted else None, most_epochs=1, enough=0.0)
+        while len(heights) < 200 and (found is None or found.gap > 1e-7):
+            numbers["orders"] = ORDERS._replace(first=len(heights))
+            found = loops.ascent_round(
+                stored(X, kind), y, Hinge(), alpha, w, active, history=history,
+                **numbers, gap=np.inf if found is None else found.gap,
+            )  # fmt: skip
+            active = active[: found.n_active].copy()
+            pull = (c * alpha * y) @ X
+            np.testing.assert_allclose(w[:-1], pull / (2 * L2), atol=1e-9)
+            assert np.all((alpha >= 0.0) & (alpha <= 1.0))
+            heights.append(c @ alpha - pull @ pull / (4 * L2))
+        assert np.all(np.diff(heights) >= -1e-14)
+        epochs[helped] = len(heights)
+    assert epochs[False] < 200
+
+
+def test_a_round_ends_when_its_gap_is_enough_or_its_epochs_are_spent():
+    X, y = rows(4, 60, 5)
+    numbers = {
+        "inv_weight_sum": 1 / 60, "row_norm2": squared_norms(X), "inv_2l2": 1.0, "orders": ORDERS,
+        "careful": 6.0, "identified": 1.8,
+    }  # fmt: skip
+
+    def run(most, enough):
+        loss = get_loss("squared_hinge")
+        return loops.ascent_round(
+            X, y, loss, np.zeros(60), np.zeros(6), np.arange(60), most_epochs=most, enough=enough,
+            **numbers,
+        )  # fmt: skip
+
+    short, long = run(2, 0.0), run(50, 1e-6)
+    assert (short.epochs, short.reached) == (2, False)
+    assert long.reached
+    assert 2 < long.epochs < 50
+    assert long.gap < short.gap
+
+
+def test_wrong_arrays_are_refused():
+    X, y = rows(0, 10, 2)
+    numbers = {
+        "inv_weight_sum": 0.1, "row_norm2": squared_norms(X), "inv_2l2": 1.0, "orders": ORDERS,
+        "careful": 6.0, "identified": 1.8, "most_epochs": 1, "enough": 0.0,
+    }  # fmt: skip
+    for active in ([10], [-1], [1, 1], [2, 1]):
+        with pytest.raises(ValueError, match="active"):
+            loops.ascent_round(
+                X, y, Hinge(), np.zeros(10), np.zeros(3), np.array(active), **numbers
+            )
+    short = loops.StepHistory(np.zeros((2, 9)), np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="step_history"):
+        loops.ascent_round(
+            X, y, Hinge(), np.zeros(10), np.zeros(3), np.arange(10), history=short, **numbers
+        )
+
+
+def test_a_stop_asked_for_ends_the_round():
+    X, y = rows(0, 2000, 5)
+    numbers = {
+        "inv_weight_sum": 1 / 2000, "row_norm2": squared_norms(X), "inv_2l2": 10.0,
+        "orders": ORDERS, "careful": 6.0, "identified": 1.8, "most_epochs": 9, "enough": 0.0,
+    }  # fmt: skip
+    loops.request_stop()
+    try:
+        for one_round in (loops.ascent_round, loops.ascent_round_twin):
+            with pytest.raises(loops.Interrupted):
+                one_round(X, y, Hinge(), np.zeros(2000), np.zeros(6), np.arange(2000), **numbers)
+    finally:
+        loops.clear_stop()
