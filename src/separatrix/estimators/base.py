@@ -27,6 +27,7 @@ from ..solvers import Solver, State
 from ..training.checkpoint import Checkpoint
 from ..training.ending import CONVERGED
 from ..training.interrupt import gentle_interrupt
+from ..training.loop import Callback
 from ..training.minimize import Result, minimize
 from ..training.progress import progress_line
 from ..training.stopping import Stop
@@ -306,6 +307,10 @@ class LinearModel(LinearPredictor):
         W[:, -1] *= self.fit_intercept
         return W
 
+    def _callbacks(self) -> tuple[Callback, ...]:
+        """Those of the fit to all rows."""
+        return tuple(self.callbacks)
+
     def _drawn(self) -> tuple[str, ...]:
         """What of a run chance alone chose, so that it may be chosen otherwise."""
         if not checks.is_left_to_chance(self.random_state):
@@ -345,8 +350,9 @@ class LinearModel(LinearPredictor):
             standardization=settings.standardization,
         )  # fmt: skip
         result = minimize(
-            objective, solver, stop=settings.stop, callbacks=(*settings.watchers, *self.callbacks),
-            seed=seed, start=W, state=state, keep=settings.keep, trace=self.trace_,
+            objective, solver, stop=settings.stop,
+            callbacks=(*settings.watchers, *self._callbacks()), seed=seed, start=W, state=state,
+            keep=settings.keep, trace=self.trace_,
             progress=progress_line(self.verbose), drawn=self._drawn(),
             standardization=settings.standardization,
         )  # fmt: skip

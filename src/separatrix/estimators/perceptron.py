@@ -73,7 +73,9 @@ class Perceptron(LinearModel):
     callbacks : sequence of callables
         ``callback(step, info) -> bool | None`` after every pass; true stops. ``step`` has
         ``weights``, ``mistakes``, ``objective``, ``rows`` and ``state``, all read-only;
-        ``info`` has ``iteration``, ``objective``, ``mistakes``, ``norm`` and ``seconds``.
+        ``info`` has ``iteration``, ``objective``, ``mistakes``, ``norm`` and ``seconds``. One that
+        has a method ``begin(run)`` is called before the first pass with the whole state of the
+        run, to read or to replace, as :class:`Checkpoint` does.
     verbose : bool or int
         A live line on stderr, unless False or 0.
     monitor : Separability or None

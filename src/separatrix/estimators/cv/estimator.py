@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple, Self, cast
@@ -18,8 +18,9 @@ from ...losses import Loss
 from ...numeric import checks
 from ...numeric.types import Array
 from ...objective import Objective
-from ...solvers import LBFGS, DualAscent, LeastSquares, Newton, Solver
+from ...solvers import LBFGS, DualAscent, LeastSquares, Newton, Solver, State
 from ...solvers.least_squares import is_squared
+from ...training.checkpoint import Checkpoint
 from ...training.interrupt import passed_on
 from ...training.loop import Callback
 from ...training.minimize import minimize
@@ -29,6 +30,7 @@ from ..base import FitSettings
 from ..minimizer import LossModel
 from ..sources import labels_of
 from . import Folds, Path, disjoint, leave_one_out, row_hash, row_space
+from .finished import FinishedFits, LastFit
 from .l2_path import l2_path
 from .press import press_scores
 from .scores import (
@@ -75,7 +77,8 @@ class LinearClassifierCV(LossModel):
     ----------
     loss, solver, max_iter, tol, standardize, fit_intercept, class_weight, n_jobs, random_state, \
 callbacks, verbose
-        As in :class:`LinearClassifier`. Callbacks and the live line are those of the last fit.
+        As in :class:`LinearClassifier`. Callbacks and the live line are those of the last fit; a
+        :class:`Checkpoint` keeps the finished fits of the search, too.
         With ``standardize`` every fold is scaled by the deviations of the rows that it trains on,
         and fitted by itself.
     l2s : int or array
@@ -177,24 +180,28 @@ callbacks, verbose
             self.__dict__.pop("loo_check_", None)
             self._unfinished = Unfinished()
             self.l2_path_ = l2_path(self.l2s, objective)
-            fits: list[Array] = []
-            if isinstance(self.cv, str):
-                scores = self._left_out(settings, objective)
-            elif self.standardize or not isinstance(given.source, InMemory):
-                scores = self._one_by_one(settings, objective, given, metadata)
-            else:
-                scores, fits = self._folds(settings, objective, given, metadata)
-            self.cv_results_ = results(self.l2_path_, scores)
-            best = chosen(self.cv_results_, rule)
-            self.l2_ = float(self.l2_path_[best])
-            objective = objective.with_penalty(self.l2_)
-            solver = self._solver(objective, partial=False)
-            W = fits[best] if best < len(fits) else np.zeros(objective.shape)
-            seed = checks.seed(self.random_state)
-            settings = replace(settings, l2=self.l2_).kept_by(solver)
-            result = self._minimize(settings, objective, solver, seed, W, None)
-            self._note_fit(settings, solver, result)
-            self._finish(objective, result)
+            keeps = [call for call in self.callbacks if isinstance(call, Checkpoint)]
+            self._finished = FinishedFits(keeps, partial(self._told_settings, objective))
+            with self._finished.begun():
+                fits: list[Array] = []
+                if isinstance(self.cv, str):
+                    scores = self._left_out(settings, objective)
+                elif self.standardize or not isinstance(given.source, InMemory):
+                    scores = self._one_by_one(settings, objective, given, metadata)
+                else:
+                    scores, fits = self._folds(settings, objective, given, metadata)
+                self.cv_results_ = results(self.l2_path_, scores)
+                best = chosen(self.cv_results_, rule)
+                self.l2_ = float(self.l2_path_[best])
+                objective = objective.with_penalty(self.l2_)
+                solver = self._solver(objective, partial=False)
+                W = fits[best] if best < len(fits) else np.zeros(objective.shape)
+                seed = checks.seed(self.random_state)
+                settings = replace(settings, l2=self.l2_).kept_by(solver)
+                result = self._minimize(settings, objective, solver, seed, W, None)
+                self._note_fit(settings, solver, result)
+                self._finish(objective, result)
+            del self._finished
         self._warn_of_the_end()
         if self._unfinished.l2s:
             warnings.warn(self._unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)
@@ -233,6 +240,20 @@ callbacks, verbose
             to = MethodMapping().add(caller="fit", callee="score")
             router.add(scorer=get_scorer(self.scoring), method_mapping=to)
         return router
+
+    def _callbacks(self) -> tuple[Callback, ...]:
+        """With what is kept of the search in the place of checkpoints."""
+        others = [call for call in self.callbacks if not isinstance(call, Checkpoint)]
+        return (LastFit(self._finished), *others) if self._finished.checkpoints else tuple(others)
+
+    def _told_settings(self, objective: Objective) -> dict[str, Any]:
+        """What all fits of the search depend on."""
+        scoring = self.scoring if isinstance(self.scoring, str) else type(self.scoring).__name__
+        return {
+            "loss": objective.loss.to_dict(), "fit_intercept": objective.intercept,
+            "l2s": self.l2_path_.tolist(), "scoring": scoring, "rule": self.rule, "tol": self.tol,
+            "standardize": self.standardize, "data": objective.source.fingerprint(),
+        }  # fmt: skip
 
     # ---- folds ---------------------------------------------------------------------------
 
@@ -354,17 +375,28 @@ callbacks, verbose
         """Weights that are near enough for scores; or the fit is noted."""
         solver = solver or self._solver(objective, partial=False)
         keep, stop = settings.kept_by(solver).keep, self._near_enough(settings, solver)
-        fit = partial(
-            minimize, objective, solver, stop=stop, seed=checks.seed(self.random_state),
-            keep=keep,
-        )  # fmt: skip
-        with passed_on():  # Ctrl-C ends the search, not one of its many fits
-            result = fit(start=start)
-            if result.stop == "no progress" and start.any():
-                again = fit()  # where the last penalty led may be a bad place to begin
-                result = again if again.stop in ARRIVED else result
-        self._unfinished.note(objective.penalty.l2, result.stop)
-        return result.weights
+        seed = checks.seed(self.random_state)
+        fit = partial(minimize, objective, solver, stop=stop, seed=seed, keep=keep)
+
+        def settled() -> State:
+            with passed_on():  # Ctrl-C ends the search, not one of its many fits
+                result = fit(start=start)
+                if result.stop == "no progress" and start.any():
+                    again = fit()  # where the last penalty led may be a bad place to begin
+                    result = again if again.stop in ARRIVED else result
+            return {"weights": result.weights, "stop": result.stop}
+
+        def depends_on() -> list[Any]:
+            chance = checks.is_left_to_chance(self.random_state)
+            return [
+                objective.source.fingerprint(), objective.penalty.l2, solver.to_dict(),
+                asdict(stop), keep, None if chance else seed, start,
+            ]  # fmt: skip
+
+        found = self._finished.once(depends_on, settled)
+        self._unfinished.note(objective.penalty.l2, found["stop"])
+        weights: Array = found["weights"]
+        return weights
 
     def _along(
         self, settings: FitSettings, objective: Objective, known: Sequence[Array] = ()

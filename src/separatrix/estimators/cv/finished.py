@@ -1,0 +1,121 @@
+"""Fits of a cross-validation that need not be made again after a crash.
+
+A fit is known by what it depends on beside the data: so it is found again whatever came before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from typing import Any
+
+from ... import loops
+from ...numeric.lazy import cached_property
+from ...solvers import State, Step
+from ...training.checkpoint import Checkpoint
+from ...training.loop import Info
+from ...training.run import Run, difference, digest, plain
+
+
+class FinishedFits:
+    """What a checkpoint keeps of a cross-validation: its finished fits, and where the last stands.
+
+    Of fits to all folds together, which take a few reads of the data, nothing is kept.
+    """
+
+    def __init__(
+        self, checkpoints: Sequence[Checkpoint], settings: Callable[[], dict[str, Any]]
+    ) -> None:
+        self.checkpoints, self._settings = checkpoints, settings
+        self.closing = ExitStack()
+        self.fits: State = {}
+        self.last: State | None = None
+        self.run: Run | None = None
+        self.terminated = False
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What all fits depend on."""
+        return {"separatrix": version("separatrix"), **self._settings()}
+
+    @property
+    def passes(self) -> int:
+        """How far it is: fits, and passes of the last one."""
+        if self.run is None:
+            return len(self.fits) + (0 if self.last is None else int(self.last["passes"]))
+        return len(self.fits) + self.run.passes
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the last fit is at the end of a pass, if it has begun."""
+        return self.run is None or self.run.is_whole
+
+    def to_state(self) -> State:
+        """All that is kept."""
+        last = self.last
+        if self.run is not None:
+            last = {
+                "settings": plain(self.run.settings), "state": self.run.to_state(),
+                "passes": self.run.passes,
+            }  # fmt: skip
+        return {"fits": self.fits, "last": last}
+
+    def restore(self, state: State) -> None:
+        """Keep what another search of the same settings kept."""
+        self.fits, self.last = dict(state["fits"]), state["last"]
+
+    def terminate(self) -> None:
+        """Come to an end soon."""
+        self.terminated = True
+        if self.run is not None:
+            self.run.terminate()
+        else:
+            loops.request_stop()
+
+    @contextmanager
+    def begun(self) -> Iterator[None]:
+        """Checkpoints begin, and write what there is at the end."""
+        with self.closing:
+            for checkpoint in self.checkpoints:
+                checkpoint.begin(self)
+            yield
+
+    def once(self, depends_on: Callable[[], Any], fit: Callable[[], State]) -> State:
+        """What a fit came to, now or in a process before this one."""
+        if not self.checkpoints:
+            return fit()
+        key = digest(depends_on())
+        if key not in self.fits:
+            self.fits[key] = fit()
+            for checkpoint in self.checkpoints:
+                checkpoint()
+            if self.terminated:
+                raise loops.Interrupted("the process was asked to end")
+        found: State = self.fits[key]
+        return found
+
+
+class LastFit:
+    """The callback of the fit to all rows, in the place of the checkpoints of the search."""
+
+    def __init__(self, search: FinishedFits) -> None:
+        self.search = search
+
+    def begin(self, run: Run) -> None:
+        """It begins, or goes on."""
+        last = self.search.last
+        if last is not None:
+            found = difference(last["settings"], plain(run.settings))
+            if found:
+                raise ValueError(
+                    f"the checkpoint is that of another cross-validation: in its last fit {found}; "
+                    "give another path, or set Checkpoint(..., resume='never')"
+                )
+            run.restore(last["state"])
+        self.search.run = run
+
+    def __call__(self, step: Step, info: Info) -> None:
+        """After a pass."""
+        for checkpoint in self.search.checkpoints:
+            checkpoint(step, info)
