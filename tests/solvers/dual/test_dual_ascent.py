@@ -21,6 +21,7 @@ from separatrix import (
     MarginLoss,
     Newton,
     Objective,
+    ProximalPoint,
     Source,
     get_loss,
 )
@@ -205,9 +206,10 @@ def test_what_cannot_work_is_refused_with_a_remedy():
         with pytest.raises(ValueError, match=message):
             DualAscent().check(objective)
     away = Objective(Hinge(), L2(0.1), Elsewhere())
-    for solver in (CoordinateAscent(), InteriorPoint()):
-        with pytest.raises(ValueError, match=r"rows in memory; use DualAscent\(\)"):
-            solver.check(away)
+    with pytest.raises(ValueError, match=r"rows in memory; use DualAscent\(\)"):
+        InteriorPoint().check(away)
+    for solver in (DualAscent(), ProximalPoint(), CoordinateAscent()):
+        solver.check(away)
     assert issubclass(Mine, MarginLoss)
     for loss in LOSSES:
         DualAscent().check(problem(X, y, loss))
