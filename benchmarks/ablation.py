@@ -110,7 +110,7 @@ MECHANISMS = (
               (("solvers.thresholds:WIDE_ROWS", np.inf),), ("*-few-wide-text",)),
     Mechanism("subspace steps and free variables",
               (("solvers.dual.epochs:IDENTIFIED", 0.0),
-               ("solvers.dual.coordinate_ascent:IDENTIFIED", 0.0)),
+               ("solvers.dual.binary_coordinate_ascent:IDENTIFIED", 0.0)),
               ("hinge-sparse", "hinge-text", "hinge-wide-text")),
     Mechanism("shrinking", (("solvers.dual.epochs:CAREFUL", np.inf),),
               ("hinge-sparse", "hinge-text")),

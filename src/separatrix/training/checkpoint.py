@@ -92,10 +92,10 @@ class Checkpoint:
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     run = Checkpoint(Path(folder) / "run.ckpt", every=1)
-    ...     Perceptron(3, shuffle=False, callbacks=[run]).fit(X, y).stop_
+    ...     cut = Perceptron(3, shuffle=False, callbacks=[run]).fit(X, y)
     ...     clf = Perceptron(1000, shuffle=False, callbacks=[run]).fit(X, y)
-    >>> clf.stop_, clf.n_iter_
-    ('no mistakes', 9)
+    >>> cut.stop_, clf.stop_, clf.n_iter_
+    ('max_iter', 'no mistakes', 9)
     """
 
     path: str | os.PathLike[str]

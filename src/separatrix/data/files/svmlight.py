@@ -7,7 +7,6 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...loops import svmlight as loops
+from ...numeric.lazy import cached_property
 from ...numeric.types import AnyArray
 from .paths import Files
 from .reader import Piece, Reader
