@@ -51,3 +51,16 @@ def test_auto_takes_the_closed_form_where_products_are_cheap():
     assert chosen(1_000, 500, 1e-3) is LBFGS
     assert chosen(1_000, 500, 0.0) is LeastSquares
     assert chosen(300, 500, 1e-3) is LeastSquares
+
+
+def test_wide_sparse_rows_of_many_classes_go_class_by_class():
+    """With and without a bias, few rows and many: every choice is one that can be made."""
+    rng = np.random.default_rng(0)
+    for n, intercept in ((60, False), (60, True), (600, False)):
+        X = sp.random(n, 6000, density=0.005, format="csr", random_state=1)
+        y = rng.integers(0, 4, n)
+        clf = LinearClassifier(
+            "squared_hinge", l2=0.01, fit_intercept=intercept, tol=1e-4, random_state=0
+        ).fit(X, y)
+        assert type(clf.solver_).__name__ == "CoordinateAscent"
+        assert clf.stop_ == "optimal"

@@ -45,7 +45,7 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
     source, max_curvature = objective.source, objective.loss.max_curvature
     if max_curvature is None or source.storage != "csr" or not isinstance(source, InMemory):
         return False
-    if not CoordinateAscent().accepts(objective):
+    if not DualAscent().accepts(objective):
         return False
     n, d, count = source.n_rows, source.n_features, len(source.y)
     wide = is_wide(objective)
