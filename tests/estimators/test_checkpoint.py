@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 from conftest import overlapping, quiet
+from run_states import Recorder, Resumed
 from sklearn.base import clone
 
 from separatrix import (
@@ -21,7 +22,6 @@ from separatrix import (
     Perceptron,
     separability,
 )
-from separatrix.training.checkpoint_file import packed, unpacked
 
 X, Y = overlapping(70, 3)
 THREE = np.where(X[:, 0] > 0.4, 2, (X[:, 1] > 0).astype(int))
@@ -59,32 +59,6 @@ def same(one, other):
 
 def with_callbacks(clf, *callbacks):
     return clone(clf).set_params(callbacks=list(callbacks))
-
-
-class Recorder:
-    """The whole state after every pass, as it would stand in a file."""
-
-    def begin(self, run):
-        self.run, self.states = run, []
-
-    def __call__(self, step, info):
-        self.states.append(b"".join(bytes(piece) for piece in packed(self.run.to_state())))
-
-
-class Resumed:
-    """A run that begins elsewhere."""
-
-    def __init__(self, state):
-        self.state = state
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def begin(self, run):
-        run.restore(unpacked(memoryview(self.state)))
-
-    def __call__(self, step, info):
-        pass
 
 
 @quiet

@@ -11,6 +11,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from conftest import overlapping, quiet
+from run_states import Recorder, Resumed
 
 from separatrix import (
     L2,
@@ -62,29 +63,6 @@ def same(one, other):
     if one.proof is not None:
         assert one.proof.gap == other.proof.gap
     assert one.runaway == other.runaway
-
-
-class Recorder:
-    """The whole state after every pass, as it would stand in a file."""
-
-    def begin(self, run):
-        self.run, self.states = run, []
-
-    def __call__(self, step, info):
-        self.states.append(b"".join(bytes(piece) for piece in packed(self.run.to_state())))
-
-
-class Resumed:
-    """A run that begins elsewhere."""
-
-    def __init__(self, state):
-        self.state = state
-
-    def begin(self, run):
-        run.restore(unpacked(memoryview(self.state)))
-
-    def __call__(self, step, info):
-        pass
 
 
 ROW, AUTO = GradientDescent(1), {"tol": 1e-8}

@@ -310,12 +310,6 @@ class Subset(InBlocks):
         """All products of two rows, or of those given."""
         return self.source.gram(self.rows if rows is None else self.rows[rows])
 
-    def coordinate_epoch(
-        self, loss: MarginLoss, alpha: Array, w: Array, order: Ints, **numbers: Any
-    ) -> loops.EpochResult:
-        """Of the rows, copied: they are visited one by one."""
-        return self.materialised.coordinate_epoch(loss, alpha, w, order, **numbers)
-
     def ascent_round(
         self, loss: MarginLoss, alpha: Array, w: Array, active: Ints, *orders: Any, **numbers: Any
     ) -> loops.RoundResult:

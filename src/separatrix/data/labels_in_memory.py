@@ -113,7 +113,7 @@ class LabelsInMemory(WrappedSource, InMemory):
 
     # ---- passes of dual coordinate ascent, block after block ------------------------------
 
-    def coordinate_epoch(
+    def _epoch(
         self, loss: MarginLoss, alpha: Array, w: Array, order: Ints, **numbers: Any
     ) -> loops.EpochResult:
         """In the order given within each block: one read."""
@@ -145,7 +145,7 @@ class LabelsInMemory(WrappedSource, InMemory):
         while epochs < limits["most_epochs"] and not reached:
             drawn = shuffle._replace(number=shuffle.number + epochs)
             order = rows[random_order(len(rows), drawn, self.row_bytes, group)]
-            found = self.coordinate_epoch(loss, alpha, w, order, shrink_margin=margin, **numbers)
+            found = self._epoch(loss, alpha, w, order, shrink_margin=margin, **numbers)
             rows, epochs, before, gap = np.sort(order[: found.n_active]), epochs + 1, gap, found.gap
             if not isinstance(loss, Logistic):
                 margin = limits["careful"] * found.projected_gradient / (found.n_active or 1)

@@ -11,11 +11,9 @@ import numpy as np
 from ..loops import (
     BlockSum,
     EpochOrders,
-    EpochResult,
     MulticlassEpochResult,
     RoundResult,
     ascent_round,
-    coordinate_epoch,
     multiclass_epoch,
 )
 from ..losses import MarginLoss
@@ -291,30 +289,6 @@ class InMemory(Source):
     @abstractmethod
     def gram(self, rows: Ints | None = None) -> Array:
         """All products of two rows, X X', or of those given: (n, n)."""
-
-    def coordinate_epoch(
-        self,
-        loss: MarginLoss,
-        alpha: Array,
-        w: Array,
-        order: Ints,
-        *,
-        inv_weight_sum: float,
-        row_norm2: Array,
-        inv_2l2: float,
-        bias_inv_penalty: float,
-        shrink_margin: float = np.inf,
-    ) -> EpochResult:
-        """One pass of dual coordinate ascent over the rows of ``order``.
-
-        Writes ``alpha``, ``w`` and ``order``: see :func:`separatrix.loops.coordinate_epoch`.
-        """
-        whole = self.block()
-        return coordinate_epoch(
-            whole.X, whole.y, loss, alpha, w, order, inv_weight_sum=inv_weight_sum,
-            row_norm2=row_norm2, inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty,
-            weight=whole.weight, shrink_margin=shrink_margin,
-        )  # fmt: skip
 
     def ascent_round(
         self,

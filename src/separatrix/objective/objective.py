@@ -91,7 +91,8 @@ class Objective:
 
     def column(self, number: int) -> Objective:
         """A class against the rest: of a loss with a column per class, one term of the sum."""
-        assert isinstance(self.loss, Columns)
+        if not isinstance(self.loss, Columns):
+            raise TypeError(f"{self.loss!r} is no sum over classes, each against the rest")
         y = np.where(self.in_memory.y == number, 1.0, -1.0)
         source = self.in_memory.with_labels(y, np.array([False, True]))
         own = replace(self, loss=self.loss.binary, source=source)

@@ -130,3 +130,16 @@ def test_losses_whose_dual_is_not_known_are_refused():
         fitted("logistic", X, y)
     with pytest.raises(ValueError, match="l2 > 0"):
         fitted("hinge", X, y, l2=0.0)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_classes_against_the_rest_are_climbed_alike_on_any_threads(intercept):
+    X, y = problem(3, k=5)
+    ends = [
+        fitted("squared_hinge", sp.csr_array(X), y, fit_intercept=intercept, n_jobs=jobs)
+        for jobs in (1, 2, 3)
+    ]
+    for end in ends[1:]:
+        np.testing.assert_array_equal(end.coef_, ends[0].coef_)
+        np.testing.assert_array_equal(end.intercept_, ends[0].intercept_)
+        assert end.gap_ == ends[0].gap_
