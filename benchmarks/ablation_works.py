@@ -216,6 +216,12 @@ def works() -> dict[str, Make]:
         "hinge-one-hot-many-weak": partial(
             fit, make=data.one_hot, shape=(20_000, 10, 200), loss="hinge", l2=1e-6
         ),
+        **{
+            f"{loss}-few-text": partial(
+                of_text, shape=(2_000, 12_000, 60), loss=loss, l2=2.5e-4, intercept=False
+            )
+            for loss in ("squared_hinge", "logistic")
+        },
         "hinge-few-wide-text": partial(of_text, shape=few_wide_text, loss="hinge", l2=1e-4),
         "squared_hinge-few-wide-text": partial(
             of_text, shape=few_wide_text, loss="squared_hinge", l2=1e-4

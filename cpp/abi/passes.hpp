@@ -138,7 +138,7 @@ struct AscentRound {
   double* step_history;    // (2, n): of the alphas, the last step and the one before
   double* weight_history;  // (2, d + 1): what they did to the weights
   // Results.
-  int64_t epochs;
+  int64_t epochs, subspace_steps;
   bool reached, stopped;
 };
 

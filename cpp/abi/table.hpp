@@ -25,6 +25,8 @@ struct LoopsFor {
   // out (k, d + 1) += coefficients' . (rows, 1) for coefficients (n, k)
   bool (*transpose_product)(const Rows&, const double* coefficients, int64_t k, double* out,
                             ShouldStop);
+  // out (n) = |x|^2
+  bool (*squared_norms)(const Rows&, double* out, ShouldStop);
   // out (d + 1) += (rows, 1)' diag(curvature) (rows, 1) v
   bool (*hessian_product)(const Rows&, const double* curvature, const double* v, double* out,
                           ShouldStop);

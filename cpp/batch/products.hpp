@@ -76,6 +76,24 @@ bool transpose_product(const Rows& rows, const double* coefficients, int64_t k, 
   });
 }
 
+// The values of a sparse row lie together, as those of a dense one do.
+template <class Value>
+inline double norm2(const DenseRows<Value>& rows, int64_t i) {
+  return squared_norm(rows, i);
+}
+template <class Value, class Index>
+inline double norm2(const CsrRows<Value, Index>& rows, int64_t i) {
+  const Value* const x = rows.data + rows.indptr[i];
+  return dot(x, x, int64_t(rows.indptr[i + 1] - rows.indptr[i]));
+}
+
+template <class Rows>
+bool squared_norms(const Rows& rows, double* out, ShouldStop stop) {
+  return each_tile(rows, tile_rows(rows), stop, [&](int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; ++i) out[i] = norm2(rows, i);
+  });
+}
+
 template <class Rows>
 bool hessian_product(const Rows& rows, const double* curvature, const double* v, double* out,
                      ShouldStop stop) {

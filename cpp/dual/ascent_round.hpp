@@ -168,6 +168,7 @@ class RoundOfEpochs {
       step(0, i) = pass_.alpha[i] - alphas_[t];
     }
     remembers_ = true;
+    ++round_.subspace_steps;
   }
 
   // lengths: where the gradient of a quadratic with these slopes at 0 vanishes; 0 for a direction

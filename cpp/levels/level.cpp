@@ -28,6 +28,7 @@ constexpr LoopsFor<Rows> loops() {
           batch_joint_pass<Rows>,
           scores<Rows>,
           transpose_product<Rows>,
+          squared_norms<Rows>,
           hessian_product<Rows>,
           moments<Rows>,
           weighted_correct<Rows>,

@@ -111,6 +111,16 @@ void transpose_product(nb::handle rows, Numbers coefficients, Output out) {
   raise_if(!whole);
 }
 
+void squared_norms(nb::handle rows, Output out) {
+  bool whole = true;
+  with_rows(rows, [&](const auto& view, const auto& loops) {
+    expect(int64_t(out.size()) == view.n, "out: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.squared_norms(view, out.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
 void hessian_product(nb::handle rows, Numbers curvature, Numbers v, Output out) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
@@ -220,6 +230,7 @@ void bind_batch(nb::module_& m) {
   m.def("compensated_transpose_product", &compensated_transpose_product, "rows"_a, "coefficients"_a,
         "high"_a.noconvert(), "low"_a.noconvert());
   m.def("transpose_product", &transpose_product, "rows"_a, "coefficients"_a, "out"_a.noconvert());
+  m.def("squared_norms", &squared_norms, "rows"_a, "out"_a.noconvert());
   m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());
   m.def("moments", &moments, "rows"_a, "weight"_a.none(), "group"_a.none(), "shift"_a.none(),
         "sum"_a.noconvert(), "squares"_a.noconvert());

@@ -73,7 +73,7 @@ std::tuple<int64_t, double, double> coordinate_epoch(
 }
 
 // Epochs one after another; the active rows are left at the front of `active`.
-std::tuple<int64_t, int64_t, double, double, bool, bool> ascent_round(
+std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t> ascent_round(
     nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double inv_weight_sum,
     Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput active, Output alpha,
     Output w, double shrink_margin, uint64_t seed, uint64_t first_order, int64_t block_rows,
@@ -118,7 +118,7 @@ std::tuple<int64_t, int64_t, double, double, bool, bool> ascent_round(
   });
   raise_if(round.stopped);
   return {round.n_active, round.epochs, round.gap, round.epoch.shrink_margin, round.subspace,
-          round.reached};
+          round.reached, round.subspace_steps};
 }
 
 // The same for more than two classes.

@@ -7,8 +7,8 @@ import pytest
 from dual_problems import KINDS, LOSSES, rows, stored
 
 from separatrix import get_loss, loops
+from separatrix.loops import squared_norms_twin as squared_norms
 from separatrix.losses import Hinge
-from separatrix.numeric.rows import squared_norms
 
 ORDERS = loops.EpochOrders(seed=7, first=3, block_rows=4, blocks_per_group=5)
 L2 = 2e-3

@@ -10,6 +10,7 @@ from layouts import LAYOUTS, LOSSES, data, stored
 from separatrix import loops
 from separatrix.data.validation import check_rows
 from separatrix.losses import get_loss, names
+from separatrix.numeric.rows import slice_rows
 
 JOINT = [get_loss(name).multiclass() for name in names() if name != "zero_one"]
 
@@ -213,3 +214,15 @@ def test_rows_that_are_not_finite_are_refused_whatever_their_number(store, at):
         X[at] = odd
         with pytest.raises(ValueError, match=f"X contains {said}"):
             check_rows(store(X))
+
+
+@pytest.mark.parametrize("d", [1, 2, 15, 16, 17, 33, 100])
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_squared_norms_equal_their_twin(level, kind, d):
+    X = data(300, d)[0]
+    X[[0, 7, 8, 299]] = 0.0
+    held = stored(X, kind)
+    expected = loops.squared_norms_twin(held)
+    np.testing.assert_allclose(loops.squared_norms(held), expected, rtol=1e-14)
+    some = slice_rows(held, 5, 20)  # a block of a larger table
+    np.testing.assert_allclose(loops.squared_norms(some), expected[5:20], rtol=1e-14)

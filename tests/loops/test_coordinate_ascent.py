@@ -10,8 +10,8 @@ from separatrix import (
     get_loss,
     loops,
 )
+from separatrix.loops import squared_norms_twin as squared_norms
 from separatrix.losses import Hinge, Logistic
-from separatrix.numeric.rows import squared_norms
 
 
 @pytest.mark.parametrize("level", loops.levels())

@@ -47,16 +47,6 @@ def test_rows_are_taken_in_the_order_given(form, at):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("at_once", [1, 4, 1 << 17])
-def test_squared_norms(form, at_once, monkeypatch):
-    monkeypatch.setattr(of, "CSR_VALUES_AT_ONCE", at_once)
-    np.testing.assert_allclose(of.squared_norms(form(X)), np.sum(X**2, axis=1), rtol=1e-14)
-    np.testing.assert_allclose(
-        of.squared_norms(of.slice_rows(form(X), 5, 20)), np.sum(X[5:20] ** 2, axis=1), rtol=1e-14
-    )
-
-
-@pytest.mark.parametrize("form", FORMS)
 def test_the_values_of_a_row_and_where_they_stand(form):
     for i in range(30):
         at, values = of.row_nonzeros(form(X), i)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import loops
-from ..numeric.rows import squared_norms
 from ..numeric.types import Array
 from .blocks import Block
 from .source import InMemory, Sum, T
@@ -56,7 +55,7 @@ class InBlocks(InMemory):
         out = np.empty(len(self.y))
 
         def part(block: Block) -> tuple[()]:
-            out[block.at] = squared_norms(block.X)
+            loops.squared_norms(block.X, out[block.at])
             return ()
 
         self._each(part)

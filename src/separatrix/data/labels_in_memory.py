@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import loops
 from ..losses import Logistic, MarginLoss
-from ..numeric.rows import squared_norms
 from ..numeric.types import AnyArray, Array, Ints
 from .blocks import Block, Shuffle, random_order
 from .source import InMemory, Source, Sum, T
@@ -86,7 +85,7 @@ class LabelsInMemory(WrappedSource, InMemory):
         """|x| of every row, or its square, in one read."""
         out = np.empty(len(self.y))
         for block in self._filled_blocks():
-            out[block.at] = squared_norms(block.X)
+            loops.squared_norms(block.X, out[block.at])
         return out if squared else np.sqrt(out)
 
     def take(self, rows: Ints) -> InMemory:
@@ -152,7 +151,7 @@ class LabelsInMemory(WrappedSource, InMemory):
             fall = min(1.0, gap / before) if 0.0 < before < np.inf else 1.0
             reached = bool(gap * min(1.0, loops.SURPRISE * fall) <= limits["enough"])
         active[: len(rows)] = rows
-        return loops.RoundResult(len(rows), epochs, gap, margin, False, reached)
+        return loops.RoundResult(len(rows), epochs, gap, margin, False, reached, 0)
 
     def multiclass_epoch(
         self, alpha: Array, lines: Array, order: Ints, **numbers: Any

@@ -67,6 +67,8 @@ class LossModel(LinearModel):
         self._runaway = result.runaway
 
     def _warn_of_the_end(self) -> None:
+        if self._runaway is None and self.stop_ not in ("max_iter", "no progress", "diverged"):
+            return
         scale = "" if self.standardize else "scale the features (standardize=True), "
         other = scale and f"{scale}or "
         text = {
@@ -79,9 +81,8 @@ class LossModel(LinearModel):
         }.get(self.stop_, "")
         if self._runaway is not None:
             text = self._of_no_minimum(self._runaway)
-        if text:
-            solver = replace(self.solver_, reason="")
-            warnings.warn(f"{solver!r} {text}", ConvergenceWarning, stacklevel=3)
+        solver = replace(self.solver_, reason="")
+        warnings.warn(f"{solver!r} {text}", ConvergenceWarning, stacklevel=3)
 
     def _reached(self) -> str:
         """Where it ended."""

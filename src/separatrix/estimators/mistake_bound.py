@@ -14,7 +14,6 @@ import numpy as np
 from .. import loops
 from ..data import Block, Sum
 from ..losses.rivals import best_rival
-from ..numeric.rows import squared_norms
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule
@@ -174,7 +173,7 @@ class MarginsAndNorms(Sum[tuple[list[float], list[float], int]]):
             own, _, best = best_rival(block.y, scores)
             margins = own - best
         weighed = int(np.count_nonzero(block.weights != 1.0))
-        return [float(margins.min())], [float(squared_norms(block.X).max() + 1.0)], weighed
+        return [float(margins.min())], [float(loops.squared_norms(block.X).max() + 1.0)], weighed
 
 
 def _check_rows(theory: Separability, objective: Objective) -> None:

@@ -49,6 +49,8 @@ class RoundResult(NamedTuple):
     """Whether steps in a subspace still gain more than rounding."""
     reached: bool
     """Whether the gap is enough, and not only the epochs."""
+    subspace_steps: int
+    """How often epochs were helped."""
 
 
 def ascent_round(
@@ -113,6 +115,7 @@ def ascent_round_twin(
 ) -> RoundResult:
     """``ascent_round`` in Python."""
     at, fall, epochs, reached, subspace = active.copy(), 0.0, 0, False, history is not None
+    subspace_steps = 0
     p = inv_weight_sum * (np.ones(len(y)) if weight is None else weight)
     while epochs < most_epochs and not reached:
         before, start, start_w = gap, alpha.copy(), w.copy()
@@ -137,13 +140,14 @@ def ascent_round_twin(
             subspace = subspace_step_twin(rows, y, alpha, w, start, start_w, remembered, p, inv_2l2)
         if remembered is not None and subspace:
             again |= remembered.alphas[1, at] != 0.0
+            subspace_steps += 1
         elif history is not None:
             history.alphas[:] = history.weights[:] = 0.0
         at = at[again]
         fall = min(1.0, gap / before) if 0.0 < before < np.inf else 1.0
         reached = bool(gap * min(1.0, SURPRISE * fall) <= enough)
     active[: len(at)] = at
-    return RoundResult(len(at), epochs, gap, shrink_margin, subspace, reached)
+    return RoundResult(len(at), epochs, gap, shrink_margin, subspace, reached, subspace_steps)
 
 
 def subspace_step_twin(

@@ -161,6 +161,19 @@ def transpose_product_twin(rows: Rows, coefficients: Array, out: Array) -> None:
     out[:, -1] += coefficients.sum(axis=0)
 
 
+def squared_norms(rows: Rows, out: Array | None = None) -> Array:
+    """``|x|^2`` of every row, (n,)."""
+    out = np.empty(shape_of(rows)[0]) if out is None else out
+    _loops.squared_norms(rows, out)
+    return out
+
+
+def squared_norms_twin(rows: Rows) -> Array:
+    """``squared_norms`` in NumPy."""
+    norms: Array = np.sum(to_dense(rows).astype(np.float64) ** 2, axis=1)
+    return norms
+
+
 def hessian_product(rows: Rows, curvature: Array, v: Array, out: Array) -> None:
     """Add ``(rows, 1)' diag(curvature) (rows, 1) v`` to out (d + 1,)."""
     _loops.hessian_product(rows, curvature, v, out)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from .thresholds import CSR_VALUES_AT_ONCE, PRODUCT_ROWS
+from .thresholds import PRODUCT_ROWS
 from .types import AnyArray, Array, Ints
 
 
@@ -103,23 +103,6 @@ def row_products(rows: Rows) -> Array:
     for start in range(0, len(out), PRODUCT_ROWS):
         at = slice(start, start + PRODUCT_ROWS)
         out[at] = (x[at] @ turned).toarray()
-    return out
-
-
-def squared_norms(rows: Rows) -> Array:
-    """``|x|^2`` of every row: of a block if they are dense, as it takes a copy."""
-    if isinstance(rows, CsrRows):
-        n = len(rows.indptr) - 1
-        sums = np.zeros(n)
-        size = max(1, CSR_VALUES_AT_ONCE * n // max(int(rows.indptr[-1] - rows.indptr[0]), 1))
-        for start in range(0, n, size):
-            begins = rows.indptr[start : start + size + 1]
-            squares = rows.data[begins[0] : begins[-1]].astype(np.float64, copy=False) ** 2
-            some = np.flatnonzero(np.diff(begins))  # reduceat knows no empty rows
-            if len(some):
-                sums[start + some] = np.add.reduceat(squares, begins[some] - begins[0])
-        return sums
-    out: Array = np.einsum("ij,ij->i", to_dense(rows), to_dense(rows))
     return out
 
 

@@ -70,7 +70,7 @@ class Objective:
     """Sums of dense float32 rows in float32: right to about six digits, and twice as fast."""
     _known: _Known = field(default_factory=_Known, init=False, repr=False, compare=False)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Shape of the weights: one row for two classes, else one per class."""
         k = len(self.source.classes)

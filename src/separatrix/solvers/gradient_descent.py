@@ -19,9 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import loops
 from ..data import Block, Sum
 from ..numeric import checks
-from ..numeric.rows import squared_norms, take_rows, to_dense
+from ..numeric.rows import take_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
 from ..objective import Objective
@@ -216,7 +217,7 @@ class LargestRow(Sum[tuple[list[float]]]):
 
     def of(self, block: Block) -> tuple[list[float]]:
         """Its weight times |x|^2 + 1."""
-        squares = squared_norms(block.X) + self.intercept
+        squares = loops.squared_norms(block.X) + self.intercept
         return ([float(np.max(squares if block.weight is None else block.weight * squares))],)
 
 

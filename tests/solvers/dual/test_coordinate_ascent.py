@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from dual_problems import KINDS, LOSSES, climb, problem, rows
@@ -9,9 +11,10 @@ from dual_problems import KINDS, LOSSES, climb, problem, rows
 from separatrix import (
     loops,
 )
+from separatrix.loops import squared_norms_twin as squared_norms
 from separatrix.losses import Hinge
-from separatrix.numeric.rows import squared_norms
 from separatrix.solvers import thresholds
+from separatrix.solvers.dual.binary_coordinate_ascent import begun
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -65,3 +68,33 @@ def test_a_stop_asked_for_ends_the_pass(small_systems):
             climb(problem(X, y))
     finally:
         loops.clear_stop()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_weights_that_epochs_left_prove_no_more_than_their_alphas_do(loss):
+    X, y = rows(6, 200, 8)
+    weight = np.random.default_rng(0).integers(0, 4, 200).astype(float)
+    objective = problem(X, y, loss, 1e-3, weight, False)
+    run = begun(objective, np.zeros((1, 9)), np.random.default_rng(0))
+    proven_by_drifted_weights = 0
+    for _ in range(6):
+        with np.errstate(all="ignore"):
+            run.round()
+        exact = _dual(loss, X, y, weight, 1e-3, run.alpha)
+        assert Fraction(run.bound) <= exact if run.visits else run.bound <= exact + 1e-15
+        assert run.bound == pytest.approx(float(exact), rel=1e-9)
+        proven_by_drifted_weights += 0.0 < run.visits < np.inf
+    assert proven_by_drifted_weights >= (1 if loss == "hinge" else 2)
+
+
+def _dual(loss, X, y, weight, l2, alpha):
+    """In fractions."""
+    total, a = Fraction(int(weight.sum())), [Fraction(each) for each in alpha.tolist()]
+    p = [Fraction(int(c)) / total for c in weight]
+    own = [each - each**2 / 4 if loss == "squared_hinge" else each for each in a]
+    w = [
+        sum(p[i] * a[i] * int(y[i]) * Fraction(x) for i, x in enumerate(column))
+        for column in X.T.tolist()
+    ]
+    gain = sum(share * each for share, each in zip(p, own, strict=True))
+    return gain - sum(each**2 for each in w) / (4 * Fraction(l2))

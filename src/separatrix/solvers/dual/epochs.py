@@ -69,6 +69,9 @@ class CoordinateEpochs:
     """The duality gap as the last epoch met it: each row before its update."""
     subspace: bool = True
     """Whether epochs are helped by steps in a subspace, where there is a kink and no bias."""
+    visits: float = 0.0
+    """Of rows, at most, since the weights were summed from the alphas; infinite if either was
+    moved otherwise."""
     step_history: Array = field(default_factory=lambda: np.empty((2, 0)))
     """Of the alphas, the last step and the one before: (2, n), if they are of use."""
     weight_history: Array = field(default_factory=lambda: np.empty((2, 0)))
@@ -102,6 +105,7 @@ class CoordinateEpochs:
             shrink_margin=self.shrink_margin, most_epochs=most, enough=enough, careful=CAREFUL,
             identified=IDENTIFIED, history=history,
         )  # fmt: skip
+        self.visits += len(active) * found.epochs if found.subspace_steps == 0 else np.inf
         self.active, self.epochs = active[: found.n_active], self.epochs + found.epochs
         self.gap, self.shrink_margin = found.gap, found.shrink_margin
         self.subspace = self.subspace and found.subspace

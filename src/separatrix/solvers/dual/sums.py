@@ -34,11 +34,17 @@ def dual_sums(source: InMemory, dual_loss: DualLoss, alpha: Array) -> DualSums:
 
 def signed_dual_sums(source: InMemory, dual_loss: BinaryDualLoss, alpha: Array) -> DualSums:
     """The same of two classes without a bias, which alone asks for either: all in the first."""
-    weight = source.weights
-    rows = source.transpose_product((weight * source.y * alpha)[:, None])
-    gain = -float(weight @ dual_loss.loss.conjugate(alpha))
-    both = DualSums(np.concatenate([rows, np.zeros_like(rows)]), np.array([gain, 0.0]))
-    return DualSums(both.weighted_rows / source.weight_sum, both.neg_conjugates / source.weight_sum)
+    signed = source.y * alpha if source.weight is None else source.weight * source.y * alpha
+    rows = np.zeros((2, source.n_features + 1))
+    rows[0] = source.transpose_product(signed[:, None])[0]
+    rows[0] /= source.weight_sum
+    return DualSums(rows, np.array([mean_gain(source, dual_loss, alpha), 0.0]))
+
+
+def mean_gain(source: InMemory, dual_loss: BinaryDualLoss, alpha: Array) -> float:
+    """Mean of -phi*(-alpha) over all rows."""
+    conjugates, weight = dual_loss.loss.conjugate(alpha), source.weight
+    return -float(conjugates.sum() if weight is None else weight @ conjugates) / source.weight_sum
 
 
 @dataclass(frozen=True)
