@@ -112,6 +112,8 @@ MECHANISMS = (
               (("solvers.dual.epochs:IDENTIFIED", 0.0),
                ("solvers.dual.binary_coordinate_ascent:IDENTIFIED", 0.0)),
               ("hinge-sparse", "hinge-text", "hinge-wide-text")),
+    Mechanism("products of few rows on one thread", (("data.arrays:ONE_THREAD_BYTES", 0),),
+              ("*-few-text",)),
     Mechanism("weights as epochs leave them",
               (("solvers.dual.binary_coordinate_ascent:LITTLE_DRIFT", -1.0),),
               ("*-few-text", "squared_hinge-text")),

@@ -220,7 +220,7 @@ def works() -> dict[str, Make]:
             f"{loss}-few-text": partial(
                 of_text, shape=(2_000, 12_000, 60), loss=loss, l2=2.5e-4, intercept=False
             )
-            for loss in ("squared_hinge", "logistic")
+            for loss in ("hinge", "squared_hinge", "logistic")
         },
         "hinge-few-wide-text": partial(of_text, shape=few_wide_text, loss="hinge", l2=1e-4),
         "squared_hinge-few-wide-text": partial(

@@ -17,10 +17,11 @@ class InBlocks(InMemory):
     """Rows that are worked on block by block, on threads."""
 
     @abstractmethod
-    def _each(self, of: Callable[[Block], T]) -> T:
+    def _each(self, of: Callable[[Block], T], columns: float = np.inf) -> T:
         """The sum over blocks, the same ones on any number of threads.
 
-        Blocks know where their rows stand: what there is of every row may be written.
+        With a number of columns that rows are only multiplied with, few rows are left to one
+        thread. Blocks know where their rows stand: what there is of every row may be written.
         """
 
     def total(self, sum: Sum[T]) -> T:
@@ -37,7 +38,7 @@ class InBlocks(InMemory):
             loops.scores(block.X, W, found[block.at])
             return ()
 
-        self._each(part)
+        self._each(part, len(W))
         return found
 
     def transpose_product(self, C: Array) -> Array:
@@ -48,7 +49,7 @@ class InBlocks(InMemory):
             loops.transpose_product(block.X, C[block.at], out)
             return (out,)
 
-        return self._each(part)[0]
+        return self._each(part, C.shape[1])[0]
 
     def row_norms(self, squared: bool = False) -> Array:
         """|x| of every row, or its square."""
@@ -58,5 +59,5 @@ class InBlocks(InMemory):
             loops.squared_norms(block.X, out[block.at])
             return ()
 
-        self._each(part)
+        self._each(part, 1)
         return out if squared else np.sqrt(out)

@@ -19,6 +19,8 @@ from .thresholds import ONE_THREAD_BLAS
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
+MOST_CPUS = "LOKY_MAX_CPU_COUNT"  # the variable of the environment that joblib looks at
+
 _pool: ThreadPoolExecutor | None = None
 _size = 0
 _guard = threading.Lock()
@@ -28,8 +30,19 @@ _inside = threading.local()
 def n_threads(n_jobs: int | None) -> int:
     """How many threads ``n_jobs`` means here: joblib's rule; None: all, but 1 in a worker."""
     if n_jobs is None:
-        return 1 if _in_worker() else int(joblib.cpu_count())
+        return 1 if _in_worker() else _cpu_count(_allowed(), os.environ.get(MOST_CPUS))
     return int(joblib.effective_n_jobs(n_jobs))
+
+
+def _allowed() -> frozenset[int]:
+    """The processors that this process may use, where the system tells."""
+    return frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset()
+
+
+@cache
+def _cpu_count(allowed: frozenset[int], most: str | None) -> int:
+    """As joblib counts; it reads files for that, so it is asked once as long as nothing changes."""
+    return int(joblib.cpu_count())
 
 
 def _in_worker() -> bool:

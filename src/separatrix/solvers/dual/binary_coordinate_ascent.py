@@ -143,7 +143,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         """
         self.rounds += 1
         # BLAS splits dot products of 10,000 numbers on.
-        with one_blas_thread(20.0 * max(self.W.size, len(self.alpha))):
+        with one_blas_thread(20.0 * len(self.alpha)):
             reached = self._climb(self._most_epochs(), self._enough() if enough is None else enough)
             self.subspace &= reached or self.rounds == 1
             if self.dual_loss.nonsmooth and not self.subspace:
