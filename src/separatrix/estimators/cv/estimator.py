@@ -266,9 +266,7 @@ callbacks, verbose
         for training, test in self._trainings(given, metadata):
             own, source = self._standardized(settings, training)
             alone = replace(objective, source=source)
-            weights = (
-                original_weights(W, own.standardization) for W in self._along(settings, alone)
-            )
+            weights = (original_weights(W, own.features) for W in self._along(settings, alone))
             if self.scoring in (None, "loss"):
                 each.append(self._scores(objective, test, weights))
             else:
