@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data import InMemory, Source
+from ..data import Source
 from ..data.labels import check_labels, numbers
 from ..data.validation import array_source, check_rows, sound_rows, weighed_classes
 from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, get_kernel
@@ -30,8 +30,8 @@ from ..training.progress import progress_line
 from ..training.run import Run
 from ..training.stopping import Stop, StoppingRules
 from .feature_space import FeatureSpace
-from .kernel_expansion import KernelExpansion, as_matrix
-from .sources import accuracy, check_features, labels_of, refuse_labels_beside
+from .kernel_expansion import KernelExpansion, rows_and_labels
+from .sources import accuracy, check_features, refuse_labels_beside
 from .thresholds import KERNEL_CACHE_MB
 
 
@@ -187,7 +187,9 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Train on all rows, X and y or a source in memory, until a rule stops it."""
-        X, y = self._rows_and_labels(X, y)
+        if isinstance(X, Source):
+            refuse_labels_beside(y, None)
+            X, y = rows_and_labels(X)
         stop = self._checked_stop()
         # The loop for dense Gaussians reads either type, so that float32 rows are not held twice.
         found = sound_rows(X)[0]
@@ -228,24 +230,6 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             "shuffle": self.shuffle, "keep": self.keep, "budget": self.budget, "stop": rules,
             "data": source.fingerprint(),
         }  # fmt: skip
-
-    def _rows_and_labels(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Those given, or those of a source."""
-        if not isinstance(X, Source):
-            return X, y
-        refuse_labels_beside(y, None)
-        if not isinstance(X, InMemory):
-            raise TypeError(
-                f"KernelPerceptron compares any row with any other and needs them in memory, and "
-                f"{type(X).__name__} reads them from elsewhere: fit some of them, "
-                "fit(source.sample(10_000)), or all of them by Perceptron().fit(source)"
-            )
-        if X.weight is not None and np.any(X.weight != 1.0):
-            raise ValueError(
-                "KernelPerceptron takes no weights of rows, and those of the source are not all "
-                "1: use Perceptron().fit(source), or a source without weights"
-            )
-        return as_matrix(X.block().X), labels_of(X)
 
     def _checked_rows(self, X: Any, dtype: Any) -> Matrix:
         """X as SciPy's CSR or a C-contiguous array."""
@@ -312,28 +296,15 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
 
     def _keep(self, run: KernelPerceptronRun, rows: Matrix, rule: str) -> None:
         """The model, from the last whole pass, and what ended the run."""
-        ended, counts = run.ended, run.ended.counts
-        kept, visits = ended.coefficients, 1
-        if self.keep == "average" or (self.keep == "auto" and rule != "no mistakes"):
-            # Sums of whole numbers stay exact as long as they are not divided: that comes last.
-            kept, visits = (ended.sums, ended.visits) if self.budget is None else (ended.best, 1)
-        in_use = counts if self.keep == "voted" else kept
-        self.support_ = np.flatnonzero(in_use.any(axis=0))
-        bare = isinstance(self._kernel, Precomputed)
-        self.support_vectors_ = np.empty((0, 0)) if bare else rows[self.support_]
-        sums, bias_sums = kept[:, self.support_], run.rows.bias * kept.sum(axis=1)
-        self._expansion = KernelExpansion(
-            self._kernel, run.rows.bias, self.support_, self.support_vectors_, sums, bias_sums,
-            run.unit, visits, run.votes() if self.keep == "voted" else None,
-        )  # fmt: skip
-        self.dual_coef_ = run.unit * sums / visits
-        self.intercept_ = run.unit * bias_sums / visits
+        found = KernelExpansion.of(run, self._kernel, rows, self.keep, rule)
+        self._expansion, self.support_, self.support_vectors_ = found, found.support, found.vectors
+        self.dual_coef_, self.intercept_ = found.scaled(found.sums), found.scaled(found.bias_sums)
+        counts = run.ended.counts
         self.embedding_strengths_ = np.abs(counts[0]) if len(counts) == 1 else counts.T.copy()
-        self.n_updates_ = ended.updates
+        self.n_updates_ = run.ended.updates
         self._coef: Array | None = None
         if isinstance(self._kernel, Linear):
-            products = sums @ self.support_vectors_
-            self._coef = run.unit * np.asarray(products) / visits
+            self._coef = found.scaled(np.asarray(found.sums @ self.support_vectors_))
 
     # ---- use -----------------------------------------------------------------------------
 

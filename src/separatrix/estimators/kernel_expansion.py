@@ -7,17 +7,36 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from ..data import InMemory, Source
 from ..data.validation import check_scores
 from ..kernels import Kernel, Matrix, Precomputed, Reference
+from ..kernels.perceptron import KernelPerceptronRun
 from ..kernels.votes import Votes
 from ..numeric.rows import CsrRows, Rows, as_scipy
-from ..numeric.types import Array, Ints
+from ..numeric.types import AnyArray, Array, Ints
+from .sources import labels_of
 from .thresholds import KERNEL_BLOCK_BYTES, KERNEL_BLOCK_ROWS
 
 
 def as_matrix(rows: Rows) -> Matrix:
     """Rows as a kernel takes them: SciPy's CSR, or an array."""
     return as_scipy(rows) if isinstance(rows, CsrRows) else rows
+
+
+def rows_and_labels(source: Source) -> tuple[Matrix, AnyArray]:
+    """Of a source in memory, whose rows all weigh the same."""
+    if not isinstance(source, InMemory):
+        raise TypeError(
+            f"KernelPerceptron compares any row with any other and needs them in memory, and "
+            f"{type(source).__name__} reads them from elsewhere: fit some of them, "
+            "fit(source.sample(10_000)), or all of them by Perceptron().fit(source)"
+        )
+    if source.weight is not None and np.any(source.weight != 1.0):
+        raise ValueError(
+            "KernelPerceptron takes no weights of rows, and those of the source are not all "
+            "1: use Perceptron().fit(source), or a source without weights"
+        )
+    return as_matrix(source.block().X), labels_of(source)
 
 
 @dataclass(frozen=True)
@@ -38,6 +57,29 @@ class KernelExpansion:
     unit: float
     visits: int
     votes: Votes | None
+
+    @classmethod
+    def of(
+        cls, run: KernelPerceptronRun, kernel: Kernel, rows: Matrix, keep: str, rule: str
+    ) -> KernelExpansion:
+        """Of the last whole pass of a run that a rule ended."""
+        ended = run.ended
+        kept, visits = ended.coefficients, 1
+        if keep == "average" or (keep == "auto" and rule != "no mistakes"):
+            # Sums of whole numbers stay exact as long as they are not divided: that comes last.
+            kept, visits = (ended.sums, ended.visits) if run.budget is None else (ended.best, 1)
+        in_use = ended.counts if keep == "voted" else kept
+        support = np.flatnonzero(in_use.any(axis=0))
+        vectors = np.empty((0, 0)) if isinstance(kernel, Precomputed) else rows[support]
+        bias_sums = run.rows.bias * kept.sum(axis=1)
+        return cls(
+            kernel, run.rows.bias, support, vectors, kept[:, support], bias_sums, run.unit, visits,
+            run.votes() if keep == "voted" else None,
+        )  # fmt: skip
+
+    def scaled(self, sums: Array) -> Array:
+        """What sums of whole numbers stand for."""
+        return self.unit * sums / self.visits
 
     def scores(self, rows: Matrix) -> Array:
         """Of rows, (n, 1) for two classes, else (n, k); a block at a time."""
@@ -74,8 +116,7 @@ class KernelExpansion:
                 if reference is None
                 else self.kernel.sums(block, reference, self.sums)
             )
-            scores: Array = self.unit * (sums + self.bias_sums) / self.visits
-            return scores
+            return self.scaled(sums + self.bias_sums)
         by_support = np.ascontiguousarray(values.T) + self.bias
         places = {row: place for place, row in enumerate(self.support.tolist())}
         return self.votes.count(by_support, places).T

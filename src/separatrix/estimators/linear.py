@@ -11,9 +11,10 @@ from ..solvers import Solver
 from ..training.loop import Callback
 from .base import FitSettings
 from .minimizer import LossModel
+from .partial_fit import StreamModel
 
 
-class LinearClassifier(LossModel):
+class LinearClassifier(StreamModel, LossModel):
     """Minimises ``mean of loss(y * (w.x + b)) + l2 * |w|^2``.
 
     The bias is not penalised, the mean is weighted, and the objective is the same for every

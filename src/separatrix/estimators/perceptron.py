@@ -17,14 +17,15 @@ from ..solvers import BatchPerceptron, Rosenblatt, Solver
 from ..training.loop import Callback
 from ..training.minimize import Result
 from ..training.stopping import Stop
-from .base import FitSettings, LinearModel
+from .base import FitSettings
 from .mistake_bound import mistake_bound_callback
+from .partial_fit import StreamModel
 from .sources import FiniteScores
 
 LARGE_NORM = 1e100  # of weights whose products with features may overflow
 
 
-class Perceptron(LinearModel):
+class Perceptron(StreamModel):
     """Rosenblatt's perceptron, online or batch.
 
     A row is a mistake when ``y * (w.x + b) <= 0``; then ``(w, b) += learning_rate * y * (x, 1)``.

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from separatrix import LBFGS, Checkpoint, LinearClassifierCV
-from separatrix.estimators.cv import estimator
+from separatrix.estimators.cv import search
 from separatrix.training.checkpoint_file import read
 
 X, Y = overlapping(60, 3)
@@ -23,7 +23,7 @@ class Cut(Exception):
 
 def counted(monkeypatch, most=10**6):
     """Fits that begin; an error at the one after the most."""
-    made, fit = [], estimator.minimize
+    made, fit = [], search.minimize
 
     def minimize(*args, **settings):
         if len(made) == most:
@@ -31,7 +31,7 @@ def counted(monkeypatch, most=10**6):
         made.append(1)
         return fit(*args, **settings)
 
-    monkeypatch.setattr(estimator, "minimize", minimize)
+    monkeypatch.setattr(search, "minimize", minimize)
     return made
 
 
@@ -85,7 +85,7 @@ def test_another_search_is_refused(tmp_path):
 @quiet
 def test_sigterm_keeps_what_has_ended(tmp_path, monkeypatch):
     clf = LinearClassifierCV("hinge", l2s=[0.1, 0.01], cv=3, random_state=0)
-    whole, keep, fit = clone(clf).fit(X, Y), Checkpoint(tmp_path / "run"), estimator.minimize
+    whole, keep, fit = clone(clf).fit(X, Y), Checkpoint(tmp_path / "run"), search.minimize
     made = []
 
     def terminated(*args, **settings):
@@ -94,7 +94,7 @@ def test_sigterm_keeps_what_has_ended(tmp_path, monkeypatch):
             signal.raise_signal(signal.SIGTERM)
         return fit(*args, **settings)
 
-    monkeypatch.setattr(estimator, "minimize", terminated)
+    monkeypatch.setattr(search, "minimize", terminated)
     with pytest.raises(SystemExit) as end:
         clone(clf).set_params(callbacks=[keep]).fit(X, Y)
     assert end.value.code == 143

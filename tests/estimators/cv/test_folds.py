@@ -28,7 +28,7 @@ from separatrix import (
 from separatrix.data import Shuffle, Subset
 from separatrix.data.validation import check_rows
 from separatrix.estimators.cv import Folds, Path, Split, disjoint, folds
-from separatrix.estimators.cv.scores import stratified
+from separatrix.estimators.cv.splits import stratified
 
 L2S = np.geomspace(1.0, 1e-5, 8)
 

@@ -24,6 +24,7 @@ from ...objective import Objective
 from ...objective.hessians import hessian_of
 from ...penalties import L2
 from ...solvers.thresholds import SAMPLE_PER_FEATURE, SAMPLE_ROWS
+from .splits import Split
 from .sums import MaxNorms
 from .thresholds import (
     LONG_ROW,
@@ -81,25 +82,6 @@ class Sample(NamedTuple):
         product = partial(cast(Joint, loss).curvature_product, y, here.T)
         curvature = [np.sum(each * product(each.T).T, axis=0) for each in change]
         return size, weight * np.array(curvature)
-
-
-class Split(NamedTuple):
-    """What a fold trains on, and what it tests."""
-
-    left_out: Ints
-    """Rows that it does not train on."""
-    test: Ints
-    times: Ints | None = None
-    """How often it trains on each row, if not just once."""
-
-    def training(self, source: ArraySource) -> ArraySource:
-        """The rows that it trains on: the others have no weight."""
-        weight = source.weights.copy()
-        if self.times is None:
-            weight[self.left_out] = 0.0
-        else:
-            weight *= self.times
-        return source.with_weight(weight)
 
 
 def disjoint(objective: Objective, splits: Iterator[Split]) -> tuple[Folds, Iterator[Split] | None]:

@@ -28,7 +28,9 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...solvers.least_squares import QR_ROWS, is_squared
-from .row_space import check_room
+from .press import press_scores
+from .row_space import RowSpace, check_room, is_wide
+from .sums import row_scores
 
 SCORE_ERROR = 1e-4  # how far the score of a row left out may be off
 SHRINKAGE = 1e-3  # second derivatives may be so much smaller than where they were computed
@@ -84,6 +86,39 @@ def check_smooth(objective: Objective) -> None:
             f"{loss.name!r} "
             f"with {len(source.classes)} classes is neither: use cv=5"
         )
+
+
+def scores(
+    objective: Objective, l2s: Array, scoring: Any, together: Fit, alone: Fit
+) -> tuple[Array, LeaveOneOutCheck | None]:
+    """Whether every row is right, or minus its loss, by the fit without it: (n, len(l2s)).
+
+    And, of those not left out exactly, some that were; NaN is the score of rows of weight 0.
+    """
+    checked = None
+    if is_squared(objective.loss):
+        left_out = press_scores(objective, l2s)
+    else:
+        left_out, checked = _by_removal(objective, l2s, scoring, together, alone)
+    source = objective.in_memory
+    each = np.swapaxes(left_out, 1, 2)
+    found = row_scores(scoring, objective.loss, source.y, each).T.astype(np.float64)
+    if source.weight is not None:  # rows of weight 0 are as if absent
+        found[source.weight == 0.0] = np.nan
+    return found, checked
+
+
+def _by_removal(
+    objective: Objective, l2s: Array, scoring: Any, together: Fit, alone: Fit
+) -> tuple[Array, LeaveOneOutCheck]:
+    """Scores (len(l2s), n, 1) by Newton steps, and a check of those at the l2 that does best."""
+    if is_wide(objective):
+        objective = RowSpace.of(objective, float(l2s[-1])).objective
+    found, fits = smooth_scores(objective, l2s, together, alone)
+    y = objective.in_memory.y
+    best = int(np.argmax(row_scores(scoring, objective.loss, y, found[:, None]).mean(axis=1)))
+    chosen = objective.with_penalty(float(l2s[best]))
+    return found[:, :, None], check(chosen, fits[best], found[best], alone)
 
 
 def smooth_scores(

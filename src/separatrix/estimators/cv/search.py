@@ -1,0 +1,229 @@
+"""The search for l2: every fold fitted along the path, and scored by rows that it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from ...data import InMemory, Source, Subset
+from ...data.arrays import as_arrays
+from ...numeric import checks
+from ...numeric.types import Array
+from ...objective import Objective
+from ...solvers import LBFGS, DualAscent, LeastSquares, Newton, Solver, State
+from ...training.interrupt import passed_on
+from ...training.minimize import minimize
+from ...training.stopping import OPTIMISM, Stop
+from ...training.units import original_weights
+from ..base import FitSettings
+from ..minimizer import LossModel
+from . import Folds, Path, disjoint, leave_one_out, row_hash, row_space
+from .finished import FinishedFits
+from .leave_one_out import LeaveOneOutCheck
+from .results import ARRIVED, Unfinished
+from .scores import fold_scores, mean_scores, scorer_scores
+from .splits import Given, splits
+
+LOOSEST = 0.1  # change of the objective at which a fit along the path may count as settled
+LEFT_OUT_TOL = 1e-10  # of fits from which rows are removed
+
+
+class Found(NamedTuple):
+    """What a search comes to."""
+
+    scores: Array
+    """(folds, values); of leaving out one row at a time (rows, values)."""
+    fits: Sequence[Array] = ()
+    """To all rows along the path, as far as they are known."""
+    check: LeaveOneOutCheck | None = None
+    """Some rows left out in earnest, where others were by Newton steps."""
+
+
+@dataclass
+class Search:
+    """The fits that choose l2, and the scores of the rows that they have not seen."""
+
+    clf: LossModel
+    """What names the solver and the score; scorers see it with the weights of each fit."""
+    settings: FitSettings
+    objective: Objective
+    """On all rows, standardised if that is asked for."""
+    given: Given
+    l2s: Array
+    """From the largest to the smallest."""
+    finished: FinishedFits
+    unfinished: Unfinished = field(default_factory=Unfinished)
+
+    def run(self) -> Found:
+        """One row at a time, each fold by itself, or all folds together."""
+        if isinstance(self.given.cv, str):
+            return self._left_out()
+        if self.clf.standardize or not isinstance(self.given.source, InMemory):
+            return Found(self._one_by_one())
+        return self._folds()
+
+    # ---- folds ---------------------------------------------------------------------------
+
+    def _one_by_one(self) -> Array:
+        """Scores (folds, values) by fits to each fold alone, in units of its own if asked for."""
+        each = []
+        for training, test in self._trainings():
+            own, source = self.clf._standardized(self.settings, training)
+            alone = replace(self.objective, source=source)
+            weights = (original_weights(W, own.features) for W in self._along(alone))
+            each.append(self._scores(test, weights))
+        return np.array(each)
+
+    def _trainings(self) -> Iterator[tuple[Source, Source]]:
+        """What every fold trains on, and what it tests."""
+        if not isinstance(self.given.source, InMemory):
+            yield from row_hash.source_folds(self.given.source, self.given.cv)
+            return
+        source = as_arrays(self.given.source)
+        for split in splits(self.given, source):
+            yield split.training(source), Subset(source, split.test)
+
+    def _folds(self) -> Found:
+        """The same by fits to all folds together, as far as these can be had."""
+        objective, of_features = self._in_row_space()
+        source, scoring = as_arrays(objective.in_memory), self.clf.scoring
+        folds, others = disjoint(objective, splits(self.given, source))
+        known, fits = self._together(folds) if others is None else ([], [])
+        mine = folds.splits
+        del folds  # its sample, too, takes room
+        fits = list(map(of_features, fits))
+        if len(known) == len(self.l2s) and scoring in (None, "loss"):
+            tests = [split.test for split in mine]
+            found = np.stack(known, axis=1)
+            return Found(mean_scores(scoring, objective.loss, source, tests, found), fits)
+        each = []
+        for fold, split in enumerate(chain(mine, others or ())):
+            alone = replace(objective, source=split.training(source))
+            weights = self._along(alone, [W[fold] for W in known])
+            each.append(self._scores(Subset(source, split.test), weights, of_features))
+        return Found(np.array(each), fits)
+
+    def _scores(
+        self,
+        test: Source,
+        weights: Iterator[Array],
+        of_features: Callable[[Array], Array] = np.asarray,
+    ) -> list[float]:
+        """Of the rows that a fold tests, by each of the weights of the coordinates they have."""
+        if self.clf.scoring in (None, "loss"):
+            return fold_scores(self.clf.scoring, self.objective.loss, test, weights)
+        self.clf.classes_ = self.given.source.classes
+        rows = cast(Subset, test).rows
+        return scorer_scores(self.clf, self.given, rows, map(of_features, weights))
+
+    def _in_row_space(self) -> tuple[Objective, Callable[[Array], Array]]:
+        """What folds are fitted to, and what takes its weights to those of the features.
+
+        Coordinates of the rows where these are fewer and every fit finds the minimum, for that is
+        the same.
+        """
+        objective = self.objective
+        arrives = isinstance(self._solver(objective), (LBFGS, Newton, LeastSquares, DualAscent))
+        if self.clf.solver != "auto" or not (arrives and objective.loss.convex):
+            return objective, np.asarray
+        if not row_space.suits_folds(objective):
+            return objective, np.asarray
+        space = row_space.RowSpace.of(objective, float(self.l2s[-1]))
+        return space.objective, space.weights
+
+    def _together(self, folds: Folds) -> tuple[list[Array], list[Array]]:
+        """Weights (folds, k, d + 1) along the path and fits to all, as far as they can be had."""
+        tol = self.settings.stop.tol
+        smooth = isinstance(self._solver(folds.objective), (LBFGS, Newton))
+        known: list[Array] = []
+        fits: list[Array] = []
+        if self.clf.solver != "auto" or not smooth or tol is None or not folds.applies:
+            return known, fits
+        path = Path(folds, min(tol, OPTIMISM * LOOSEST))
+        for l2 in self.l2s.tolist():
+            fit = path.fit(l2)
+            if fit is None:
+                break
+            for fold in np.flatnonzero(~fit.is_converged):
+                own = folds.without(int(fold)).with_penalty(l2)
+                fit.folds[fold] = self._settled(own, fit.folds[fold])
+            self.unfinished.fits += int(fit.is_converged.sum())
+            known.append(fit.folds)
+            fits.append(fit.weights)
+        return known, fits
+
+    # ---- leaving out one row at a time ---------------------------------------------------
+
+    def _left_out(self) -> Found:
+        """Scores (rows, values) of every row by the fit without it."""
+        stop = replace(self.settings.stop, tol=LEFT_OUT_TOL)
+        together = partial(self._settled, stop=stop)
+        alone = partial(self._settled, stop=stop, solver=Newton())
+        scores, check = leave_one_out.scores(
+            self.objective, self.l2s, self.clf.scoring, together, alone
+        )
+        return Found(scores, check=check)
+
+    # ---- one fit -------------------------------------------------------------------------
+
+    def _solver(self, objective: Objective) -> Solver:
+        return self.clf._solver(objective, partial=False)
+
+    def _along(self, objective: Objective, known: Sequence[Array] = ()) -> Iterator[Array]:
+        """Weights along the path: those known, then each from where the one before ended."""
+        yield from known
+        W = known[-1] if known else np.zeros(objective.shape)
+        for l2 in self.l2s[len(known) :].tolist():
+            W = self._settled(objective.with_penalty(l2), W)
+            yield W
+
+    def _settled(
+        self,
+        objective: Objective,
+        start: Array,
+        stop: Stop | None = None,
+        solver: Solver | None = None,
+    ) -> Array:
+        """Weights that are near enough for scores; or the fit is noted."""
+        solver = solver or self._solver(objective)
+        stop = near_enough(stop or self.settings.stop, solver)
+        keep, seed = self.settings.kept_by(solver).keep, checks.seed(self.clf.random_state)
+        fit = partial(minimize, objective, solver, stop=stop, seed=seed, keep=keep)
+
+        def settled() -> State:
+            with passed_on():  # Ctrl-C ends the search, not one of its many fits
+                result = fit(start=start)
+                if result.stop == "no progress" and start.any():
+                    again = fit()  # where the last penalty led may be a bad place to begin
+                    result = again if again.stop in ARRIVED else result
+            return {"weights": result.weights, "stop": result.stop}
+
+        def depends_on() -> list[Any]:
+            chance = checks.is_left_to_chance(self.clf.random_state)
+            return [
+                objective.source.fingerprint(), objective.penalty.l2, solver.to_dict(),
+                asdict(stop), keep, None if chance else seed, start,
+            ]  # fmt: skip
+
+        found = self.finished.once(depends_on, settled)
+        self.unfinished.note(objective.penalty.l2, found["stop"])
+        weights: Array = found["weights"]
+        return weights
+
+
+def near_enough(stop: Stop, solver: Solver) -> Stop:
+    """When the scores are those of the minimum.
+
+    Each step of Newton's squares what remains: its own estimate of that, made before the step,
+    needs no margin. Gradients are believed with one; others have to prove it.
+    """
+    if not isinstance(solver, (Newton, LBFGS, LeastSquares)):
+        return stop
+    if stop.tol is not None and isinstance(solver, Newton):
+        stop = replace(stop, tol=min(stop.tol / OPTIMISM, LOOSEST))
+    return replace(stop, prove=False)

@@ -1,0 +1,135 @@
+"""Which rows a fold leaves out, and which it tests: as a splitter says, with what it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...data import ArraySource, Source
+from ...numeric.types import AnyArray, Ints
+
+
+class Metadata(NamedTuple):
+    """What a splitter and a scorer get beside X and y."""
+
+    split: dict[str, Any]
+    score: dict[str, Any]
+
+
+def routed(owner: Any, sample_weight: Any, params: dict[str, Any]) -> Metadata:
+    """Arguments of fit, to those that ask for them; without routing only groups."""
+    from sklearn import get_config
+    from sklearn.utils.metadata_routing import process_routing
+
+    if get_config()["enable_metadata_routing"]:
+        to = process_routing(owner, "fit", sample_weight=sample_weight, **params)
+        score = to.scorer.score if "scorer" in to else {}
+        metadata = Metadata(dict(to.splitter.split), dict(score))
+    elif others := sorted(params.keys() - {"groups"}):
+        raise TypeError(
+            f"fit takes X, y, sample_weight and groups, not {', '.join(others)}: other arguments "
+            "reach a splitter or a scorer only with "
+            "sklearn.set_config(enable_metadata_routing=True)"
+        )
+    else:
+        metadata = Metadata({} if params.get("groups") is None else params, {})
+    if metadata.split and isinstance(owner.cv, str):
+        raise ValueError(
+            f"cv={owner.cv!r} leaves out one row at a time, whatever its group: use "
+            "cv=LeaveOneGroupOut() of scikit-learn's to leave out groups"
+        )
+    return metadata
+
+
+class Given(NamedTuple):
+    """Rows, and what deals them out to folds; of those in memory what splitters and scorers see."""
+
+    source: Source
+    cv: Any
+    metadata: Metadata
+    X: Any = None
+    y: Any = None
+
+
+class Split(NamedTuple):
+    """What a fold trains on, and what it tests."""
+
+    left_out: Ints
+    """Rows that it does not train on."""
+    test: Ints
+    times: Ints | None = None
+    """How often it trains on each row, if not just once."""
+
+    def training(self, source: ArraySource) -> ArraySource:
+        """The rows that it trains on: the others have no weight."""
+        weight = source.weights.copy()
+        if self.times is None:
+            weight[self.left_out] = 0.0
+        else:
+            weight *= self.times
+        return source.with_weight(weight)
+
+
+def splits(given: Given, source: ArraySource) -> Iterator[Split]:
+    """The folds, one at a time, of rows that are those given, if in other coordinates."""
+    weight, kind = source.weight, np.min_scalar_type(len(source.classes))
+    number = source.y.astype(kind) if len(source.classes) > 2 else (source.y > 0.0).view(kind)
+    counts = np.bincount(number, None if weight is None else weight != 0.0)
+    for absent, test, times in _rows(given, number):
+        if weight is not None:
+            absent &= weight != 0.0
+        left_out = np.flatnonzero(absent)
+        if np.array_equal(left_out, test):
+            left_out = test  # one of them is enough to keep
+        left = np.count_nonzero(counts - np.bincount(number[left_out], minlength=len(counts)))
+        if left < len(source.classes) or not len(test):
+            raise ValueError(
+                f"a fold trains on {left} of {len(source.classes)} classes and tests on "
+                f"{len(test)} rows; use fewer folds, or a splitter that keeps every class in "
+                "every fold"
+            )
+        yield Split(left_out, test, times)
+
+
+def _rows(given: Given, number: Ints) -> Iterator[tuple[AnyArray, Ints, Any]]:
+    """Which rows a fold leaves out, those that it tests, and what else a split says."""
+    from sklearn.model_selection import StratifiedKFold, check_cv  # a third of a second
+
+    X, y, params = given.X, given.y, given.metadata.split
+    n = len(y)
+    splitter = check_cv(given.cv, [0, 1], classifier=True)  # labels are known to be classes
+    if type(splitter) is StratifiedKFold:  # cares for classes, not for their names
+        X = y = number
+        if not splitter.shuffle and not params and np.bincount(number).min() >= splitter.n_splits:
+            fold = stratified(number, splitter.n_splits)
+            for i in range(splitter.n_splits):
+                yield fold == i, np.flatnonzero(fold == i), None
+            return
+    everyone = np.arange(n)
+    for train, test in splitter.split(X, y, **params):
+        train, test = everyone[train], everyone[test]  # numbers of rows, or masks
+        absent = np.ones(n, dtype=bool)
+        absent[train] = False
+        once = len(train) + np.count_nonzero(absent) == n
+        yield absent, test, None if once else np.bincount(train, minlength=n)
+
+
+def stratified(number: Ints, n_splits: int) -> Ints:
+    """The fold that tests each row, as scikit-learn's StratifiedKFold has it, but much faster.
+
+    Classes, in the order in which they are met, are dealt out one after another: every fold gets
+    its share, and neighbours stay together.
+    """
+    kind = np.min_scalar_type(n_splits)
+    fold, dealt = np.empty(len(number), dtype=kind), np.arange(n_splits, dtype=kind)
+    first = [np.argmax(number == label) for label in range(int(number.max()) + 1)]
+    for label in np.argsort(first).tolist():
+        rows = number == label
+        share, left = divmod(np.count_nonzero(rows), n_splits)
+        sizes = np.full(n_splits, share)
+        sizes[dealt[:left]] += 1
+        fold[rows] = np.repeat(np.sort(dealt), sizes)
+        dealt = np.roll(dealt, -left)
+    return fold

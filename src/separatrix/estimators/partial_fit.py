@@ -1,0 +1,120 @@
+"""Rows that come a few at a time: one pass over them, from where the call before ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..data import Source
+from ..data.labels import check_classes, check_labels
+from ..numeric import checks
+from ..numeric.types import AnyArray, Array
+from ..objective import Objective
+from ..solvers import Solver
+from ..training.checkpoint import Checkpoint
+from ..training.interrupt import gentle_interrupt
+from ..training.minimize import Result
+from ..training.stopping import Stop
+from .base import FitSettings, LinearModel
+from .stream import StreamState, continued, counted
+
+ONE_PASS = Stop(max_iter=1, cycle=False, prove=False)
+
+
+class StreamModel(LinearModel):
+    """A linear classifier that can go on with a few rows."""
+
+    def _partial_fit(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any
+    ) -> tuple[Objective, Result]:
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once, and partial_fit sees a few at a "
+                "time: compute the weights with sklearn.utils.class_weight.compute_class_weight "
+                "and pass them as a dict, class_weight={label: weight, ...}"
+            )
+        if self.standardize:
+            raise ValueError(
+                "standardize=True needs the deviations of all rows before the first step, and "
+                "partial_fit sees a few at a time: scale the rows before each call (e.g. with "
+                "sklearn's StandardScaler, fitted to some of them) and set standardize=False"
+            )
+        if isinstance(X, Source):
+            raise TypeError(
+                "partial_fit takes arrays, a few rows at a time, and a source is all rows: call "
+                "fit(source)"
+            )
+        if any(isinstance(callback, Checkpoint) for callback in self.callbacks):
+            raise ValueError(
+                "a Checkpoint keeps the passes of fit, and every partial_fit is one of its own: "
+                "between two calls the estimator itself is all there is to keep (pickle.dump)"
+            )
+        settings = self._checked_settings()
+        first = not hasattr(self, "classes_")
+        known = self._known_classes(y, classes, first)
+        source = self._source(X, y, sample_weight, classes=known, reset=first)
+        objective = self._objective(settings, source)
+        solver = self._solver(objective, partial=True)
+        if not solver.by_row:
+            raise ValueError(
+                f"{solver!r} needs all rows at once and cannot go on with a few; use "
+                "solver=GradientDescent(batch_size=1), or 'auto', which means it here"
+            )
+        here, W, seed = self._stream_state(objective, solver)
+        state, seen = counted(here.state, source)
+        # A chunk without mistakes proves nothing, and chunks differ: no cycle, no best.
+        keep = {"auto": "average", "best": "last"}.get(settings.keep, settings.keep)
+        settings = FitSettings(settings.loss, settings.l2, ONE_PASS, keep)
+        with gentle_interrupt() as ctrl_c:
+            result = self._minimize(settings, objective, here.used, seed, W, state)
+        if ctrl_c.pressed:
+            self.stop_ = result.stop = "interrupted"
+        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        self.n_updates_ = getattr(self, "n_updates_", 0) + self.trace_.n_updates
+        before, room = getattr(self, "history_", None), here.room
+        if before is None:
+            self.history_ = result.history
+        else:
+            self.history_, room = continued(before, result.infos[-1], room)
+        self._stream = StreamState(here.asked, here.used, result.state | seen, True, room)
+        return objective, result
+
+    def _pass_on_interrupt(self) -> None:
+        """After ``partial_fit``: its pass is kept, and the loop of calls around it has to end."""
+        if self.stop_ == "interrupted":
+            raise KeyboardInterrupt(
+                "interrupted: the pass of this partial_fit had ended, and is kept"
+            )
+
+    def _known_classes(self, y: Any, classes: Any, first: bool) -> AnyArray:
+        """Classes known before this call, or told by it."""
+        if not first:
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(
+                    f"classes={np.unique(classes).tolist()!r} differ from those of the first call, "
+                    f"{self.classes_.tolist()!r}; start a new model for other classes"
+                )
+            return self.classes_
+        if classes is not None:
+            return check_classes(np.unique(classes))
+        found: AnyArray = np.unique(check_labels(y))
+        if len(found) < 2:
+            raise ValueError(
+                f"the first call of partial_fit got rows of only one class, {found.tolist()!r}: "
+                "pass classes=[...] with every label that will ever come"
+            )
+        return check_classes(found)
+
+    def _stream_state(self, objective: Objective, asked: Solver) -> tuple[StreamState, Array, int]:
+        """How a stream goes on: solver and state, weights, and seed."""
+        if not hasattr(self, "_stream"):
+            seed = checks.seed(self.random_state)
+            fresh = StreamState(asked, asked.for_partial_fit(objective), None)
+            return fresh, self._start(objective, seed), seed
+        before, W, seed = self._stream, self._weights(), self.trace_.seed
+        if before.asked != asked:
+            return StreamState(asked, asked.for_partial_fit(objective), None), W, seed
+        if before.streams:
+            return before, W, seed
+        return StreamState(asked, asked.for_partial_fit(objective), before.state), W, seed
