@@ -13,7 +13,7 @@ from ... import loops
 from ...numeric.lazy import cached_property
 from ...numeric.rows import slice_rows, take_rows
 from ...numeric.threads import n_threads, ordered_sum, running_sum
-from ...numeric.types import AnyArray
+from ...numeric.types import AnyArray, Array
 from ..blocks import Block, Shuffle, Visit, random_order
 from ..source import Source, Storage, Sum, T
 from ..thresholds import BLOCK_BYTES
@@ -117,6 +117,12 @@ class FileSource(Source):
     def weight_sum(self) -> float:
         """Sum of the weights."""
         return float(sum(self.rows.facts.weights[self._side].values()))
+
+    def class_weight_sums(self) -> Array:
+        """What the rows of every class weigh, known since the first pass."""
+        sums, values = self.rows.facts.weights[self._side], self.rows.codes.values
+        of_label = {values[code]: weight for code, weight in sums.items()}
+        return np.array([of_label.get(label, 0.0) for label in self.classes.tolist()])
 
     @property
     def dtype(self) -> np.dtype[Any]:
