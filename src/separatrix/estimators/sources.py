@@ -137,8 +137,21 @@ class Correct(Sum[tuple[float]]):
         return (float(block.weights[predicted == own].sum()),)
 
 
+def check_kind(labels: AnyArray, classes: AnyArray) -> None:
+    """Labels of rows and classes of a fit must be words or numbers alike, for 1 is not "1"."""
+    words = [values.dtype.kind in "OU" for values in (labels, classes)]
+    if len(labels) and words[0] != words[1]:
+        kinds = ["words" if word else "numbers" for word in words]
+        raise ValueError(
+            f"the labels are {kinds[0]}, such as {labels.tolist()[0]!r}, and the classes of the "
+            f"fit {kinds[1]}, such as {classes.tolist()[0]!r}; expected labels of one kind: write "
+            f"them as {kinds[1]}, or fit to labels that are {kinds[0]}"
+        )
+
+
 def accuracy(source: Source, classes: AnyArray, scores: Callable[[Rows], Array]) -> float:
     """Share of the rows, by weight, that scores for these classes classify right."""
+    check_kind(source.classes, classes)
     known = classes.tolist()
     numbers = [known.index(label) if label in known else -1 for label in source.classes.tolist()]
     (weight,) = source.total(Correct(scores, np.array(numbers, dtype=np.int64)))

@@ -63,7 +63,10 @@ class FileSource(Source):
     def reading(self) -> Reading:
         """How its rows are read: a model that is fitted to them keeps it."""
         rows = self.rows
-        return Reading(rows.encoding, self.n_features, rows.dtype, rows.format)
+        encoding = rows.encoding
+        if encoding is not None and self.classes.dtype.kind == "U":
+            encoding = replace(encoding, text_target=True)
+        return Reading(encoding, self.n_features, rows.dtype, rows.format)
 
     def read_as(self, reading: Reading) -> FileSource:
         """The same rows with the features of a fit: its columns, dictionaries and means."""
