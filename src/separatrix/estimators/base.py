@@ -187,8 +187,9 @@ class LinearModel(LinearPredictor):
                 "they are, separatrix.read(..., target='...')"
             )
         check_classes(source.classes)
+        weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
         self._keep_reading(source)
-        return source if self.class_weight is None else reweighted(source, self.class_weight)
+        return weighed
 
     def _keep_reading(self, source: Source) -> None:
         """How the rows of files are read, and the names of their columns; others have none."""
