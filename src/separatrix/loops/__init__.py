@@ -12,6 +12,7 @@ from .ascent_round import (
     StepHistory,
     ascent_round,
     ascent_round_twin,
+    dual_estimate,
 )
 from .batch import (
     OFFSETS,
@@ -108,6 +109,7 @@ __all__ = [
     "compiler",
     "coordinate_epoch",
     "coordinate_epoch_twin",
+    "dual_estimate",
     "csr_flaw",
     "csr_flaw_twin",
     "draw_order_twin",
