@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import resource
 from datetime import timedelta
 
 import numpy as np
@@ -35,7 +32,7 @@ from separatrix import (
     minimize,
 )
 from separatrix.training import checkpoint
-from separatrix.training.checkpoint_file import CheckpointFile, Damaged, packed, read, unpacked
+from separatrix.training.checkpoint_file import CheckpointFile
 
 X, SIGNS = overlapping(90, 4)
 SIGNS = SIGNS.astype(np.float64)
@@ -234,107 +231,7 @@ def test_parameters_are_checked(tmp_path):
             minimize(objective("logistic", 0.1, 2), Newton(), callbacks=[Checkpoint(path)])
 
 
-# ---- the file ----------------------------------------------------------------------------
-
-
-def test_what_is_packed_is_the_same_again():
-    shared = np.arange(3.0)
-    tree = {
-        "none": None, "flag": True, "word": "tol", "list": [1, 2.5, [-np.inf]],
-        "arrays": {"a": shared, "b": shared, "empty": np.empty((2, 0)), "flags": shared > 1.0},
-        "column": np.asfortranarray(np.arange(6).reshape(2, 3)), "number": np.float32(0.1),
-        "large": 2**62 + 1, "tiny": 5e-324, "third": 1 / 3,
-    }  # fmt: skip
-    pieces = packed(tree)
-    found = unpacked(memoryview(b"".join(bytes(piece) for piece in pieces)))
-    assert len(pieces) == 2 + 4  # the shared array once
-    assert isinstance(found["number"], np.float32)
-    for array in ("empty", "flags", "a"):
-        assert found["arrays"][array].dtype == tree["arrays"][array].dtype
-        np.testing.assert_array_equal(found["arrays"][array], tree["arrays"][array])
-    np.testing.assert_array_equal(found["column"], tree["column"])
-    for name in ("none", "flag", "word", "list", "number", "large", "tiny", "third"):
-        assert found[name] == tree[name]
-    for wrong in (object(), {1: 2}, np.array([None]), 1j):
-        with pytest.raises(TypeError, match="cannot be written to a checkpoint"):
-            packed(wrong)
-
-
-def test_every_byte_that_is_lost_or_changed_is_noticed(tmp_path):
-    file = CheckpointFile(tmp_path / "run")
-    file.write({"a": np.arange(4.0), "b": 1})
-    whole = file.path.read_bytes()
-    assert read(file.path)["b"] == 1
-    for size in range(len(whole)):
-        file.path.write_bytes(whole[:size])
-        with pytest.raises(Damaged):
-            read(file.path)
-        file.path.write_bytes(whole[:size] + bytes([whole[size] ^ 1]) + whole[size + 1 :])
-        with pytest.raises(Damaged):
-            read(file.path)
-
-
-def fit(path, most=12, **settings):
-    solver, stop = Rosenblatt(), Stop(max_iter=most)
-    keep = Checkpoint(path, every=1, **settings)
-    return minimize(objective("perceptron", 0.0, 2), solver, stop=stop, callbacks=[keep])
-
-
-def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
-    whole = fit(tmp_path / "other")
-    path = tmp_path / "run"
-    fit(path, 7)
-    assert sorted(file.name for file in tmp_path.iterdir() if "run" in file.name) == [
-        "run", "run.previous",
-    ]  # fmt: skip
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.warns(RuntimeWarning, match=r"run is damaged .*run\.previous"):
-        same(whole, fit(path))
-    path.unlink()
-    with pytest.warns(RuntimeWarning, match="run is missing"):
-        same(whole, fit(path))
-    for file in (path, tmp_path / "run.previous"):
-        file.write_bytes(b"spoilt")
-    with pytest.raises(ValueError, match=r"cannot resume: .*damaged.*, and .*damaged"):
-        fit(path)
-    same(whole, fit(path, resume="never"))
-    assert len(read(path)["state"]["parts"]["loop"]["infos"]) == 12
-
-
-@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
-def test_a_full_disk_is_a_warning(tmp_path, monkeypatch, call):
-    path = tmp_path / "run"
-    fit(path, 3)
-    before = path.read_bytes()
-    whole = fit(tmp_path / "other")
-
-    def fails(*args, **kwargs):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    if call == "write":
-        monkeypatch.setattr("builtins.open", fails)
-    else:
-        monkeypatch.setattr(os, call, fails)
-    with pytest.warns(RuntimeWarning, match="No space left on device"):
-        same(whole, fit(path))
-    monkeypatch.undo()
-    assert path.read_bytes() == before
-    assert not (tmp_path / "run.new").exists()
-    same(whole, fit(path))
-
-
-def test_a_limit_of_file_sizes_is_a_warning(tmp_path):
-    path = tmp_path / "run"
-    fit(path, 3)
-    before, whole = path.read_bytes(), fit(tmp_path / "other")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    try:
-        with pytest.warns(RuntimeWarning, match="File too large"):
-            same(whole, fit(path))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert path.read_bytes() == before
+# ---- time --------------------------------------------------------------------------------
 
 
 def test_time_between_writes(tmp_path, monkeypatch):

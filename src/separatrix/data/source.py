@@ -227,6 +227,13 @@ class Source(ABC):
         """
         return fingerprint(self.blocks(), self.classes)
 
+    def layout(self, shuffled: bool) -> dict[str, Any]:
+        """What the last bits of a result depend on beside the data, as plain data.
+
+        Where blocks end and, if rows are visited in a random order, what decides it.
+        """
+        return {"source": type(self).__name__}
+
     def _filled_blocks(self) -> Iterator[Block]:
         """Blocks that have rows, their labels checked."""
         for block in self.blocks():

@@ -29,6 +29,7 @@ from .labels import (
 from .sparse import sound
 from .thresholds import BLOCK_BYTES, MOST_BLOCKS
 
+CSR = (sp.csr_array, sp.csr_matrix)
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 REACH = 400  # weights from 2**-400 to 2**400 are taken as they are
 
@@ -38,6 +39,13 @@ ClassWeight = Mapping[Any, float] | str | None
 def plain_rows(X: Any) -> bool:
     """Whether X is a plain array of rows, right as it is if all its numbers are finite."""
     if type(X) is not np.ndarray or X.ndim != 2 or not X.flags.c_contiguous or not X.size:
+        return False
+    return X.dtype in FLOATS
+
+
+def plain_csr(X: Any) -> bool:
+    """Whether X is a SciPy matrix of sparse rows, right as it is if it is sound and finite."""
+    if type(X) not in CSR or X.ndim != 2 or not all(X.shape):
         return False
     return X.dtype in FLOATS
 
@@ -62,6 +70,10 @@ def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
     """
     if plain_rows(X) and all_finite(X):
         return np.asarray(X)
+    if plain_csr(X):
+        X, in_order = sound(X)
+        if in_order and all_finite(X.data):
+            return CsrRows(X.data, X.indices, X.indptr, X.shape[1])
     check = partial(
         check_array, accept_sparse="csr", dtype=[np.float64, np.float32], order="C",
         estimator=owner, input_name="X",

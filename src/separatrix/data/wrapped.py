@@ -71,6 +71,10 @@ class WrappedSource(Source):
         """How many threads may work on its rows."""
         return self.source.threads
 
+    def layout(self, shuffled: bool) -> dict[str, Any]:
+        """That of the source."""
+        return self.source.layout(shuffled)
+
 
 class MappedSource(WrappedSource):
     """Every row of another source in another way, made of its blocks while they are read."""

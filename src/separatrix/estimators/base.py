@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource, Source
@@ -185,7 +186,8 @@ class LinearModel(LinearPredictor):
 
     def _check_features(self, X: Any, reset: bool) -> None:
         """Number and names of the features: noted, or compared with those of the fit."""
-        nameless = type(X) is np.ndarray and not hasattr(self, "feature_names_in_")
+        plain = type(X) is np.ndarray or sp.issparse(X)
+        nameless = plain and not hasattr(self, "feature_names_in_")
         if nameless and (reset or X.shape[1] == self.n_features_in_):
             self.n_features_in_ = X.shape[1]
         else:

@@ -54,6 +54,7 @@ class _Known:
     sums: ClassSums | None = None
     moments: Moments | None = None
     row_norm2: Array | None = None
+    mean_square: float | None = None
     samples: dict[int, Source] = field(default_factory=dict)
 
 
@@ -271,12 +272,28 @@ class Objective:
         return self._known.row_norm2
 
     @property
+    def mean_square(self) -> float:
+        """Weighted mean of |x|^2; infinite if it overflows.
+
+        Of sparse rows in memory from |x|^2 of each: moments take as many numbers as features.
+        """
+        if self.source.storage == "csr" and isinstance(self.source, InMemory):
+            self.row_norm2  # noqa: B018 (from then on it is known)
+        known = self.known_mean_square
+        try:
+            return self.moments.mean_square if known is None else known
+        except ValueError:
+            return np.inf
+
+    @property
     def known_mean_square(self) -> float | None:
-        """Of |x|, weighted; None unless somebody has asked for |x|^2 and nobody for moments."""
-        if self._known.row_norm2 is None or self._known.moments is not None:
-            return None
-        weight, norm2 = self.in_memory.weight, self._known.row_norm2
-        return float(norm2.mean() if weight is None else weight @ norm2 / self.source.weight_sum)
+        """The same; None unless somebody has asked for |x|^2 of every row."""
+        known = self._known
+        if known.mean_square is None and known.row_norm2 is not None:
+            c, norm2 = self.in_memory.weight, known.row_norm2
+            square = norm2.sum() if c is None else c @ np.where(c > 0.0, norm2, 0.0)
+            known.mean_square = float(square) / self.source.weight_sum
+        return known.mean_square
 
     @property
     def moments(self) -> Moments:

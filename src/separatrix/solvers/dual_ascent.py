@@ -151,7 +151,7 @@ def suits_coordinate_ascent(objective: Objective) -> bool:
         return False
     blocks = (block.X for block in objective.source.blocks())
     values = sum(int(X.indptr[-1] - X.indptr[0]) for X in blocks if isinstance(X, CsrRows))
-    curvature = objective.moments.mean_square / (2.0 * objective.penalty.l2 * n)
+    curvature = objective.mean_square / (2.0 * objective.penalty.l2 * n)
     few = 0 < values <= thresholds.FEW_VALUES_OF_FEATURES * n * d
     return few and curvature <= thresholds.MOST_HINGE_CURVATURE
 

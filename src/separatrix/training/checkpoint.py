@@ -65,10 +65,11 @@ class Checkpoint:
     ----------
     path : str or path
         The file. The one before is kept as ``path + ".previous"``, and taken if this one is
-        damaged.
+        damaged. While one run has it, another is refused.
     every : timedelta or int
         How often to write: time, of which writing takes at most 2 % (it is then done less often),
-        or passes. A run is also written when it ends.
+        or passes. A run is also written when it ends, which for one of less than about half a
+        second is more than 2 %.
     resume : {"auto", "never"}
         "auto": go on from the file, if there is one. "never": begin anew, and replace it.
 
@@ -76,9 +77,9 @@ class Checkpoint:
     -----
     The file holds plain data and arrays, no code. It is refused, and the difference named, if the
     data, a setting or the version of separatrix is not that of the run that wrote it; ``max_iter``,
-    ``n_jobs`` and callbacks may change. (For ``random_state=None`` its seed is taken over.) What is
-    compared must have a name: a function as ``learning_rate``, or a loss of your own without a
-    ``name``, is refused.
+    ``n_jobs`` and callbacks may change. To know the data again takes one read of it. (For
+    ``random_state=None`` its seed is taken over.) What is compared must have a name: a function as
+    ``learning_rate``, or a loss of your own without a ``name``, is refused.
 
     A file that cannot be written, on a full disk for instance, is a warning: the fit goes on, and
     the last file stays. SIGTERM, by which systems ask processes to end, ends the pass, writes, and
@@ -118,7 +119,9 @@ class Checkpoint:
         if path.is_dir() or not path.parent.is_dir():
             what = "is a directory" if path.is_dir() else "is in a directory that does not exist"
             raise ValueError(f"a checkpoint is a file, and {os.fspath(self.path)!r} {what}")
-        keeper = Keeper(CheckpointFile(path), run, self.every)
+        file = CheckpointFile(path)
+        run.closing.enter_context(file.alone())
+        keeper = Keeper(file, run, self.every)
         if self.resume == "auto":
             keeper.take_up()
         self._keeper = keeper

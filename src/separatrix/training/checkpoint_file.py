@@ -4,15 +4,16 @@ Input: dictionaries and lists of arrays, numbers and words. Output: a file, and 
 file begins with a line that says what it is and one with the SHA-256 digest of all that follows:
 the length of a JSON text, the text, in which arrays are numbered, and their bytes. Nothing in it is
 executed when it is read. It is written under another name, brought to the disk, and renamed; the
-one before is kept beside it.
+one before is kept beside it. Of several runs that would write to one path only the first may.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,43 @@ class CheckpointFile:
         self.path = path
         self.previous = path.with_name(path.name + ".previous")
         self.new = path.with_name(path.name + ".new")
+        self.lock = path.with_name(path.name + ".lock")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While this lasts no other run may have the path, in this process or another.
+
+        A lock ends with its process, however that ends. Where there is no room for its file, or no
+        locks, as on some network disks, this goes on without.
+        """
+        descriptor = self._locked()
+        try:
+            yield
+        finally:
+            if descriptor is not None:
+                with suppress(OSError):
+                    self.lock.unlink()
+                os.close(descriptor)
+
+    def _locked(self) -> int | None:
+        while True:
+            try:
+                descriptor = os.open(self.lock, os.O_RDWR | os.O_CREAT, 0o666)
+            except OSError:
+                return None
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                raise RuntimeError(
+                    f"another run keeps its checkpoint in {self.path} at this moment: wait until "
+                    "it has ended, or give this one a path of its own"
+                ) from None
+            except OSError:
+                pass
+            if os.fstat(descriptor).st_nlink:  # else removed, by a run that ended meanwhile
+                return descriptor
+            os.close(descriptor)
 
     def write(self, tree: Any) -> None:
         """All or nothing: on an error the files are as they were."""

@@ -71,9 +71,10 @@ def ending(
     if stop in TOLD:
         return Ending(W, stop, value)
     if objective.loss.convex and not isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
-        if _above_start(objective, passes, value):
+        at_zeros = value_at_zeros(objective)
+        if _above_start(objective, passes, value, at_zeros):
             return _back(objective, passes, W, value, gap)
-        if _above(objective, W, value, value_at_zeros(objective)):
+        if _above(objective, W, value, at_zeros):
             return Ending(W, "no progress" if stop in CONVERGED else stop, value)
     if not np.isfinite(value):
         return Ending(W, "diverged", value)
@@ -117,10 +118,10 @@ def canonical(objective: Objective, W: Array) -> Array:
     return W
 
 
-def _above_start(objective: Objective, passes: Passes, value: float) -> bool:
+def _above_start(objective: Objective, passes: Passes, value: float, at_zeros: float) -> bool:
     """Whether a run ended above where it began; for a nonzero start that may take a read."""
     if not passes.start.any():
-        return _above(objective, passes.start, value, value_at_zeros(objective))
+        return _above(objective, passes.start, value, at_zeros)
     if passes.solver.monotone:
         return False
     return _above(objective, passes.start, value, objective.value(passes.start)[0])
@@ -128,4 +129,6 @@ def _above_start(objective: Objective, passes: Passes, value: float) -> bool:
 
 def _above(objective: Objective, W: Array, value: float, other: float) -> bool:
     """Whether J is larger than another value of it, at W, beyond rounding."""
+    if value <= other:
+        return False
     return not value <= other + 2.0 * rounding(objective, W, other) + EXACT * abs(other)

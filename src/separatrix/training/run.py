@@ -122,8 +122,9 @@ def settings_of(
     objective: Objective, solver: Solver, stop: Stop, keep: str, state: State | None
 ) -> dict[str, Any]:
     """What minimising an objective depends on, beside its seed and start."""
-    rules = asdict(stop)
+    rules, source = asdict(stop), objective.source
     del rules["max_iter"]
+    held_out = source.validation
     return {
         "solver": solver.to_dict(),
         "loss": objective.loss.to_dict(),
@@ -132,7 +133,9 @@ def settings_of(
         "stop": rules,
         "keep": keep,
         "state": None if state is None else digest(state),
-        "data": objective.source.fingerprint(),
+        "rows": source.layout(shuffled=solver.by_row),
+        "data": source.fingerprint(),
+        "validation": None if held_out is None else held_out.fingerprint(),
     }
 
 
@@ -163,6 +166,7 @@ def difference(before: Any, now: Any, where: str = "") -> str:
 
 HIDDEN = {
     "data": "the data (rows, labels or weights) is not the same",
+    "validation": "the rows held out (read(validation=...)) are not the same",
     "start": "the weights that the run starts from are not the same",
     "state": "the state that the run goes on from is not the same",
 }

@@ -10,8 +10,9 @@ from conftest import overlapping, quiet
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
+import separatrix
 from separatrix import LBFGS, Checkpoint, LinearClassifierCV
-from separatrix.estimators.cv import search
+from separatrix.estimators.cv import Path, search
 from separatrix.training.checkpoint_file import read
 
 X, Y = overlapping(60, 3)
@@ -33,6 +34,16 @@ def counted(monkeypatch, most=10**6):
 
     monkeypatch.setattr(search, "minimize", minimize)
     return made
+
+
+def same(one, other):
+    """To the last bit."""
+    for name in ("coef_", "intercept_", "l2_path_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert (one.l2_, one.stop_, one.n_iter_) == (other.l2_, other.stop_, other.n_iter_)
+    assert one.cv_results_.keys() == other.cv_results_.keys()
+    for name, column in one.cv_results_.items():
+        np.testing.assert_array_equal(column, other.cv_results_[name])
 
 
 @quiet
@@ -61,14 +72,85 @@ def test_finished_fits_are_kept(tmp_path, monkeypatch, settings):
         made = counted(monkeypatch)
         again = clone(clf).set_params(callbacks=[Checkpoint(path)]).fit(X, Y)
         assert len(made) == in_all - most
-        for name in ("coef_", "intercept_", "l2_path_"):
-            np.testing.assert_array_equal(getattr(again, name), getattr(whole, name))
-        assert (again.l2_, again.stop_, again.n_iter_) == (whole.l2_, whole.stop_, whole.n_iter_)
-        for name, column in whole.cv_results_.items():
-            np.testing.assert_array_equal(column, again.cv_results_[name])
+        same(again, whole)
         finished = clone(clf).set_params(callbacks=[Checkpoint(path)]).fit(X, Y)
         assert len(made) == in_all - most
         np.testing.assert_array_equal(finished.coef_, whole.coef_)
+
+
+@quiet
+@pytest.mark.parametrize("scoring", [None, "neg_log_loss"])
+def test_fits_of_all_folds_together_are_kept(tmp_path, monkeypatch, scoring):
+    """Cut at each penalty, the rest of the path is followed, and nothing before."""
+    clf = LinearClassifierCV(l2s=[1.0, 1e-1, 1e-2, 1e-3], cv=3, scoring=scoring)
+    whole, follow, made = clone(clf).fit(X, Y), Path.fit, []
+
+    def counted_fit(most):
+        def fit(self, l2):
+            if len(made) == most:
+                raise Cut
+            made.append(l2)
+            return follow(self, l2)
+
+        monkeypatch.setattr(Path, "fit", fit)
+
+    for most in range(4):
+        keep = Checkpoint(tmp_path / str(most), every=1)
+        made.clear()
+        counted_fit(most)
+        with pytest.raises(Cut):
+            clone(clf).set_params(callbacks=[keep]).fit(X, Y)
+        counted_fit(-1)
+        again = clone(clf).set_params(callbacks=[keep]).fit(X, Y)
+        assert made == [1.0, 1e-1, 1e-2, 1e-3]
+        same(again, whole)
+
+
+@quiet
+def test_folds_with_fits_of_their_own_are_kept_as_they_were(tmp_path, monkeypatch):
+    """A fold that the path did not settle is fitted alone, from where the path left it."""
+    clf = LinearClassifierCV(l2s=[1.0, 1e-1, 1e-2], cv=3)
+    follow = Path.fit
+
+    def unsettled(self, l2):
+        fit = follow(self, l2)
+        return fit._replace(folds=0.5 * fit.folds, is_converged=np.array([True, False, False]))
+
+    monkeypatch.setattr(Path, "fit", unsettled)
+    made = counted(monkeypatch)
+    whole = clone(clf).fit(X, Y)
+    assert len(made) == 6
+    counted(monkeypatch, 4)
+    keep = Checkpoint(tmp_path / "run", every=1)
+    with pytest.raises(Cut):
+        clone(clf).set_params(callbacks=[keep]).fit(X, Y)
+    monkeypatch.undo()
+    monkeypatch.setattr(Path, "fit", unsettled)
+    made = counted(monkeypatch)
+    same(clone(clf).set_params(callbacks=[keep]).fit(X, Y), whole)
+    assert len(made) == 2
+
+
+@quiet
+def test_folds_of_a_file_are_kept(tmp_path, monkeypatch):
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+
+    def rows():
+        return separatrix.read(tmp_path / "X.npy", target=str(tmp_path / "y.npy"), block_rows=13)
+
+    clf = LinearClassifierCV(l2s=[1e-1, 1e-2], cv=3, standardize=True)
+    made = counted(monkeypatch)
+    whole = clone(clf).fit(rows())
+    assert len(made) == 6
+    counted(monkeypatch, 4)
+    keep = Checkpoint(tmp_path / "run", every=1)
+    with pytest.raises(Cut):
+        clone(clf).set_params(callbacks=[keep]).fit(rows())
+    monkeypatch.undo()
+    made = counted(monkeypatch)
+    same(clone(clf).set_params(callbacks=[keep]).fit(rows()), whole)
+    assert len(made) == 2
 
 
 @quiet
@@ -103,3 +185,23 @@ def test_sigterm_keeps_what_has_ended(tmp_path, monkeypatch):
     again = clone(clf).set_params(callbacks=[keep]).fit(X, Y)
     assert len(made) <= 7
     np.testing.assert_array_equal(again.coef_, whole.coef_)
+
+
+@quiet
+def test_sigterm_keeps_the_folds_that_were_fitted_together(tmp_path, monkeypatch):
+    clf = LinearClassifierCV(l2s=[1.0, 1e-1, 1e-2, 1e-3], cv=3)
+    whole, keep, follow, made = clone(clf).fit(X, Y), Checkpoint(tmp_path / "run"), Path.fit, []
+
+    def terminated(self, l2):
+        made.append(l2)
+        if len(made) == 3:
+            signal.raise_signal(signal.SIGTERM)
+        return follow(self, l2)
+
+    monkeypatch.setattr(Path, "fit", terminated)
+    with pytest.raises(SystemExit) as end:
+        clone(clf).set_params(callbacks=[keep]).fit(X, Y)
+    assert end.value.code == 143
+    assert 2 <= len(read(tmp_path / "run")["state"]["fits"]) <= 3
+    same(clone(clf).set_params(callbacks=[keep]).fit(X, Y), whole)
+    assert len(made) <= 5

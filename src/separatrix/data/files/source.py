@@ -151,6 +151,11 @@ class FileSource(Source):
         """A name for the data, found in one pass over it."""
         return self._fingerprint
 
+    def layout(self, shuffled: bool) -> dict[str, Any]:
+        """Rows of a block; for a random order also whether there is a cache, which decides it."""
+        told = {**super().layout(shuffled), "block_rows": self.rows.block_rows}
+        return {**told, "cache": self.rows.cached} if shuffled else told
+
     def blocks(self) -> Iterator[Block]:
         """All rows as they stand; edges come from ``block_rows`` alone."""
         return self._read_ahead(self._in_order)

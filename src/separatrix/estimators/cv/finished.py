@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from ... import loops
+from ...data import Source
 from ...numeric.lazy import cached_property
 from ...solvers import State, Step
 from ...training.checkpoint import Checkpoint
@@ -19,10 +20,7 @@ from ...training.run import Run, difference, digest, plain
 
 
 class FinishedFits:
-    """What a checkpoint keeps of a cross-validation: its finished fits, and where the last stands.
-
-    Of fits to all folds together, which take a few reads of the data, nothing is kept.
-    """
+    """What a checkpoint keeps of a search: its finished fits, and where the last stands."""
 
     def __init__(
         self, checkpoints: Sequence[Checkpoint], settings: Callable[[], dict[str, Any]]
@@ -33,6 +31,7 @@ class FinishedFits:
         self.last: State | None = None
         self.run: Run | None = None
         self.terminated = False
+        self._named: tuple[Source, str] | None = None
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -79,7 +78,11 @@ class FinishedFits:
         with self.closing:
             for checkpoint in self.checkpoints:
                 checkpoint.begin(self)
-            yield
+            try:
+                yield
+            finally:
+                if self.terminated:
+                    loops.clear_stop()
 
     def once(self, depends_on: Callable[[], Any], fit: Callable[[], State]) -> State:
         """What a fit came to, now or in a process before this one."""
@@ -94,6 +97,12 @@ class FinishedFits:
                 raise loops.Interrupted("the process was asked to end")
         found: State = self.fits[key]
         return found
+
+    def fingerprint(self, source: Source) -> str:
+        """That of a source, which is read once for all fits to it that follow each other."""
+        if self._named is None or self._named[0] is not source:
+            self._named = (source, source.fingerprint())
+        return self._named[1]
 
 
 class LastFit:

@@ -19,7 +19,8 @@ import numpy as np
 from ...numeric.linear_systems import NotFinite, solve
 from ...numeric.types import AnyArray, Array, Ints
 from ...penalties import L2
-from .folds import Folds
+from ...solvers import State
+from .folds import Folds, Means
 
 MOST_NEWTON_STEPS, MOST_HALVINGS = 30, 10
 MOST_OWN_READS = 3  # of the data, for a fold by itself
@@ -49,8 +50,25 @@ class Path:
     def __init__(self, folds: Folds, tol: float) -> None:
         self.folds, self.tol = folds, tol
         self.W = np.zeros(folds.objective.shape)
-        self.means = folds.means(self.W)
+        self._means: Means | None = None
         self.contraction = 1.0  # of a decrease, perhaps left after the step that is to bring it
+
+    @property
+    def means(self) -> Means:
+        """At the weights of all rows: one read, unless they were asked for before."""
+        if self._means is None:
+            self._means = self.folds.means(self.W)
+        return self._means
+
+    def to_state(self) -> State:
+        """Where the next penalty begins."""
+        return {"weights": self.W, "contraction": self.contraction}
+
+    def restore(self, state: State) -> None:
+        """Begin the next penalty where another path of the same folds would."""
+        if state["weights"] is not self.W:
+            self.W, self._means = state["weights"], None
+        self.contraction = state["contraction"]
 
     def fit(self, l2: float) -> Fit | None:
         """The next penalty; None from where on the path cannot be followed."""
@@ -130,7 +148,7 @@ class Path:
             there = self.W + step
             means = self.folds.means(there)
             if means.value[-1] + penalty.value(there) <= value - 2.0 * ARMIJO * decrease:
-                self.W, self.means = there, means
+                self.W, self._means = there, means
                 return True
             step, decrease = 0.5 * step, 0.5 * decrease
         return False

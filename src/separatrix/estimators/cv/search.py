@@ -22,7 +22,7 @@ from ...training.stopping import OPTIMISM, Stop
 from ...training.units import original_weights
 from ..base import FitSettings
 from ..minimizer import LossModel
-from . import Folds, Path, disjoint, leave_one_out, row_hash, row_space
+from . import Fit, Folds, Path, disjoint, leave_one_out, row_hash, row_space
 from .finished import FinishedFits
 from .leave_one_out import LeaveOneOutCheck
 from .results import ARRIVED, Unfinished
@@ -146,16 +146,33 @@ class Search:
             return known, fits
         path = Path(folds, min(tol, OPTIMISM * LOOSEST))
         for l2 in self.l2s.tolist():
-            fit = path.fit(l2)
+            fit = self._fit_together(path, l2)
             if fit is None:
                 break
+            each = fit.folds.copy()  # the fit may be kept as it is
             for fold in np.flatnonzero(~fit.is_converged):
                 own = folds.without(int(fold)).with_penalty(l2)
-                fit.folds[fold] = self._settled(own, fit.folds[fold])
+                each[fold] = self._settled(own, each[fold])
             self.unfinished.fits += int(fit.is_converged.sum())
-            known.append(fit.folds)
+            known.append(each)
             fits.append(fit.weights)
         return known, fits
+
+    def _fit_together(self, path: Path, l2: float) -> Fit | None:
+        """The fits of all folds for the next penalty, if the path can be followed so far."""
+
+        def fitted() -> State:
+            fit = path.fit(l2)
+            return {"fit": None if fit is None else fit._asdict(), "path": path.to_state()}
+
+        def depends_on() -> list[Any]:
+            rows = [split.left_out for split in path.folds.splits]
+            name = self.finished.fingerprint(path.folds.source)
+            return [name, rows, path.tol, l2, path.to_state()]
+
+        found = self.finished.once(depends_on, fitted)
+        path.restore(found["path"])
+        return None if found["fit"] is None else Fit(**found["fit"])
 
     # ---- leaving out one row at a time ---------------------------------------------------
 
@@ -205,9 +222,10 @@ class Search:
 
         def depends_on() -> list[Any]:
             chance = checks.is_left_to_chance(self.clf.random_state)
+            name = self.finished.fingerprint(objective.source)
             return [
-                objective.source.fingerprint(), objective.penalty.l2, solver.to_dict(),
-                asdict(stop), keep, None if chance else seed, start,
+                name, objective.penalty.l2, solver.to_dict(), asdict(stop), keep,
+                None if chance else seed, start,
             ]  # fmt: skip
 
         found = self.finished.once(depends_on, settled)

@@ -37,11 +37,11 @@ from .solver import DualIterate
 from .sums import present_scores
 
 PHASE = "coordinate ascent"
-EPOCHS, MOST_EPOCHS = 5, 30  # in a round
-FIRST_GAP = 1e-3  # at the end of the first round, about
+EPOCHS, MOST_EPOCHS = 5, 30  # in a round: at least before conjugate gradients, and at most
+FIRST_GAP = 1e-5  # at the end of the first round
 IDENTIFIED = 1.8  # active rows per row with free alphas, below which these are known
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
-EASILY = 1e-2  # of what is enough: then fewer epochs than usual will do
+SURPRISE = 1.2  # what an epoch leaves of the gap that it met, in units of what the last one left
 
 
 def multiclass_iterates(
@@ -108,11 +108,15 @@ class MulticlassAscentRun:
         self.row_norm2 = self.objective.row_norm2
         self.inv_2l2 = 0.5 / self.objective.penalty.l2
         self.bias_inv_penalty = bias_inverse_penalty(self.objective)
+        self._is_tall = self.source.n_rows > self.source.n_features
         k, width = self.objective.shape
         self.weights = np.zeros((k, width))
         self.lines = np.zeros((width, line_width(k)))
         self._marked = np.zeros(len(self.source.y), dtype=bool)
-        self._recompute_weights()
+        if self.epochs:
+            self._recompute_weights()
+        else:
+            self.weights[:, -1] = self.lines[-1, :k] = self.bias_center
 
     def state(self) -> State:
         """From which to go on: arrays that the run does not write to again."""
@@ -126,17 +130,25 @@ class MulticlassAscentRun:
     def round(self) -> None:
         """Some epochs, and then the gap."""
         with one_blas_thread(self.weights.size * float(len(self.alpha))):
-            rows, enough = self.active, self._enough()
-            for number in range(1, MOST_EPOCHS + 1):
-                rows, gap = self._epoch(rows)
-                if self.objective.intercept:
-                    self._move_biases()
-                if gap <= (enough if number >= EPOCHS else EASILY * enough):
-                    break
+            rows = self._climb(self.active, self._enough())
             # Where rows have features of their own, epochs are as good, and cheaper.
-            if self.source.n_rows > self.source.n_features:
+            if self._is_tall:
                 self._solve_free_variables(rows)
             self._evaluate_gap()
+
+    def _climb(self, rows: Ints, enough: float) -> Ints:
+        """Epochs over the active rows until the gap is about enough: which to visit again."""
+        met, fewest = np.inf, EPOCHS if self._is_tall else 1
+        for number in range(1, MOST_EPOCHS + 1):
+            before = met
+            rows, met = self._epoch(rows)
+            if self.objective.intercept:
+                self._move_biases()
+            # What this epoch met is gone by the end of it, about as what the last one met was.
+            fall = met / before if 0.0 < met < before < np.inf else 1.0
+            if number >= fewest and met * min(1.0, SURPRISE * fall) <= enough:
+                break
+        return rows
 
     def _move_biases(self) -> None:
         """They are held from now on near where they are, and drawn on as far again."""

@@ -138,11 +138,9 @@ def drowns_penalty(objective: Objective) -> bool:
 
     Then systems in the space of rows lose all smaller features as well.
     """
-    try:
-        square = objective.moments.mean_square
-    except ValueError:  # squares overflow: no system is exact
-        return False
-    return square > 2.0 * objective.penalty.l2 * thresholds.MOST_CURVATURE_OF_PRODUCTS
+    square = objective.mean_square
+    most = 2.0 * objective.penalty.l2 * thresholds.MOST_CURVATURE_OF_PRODUCTS
+    return most < square < np.inf  # where squares overflow, no system is exact
 
 
 @dataclass
