@@ -78,7 +78,8 @@ def ascent_round(
     Each is a :func:`coordinate_epoch` in an order of its own, after which ``shrink_margin`` is
     ``careful`` times the mean slope. With a history, which the hinge and its square may have,
     epochs that crawl while most active alphas (all but ``identified`` per free one) are inside
-    their bounds are helped by steps in the space of the last three. Writes ``alpha``, ``w``, ``active`` (increasing) and the history.
+    their bounds are helped by steps in the space of the last three. Writes ``alpha``, ``w``,
+    ``active`` (increasing) and the history.
     """
     return RoundResult(
         *_loops.ascent_round(
