@@ -456,7 +456,8 @@ print((peaks[1] - peaks[0]) / (8192 * 32 * 8))
 
 
 @quiet
-@pytest.mark.parametrize(("format", "cache"), [("parquet", "")])
+@pytest.mark.parametrize("cache", ["", "cached"])
+@pytest.mark.parametrize("format", ["parquet", "csv"])
 def test_memory_is_bounded(tmp_path, format, cache):
     """A file of 20 blocks takes at most 6 blocks more than one of two."""
     import pyarrow as pa

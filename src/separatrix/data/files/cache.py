@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import mmap
 import os
 import struct
 import zlib
@@ -36,6 +37,7 @@ FORMAT = 1  # to be raised whenever rows are decoded, or written, in another way
 SEAL = struct.Struct("<QQ8s")
 MAGIC = b"sptrx\x00\r\n"
 LINE = 64  # bytes: where arrays begin, in the file and so in memory
+MOST_FREE = 2  # rooms of blocks that nobody holds, kept for the next ones
 SUFFIX = ".blocks"
 UNFINISHED = ".unfinished"
 OF_A_MOMENT = ("size", "mtime_ns")  # of a file: not in the name of its cache
@@ -130,7 +132,7 @@ class DecodedCache:
             try:
                 some = self._free.pop()
             except IndexError:
-                buffer = _aligned(size)
+                buffer = _pages(size)
             else:
                 buffer = some if len(some) >= size else None  # too small: it goes
         return np.asarray(_Lease(buffer, self._free))[:size]
@@ -158,7 +160,8 @@ class _Lease:
         self._buffer, self._free = buffer, free
 
     def __del__(self) -> None:
-        self._free.append(self._buffer)
+        if len(self._free) < MOST_FREE:
+            self._free.append(self._buffer)
 
 
 class CacheWriter:
@@ -309,10 +312,9 @@ def _arrays(block: Block) -> tuple[dict[str, AnyArray], int | None]:
     return arrays, features
 
 
-def _aligned(size: int) -> AnyArray:
-    buffer = np.empty(size + LINE, dtype=np.uint8)
-    skip = -buffer.ctypes.data % LINE
-    return buffer[skip : skip + size]
+def _pages(size: int) -> AnyArray:
+    """Memory of its own, which goes back at once: allocators may keep some, or tear holes."""
+    return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype=np.uint8)
 
 
 def _whole_lines(size: int) -> int:

@@ -62,15 +62,13 @@ class StoredRows:
             "encoding": None if encoding is None else encoding.to_dict(),
         }  # fmt: skip
         keep = keep_cache and "token" not in identity["rows"]
-        self._cached = CachedBlocks(
-            self._decoded, cache, identity, summary=self._to_dict, keep=keep
-        )
+        self._cached = CachedBlocks(cache, identity, keep)
         if self._cached.cache is not None:
             self._restore(self._cached.cache.about)
         else:
             if options is not None and encoding is None:
                 self.encoding = surveyed(reader, options)
-            for _ in prefetched(self._cached.__iter__):
+            for _ in prefetched(self.__iter__):
                 pass
             self.format = kept_format(reader)
         self.codes.frozen = self._read_before = True
@@ -102,7 +100,7 @@ class StoredRows:
         return self._cached.cache is not None
 
     def __iter__(self) -> Iterator[Block]:
-        return iter(self._cached)
+        return self._cached.blocks(self._decoded, self._to_dict)
 
     def block(self, number: int) -> Block:
         """One block; of a cache that is damaged after all rows have been decoded again."""
