@@ -75,7 +75,7 @@ class Search:
         for training, test in self._trainings():
             own, source = self.clf._standardized(self.settings, training)
             alone = replace(self.objective, source=source)
-            weights = (original_weights(W, own.standardization) for W in self._along(alone))
+            weights = (original_weights(W, own.features) for W in self._along(alone))
             each.append(self._scores(test, weights))
         return np.array(each)
 
