@@ -40,7 +40,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..base import State
-from .dual_loss import DualSums
+from .dual_loss import DualSums, best_share
 from .epochs import IDENTIFIED, CoordinateEpochs, may_be_taken
 from .free_variables import solve_free_variables
 from .losses import binary_dual_loss
@@ -56,10 +56,14 @@ FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free
 
 
 def binary_iterates(
-    objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    objective: Objective,
+    W: Array,
+    rng: np.random.Generator,
+    state: State | None,
+    alpha: Array | None = None,
 ) -> Iterator[tuple[DualIterate, State]]:
     """One for each round, for ever."""
-    run = begun(objective, W, rng) if state is None else resumed(objective, state)
+    run = begun(objective, W, rng, alpha) if state is None else resumed(objective, state)
     while True:
         with np.errstate(all="ignore"):
             run.round()
@@ -70,14 +74,22 @@ def binary_iterates(
         yield at, run.state()
 
 
-def begun(objective: Objective, W: Array, rng: np.random.Generator) -> CoordinateAscentRun:
-    """At alpha = 0, with the bias held near that of W."""
+def begun(
+    objective: Objective, W: Array, rng: np.random.Generator, alpha: Array | None = None
+) -> CoordinateAscentRun:
+    """At alpha = 0, or between there and alphas of another penalty.
+
+    The bias is held near that of W.
+    """
     source = objective.in_memory
     rows = np.arange(len(source.y)) if source.present is None else source.present
-    return CoordinateAscentRun(
+    run = CoordinateAscentRun(
         objective, binary_dual_loss(objective), np.zeros(len(source.y)),
         int(rng.integers(2**62)), rows, bias_center=float(W[0, -1]) if objective.intercept else 0.0,
     )  # fmt: skip
+    if alpha is not None:
+        run.begin_at(alpha)
+    return run
 
 
 def resumed(objective: Objective, state: State) -> CoordinateAscentRun:
@@ -117,6 +129,17 @@ class CoordinateAscentRun(CoordinateEpochs):
             self._recompute_weights()
         else:
             self.W[0, -1] = self.bias_center
+
+    def begin_at(self, alpha: Array) -> None:
+        """At the highest point of the dual between 0 and these alphas: they may be too large."""
+        conjugate, c = self.dual_loss.loss.conjugate, self.source.weights * self.inv_weight_sum
+        self.alpha[:] = alpha
+        self._recompute_weights()
+        half, whole = -float(c @ conjugate(0.5 * alpha)), -float(c @ conjugate(alpha))
+        share = best_share(half, whole, self.objective.penalty.value(self.W))
+        self.alpha *= share
+        self.W *= share
+        self.W[0, -1] += (1.0 - share) * self.bias_center
 
     def state(self) -> State:
         """From which to go on: arrays that the run does not write to again."""
