@@ -8,7 +8,7 @@ Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
 Algorithm: rounds of epochs (see :mod:`separatrix.solvers.dual.epochs`), after each of which the gap
 is evaluated. A smooth loss gives the dual a curvature of its own: some epochs are enough. For the
 hinge, whose dual is curved by the rows alone, epochs find out which rows sit at a bound, and crawl
-over the rest. There they are helped:
+over the rest, and so they do for its square where the penalty is weak. There they are helped:
 
 - Every epoch is taken for a direction, and spans a space with the two steps before it, in which the
   highest point is known without a look at the rows. This is conjugate gradients with an epoch for
@@ -16,8 +16,9 @@ over the rest. There they are helped:
   memory of two steps took a quarter fewer epochs than one, more did not help. The order must be
   random: epochs in a fixed order got stuck.
 - Gains near rounding cannot be seen that way, a free bias did not gain by it, and some problems
-  are too badly conditioned for so short a memory. Then conjugate gradients solve for all alphas
-  inside their bounds between epochs, see :mod:`separatrix.solvers.dual.free_variables`.
+  are too badly conditioned for so short a memory. Then, for the hinge, conjugate gradients solve
+  for all alphas inside their bounds between epochs, see
+  :mod:`separatrix.solvers.dual.free_variables`.
 
 With a free bias one alpha could not move alone: the bias is held near where it stood by a penalty
 about as stiff as the weights', and moved on after every round (the method of multipliers: Hestenes,
@@ -50,7 +51,7 @@ PHASE = "coordinate ascent"
 FIRST_EPOCHS, EPOCHS = 20, 8  # in a round
 MOST_EPOCHS = 30  # in a round where subspace steps help
 SMOOTH_BIAS_EPOCHS = 3  # where the loss is smooth, so that nothing but a bias is to be found
-FIRST_GAP = 1e-5  # at the end of the first round
+FIRST_GAP = 1e-5  # of J, at the end of the first round
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
 
 
@@ -154,15 +155,16 @@ class CoordinateAscentRun(CoordinateEpochs):
     def round(self, enough: float | None = None) -> None:
         """Some epochs, helped where bounds hardly change any more, and then the gap.
 
-        They end at a gap that is enough; if none is told, at the next power of ten.
+        They end at a gap that is enough, in units of J; if none is told, at the next power of ten.
         """
         self.rounds += 1
         # BLAS splits dot products of 10,000 numbers on.
         with one_blas_thread(20.0 * max(self.W.size, len(self.alpha))):
             reached = self._climb(self._most_epochs(), self._enough() if enough is None else enough)
-            self.subspace &= reached or self.rounds == 1
-            if self.dual_loss.nonsmooth and not self.subspace:
-                self._help()
+            if self.dual_loss.nonsmooth:
+                self.subspace &= reached or self.rounds == 1
+                if not self.subspace:
+                    self._help()
             self._evaluate_gap()
 
     def _help(self) -> None:
@@ -182,14 +184,14 @@ class CoordinateAscentRun(CoordinateEpochs):
         return FIRST_EPOCHS if self.rounds == 1 else EPOCHS
 
     def _enough(self) -> float:
-        """The gap below the next power of ten.
+        """The gap below the next power of ten, in units of J.
 
         So are tolerances, mostly, and to prove the gap costs as much as some epochs.
         """
         if not len(self.gaps) or not self.gaps[-1] > 0.0:
-            return FIRST_GAP  # J is 1 at 0
+            return FIRST_GAP
         digits = np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest))
-        return float(self.lowest * 10.0**digits)
+        return min(FIRST_GAP, float(10.0**digits))
 
     def _solve_free_variables(self, rows: Ints) -> None:
         """Conjugate gradients over the alphas inside their bounds; then back into the bounds."""

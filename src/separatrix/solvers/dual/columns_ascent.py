@@ -84,7 +84,7 @@ def _of_column(state: State, number: int) -> State:
 def _enough(runs: list[CoordinateAscentRun], gaps: Array) -> float:
     """For every class: its part of the next power of ten of J below the last gap."""
     if not len(gaps):
-        return FIRST_GAP  # J_c is 1 at 0
+        return FIRST_GAP  # of J_c, which is 1 at 0
     J = sum(run.lowest for run in runs)
     if not gaps[-1] > 0.0:
         return 0.0
@@ -98,7 +98,7 @@ def _round(runs: list[CoordinateAscentRun], enough: float, threads: int) -> None
 
     def ascend(run: CoordinateAscentRun) -> tuple[int]:
         with np.errstate(all="ignore"):
-            run.round(enough)
+            run.round(enough / min(1.0, run.lowest))
         return (1,)
 
     ordered_sum(ascend, far or [runs[int(np.argmax(gaps))]], threads)
