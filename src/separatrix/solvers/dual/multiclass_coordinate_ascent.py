@@ -39,7 +39,7 @@ from .sums import present_scores
 
 PHASE = "coordinate ascent"
 EPOCHS, MOST_EPOCHS = 5, 30  # in a round: at least before conjugate gradients, and at most
-FIRST_GAP = 1e-5  # at the end of the first round
+FIRST_GAP = 1e-6  # at the end of the first round; a decade of epochs costs about as much as a proof
 IDENTIFIED = 1.8  # active rows per row with free alphas, below which these are known
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
 SURPRISE = 1.2  # what an epoch leaves of the gap that it met, in units of what the last one left
