@@ -155,7 +155,7 @@ MECHANISMS = (
     Mechanism("coordinate ascent for many classes",
               (("solvers.dual_ascent:first_phase", proximal_point_first),),
               ("hinge-classes*", "hinge-digits*", "hinge-documents")),
-    Mechanism("auto: coordinate ascent for many classes", (("solvers.auto:_has_wide_rows", never),),
+    Mechanism("auto: coordinate ascent for many classes", (("solvers.auto:_suits_columns_ascent", never),),
               ("squared_hinge-documents",)),
     Mechanism("dots left to BLAS", (("numeric.dot:ONE_THREAD_DOT", 0),),
               ("perceptron-and", "logistic-small*", "softmax-digits*")),
