@@ -115,8 +115,6 @@ MECHANISMS = (
     Mechanism("as many epochs as a proof is worth",
               (("solvers.dual.binary_coordinate_ascent:PROOF_EPOCHS", 0),),
               ("hinge-one-hot-no-bias",)),
-    Mechanism("products of few rows on one thread", (("data.arrays:ONE_THREAD_BYTES", 0),),
-              ("*-few-text",)),
     Mechanism("weights as epochs leave them",
               (("solvers.dual.binary_coordinate_ascent:LITTLE_DRIFT", -1.0),),
               ("*-few-text",)),

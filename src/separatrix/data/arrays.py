@@ -29,7 +29,6 @@ from .thresholds import (
     BLOCK_ROWS_PER_SUM,
     FEW_BLOCKS,
     MOST_BLOCKS,
-    ONE_THREAD_BYTES,
 )
 
 
@@ -169,9 +168,8 @@ class ArraySource(InBlocks):
             return sum.unpack(self._by_blocks(sum, sum.size))
         return ordered_sum(sum.of, self._parts, self.threads)
 
-    def _each(self, of: Callable[[Block], T], columns: float = np.inf) -> T:
-        few = len(self.y) * self.row_bytes * columns <= ONE_THREAD_BYTES
-        return ordered_sum(of, self._parts, 1 if few else self.threads)
+    def _each(self, of: Callable[[Block], T]) -> T:
+        return ordered_sum(of, self._parts, self.threads)
 
     def _by_blocks(self, sum: Sum[Any], size: int) -> Array:
         """The same sum, with the same bits: threads go from block to block without Python."""
@@ -293,7 +291,7 @@ class Subset(InBlocks):
         """Labels of these rows."""
         return self.source.y[self.rows]
 
-    def _each(self, of: Callable[[Block], T], columns: float = np.inf) -> T:
+    def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(lambda at: of(self.block(at)), self.block_slices, self.threads)
 
     def take(self, rows: Ints) -> InMemory:

@@ -17,11 +17,10 @@ class InBlocks(InMemory):
     """Rows that are worked on block by block, on threads."""
 
     @abstractmethod
-    def _each(self, of: Callable[[Block], T], columns: float = np.inf) -> T:
+    def _each(self, of: Callable[[Block], T]) -> T:
         """The sum over blocks, the same ones on any number of threads.
 
-        With a number of columns that rows are only multiplied with, few rows are left to one
-        thread. Blocks know where their rows stand: what there is of every row may be written.
+        Blocks know where their rows stand: what there is of every row may be written.
         """
 
     def total(self, sum: Sum[T]) -> T:
@@ -38,7 +37,7 @@ class InBlocks(InMemory):
             loops.scores(block.X, W, found[block.at])
             return ()
 
-        self._each(part, len(W))
+        self._each(part)
         return found
 
     def transpose_product(self, C: Array) -> Array:
@@ -49,7 +48,7 @@ class InBlocks(InMemory):
             loops.transpose_product(block.X, C[block.at], out)
             return (out,)
 
-        return self._each(part, C.shape[1])[0]
+        return self._each(part)[0]
 
     def row_norms(self, squared: bool = False) -> Array:
         """|x| of every row, or its square."""
@@ -59,5 +58,5 @@ class InBlocks(InMemory):
             loops.squared_norms(block.X, out[block.at])
             return ()
 
-        self._each(part, 1)
+        self._each(part)
         return out if squared else np.sqrt(out)

@@ -10,12 +10,6 @@ BLOCK_BYTES = 1 << 20
 
 Measured, as blocks on threads: logistic-independent-tall, 1.63; cross-validation, 1.37."""
 
-ONE_THREAD_BYTES = 1 << 21
-"""Bytes of rows, times the columns that they are multiplied with, up to which one thread makes a
-product: to ask how many there may be, and to wake another, takes as long.
-
-Measured: hinge-few-text, 1.17; logistic-few-text, 1.10; squared_hinge-few-text, 1.09."""
-
 MOST_BLOCKS, FEW_BLOCKS = 64, 8
 """Blocks of all rows, at most; and so many there are at least where a sum over features is long.
 
