@@ -62,3 +62,14 @@ def overlapping(n=200, d=5, seed=0, scale=1.0):
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     X = rng.standard_normal((n, d)) + 0.8 * y[:, None] * rng.standard_normal(d)
     return X * scale, y
+
+
+@pytest.fixture
+def only_what_is_always_there(monkeypatch):
+    """As if no peer but scikit-learn were installed."""
+    from benchmarks.peers import roster
+
+    always = {"separatrix", "scikit-learn"}
+    monkeypatch.setattr(
+        roster, "why_missing", lambda peer: None if peer in always else "not in the tests"
+    )

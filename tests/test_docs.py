@@ -60,6 +60,34 @@ def test_the_page_on_separability(capsys):
     assert "at most 51 mistakes" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("page", "told"),
+    [
+        ("files", ("optimal True", "[False  True] {'carrier': 1}")),
+        ("checkpoints", ("is the checkpoint of another run: penalty.l2 was 0.001 and is 0.01",)),
+        ("text", ("1.0 optimal", "DualAscent")),
+    ],
+)
+def test_the_pages_for_practitioners_run(page, told, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    blocks = re.findall(
+        r"```python\n(.*?)```", (HERE.parent / "docs" / f"{page}.md").read_text(), re.S
+    )
+    assert blocks
+    for code in blocks:
+        exec(code, names)
+    out = capsys.readouterr().out
+    for words in told:
+        assert words in out
+
+
+def test_no_page_has_code_that_is_not_run():
+    run = {"README", "separability", "diagnose", "maths", "files", "checkpoints", "text"}
+    pages = [HERE.parent / "README.md", *(HERE.parent / "docs").glob("*.md")]
+    assert {page.stem for page in pages if "```python" in page.read_text()} == run
+
+
 DIAGNOSE = (HERE.parent / "docs" / "diagnose.md").read_text()
 
 

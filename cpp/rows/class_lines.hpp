@@ -73,26 +73,48 @@ inline void dot_lines(const Rows& rows, int64_t i, const double* lines, int64_t 
   }
 }
 
+// lines += x * factors in some vectors of classes, which begin at these offsets.
+template <int kPieces, class Rows>
+[[gnu::noinline]] void add_line_pieces(const Rows& rows, int64_t i, const double* factors,
+                                       const int64_t* offsets, int64_t width, double* lines) {
+  Doubles factor[kPieces];
+  int64_t at[kPieces];
+  unrolled<kPieces>([&](auto v) SEPARATRIX_INLINE {
+    at[v] = offsets[v];
+    factor[v] = load(factors + at[v]);
+  });
+  const auto add_at = [&](double x, int64_t j) SEPARATRIX_INLINE {
+    double* const line = lines + j * width;
+    const Doubles value = splat<Doubles>(x);
+    unrolled<kPieces>([&](auto v) SEPARATRIX_INLINE {
+      store(line + at[v], fma(value, factor[v], load(line + at[v])));
+    });
+  };
+  each_pair(
+      rows, i,
+      [&](double x, int64_t j, double next, int64_t after) SEPARATRIX_INLINE {
+        add_at(x, j);
+        add_at(next, after);
+      },
+      add_at);
+}
+
 // lines += x * factors for all k classes; vectors of factors that are all 0 are passed over.
 template <class Rows>
 inline void add_lines(const Rows& rows, int64_t i, const double* factors, int64_t k, int64_t width,
                       double* lines) {
+  int64_t offsets[kMostLinePieces];
+  int64_t count = 0;
   for (int64_t c = 0; c < k; c += kWidth) {
     bool any = false;
     for (int64_t l = c; l < c + kWidth; ++l) any |= factors[l] != 0;
-    if (!any) continue;
-    const Doubles factor = load(factors + c);
-    const auto add_at = [&](double x, int64_t j) SEPARATRIX_INLINE {
-      double* const line = lines + j * width + c;
-      store(line, fma(splat<Doubles>(x), factor, load(line)));
-    };
-    each_pair(
-        rows, i,
-        [&](double x, int64_t j, double next, int64_t after) SEPARATRIX_INLINE {
-          add_at(x, j);
-          add_at(next, after);
-        },
-        add_at);
+    if (any) offsets[count++] = c;
+    if (count == kMostLinePieces || (count && c + kWidth >= k)) {
+      with_pieces<kMostLinePieces>(count, [&](auto some) {
+        add_line_pieces<some>(rows, i, factors, offsets, width, lines);
+      });
+      count = 0;
+    }
   }
 }
 

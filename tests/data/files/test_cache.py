@@ -17,7 +17,9 @@ import scipy.sparse as sp
 
 from separatrix.data.blocks import Block
 from separatrix.data.files import cache as cache_module
-from separatrix.data.files.cache import CacheDamaged, CacheWriter, DecodedCache, cache_folder
+from separatrix.data.files import cache_folder as cache_folder_module
+from separatrix.data.files.cache import CacheDamaged, CacheWriter, DecodedCache
+from separatrix.data.files.cache_folder import cache_folder
 from separatrix.data.files.cached_blocks import CachedBlocks, CacheWarning
 from separatrix.numeric.rows import CsrRows, slice_rows
 
@@ -213,6 +215,39 @@ def test_auto_is_the_folder_of_the_user(tmp_path, monkeypatch):
     assert len(list(DecodedCache.open("auto", IDENTITY))) == 4
 
 
+def test_the_folder_of_the_user_is_bounded(tmp_path, monkeypatch):
+    """The least recently used goes first, whatever was written first; never one in use."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder, blocks = tmp_path / "separatrix", dense_blocks(rows=500)
+
+    def identity(number):
+        return {**IDENTITY, "options": {"number": number}}
+
+    def there():
+        return {n for n in range(9) if DecodedCache.open("auto", identity(n)) is not None}
+
+    in_use = write("auto", blocks, identity(0))
+    for number in (1, 2, 3):
+        write("auto", blocks, identity(number))
+    size = max(path.stat().st_size for path in folder.iterdir())
+    for number, path in enumerate(sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)):
+        os.utime(path, (1e9 + number, 1e9 + number))
+    DecodedCache.open("auto", identity(1))  # used last
+    monkeypatch.setattr(cache_folder_module, "MOST_BYTES", 4 * size)
+    write("auto", blocks, identity(4))
+    assert len(list(folder.iterdir())) == 4
+    assert there() == {0, 1, 3, 4}
+    monkeypatch.setattr(cache_folder_module, "MOST_BYTES", 0)
+    write("auto", blocks, identity(5))
+    assert there() == {0, 5}
+    del in_use
+    write(tmp_path / "named", blocks, identity(6))
+    write(tmp_path / "named", blocks, identity(7))
+    assert len(list((tmp_path / "named").iterdir())) == 2  # the user's to tidy
+    write("auto", blocks, identity(8))
+    assert there() == {8}
+
+
 # ---- decoded once ----------------------------------------------------------------------------
 
 
@@ -233,9 +268,11 @@ class Decoder:
 def test_later_passes_and_runs_do_not_decode(tmp_path):
     decoder = Decoder(dense_blocks())
     for _ in range(2):
-        blocks = CachedBlocks(decoder, tmp_path, IDENTITY, summary=lambda: {"rows": 199})
+        blocks = CachedBlocks(tmp_path, IDENTITY)
         for _ in range(3):
-            for ours, theirs in zip(blocks, decoder.blocks, strict=True):
+            for ours, theirs in zip(
+                blocks.blocks(decoder, lambda: {"rows": 199}), decoder.blocks, strict=True
+            ):
                 assert_same(ours, theirs)
         assert blocks.cache.about == {"rows": 199}
     assert decoder.calls == 1
@@ -243,17 +280,17 @@ def test_later_passes_and_runs_do_not_decode(tmp_path):
 
 def test_without_cache_every_pass_decodes(tmp_path):
     decoder = Decoder(dense_blocks())
-    blocks = CachedBlocks(decoder, None, IDENTITY)
-    assert len(list(blocks)) == len(list(blocks)) == 4
+    blocks = CachedBlocks(None, IDENTITY)
+    assert len(list(blocks.blocks(decoder))) == len(list(blocks.blocks(decoder))) == 4
     assert decoder.calls == 2
 
 
 def test_a_pass_that_ends_early_leaves_nothing(tmp_path):
     decoder = Decoder(dense_blocks(), fail_after=2)
-    blocks = CachedBlocks(decoder, tmp_path, IDENTITY)
+    blocks = CachedBlocks(tmp_path, IDENTITY)
     with pytest.raises(ValueError, match="line 3"):
-        list(blocks)
-    some = iter(blocks)
+        list(blocks.blocks(decoder))
+    some = blocks.blocks(decoder)
     next(some)
     some.close()
     assert blocks.cache is None
@@ -267,26 +304,26 @@ def test_a_damaged_cache_is_decoded_again(tmp_path):
     with path.open("r+b") as file:
         file.seek(cache_module.DecodedCache.open(tmp_path, IDENTITY)._blocks[2].at + 5)
         file.write(b"\xff")
-    blocks = CachedBlocks(decoder, tmp_path, IDENTITY)
+    blocks = CachedBlocks(tmp_path, IDENTITY)
     with pytest.warns(CacheWarning, match="block 2 of the cache is not what was written"):
-        again = [block.X for block in blocks]
+        again = [block.X for block in blocks.blocks(decoder)]
     np.testing.assert_array_equal(
         np.concatenate(again), np.concatenate([block.X for block in decoder.blocks])
     )
-    for ours, theirs in zip(blocks, decoder.blocks, strict=True):
+    for ours, theirs in zip(blocks.blocks(decoder), decoder.blocks, strict=True):
         assert_same(ours, theirs)
     assert decoder.calls == 1
-    assert len(list(CachedBlocks(decoder, tmp_path, IDENTITY))) == 4
+    assert len(list(CachedBlocks(tmp_path, IDENTITY).blocks(decoder))) == 4
     assert decoder.calls == 1
 
 
 def test_a_folder_that_cannot_be_is_told(tmp_path):
     (tmp_path / "file").touch()
     decoder = Decoder(dense_blocks())
-    blocks = CachedBlocks(decoder, tmp_path / "file", IDENTITY)
+    blocks = CachedBlocks(tmp_path / "file", IDENTITY)
     with pytest.warns(CacheWarning, match="cannot be written to .*file.*every pass decodes"):
-        assert len(list(blocks)) == 4
-    assert len(list(blocks)) == 4  # told once
+        assert len(list(blocks.blocks(decoder))) == 4
+    assert len(list(blocks.blocks(decoder))) == 4  # told once
 
 
 @contextmanager
@@ -322,11 +359,11 @@ def test_a_full_disk_is_told_and_the_pass_goes_on(tmp_path):
 
     def run():
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-        cached = CachedBlocks(Decoder(blocks), tmp_path, IDENTITY)
+        cached = CachedBlocks(tmp_path, IDENTITY)
         with pytest.warns(CacheWarning, match="File too large.*every pass decodes; give cache= a"):
-            files = [len(list(tmp_path.iterdir())) for _ in cached]
+            files = [len(list(tmp_path.iterdir())) for _ in cached.blocks(Decoder(blocks))]
         assert files == [1, 1, 0, 0]  # at once, not at the end of the pass
-        for ours, theirs in zip(cached, blocks, strict=True):
+        for ours, theirs in zip(cached.blocks(Decoder(blocks)), blocks, strict=True):
             assert_same(ours, theirs)
 
     with process(run) as child:
@@ -338,7 +375,8 @@ def test_a_killed_writer_leaves_nothing_that_is_believed(tmp_path):
     reader, writer = os.pipe()
 
     def run():
-        for number, _ in enumerate(CachedBlocks(Decoder(dense_blocks()), tmp_path, IDENTITY)):
+        decoder = Decoder(dense_blocks())
+        for number, _ in enumerate(CachedBlocks(tmp_path, IDENTITY).blocks(decoder)):
             if number == 3:
                 os.write(writer, b"!")
                 time.sleep(600)
@@ -365,7 +403,7 @@ def test_processes_that_write_at_once_all_see_whole_blocks(tmp_path):
         for number in range(20):
             identity = {**IDENTITY, "options": {"dtype": number % 4}}
             for ours, theirs in zip(
-                CachedBlocks(Decoder(blocks), tmp_path, identity), blocks, strict=True
+                CachedBlocks(tmp_path, identity).blocks(Decoder(blocks)), blocks, strict=True
             ):
                 assert_same(ours, theirs)
 

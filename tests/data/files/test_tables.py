@@ -237,7 +237,7 @@ def test_a_stream_that_breaks_leaves_no_file(tmp_path):
 
 # Types of CSV
 
-CHARACTERS = st.sampled_from(list("a15.-eé0\n\t ,;\"'\\"))
+CHARACTERS = st.sampled_from(list("a15.-eé0\r\n\t ,;\"'\\"))
 MISSING = {"", "NA"}  # of what these characters can make
 
 
@@ -245,15 +245,15 @@ MISSING = {"", "NA"}  # of what these characters can make
 @given(
     rows=st.lists(st.tuples(*[st.text(CHARACTERS, max_size=6)] * 2), min_size=1, max_size=30),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
-    block=st.sampled_from([32, 100, 1 << 18]),
+    chunk=st.sampled_from([1, 7, 100, 1 << 18]),
 )
-def test_values_are_those_that_were_written(tmp_path_factory, rows, quoting, block):
+def test_values_are_those_that_were_written(tmp_path_factory, rows, quoting, chunk):
     path = tmp_path_factory.getbasetemp() / "any.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, quoting=quoting)
         writer.writerows([("a", "b"), *rows])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("separatrix.data.files.csv.BLOCK_BYTES", block)
+        patch.setattr("separatrix.data.files.csv.CHUNK_BYTES", chunk)
         found = table_of(open_reader(path))
     for name, written in zip("ab", zip(*rows, strict=True), strict=True):
         convert = {"string": str, "int64": int, "double": float}.get(str(found[name].type))
@@ -287,7 +287,7 @@ def csv_types(tmp_path, text, **options):
 @pytest.mark.parametrize("apart", [False, True])
 def test_types_come_from_all_rows(tmp_path, monkeypatch, values, kind, apart):
     """Whether the values come in one block or in many, and in whichever file they are."""
-    monkeypatch.setattr("separatrix.data.files.csv.BLOCK_BYTES", 32 if apart else 1 << 20)
+    monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", 32 if apart else 1 << 20)
     filler = ",y\n" * (20 if apart else 0)
     rows = "".join(f'"{value}",x\n{filler}' for value in values)
     reader = csv_types(tmp_path, f"v,w\n{rows}")
@@ -318,7 +318,7 @@ def test_a_word_in_the_last_line_is_told_with_file_and_line(tmp_path):
 
 @pytest.mark.parametrize("block", [16, 1 << 20])
 def test_numbers_among_words_are_told_too(tmp_path, monkeypatch, block):
-    monkeypatch.setattr("separatrix.data.files.csv.BLOCK_BYTES", block)
+    monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", block)
     reader = csv_types(tmp_path, "a,b\n" + "?,1\n" * 50 + "7,1\n")
     assert "line 2: column 'a' holds '?', but numbers such as 7" in reader.mixed()["a"]()
     assert not csv_types(tmp_path, "a,b\nred,1\nblue,2.5\ntrue,\n").mixed()
@@ -334,16 +334,16 @@ def test_words_among_the_numbers_of_another_file(tmp_path):
 
 def test_words_that_look_like_numbers_stay_as_they_are_written(tmp_path):
     reader = csv_types(tmp_path, "a,b\n1.50,1\n02,2\n")
-    reader.read_as_text(["a"])
+    reader = reader.with_text(["a"])
     assert table_of(reader).to_pydict() == {"a": ["1.50", "02"], "b": [1, 2]}
     mixed = csv_types(tmp_path, "a,b\n1.50,1\nx,2\n")
     assert list(mixed.mixed()) == ["a"]
-    mixed.read_as_text(["a"])
-    assert not mixed.mixed()
+    assert not mixed.with_text(["a"]).mixed()
+    assert list(mixed.mixed()) == ["a"]
 
 
-def test_rows_longer_than_a_block(tmp_path, monkeypatch):
-    monkeypatch.setattr("separatrix.data.files.csv.BLOCK_BYTES", 64)
+def test_rows_longer_than_a_chunk(tmp_path, monkeypatch):
+    monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", 64)
     text = "a,b\n" + "1,2\n" * 40 + f"3,{'x' * 5000}\n" + "4,5\n"
     reader = csv_types(tmp_path, text)
     assert table_of(reader)["a"].to_pylist() == [1] * 40 + [3, 4]
@@ -365,3 +365,33 @@ def test_gzip_files_that_were_joined(tmp_path):
     parts = gzip.compress(b"a,b\n1,2\n") + gzip.compress(b"3,4\n")
     (tmp_path / "t.csv.gz").write_bytes(parts)
     assert table_of(open_reader(tmp_path / "t.csv.gz"))["a"].to_pylist() == [1, 3]
+
+
+def test_line_ends_within_values_survive_at_every_edge(tmp_path, monkeypatch):
+    """Arrow's own reader loses the LF of a CR LF that stands where two of its blocks meet."""
+    values = ["one\r\ntwo", "\r\n", 'a "\r\n" b', "\r", "x"]
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("a", "b"), *((value, 1) for value in values)])
+    for chunk in range(1, 80):
+        monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", chunk)
+        assert table_of(open_reader(tmp_path / "t.csv"))["a"].to_pylist() == values
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_quotes_that_quote_nothing_and_every_line_end(tmp_path, monkeypatch, end):
+    lines = ['\ufeff"a,\nb",c', '5" disk,1', '"x"y"z,2', '"he said ""no""",3', "", '"",4', 'last"']
+    text = end.join(lines) + ",5" + end
+    (tmp_path / "t.csv").write_bytes(text.encode())
+    expected = {"a,\nb": ['5" disk', 'xy"z', 'he said "no"', None, 'last"'], "c": [1, 2, 3, 4, 5]}
+    for chunk in (*range(1, 60), 1 << 20):
+        monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", chunk)
+        assert table_of(open_reader(tmp_path / "t.csv")).to_pydict() == expected
+
+
+def test_a_quote_that_closes_nowhere_near_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", 16)
+    monkeypatch.setattr("separatrix.data.files.csv_chunks.LONGEST_ROW", 100)
+    with pytest.raises(ValueError, match=r"t\.csv, line 3 opens a quote that is never closed"):
+        _ = csv_types(tmp_path, 'a,b\n1,x\n2,"y\n' + "3,z\n" * 100).schema
+    with pytest.raises(ValueError, match=r"t\.csv has a row of more than 256 MB"):
+        _ = csv_types(tmp_path, 'a,b\n1,x\n2,"y\n' + "3,z\n" * 100 + '"\n').schema

@@ -1,4 +1,4 @@
-"""All folds together against each fold by itself, and the rows that they are made of."""
+"""All folds together against each fold by itself."""
 
 from __future__ import annotations
 
@@ -6,39 +6,20 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import overlapping
+from fold_problems import kinds, problem
 from sklearn.model_selection import (
-    GroupKFold,
     KFold,
-    LeaveOneOut,
-    PredefinedSplit,
-    RepeatedKFold,
     ShuffleSplit,
-    StratifiedKFold,
 )
 
 from separatrix import (
     L2,
     LBFGS,
-    ArraySource,
-    LinearClassifier,
     LinearClassifierCV,
-    Objective,
-    get_loss,
 )
-from separatrix.data import Shuffle, Subset
-from separatrix.data.validation import check_rows
-from separatrix.estimators.cv import Folds, Path, Split, disjoint, folds
-from separatrix.estimators.cv.splits import stratified
+from separatrix.estimators.cv import Folds, Path, Split, folds
 
 L2S = np.geomspace(1.0, 1e-5, 8)
-
-
-def problem(rows, labels, loss="logistic", weight=None, intercept=True):
-    classes, number = np.unique(labels, return_inverse=True)
-    two = len(classes) == 2
-    y = np.where(number == 1, 1.0, -1.0) if two else number
-    kind = get_loss(loss) if two else get_loss(loss).multiclass()
-    return Objective(kind, L2(0.0), ArraySource(check_rows(rows), y, classes, weight), intercept)
 
 
 def left_out(n, count, seed=0):
@@ -46,13 +27,6 @@ def left_out(n, count, seed=0):
     fold = np.random.default_rng(seed).integers(0, count + 1, n)
     rows = [np.flatnonzero(fold == i) for i in range(count)]
     return [Split(some, some) for some in rows]
-
-
-def kinds(n, k, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 3)) * [1.0, 10.0, 0.1] + [0.0, 5.0, 0.0]
-    scores = X @ (rng.standard_normal((3, k)) / np.array([[1.0], [10.0], [0.1]]))
-    return X, (scores + rng.gumbel(size=(n, k))).argmax(axis=1)
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
@@ -196,94 +170,6 @@ def test_most_fits_need_no_read(k, monkeypatch):
     assert len(reads) < 20
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_classes_are_dealt_out_as_scikit_learn_does(seed):
-    rng = np.random.default_rng(seed)
-    k, count = int(rng.integers(2, 6)), int(rng.integers(2, 9))
-    y = np.repeat(np.arange(k, dtype=np.uint8), rng.integers(count, 40, k))
-    if seed % 3:
-        y = rng.permutation(y)
-    fold = stratified(y, count)
-    for i, (_, test) in enumerate(StratifiedKFold(count).split(y, y)):
-        np.testing.assert_array_equal(np.flatnonzero(fold == i), test)
-
-
-SPLITTERS = {
-    "folds": KFold(4),
-    "mixed": KFold(4, shuffle=True, random_state=0),
-    "classes": StratifiedKFold(3),
-    "groups": list(GroupKFold(3).split(np.zeros(90), groups=np.arange(90) // 7)),
-    "some never": PredefinedSplit(np.arange(90) % 4 - 1),
-    "overlapping": ShuffleSplit(3, random_state=0),
-    "repeated": RepeatedKFold(n_splits=3, n_repeats=2, random_state=0),
-    "twice": [(np.r_[0:60, 0:30], np.arange(60, 90)), (np.arange(30, 90), np.arange(30))],
-    "tested elsewhere": [(np.arange(60), np.arange(30)), (np.arange(30, 90), np.r_[0:5, 0:5])],
-}
-
-
-@pytest.mark.parametrize("name", SPLITTERS)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_every_kind_of_split_scores_as_separate_fits_do(name, weighted):
-    X, y = overlapping(90, 5, seed=1)
-    weight = np.random.default_rng(0).integers(0, 4, 90) + 1.0 if weighted else None
-    cv = SPLITTERS[name]
-    clf = LinearClassifierCV(l2s=L2S, cv=cv, scoring="loss", tol=1e-10)
-    clf.fit(X, y, sample_weight=weight)
-    splits = list(cv.split(X, y)) if hasattr(cv, "split") else cv
-    c = np.ones(90) if weight is None else weight
-    for i, (train, test) in enumerate(splits):
-        for j, l2 in enumerate(L2S):
-            alone = LinearClassifier(l2=l2, tol=1e-10).fit(X[train], y[train], c[train])
-            signs = np.where(y[test] == alone.classes_[1], 1.0, -1.0)
-            losses = np.logaddexp(0.0, -signs * alone.decision_function(X[test]))
-            expected = -np.average(losses, weights=c[test])
-            got = clf.cv_results_[f"split{i}_test_score"][j]
-            assert got == pytest.approx(expected, rel=1e-4)
-
-
-@pytest.mark.parametrize("k", [2, 3, 4])
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_more_classes_and_one_row_per_fold(k, make):
-    X, y = kinds(24, k)
-    y[:k], y[-k:] = range(k), range(k)
-    clf = LinearClassifierCV(l2s=L2S[:4], cv=LeaveOneOut(), scoring="loss", tol=1e-10)
-    clf.fit(make(X), y)
-    for i in range(24):
-        rest = np.arange(24) != i
-        for j, l2 in enumerate(L2S[:4]):
-            alone = LinearClassifier(l2=l2, tol=1e-10).fit(X[rest], y[rest])
-            (p,) = alone.predict_proba(X[[i]])
-            got = clf.cv_results_[f"split{i}_test_score"][j]
-            assert got == pytest.approx(np.log(p[y[i]]), rel=1e-4, abs=1e-7)
-
-
-def test_splits_are_sorted_out_one_at_a_time():
-    objective = problem(*overlapping(12, 2))
-    rows = np.arange(12)
-
-    seen = []
-
-    def splits(*each):
-        for split in each:
-            seen.append(1)
-            yield split
-
-    def without(*left, times=None):
-        return Split(np.array(left), rows[:2], times)
-
-    together, others = disjoint(objective, splits(without(0, 1), without(2), without(3)))
-    assert others is None
-    assert [split.left_out.tolist() for split in together.splits] == [[0, 1], [2], [3]]
-    for odd in (without(1, 2), without(5, times=2 * (rows != 5))):
-        seen.clear()
-        together, others = disjoint(objective, splits(without(0, 1), odd, without(7)))
-        assert len(together.splits) == 1
-        assert len(seen) == 2
-        source = objective.source
-        expected = 10.0 if odd.times is None else 22.0
-        assert [split.training(source).weight_sum for split in others] == [expected, 11.0]
-
-
 def test_the_path_may_end_early(monkeypatch):
     X, y = overlapping(90, 5, seed=1)
     whole = LinearClassifierCV(l2s=L2S, scoring="loss", tol=1e-10).fit(X, y)
@@ -321,92 +207,3 @@ def test_threads_change_no_bit(cv):
         one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
     )
     np.testing.assert_array_equal(one.coef_, two.coef_)
-
-
-# ---- some rows of a source -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_some_rows_are_a_source(make, weighted):
-    rng = np.random.default_rng(0)
-    X, y = kinds(9000, 2)
-    weight = rng.integers(0, 3, 9000).astype(float) if weighted else None
-    whole = problem(make(X), y, weight=weight)
-    W = rng.standard_normal((1, 4))
-    for rows in (
-        np.r_[5:7, 100:4000, 4002, 4010:8999],
-        rng.permutation(9000)[:500],
-        np.r_[3, 3, 2, 1, 1],
-        np.sort(rng.permutation(9000)[:4000]),
-        np.arange(9000),
-        np.r_[2, 3, 3, 5],
-    ):
-        some = Objective(whole.loss, L2(0.1), Subset(whole.source, rows))
-        c = None if weight is None else weight[rows]
-        alone = Objective(whole.loss, L2(0.1), problem(X[rows], y[rows], weight=c).source)
-        if len(np.unique(y[rows])) < 2 or not some.source.weight_sum:
-            continue
-        assert some.source.n_rows == alone.source.n_rows
-        assert some.source.weight_sum == alone.source.weight_sum
-        at, expected = some.value_and_gradient(W), alone.value_and_gradient(W)
-        assert at.value == pytest.approx(expected.value, rel=1e-12)
-        np.testing.assert_allclose(at.gradient, expected.gradient, rtol=1e-9, atol=1e-12)
-        ((_, order),) = some.source.visits(Shuffle(0, 1))
-        assert sorted(order) == np.flatnonzero(np.ones(len(rows)) if c is None else c).tolist()
-
-
-def test_a_sample_is_random_and_stays_the_same():
-    n = 100_000
-    y = np.where(np.arange(n) < n // 2, -1.0, 1.0)  # sorted by class, and every other row alike
-    X = np.column_stack([y, np.arange(n) % 2, np.arange(n)])
-    source = ArraySource(X, y, np.array([0, 1]))
-    sample = source.sample(4000)
-    assert source.sample(4000) is sample
-    assert sample.n_rows == 4000
-    assert abs(sample.y.mean()) < 0.01
-    assert abs(sample.X[:, 1].mean() - 0.5) < 0.05
-    assert len(np.unique(sample.X[:, 2])) == 4000
-    assert source.sample(n) is source
-    half = source.sample(n // 2)  # too many to copy
-    assert isinstance(half, Subset)
-    weight = np.where(y > 0, 2.0, 0.0)
-    present = ArraySource(X, y, np.array([0, 1]), weight).sample(1000)
-    assert set(present.y) == {1.0}
-    assert present.weight_sum == 2000.0
-
-
-# ---- a fit that begins with a sample ---------------------------------------------------------
-
-
-def test_rows_sorted_by_class_and_columns_that_hang_together():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40_000, 6)) @ rng.standard_normal((6, 6)) ** 3
-    y = X @ rng.standard_normal(6) + rng.logistic(size=len(X)) > 0
-    order = np.argsort(y, kind="stable")
-    X, y = X[order], y[order]
-    clf = LinearClassifier(l2=1e-6, tol=1e-9, solver=LBFGS()).fit(X, y)
-    assert clf.stop_ == "optimal"
-    assert clf.n_iter_ <= 6  # from zeros, 10 and more
-    again = LinearClassifier(l2=1e-6, tol=1e-9, solver=LBFGS(), n_jobs=1).fit(X, y)
-    np.testing.assert_array_equal(again.coef_, clf.coef_)
-
-
-def test_a_sample_that_misleads_is_not_followed():
-    rng = np.random.default_rng(0)
-    n = 40_000
-    X = np.full((n, 1), 1.0)
-    y = rng.random(n) < 0.5
-    X[y] = -1.0
-    far = np.setdiff1d(np.arange(n), np.flatnonzero(np.isin(np.arange(n), sampled(n))))[:50]
-    X[far] *= -1e4  # no row of the sample: there the classes are apart
-    for solver in (LBFGS(), LBFGS(factored_features=0)):
-        clf = LinearClassifier(l2=1e-9, tol=1e-6, solver=solver).fit(X, y)
-        assert clf.stop_ == "optimal"
-        assert clf.objective_ < np.log(2.0)
-
-
-def sampled(n):
-    """Rows that the solver looks at first."""
-    source = ArraySource(np.arange(n, dtype=float)[:, None], np.ones(n), np.array([0, 1]))
-    return source.sample(4096).X[:, 0].astype(int)

@@ -12,35 +12,35 @@ from typing import Any
 from ..blocks import Block
 from .cache import CacheDamaged, CacheWriter, DecodedCache, Identity
 
+Blocks = Iterator[Block]
+Decode = Callable[[], Iterable[Block]]
+
 
 class CacheWarning(UserWarning):
     """A cache cannot be read or written: rows are decoded again, with the same results."""
 
 
 class CachedBlocks:
-    """The blocks that ``decode`` gives, the same each time it is called, decoded once.
+    """Blocks from a cache, if there is one, and decoded and written there if not.
 
-    The first pass that goes to its end writes the cache, and asks ``summary`` for plain data to be
-    kept beside the blocks (then in ``cache.about``). A damaged cache is given up and decoded again,
-    also in the middle of a pass: nobody sees a wrong number. If it cannot be written, because the
-    disk is full say, a warning tells, and every pass decodes. ``where`` is "auto", a folder, or
-    None: no cache. Without ``keep`` no later run finds it: of what cannot be known again.
+    A damaged cache is given up and decoded again, also in the middle of a pass: nobody sees a wrong
+    number. If it cannot be written, because the disk is full say, a warning tells, and every pass
+    decodes. ``where`` is "auto", a folder, or None: no cache. Without ``keep`` no later run finds
+    it: of what cannot be known again.
     """
 
     def __init__(
-        self,
-        decode: Callable[[], Iterable[Block]],
-        where: str | os.PathLike[str] | None,
-        identity: Identity,
-        *,
-        summary: Callable[[], dict[str, Any]] = dict,
-        keep: bool = True,
+        self, where: str | os.PathLike[str] | None, identity: Identity, keep: bool = True
     ) -> None:
-        self._decode, self._where, self._identity = decode, where, identity
-        self._summary, self._keep = summary, keep
+        self._where, self._identity, self._keep = where, identity, keep
         self.cache = None if where is None else DecodedCache.open(where, identity)
 
-    def __iter__(self) -> Iterator[Block]:
+    def blocks(self, decode: Decode, summary: Callable[[], dict[str, Any]] = dict) -> Blocks:
+        """The blocks that ``decode`` gives, the same each time it is called, decoded once.
+
+        The first pass that goes to its end writes the cache, and asks ``summary`` for plain data to
+        be kept beside the blocks (then in ``cache.about``).
+        """
         given = 0
         if self.cache is not None:
             try:
@@ -51,20 +51,20 @@ class CachedBlocks:
             except CacheDamaged as damage:
                 self.cache = None
                 warnings.warn(f"{damage}: all is decoded again", CacheWarning, stacklevel=2)
-        yield from islice(self._written(), given, None)
+        yield from islice(self._written(decode, summary), given, None)
 
-    def _written(self) -> Iterator[Block]:
+    def _written(self, decode: Decode, summary: Callable[[], dict[str, Any]]) -> Blocks:
         """Decoded, and written on the way."""
         writer = self._writer()
         try:
-            for block in self._decode():
+            for block in decode():
                 if writer is not None and writer.open:
                     with self._told(writer):
                         writer.write(block)
                 yield block
             if writer is not None and writer.open:
                 with self._told(writer):
-                    self.cache = writer.close(self._summary(), self._keep)
+                    self.cache = writer.close(summary(), self._keep)
         finally:
             if writer is not None:
                 writer.discard()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from functools import partial
 from pathlib import Path
 
@@ -11,14 +12,13 @@ import pyarrow.csv as pacsv
 
 from ...numeric.lazy import cached_property
 from .compression import uncompressed
+from .csv_chunks import RowTooLong, row_chunks
 from .csv_lines import check_closed, delimiter, flaw, header
 from .csv_types import FALSE, TRUE, ColumnTypes
 from .paths import Files
 from .tables import TableFiles, explained, plain_schema, unified
 
-BLOCK_BYTES = 1 << 18  # of text, parsed at once; Arrow reads up to 32 such blocks ahead
-LONGEST_ROW = 1 << 28  # bytes: longer than that, a quote was not closed
-TOO_LONG = "straddling object"  # what Arrow says of a row that is longer than a block
+CHUNK_BYTES = 1 << 18  # of text, parsed at once: larger ones are hardly faster
 
 
 class CsvReader(TableFiles):
@@ -32,7 +32,6 @@ class CsvReader(TableFiles):
 
     def __init__(self, files: Files, block_rows: int) -> None:
         super().__init__(files, block_rows)
-        self.block_bytes = BLOCK_BYTES
         self.text: set[str] = set()
 
     @property
@@ -41,9 +40,11 @@ class CsvReader(TableFiles):
         fields = ((name, pa.string() if name in self.text else type) for name, type in self._types)
         return pa.schema(list(fields))
 
-    def read_as_text(self, names: Iterable[str]) -> None:
-        """Values of these columns stay as they are written."""
-        self.text.update(names)
+    def with_text(self, names: Iterable[str]) -> CsvReader:
+        """The same reader but that values of these columns stay as they are written."""
+        found = copy(self)
+        found.text = self.text.union(names)
+        return found
 
     @cached_property
     def _types(self) -> ColumnTypes:
@@ -53,25 +54,13 @@ class CsvReader(TableFiles):
             unified(untyped, self._schema(path), first, path)
         types = ColumnTypes(untyped.names)
         for path in self.files.paths:
-            while not self._surveyed(path, types):
-                self.block_bytes *= 4
-        return types
-
-    def _surveyed(self, path: Path, types: ColumnTypes) -> bool:
-        """Whether all rows could be looked at: none is longer than a block.
-
-        What was looked at twice tells no more than once.
-        """
-        n_rows, last = 0, None
-        try:
+            n_rows, last = 0, None
             for last in self._parsed(path, dict.fromkeys(types.types, pa.string())):
                 types.add(last, path, n_rows)
                 n_rows += last.num_rows
-        except _RowTooLong:
-            return False
-        if last is not None:
-            check_closed(path, last)
-        return True
+            if last is not None:
+                check_closed(path, last)
+        return types
 
     def _schema(self, path: Path) -> pa.Schema:
         """Names alone: no type is known before all rows were seen."""
@@ -92,19 +81,31 @@ class CsvReader(TableFiles):
                 return
             try:
                 with uncompressed(path) as raw:
-                    yield from pacsv.open_csv(
-                        raw,
-                        pacsv.ReadOptions(use_threads=False, block_size=self.block_bytes),
-                        pacsv.ParseOptions(delimiter=delimiter(path), newlines_in_values=True),
-                        pacsv.ConvertOptions(
-                            column_types=types, include_columns=list(types),
-                            strings_can_be_null=True, true_values=TRUE, false_values=FALSE,
-                        ),
-                    )  # fmt: skip
+                    first = None  # Arrow leaves out the line of names, where none are given
+                    for text in row_chunks(raw, delimiter(path), CHUNK_BYTES):
+                        yield from self._table(path, text, first, types).to_batches()
+                        first = names
+            except RowTooLong as error:
+                check_closed(path)
+                raise ValueError(f"{path} has a row of more than 256 MB; expected less.") from error
             except (pa.ArrowException, OSError) as error:
-                if TOO_LONG in str(error) and self.block_bytes < LONGEST_ROW:
-                    raise _RowTooLong from error
                 raise self._explained(error, path, names) from error
+
+    def _table(
+        self, path: Path, text: bytes, names: list[str] | None, types: dict[str, pa.DataType]
+    ) -> pa.Table:
+        """Rows parsed in one piece: Arrow loses line ends within values at edges of its own."""
+        if not text.strip(b"\r\n"):
+            return pa.schema(types.items()).empty_table()
+        return pacsv.read_csv(
+            pa.BufferReader(text),
+            pacsv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
+            pacsv.ParseOptions(delimiter=delimiter(path), newlines_in_values=True),
+            pacsv.ConvertOptions(
+                column_types=types, include_columns=list(types),
+                strings_can_be_null=True, true_values=TRUE, false_values=FALSE,
+            ),
+        )  # fmt: skip
 
     def _explained(self, error: Exception, path: Path, names: list[str]) -> ValueError:
         if isinstance(error, OSError):
@@ -116,7 +117,3 @@ class CsvReader(TableFiles):
         """Columns of text that hold numbers too, each with a function that says where."""
         names = (name for name in self._types.mixed() if name not in self.text)
         return {name: partial(self._types.why_mixed, name) for name in names}
-
-
-class _RowTooLong(Exception):
-    """A row does not fit into a block."""

@@ -113,11 +113,12 @@ def flaw(path: Path, names: list[str]) -> str | None:
     return None
 
 
-def check_closed(path: Path, last: pa.RecordBatch) -> None:
-    """Raise if the last row is all that follows a quote that was never closed."""
-    values = (column[-1].as_py() or "" for column in last.columns)
-    if not any("\n" in value for value in values):
-        return
+def check_closed(path: Path, last: pa.RecordBatch | None = None) -> None:
+    """Raise if a quote is never closed; it would be in the last row, if that is known."""
+    if last is not None:
+        values = (column[-1].as_py() or "" for column in last.columns)
+        if not any("\n" in value for value in values):
+            return
     try:
         for _ in numbered_rows(path, strict=True):
             pass

@@ -30,6 +30,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..base import State
+from .dual_loss import best_share
 from .epochs import CAREFUL, MIXED_STRETCHES, bias_inverse_penalty, may_be_taken
 from .multiclass_dual import CrammerSingerDual, multiclass_dual
 from .multiclass_free_variables import FreeVariables
@@ -37,18 +38,22 @@ from .solver import DualIterate
 from .sums import present_scores
 
 PHASE = "coordinate ascent"
-EPOCHS, MOST_EPOCHS = 5, 30  # in a round
-FIRST_GAP = 1e-3  # at the end of the first round, about
+EPOCHS, MOST_EPOCHS = 5, 30  # in a round: at least before conjugate gradients, and at most
+FIRST_GAP = 1e-6  # at the end of the first round; a decade of epochs costs about as much as a proof
 IDENTIFIED = 1.8  # active rows per row with free alphas, below which these are known
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
-EASILY = 1e-2  # of what is enough: then fewer epochs than usual will do
+SURPRISE = 1.2  # what an epoch leaves of the gap that it met, in units of what the last one left
 
 
 def multiclass_iterates(
-    objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    objective: Objective,
+    W: Array,
+    rng: np.random.Generator,
+    state: State | None,
+    alpha: Array | None = None,
 ) -> Iterator[tuple[DualIterate, State]]:
     """One for each round, for ever."""
-    run = begun(objective, W, rng) if state is None else resumed(objective, state)
+    run = begun(objective, W, rng, alpha) if state is None else resumed(objective, state)
     while True:
         with np.errstate(all="ignore"):
             run.round()
@@ -58,13 +63,21 @@ def multiclass_iterates(
         yield at, run.state()
 
 
-def begun(objective: Objective, W: Array, rng: np.random.Generator) -> MulticlassAscentRun:
-    """Where the weights are 0, with the biases held near those of W."""
+def begun(
+    objective: Objective, W: Array, rng: np.random.Generator, alpha: Array | None = None
+) -> MulticlassAscentRun:
+    """Where the weights are 0, or between there and alphas of another penalty.
+
+    The biases are held near those of W.
+    """
     dual, source = multiclass_dual(objective), objective.in_memory
     rows = np.arange(len(source.y)) if source.present is None else source.present
-    return MulticlassAscentRun(
+    run = MulticlassAscentRun(
         objective, dual, dual.start(source.y), int(rng.integers(2**62)), rows, W[:, -1].copy()
     )
+    if alpha is not None:
+        run.begin_at(alpha)
+    return run
 
 
 def resumed(objective: Objective, state: State) -> MulticlassAscentRun:
@@ -108,11 +121,26 @@ class MulticlassAscentRun:
         self.row_norm2 = self.objective.row_norm2
         self.inv_2l2 = 0.5 / self.objective.penalty.l2
         self.bias_inv_penalty = bias_inverse_penalty(self.objective)
+        self._is_tall = self.source.n_rows > self.source.n_features
         k, width = self.objective.shape
         self.weights = np.zeros((k, width))
         self.lines = np.zeros((width, line_width(k)))
         self._marked = np.zeros(len(self.source.y), dtype=bool)
+        if self.epochs:
+            self._recompute_weights()
+        else:
+            self.weights[:, -1] = self.lines[-1, :k] = self.bias_center
+
+    def begin_at(self, alpha: Array) -> None:
+        """At the highest point of the dual between the start and these alphas."""
+        start, source = self.alpha, self.source
+        self.alpha = alpha
         self._recompute_weights()
+        gain = float(source.weights @ (1.0 - alpha[start > 0.0])) / source.weight_sum
+        share = best_share(0.5 * gain, gain, self.objective.penalty.value(self.weights))
+        self.alpha = share * alpha + (1.0 - share) * start
+        self.lines *= share
+        self.lines[-1, : len(self.weights)] += (1.0 - share) * self.bias_center
 
     def state(self) -> State:
         """From which to go on: arrays that the run does not write to again."""
@@ -126,17 +154,25 @@ class MulticlassAscentRun:
     def round(self) -> None:
         """Some epochs, and then the gap."""
         with one_blas_thread(self.weights.size * float(len(self.alpha))):
-            rows, enough = self.active, self._enough()
-            for number in range(1, MOST_EPOCHS + 1):
-                rows, gap = self._epoch(rows)
-                if self.objective.intercept:
-                    self._move_biases()
-                if gap <= (enough if number >= EPOCHS else EASILY * enough):
-                    break
+            rows = self._climb(self.active, self._enough())
             # Where rows have features of their own, epochs are as good, and cheaper.
-            if self.source.n_rows > self.source.n_features:
+            if self._is_tall:
                 self._solve_free_variables(rows)
             self._evaluate_gap()
+
+    def _climb(self, rows: Ints, enough: float) -> Ints:
+        """Epochs over the active rows until the gap is about enough: which to visit again."""
+        met, fewest = np.inf, EPOCHS if self._is_tall else 1
+        for number in range(1, MOST_EPOCHS + 1):
+            before = met
+            rows, met = self._epoch(rows)
+            if self.objective.intercept:
+                self._move_biases()
+            # What this epoch met is gone by the end of it, about as what the last one met was.
+            fall = met / before if 0.0 < met < before < np.inf else 1.0
+            if number >= fewest and met * min(1.0, SURPRISE * fall) <= enough:
+                break
+        return rows
 
     def _move_biases(self) -> None:
         """They are held from now on near where they are, and drawn on as far again."""

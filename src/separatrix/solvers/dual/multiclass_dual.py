@@ -69,8 +69,10 @@ class CrammerSingerDual:
         """One class has all, and its entry is the largest by the margin."""
         entries, rows = self.slopes(y, scores), np.arange(len(y))
         top = entries.argmax(axis=1)
-        two = np.partition(entries, -2, axis=1)[:, -2:]
-        stays: AnyArray = (alpha[rows, top] >= 1.0) & (two[:, 1] - two[:, 0] > shrink_margin)
+        ahead = entries[rows, top]
+        entries[rows, top] = -np.inf
+        ahead -= entries.max(axis=1)
+        stays: AnyArray = (alpha[rows, top] >= 1.0) & (ahead > shrink_margin)
         return stays
 
 

@@ -1,0 +1,63 @@
+"""The text of a CSV file in parts that end where rows do: each can be parsed by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Protocol
+
+LONGEST_ROW = 1 << 28  # bytes: longer than that, a quote was not closed
+
+
+class Bytes(Protocol):
+    """A file that is read from its begin to its end."""
+
+    def read(self, nbytes: int, /) -> bytes:
+        """So many bytes more, or all that are left."""
+
+
+class RowTooLong(Exception):
+    """No row ends within ``LONGEST_ROW``."""
+
+
+def row_chunks(file: Bytes, delimiter: str, size: int) -> Iterator[bytes]:
+    """All of the text, about so many bytes at a time; a line may end by LF, CR LF or CR.
+
+    Line ends between quotes end no row. A value is quoted if a quote is its first character.
+    """
+    text, wanted = b"", size
+    while more := file.read(wanted):
+        text += more
+        end = _end_of_rows(text, delimiter.encode())
+        if end:
+            yield text[:end]
+            text, wanted = text[end:], size
+        elif len(text) > LONGEST_ROW:
+            raise RowTooLong
+        else:
+            wanted = len(text)
+    if text:
+        yield text
+
+
+def _end_of_rows(text: bytes, delimiter: bytes) -> int:
+    """Where the last row ends that is whole, of text that begins with a row; 0 if none does."""
+    last = len(text)
+    if b'"' not in text:
+        return _end_of_lines(text, 0, last)
+    quoted = re.compile(
+        rb'(?:\A(?:\xef\xbb\xbf)?|[\r\n%s])"[^"]*(?:""[^"]*)*(?:"|\Z)' % re.escape(delimiter)
+    )
+    gap, found = 0, 0  # between quoted values
+    for value in quoted.finditer(text):
+        found = _end_of_lines(text, gap, value.start() + 1) or found
+        gap = value.end()
+    # A quote at the very end closes its value, or is the first of two that stand for one.
+    return (_end_of_lines(text, gap, last) if gap < last else 0) or found
+
+
+def _end_of_lines(text: bytes, first: int, last: int) -> int:
+    """Where the last line ends between these two; 0 if none does there."""
+    if last == len(text) and text.endswith(b"\r"):  # perhaps of CR LF
+        last -= 1
+    return max(text.rfind(b"\n", first, last), text.rfind(b"\r", first, last)) + 1

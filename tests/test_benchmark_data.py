@@ -1,0 +1,85 @@
+"""What benchmarks are run on: generated data, and the machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+
+from benchmarks import data, machine, memory
+
+# ---- data, machine, memory -----------------------------------------------------------------------
+
+
+def test_data_is_the_same_every_time_and_has_its_shape():
+    for make in (
+        lambda: data.clouds(50, 3),
+        lambda: data.correlated(50, 3),
+        lambda: data.separable(50, 3, 0.1),
+        lambda: data.images(50, 30, 4),
+        lambda: data.rings(50, 4),
+        lambda: data.many_clouds(50, 3, 4),
+    ):
+        (X, y), (again, labels) = make(), make()
+        assert X.dtype == np.float32
+        assert np.array_equal(X, again)
+        assert np.array_equal(y, labels)
+        assert len(np.unique(y)) >= 2
+
+
+def test_correlated_columns_have_the_condition_number():
+    X, _ = data.correlated(20_000, 5, condition=100.0)
+    assert np.linalg.cond(np.cov(X.T)) == pytest.approx(100.0, rel=0.1)
+
+
+def test_text_is_canonical_csr_of_unit_rows_with_common_and_rare_words():
+    X, _ = data.text(500, 400, 20)
+    assert sp.issparse(X)
+    assert X.format == "csr"
+    assert X.has_canonical_format
+    assert np.allclose(np.sqrt(X.multiply(X).sum(axis=1)), 1.0)
+    assert 10 <= X.nnz / 500 <= 25
+    counts = np.sort(np.bincount(X.indices, minlength=400))
+    assert counts[-1] > 10 * np.median(counts)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_documents_have_the_skew_of_text(k):
+    X, y = data.documents(3000, 2000, 30, k)
+    again, labels = data.documents(3000, 2000, 30, k)
+    assert np.array_equal(X.toarray(), again.toarray())
+    assert np.array_equal(y, labels)
+    assert X.has_canonical_format
+    assert X.data.min() == 1.0
+    assert np.array_equal(X.data, np.rint(X.data))
+    met, lengths = np.bincount(X.indices, minlength=2000), np.diff(X.indptr)
+    assert lengths.min() >= 1
+    assert lengths.mean() == pytest.approx(30, rel=0.1)
+    assert np.std(np.log(lengths)) == pytest.approx(0.65, abs=0.1)  # log-normal
+    common = np.sort(met)[::-1]
+    assert common[9] / common[99] == pytest.approx(7, rel=0.5)  # about 1/rank
+    sizes = np.bincount(np.searchsorted(np.unique(y), y))
+    assert sizes[0] / sizes[-1] == pytest.approx(k, rel=0.2)
+    half = LogisticRegression(C=100.0).fit(data.tf_idf(X)[:1500], y[:1500])
+    assert half.score(data.tf_idf(X)[1500:], y[1500:]) > 0.75  # there is something to learn
+
+
+def test_rows_with_one_level_of_each_feature():
+    X, y = data.one_hot(400, 6, 9)
+    assert X.shape == (400, 54)
+    assert np.array_equal(X.toarray().reshape(400, 6, 9).sum(axis=2), np.ones((400, 6)))
+    assert set(np.unique(y)) == {-1, 1}
+
+
+def test_machine_limits():
+    found = machine.limits("tiny")
+    assert found["read_gb_per_second_1"] > 0
+    assert found[f"gflop_per_second_float32_{machine.CORES}"] > 0
+
+
+@pytest.mark.skipif(not memory.REFS.exists(), reason="only Linux tells")
+def test_memory_of_a_fit_is_measured_in_a_child():
+    extra = memory.extra_bytes("passes-tall-32", "tiny", "separatrix", 0)
+    assert extra is not None
+    assert 0 <= extra < 1 << 30
