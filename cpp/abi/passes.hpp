@@ -128,7 +128,7 @@ struct AscentRound {
   uint64_t seed, first_order;  // of the random orders
   int64_t block_rows, blocks_per_group;
   int64_t most_epochs;
-  double enough;           // a gap that ends the round
+  double enough;           // of the dual: a gap that ends the round
   double careful;          // mean slopes by which a row that is left out is beyond its kink
   double identified;       // active rows per free alpha, below which these are known
   int64_t* active;         // (n): rows to visit, in the order in which they lie

@@ -204,7 +204,6 @@ def test_the_monitor_reads_a_source():
         (lambda s: LinearClassifier().fit(s, sample_weight=WEIGHT), "and sample_weight came"),
         (lambda s: Perceptron(3).fit(s).score(s, LABELS[2]), "and y came beside it"),
         (lambda s: Perceptron().partial_fit(s, None), r"call fit\(source\)"),
-        (lambda s: LinearClassifier(class_weight="balanced").fit(s), "set class_weight=None"),
         (lambda s: LinearClassifierCV(scoring="roc_auc").fit(s.source), "scoring='roc_auc' is"),
         (lambda s: KernelPerceptron().fit(s), "needs them in memory"),
     ],

@@ -11,7 +11,7 @@ from separatrix.losses import Hinge
 from separatrix.numeric.rows import squared_norms
 
 ORDERS = loops.EpochOrders(seed=7, first=3, block_rows=4, blocks_per_group=5)
-L2 = 2e-3
+L2 = {"hinge": 2e-3, "squared_hinge": 1e-4, "logistic": 2e-3}  # at which epochs may crawl
 
 
 def overlapping_wide_rows():
@@ -22,10 +22,10 @@ def overlapping_wide_rows():
     return X, y, rng.integers(0, 4, 120).astype(float)
 
 
-def given(X, weight, **others):
+def given(X, weight, loss="hinge", **others):
     total = len(X) if weight is None else weight.sum()
     return {
-        "inv_weight_sum": 1 / total, "row_norm2": (X**2).sum(axis=1), "inv_2l2": 0.5 / L2,
+        "inv_weight_sum": 1 / total, "row_norm2": (X**2).sum(axis=1), "inv_2l2": 0.5 / L2[loss],
         "weight": weight, "orders": ORDERS, "careful": 6.0, "identified": 1.8,
     } | others  # fmt: skip
 
@@ -38,14 +38,14 @@ def test_the_compiled_round_equals_its_twin(level, kind, weighted, loss):
     X, y, weight = overlapping_wide_rows()
     if kind.endswith("32"):
         X = X.astype(np.float32).astype(np.float64)
-    numbers = given(X, weight if weighted else None, most_epochs=25, enough=1e-6)
+    numbers = given(X, weight if weighted else None, loss, most_epochs=25, enough=1e-6)
     now, ends = loops.level(), []
     loops.use_level(level)
     try:
         for one_round in (loops.ascent_round, loops.ascent_round_twin):
             alpha, w, active = np.zeros(120), np.zeros(151), np.arange(120)
             history = None
-            if loss == "hinge":
+            if loss != "logistic":
                 history = loops.StepHistory(np.zeros((2, 120)), np.zeros((2, 151)))
             found = one_round(
                 stored(X, kind), y, get_loss(loss), alpha, w, active, history=history, **numbers
@@ -56,36 +56,40 @@ def test_the_compiled_round_equals_its_twin(level, kind, weighted, loss):
     for compiled, twin in zip(ends[0][:3], ends[1][:3], strict=True):
         np.testing.assert_allclose(compiled, twin, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(ends[0][3], ends[1][3], rtol=1e-5, atol=1e-9)
-    if loss == "hinge":
+    if loss == "hinge" or (loss == "squared_hinge" and not weighted):
         assert ends[0][4].alphas.any()
         np.testing.assert_allclose(ends[0][4].weights, ends[1][4].weights, rtol=1e-4, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_steps_in_a_subspace_only_climb_and_weights_follow_the_alphas(kind, weighted):
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_steps_in_a_subspace_only_climb_and_weights_follow_the_alphas(kind, weighted, loss):
     """Epoch by epoch, against the dual from its definition."""
     X, y, weight = overlapping_wide_rows()
     c = (weight if weighted else np.ones(120)) / (weight.sum() if weighted else 120)
-    epochs = {}
+    epochs, l2, steps = {}, L2[loss], 0
     for helped in (True, False):
         alpha, w, active, heights, found = np.zeros(120), np.zeros(151), np.arange(120), [0.0], None
         history = loops.StepHistory(np.zeros((2, 120)), np.zeros((2, 151))) if helped else None
-        numbers = given(X, weight if weighted else None, most_epochs=1, enough=0.0)
+        numbers = given(X, weight if weighted else None, loss, most_epochs=2, enough=0.0)
         while len(heights) < 200 and (found is None or found.gap > 1e-7):
-            numbers["orders"] = ORDERS._replace(first=len(heights))
+            numbers["orders"] = ORDERS._replace(first=2 * len(heights))
             found = loops.ascent_round(
-                stored(X, kind), y, Hinge(), alpha, w, active, history=history,
+                stored(X, kind), y, get_loss(loss), alpha, w, active, history=history,
                 **numbers, gap=np.inf if found is None else found.gap,
             )  # fmt: skip
             active = active[: found.n_active].copy()
             pull = (c * alpha * y) @ X
-            np.testing.assert_allclose(w[:-1], pull / (2 * L2), atol=1e-9)
-            assert np.all((alpha >= 0.0) & (alpha <= 1.0))
-            heights.append(c @ alpha - pull @ pull / (4 * L2))
+            np.testing.assert_allclose(w[:-1], pull / (2 * l2), atol=1e-9)
+            assert np.all((alpha >= 0.0) & ((alpha <= 1.0) | (loss == "squared_hinge")))
+            conjugate = 0.25 * alpha**2 if loss == "squared_hinge" else 0.0
+            heights.append(c @ (alpha - conjugate) - pull @ pull / (4 * l2))
+            steps += helped and history.alphas.any()
         assert np.all(np.diff(heights) >= -1e-14)
         epochs[helped] = len(heights)
     assert epochs[False] < 200
+    assert steps > 0
 
 
 def test_a_round_ends_when_its_gap_is_enough_or_its_epochs_are_spent():

@@ -121,3 +121,8 @@ def present_classes(y: AnyArray, weight: Array | None) -> AnyArray:
     present = y if weight is None else y[weight != 0.0]
     classes = small_integer_classes(present)
     return np.unique(present) if classes is None else classes
+
+
+def class_numbers(y: AnyArray, n_classes: int) -> Ints:
+    """The numbers of the classes, from labels as sources have them."""
+    return (y > 0.0).astype(np.int64) if n_classes == 2 else y

@@ -141,7 +141,7 @@ class LabelsInMemory(WrappedSource, InMemory):
         limits = {name: numbers.pop(name) for name in ("most_epochs", "enough", "careful", "gap")}
         numbers.pop("identified"), numbers.pop("history")
         margin, gap, rows = numbers.pop("shrink_margin"), limits["gap"], active.copy()
-        epochs, reached = 0, False
+        epochs, reached, share = 0, False, numbers["inv_weight_sum"] * self.weights
         while epochs < limits["most_epochs"] and not reached:
             drawn = shuffle._replace(number=shuffle.number + epochs)
             order = rows[random_order(len(rows), drawn, self.row_bytes, group)]
@@ -150,7 +150,10 @@ class LabelsInMemory(WrappedSource, InMemory):
             if not isinstance(loss, Logistic):
                 margin = limits["careful"] * found.projected_gradient / (found.n_active or 1)
             fall = min(1.0, gap / before) if 0.0 < before < np.inf else 1.0
-            reached = bool(gap * min(1.0, loops.SURPRISE * fall) <= limits["enough"])
+            dual = loops.dual_estimate(loss, alpha, w, share, numbers["inv_2l2"])
+            reached = bool(
+                gap * min(1.0, loops.SURPRISE * fall) <= limits["enough"] * min(1.0, dual)
+            )
         active[: len(rows)] = rows
         return loops.RoundResult(len(rows), epochs, gap, margin, False, reached)
 

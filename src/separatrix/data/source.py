@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -32,6 +33,7 @@ from .blocks import (
     taken,
 )
 from .fingerprint import fingerprint
+from .labels import class_numbers
 
 T = TypeVar("T", bound=tuple[Any, ...])
 T_co = TypeVar("T_co", bound=tuple[Any, ...], covariant=True)
@@ -77,6 +79,18 @@ class Sum(ABC, Generic[T_co]):
     def unpack(self, total: Array) -> T_co:
         """Only with a size: the sum of all blocks as ``of`` gives it."""
         raise NotImplementedError(f"{self!r} has no compiled loop of its own")
+
+
+@dataclass(frozen=True)
+class _ClassWeightSums(Sum[tuple[Array]]):
+    """What the rows of so many classes weigh."""
+
+    classes: int
+
+    def of(self, block: Block) -> tuple[Array]:
+        """(classes,)."""
+        number = class_numbers(block.y, self.classes)
+        return (np.bincount(number, block.weights, self.classes).astype(np.float64),)
 
 
 class RowState(Generic[S]):
@@ -178,6 +192,10 @@ class Source(ABC):
                     drawn = random_order(count, once, self.row_bytes)
                     order = drawn if order is None else order[drawn]
                 yield Visit(block, order)
+
+    def class_weight_sums(self) -> Array:
+        """What the rows of every class weigh, in one read unless that is known."""
+        return self.total(_ClassWeightSums(len(self.classes)))[0]
 
     def row_state(self, begin: Callable[[Block], S]) -> RowState[S]:
         """Numbers to be kept beside every row, which begin as told of each block."""

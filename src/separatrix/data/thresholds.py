@@ -30,3 +30,10 @@ VALUES_AT_ONCE = 1 << 15
 """Values that are mapped to others at a time, as where rows are standardised while they are read.
 
 Measured: no method is chosen, what is between two steps stays in the cache."""
+
+MOST_OCCUPIED = 0.5
+"""Sparse rows that store no more than this part of the features are fitted without the others.
+
+Measured, CPU seconds with all features over those with the occupied ones, documents: softmax, 743 x
+334,158 of which 5,761, k = 6: 50; softmax, 1,896 x 47,124 of which 8,281, k = 20: 48; hinge, 611 x
+154,513 of which 6,801, k = 32: 7."""

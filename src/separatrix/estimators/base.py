@@ -12,14 +12,13 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource, Source
+from ..data.feature_map import FeatureMap, occupied_features, with_features
 from ..data.files.source import FileSource
 from ..data.labels import check_classes
-from ..data.standardized import standardized
 from ..data.validation import array_source, check_rows
 from ..losses import Loss
 from ..numeric import checks
 from ..numeric.rows import concatenate_rows
-from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..objective.feature_scales import feature_standardization
@@ -31,7 +30,7 @@ from ..training.minimize import Result, minimize
 from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
-from ..training.units import original_weights, standardized_weights
+from ..training.units import original_weights, seen_weights
 from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted, same_features
 from .stream import StreamState
@@ -46,8 +45,8 @@ class FitSettings:
     l2: float
     stop: Stop
     keep: str
-    standardization: Standardization | None = None
-    """Variables in which the solver works, if not the weights of the features as they are given."""
+    features: FeatureMap | None = None
+    """Those that the solver sees, if they are others than those given."""
     watchers: tuple[Watcher, ...] = ()
     """Called after every pass, before the user's own callbacks; the history gains their columns."""
 
@@ -77,7 +76,7 @@ class LinearModel(LinearPredictor):
     history_: dict[str, AnyArray]
     trace_: Trace
     _stream: StreamState
-    _standardization: Standardization | None
+    _features: FeatureMap | None
 
     def _settings(self) -> FitSettings:
         raise NotImplementedError
@@ -91,14 +90,37 @@ class LinearModel(LinearPredictor):
         settings = self._checked_settings()
         found = self._given_source if isinstance(X, Source) else self._source
         settings, source = self._standardized(settings, found(X, y, sample_weight))
-        objective = self._objective(settings, source)
-        solver = self._solver(objective, partial=False)
         seed = checks.seed(self.random_state)
-        W = self._start(objective, seed, settings.standardization)
+        settings, objective, solver, W = self._posed(settings, source, seed)
         settings = self._watched(settings, objective, solver, W).kept_by(solver)
         result = self._minimize(settings, objective, solver, seed, W, None)
         self._note_fit(settings, solver, result)
         return objective, result
+
+    def _posed(
+        self, settings: FitSettings, source: Source, seed: int
+    ) -> tuple[FitSettings, Objective, Solver, Array]:
+        """What is to be minimised, by whom and from where; without features that no row stores.
+
+        These stay where their weights are not 0 from the start, and where a solver goes row by
+        row, for ``partial_fit`` goes on from there and may meet them.
+        """
+        objective = self._objective(settings, source)
+        W = self._start(objective, seed, settings.features)
+        occupied = None if self._asks_by_row() else occupied_features(source)
+        if occupied is not None:
+            given = settings.features or FeatureMap(source.n_features)
+            features = replace(given, occupied=occupied)
+            fewer = self._objective(settings, with_features(source, occupied))
+            some = W[:, np.append(occupied, -1)]
+            solver = self._solver(fewer, partial=False)
+            if not solver.by_row and np.count_nonzero(some) == np.count_nonzero(W):
+                return replace(settings, features=features), fewer, solver, some
+        return settings, objective, self._solver(objective, partial=False), W
+
+    def _asks_by_row(self) -> bool:
+        """Whether the user asks for a solver that goes row by row."""
+        return True
 
     def _watched(
         self, settings: FitSettings, objective: Objective, solver: Solver, W: Array
@@ -113,7 +135,7 @@ class LinearModel(LinearPredictor):
     def _note_fit(self, settings: FitSettings, solver: Solver, result: Result) -> None:
         """What all passes over all rows leave to see."""
         # The state of weights of other features would be of no use.
-        state = None if settings.standardization is not None else result.state
+        state = None if settings.features is not None else result.state
         self._stream = StreamState(solver, solver, state)
         self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
         self.history_ = result.history
@@ -125,7 +147,8 @@ class LinearModel(LinearPredictor):
         if not self.standardize:
             return settings, source
         found = feature_standardization(source, centre=self.fit_intercept)
-        return replace(settings, standardization=found), standardized(source, found)
+        features = FeatureMap(source.n_features, found)
+        return replace(settings, features=features), features.source(source)
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """Two classes have the form of their own, more the joint one."""
@@ -164,8 +187,9 @@ class LinearModel(LinearPredictor):
                 "they are, separatrix.read(..., target='...')"
             )
         check_classes(source.classes)
+        weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
         self._keep_reading(source)
-        return source if self.class_weight is None else reweighted(source, self.class_weight)
+        return weighed
 
     def _keep_reading(self, source: Source) -> None:
         """How the rows of files are read, and the names of their columns; others have none."""
@@ -193,15 +217,13 @@ class LinearModel(LinearPredictor):
         else:
             validate_data(self, X, reset=reset, skip_check_array=True)
 
-    def _start(
-        self, objective: Objective, seed: int, standardization: Standardization | None = None
-    ) -> Array:
-        """The weights to begin with: given for the features, others for standardised ones."""
+    def _start(self, objective: Objective, seed: int, features: FeatureMap | None = None) -> Array:
+        """The weights to begin with, of the features that the solver sees."""
         if self.warm_start and hasattr(self, "coef_"):
-            return standardized_weights(self._warm(objective), standardization)
+            return seen_weights(self._warm(objective), features)
         if not isinstance(self.start, str):
             W = checks.start_array(self.start, objective.shape, self.fit_intercept)
-            return standardized_weights(W, standardization)
+            return seen_weights(W, features)
         start = checks.choice("start", self.start, ("zeros", "random", "sum"))
         if start == "zeros":
             return np.zeros(objective.shape)
@@ -251,19 +273,19 @@ class LinearModel(LinearPredictor):
         self.trace_ = Trace(
             solver, objective.loss, settings.l2, self.fit_intercept, self.class_weight,
             source.classes, W, seed, source.length, source.weight_sum, state,
-            standardization=settings.standardization,
+            features=settings.features,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=settings.stop,
             callbacks=(*settings.watchers, *self._callbacks()), seed=seed, start=W, state=state,
             keep=settings.keep, trace=self.trace_,
             progress=progress_line(self.verbose), drawn=self._drawn(),
-            standardization=settings.standardization,
+            features=settings.features,
         )  # fmt: skip
         self.classes_ = source.classes
-        W = original_weights(result.weights, settings.standardization)
+        W = original_weights(result.weights, settings.features)
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
-        self._standardization = settings.standardization
+        self._features = settings.features
         self.stop_ = result.stop
         self.converged_ = result.stop in CONVERGED
         return result

@@ -54,8 +54,10 @@ class LossModel(LinearModel):
     def scale_(self) -> Array | None:
         """What features were divided by for the fit; None without ``standardize``."""
         check_is_fitted(self)
-        found = self._standardization
-        return None if found is None else found.scale[:-1]
+        features = self._features
+        if features is None or features.standardization is None:
+            return None
+        return features.standardization.scale[:-1]
 
     def _finish(self, objective: Objective, result: Result) -> None:
         self.solver_ = self.trace_.solver.after(result.state)
@@ -65,6 +67,9 @@ class LossModel(LinearModel):
             self.objective_ = result.objective
         self.gap_ = None if result.proof is None else result.proof.gap
         self._runaway = result.runaway
+        occupied = None if self._features is None else self._features.occupied
+        if self._runaway is not None and occupied is not None:
+            self._runaway = self._runaway.with_features(occupied)
 
     def _warn_of_the_end(self) -> None:
         scale = "" if self.standardize else "scale the features (standardize=True), "
@@ -122,6 +127,9 @@ class LossModel(LinearModel):
             no_mistakes=isinstance(loss, PerceptronLoss) and l2 == 0.0,
         )
         return FitSettings(loss, l2, stop, "best" if isinstance(loss, PerceptronLoss) else "last")
+
+    def _asks_by_row(self) -> bool:
+        return isinstance(self.solver, Solver) and self.solver.by_row
 
     def _solver(self, objective: Objective, partial: bool) -> Solver:
         if isinstance(self.solver, Solver):

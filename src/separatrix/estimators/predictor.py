@@ -18,7 +18,14 @@ from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
 from ..data.validation import check_rows, check_scores, plain_rows
 from ..numeric.types import AnyArray, Array
-from .sources import LinearScores, accuracy, check_features, refuse_labels_beside, scores_of
+from .sources import (
+    LinearScores,
+    accuracy,
+    check_features,
+    check_kind,
+    refuse_labels_beside,
+    scores_of,
+)
 
 
 class LinearPredictor(ClassifierMixin, BaseEstimator):
@@ -119,6 +126,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
             predicted = self._classes_of(found[:, 0] if found.shape[1] == 1 else found)
             if piece.y is None:
                 raise ValueError(f"{piece.where}: there are no labels; expected one for every row")
+            check_kind(piece.y, self.classes_)
             weight = np.ones(len(found)) if piece.weight is None else piece.weight
             right += float(weight[predicted == piece.y].sum())
             all += float(weight.sum())

@@ -11,9 +11,16 @@ import numpy as np
 
 from .. import loops
 from ..data import Block, InMemory, Source, Sum
-from ..data.labels import encoded
+from ..data.class_weighted import ClassWeightedSource
+from ..data.labels import class_numbers, encoded
 from ..data.scoring import scores, small_scores
-from ..data.validation import ClassWeight, check_scores, weighed_classes
+from ..data.validation import (
+    ClassWeight,
+    check_scores,
+    class_weights,
+    weighed_classes,
+    within_reach,
+)
 from ..numeric.rows import Rows
 from ..numeric.types import AnyArray, Array, Ints
 
@@ -50,22 +57,22 @@ def same_features(before: AnyArray, now: AnyArray) -> None:
 def reweighted(source: Source, class_weight: ClassWeight) -> Source:
     """The same rows, weighed by their class too."""
     if not isinstance(source, InMemory):
-        raise TypeError(
-            f"class_weight={class_weight!r} needs rows in memory, and {type(source).__name__} "
-            "reads them from elsewhere: let the source give every row its weight, and set "
-            "class_weight=None"
-        )
+        # As if each class had one row, which weighs what all of its rows do.
+        classes, sums = source.classes, source.class_weight_sums()
+        per_class, _ = within_reach(class_weights(class_weight, classes, classes, sums))
+        if not per_class.all():
+            raise ValueError(
+                f"class_weight={class_weight!r} leaves out the class "
+                f"{classes[per_class == 0.0].tolist()[0]!r}; expected weights above 0 for rows "
+                "that are not in memory: leave its rows out of what is read"
+            )
+        return ClassWeightedSource(source, per_class)
     labels = labels_of(source)
     classes, weight, _ = weighed_classes(labels, None, source.weight, class_weight)
     result = source.with_weight(weight)
     if len(classes) < len(source.classes):  # every row of the others has lost its weight
         result = result.with_labels(encoded(labels, classes), classes)
     return result
-
-
-def class_numbers(y: AnyArray, n_classes: int) -> Ints:
-    """The numbers of the classes, from labels as sources have them."""
-    return (y > 0.0).astype(np.int64) if n_classes == 2 else y
 
 
 def labels_of(source: InMemory) -> AnyArray:
@@ -130,8 +137,21 @@ class Correct(Sum[tuple[float]]):
         return (float(block.weights[predicted == own].sum()),)
 
 
+def check_kind(labels: AnyArray, classes: AnyArray) -> None:
+    """Labels of rows and classes of a fit must be words or numbers alike, for 1 is not "1"."""
+    words = [values.dtype.kind in "OU" for values in (labels, classes)]
+    if len(labels) and words[0] != words[1]:
+        kinds = ["words" if word else "numbers" for word in words]
+        raise ValueError(
+            f"the labels are {kinds[0]}, such as {labels.tolist()[0]!r}, and the classes of the "
+            f"fit {kinds[1]}, such as {classes.tolist()[0]!r}; expected labels of one kind: write "
+            f"them as {kinds[1]}, or fit to labels that are {kinds[0]}"
+        )
+
+
 def accuracy(source: Source, classes: AnyArray, scores: Callable[[Rows], Array]) -> float:
     """Share of the rows, by weight, that scores for these classes classify right."""
+    check_kind(source.classes, classes)
     known = classes.tolist()
     numbers = [known.index(label) if label in known else -1 for label in source.classes.tolist()]
     (weight,) = source.total(Correct(scores, np.array(numbers, dtype=np.int64)))

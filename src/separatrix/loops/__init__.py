@@ -12,6 +12,7 @@ from .ascent_round import (
     StepHistory,
     ascent_round,
     ascent_round_twin,
+    dual_estimate,
 )
 from .batch import (
     OFFSETS,
@@ -112,6 +113,7 @@ __all__ = [
     "csr_flaw_twin",
     "draw_order_twin",
     "draw_orders",
+    "dual_estimate",
     "gram",
     "gram_twin",
     "hessian_product",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..losses import Logistic, MarginLoss
+from ..losses import Logistic, MarginLoss, SquaredHinge
 from ..numeric.rows import Rows, row_nonzeros
 from ..numeric.types import Array, Ints
 from ._compiled import _loops
@@ -73,12 +73,13 @@ def ascent_round(
     gap: float = np.inf,
     history: StepHistory | None = None,
 ) -> RoundResult:
-    """Epochs over the active rows until the gap is enough, or there were most of them.
+    """Epochs over the active rows until the gap is ``enough`` of the dual, or there were most.
 
     Each is a :func:`coordinate_epoch` in an order of its own, after which ``shrink_margin`` is
-    ``careful`` times the mean slope. With a history, epochs that crawl while most active alphas
-    (all but ``identified`` per free one) are inside their bounds are helped by steps in the space
-    of the last three. Writes ``alpha``, ``w``, ``active`` (increasing) and the history.
+    ``careful`` times the mean slope. With a history, which the hinge and its square may have,
+    epochs that crawl while most active alphas (all but ``identified`` per free one) are inside
+    their bounds are helped by steps in the space of the last three. Writes ``alpha``, ``w``,
+    ``active`` (increasing) and the history.
     """
     return RoundResult(
         *_loops.ascent_round(
@@ -112,13 +113,14 @@ def ascent_round_twin(
     history: StepHistory | None = None,
 ) -> RoundResult:
     """``ascent_round`` in Python."""
-    at, fall, epochs, reached, subspace = active.copy(), 0.0, 0, False, history is not None
+    at, epochs, crawls, reached, subspace = active.copy(), 0, False, False, history is not None
     p = inv_weight_sum * (np.ones(len(y)) if weight is None else weight)
+    top = np.inf if isinstance(loss, SquaredHinge) else 1.0
     while epochs < most_epochs and not reached:
         before, start, start_w = gap, alpha.copy(), w.copy()
-        free = np.count_nonzero((alpha[at] > 0.0) & (alpha[at] < 1.0))
+        free = np.count_nonzero((alpha[at] > 0.0) & (alpha[at] < top))
         remembered = history if subspace and len(at) < identified * free else None
-        if remembered is not None and not (fall > CRAWLING or remembered.alphas.any()):
+        if remembered is not None and not (crawls or remembered.alphas.any()):
             remembered = None
         drawn = draw_order_twin(
             len(at), orders.block_rows, orders.blocks_per_group, orders.seed, orders.first + epochs
@@ -134,21 +136,35 @@ def ascent_round_twin(
             shrink_margin = careful * found.projected_gradient / (found.n_active or 1)
         again = np.isin(at, order[: found.n_active])
         if remembered is not None:
-            subspace = subspace_step_twin(rows, y, alpha, w, start, start_w, remembered, p, inv_2l2)
+            subspace = subspace_step_twin(
+                rows, y, loss, alpha, w, start, start_w, remembered, p, inv_2l2
+            )
         if remembered is not None and subspace:
             again |= remembered.alphas[1, at] != 0.0
         elif history is not None:
             history.alphas[:] = history.weights[:] = 0.0
         at = at[again]
         fall = min(1.0, gap / before) if 0.0 < before < np.inf else 1.0
-        reached = bool(gap * min(1.0, SURPRISE * fall) <= enough)
+        crawls = before < np.inf and fall > CRAWLING
+        dual = dual_estimate(loss, alpha, w, p, inv_2l2)
+        reached = bool(gap * min(1.0, SURPRISE * fall) <= enough * min(1.0, dual))
     active[: len(at)] = at
     return RoundResult(len(at), epochs, gap, shrink_margin, subspace, reached)
+
+
+def dual_estimate(loss: MarginLoss, alpha: Array, w: Array, p: Array, inv_2l2: float) -> float:
+    """At the alphas; of the logistic loss with a parabola that is nowhere above the entropy."""
+    if isinstance(loss, Logistic):
+        gains = np.log(2.0) * 4.0 * alpha * (1.0 - alpha)
+    else:
+        gains = -loss.conjugate(alpha)
+    return float(p @ gains - 0.5 * w[:-1] @ w[:-1] / inv_2l2)
 
 
 def subspace_step_twin(
     rows: Rows,
     y: Array,
+    loss: MarginLoss,
     alpha: Array,
     w: Array,
     start: Array,
@@ -158,19 +174,23 @@ def subspace_step_twin(
     inv_2l2: float,
 ) -> bool:
     """On to the highest point in the space of three steps, back into the bounds; or no gain."""
+    own, top = (0.5, np.inf) if isinstance(loss, SquaredHinge) else (0.0, 1.0)
     steps = np.vstack([alpha - start, history.alphas])
     moves = np.vstack([w - start_w, history.weights])[:, :-1]
-    slopes = steps @ p - moves @ w[:-1] / inv_2l2
-    lengths = step_lengths_twin(moves @ moves.T / inv_2l2, slopes)
-    if 0.5 * lengths @ slopes <= GAIN_ROUNDING * w[:-1] @ w[:-1] / inv_2l2:
+    slopes = steps @ (p * (1.0 - own * alpha)) - moves @ w[:-1] / inv_2l2
+    curvatures = moves @ moves.T / inv_2l2 + own * (steps * p) @ steps.T
+    least = GAIN_ROUNDING * float(w[:-1] @ w[:-1]) / inv_2l2
+    lengths = step_lengths_twin(curvatures, slopes, least)
+    if 0.5 * lengths @ slopes <= least:
         return False
     wanted = alpha + lengths @ steps
-    there = np.where((alpha > 0.0) & (alpha < 1.0), np.clip(wanted, 0.0, 1.0), alpha)
+    there = np.where((alpha > 0.0) & (alpha < top), np.clip(wanted, 0.0, top), alpha)
     change = lengths @ moves
     for i in np.flatnonzero(there != wanted):
         columns, x = row_nonzeros(rows, int(i))
         change[columns] += p[i] * y[i] * (there - wanted)[i] * inv_2l2 * x
-    if p @ (there - alpha) > change @ (w[:-1] + 0.5 * change) / inv_2l2:
+    gain = p @ ((there - alpha) * (1.0 - 0.5 * own * (there + alpha)))
+    if gain > change @ (w[:-1] + 0.5 * change) / inv_2l2:
         alpha[:] = there
         w[:-1] += change
     history.alphas[1], history.weights[1] = history.alphas[0], history.weights[0]
@@ -178,11 +198,14 @@ def subspace_step_twin(
     return True
 
 
-def step_lengths_twin(curvatures: Array, slopes: Array) -> Array:
-    """Of three directions, to the highest point that they span; 0 for one that adds nothing new."""
+def step_lengths_twin(curvatures: Array, slopes: Array, least: float) -> Array:
+    """Of three directions, to the highest point that they span.
+
+    0 for one that adds nothing new, or has no more than the least curvature.
+    """
     size = np.sqrt(np.diag(curvatures))
     new: list[int] = []
-    for a in np.flatnonzero(size):
+    for a in np.flatnonzero(size**2 > least):
         among = [*new, int(a)]
         scaled = curvatures[np.ix_(among, among)] / np.outer(size[among], size[among])
         # How much of this direction is outside of the space of those before it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import InMemory, Source
+from ..data import InMemory
 from ..losses import SquaredHinge
 from ..numeric.dot import dot
 from ..numeric.rows import to_dense
@@ -29,6 +29,7 @@ from .thresholds import (
     NEARLY_SEPARABLE,
     ROW_CURVATURE,
     ROW_CURVATURE_WITH_BIAS,
+    ROWS_OF_A_FEATURE,
     SMALL_TABLE,
 )
 
@@ -42,12 +43,16 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
     or all rows share a direction. Without a bias also on rows that are not wide but long, where
     they curve J by neither too little, for the same reason, nor too much, for alphas crawl.
     """
-    source, max_curvature = objective.source, objective.loss.max_curvature
-    if max_curvature is None or source.storage != "csr" or not isinstance(source, InMemory):
+    source = objective.source
+    if (
+        objective.loss.max_curvature is None
+        or source.storage != "csr"
+        or not isinstance(source, InMemory)
+    ):
         return False
     if not DualAscent().accepts(objective):
         return False
-    n, d, count = source.n_rows, source.n_features, len(source.y)
+    n, d = source.n_rows, source.n_features
     wide = is_wide(objective)
     if wide and not objective.intercept:
         return True
@@ -55,20 +60,44 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
         objective.intercept or min(n, d) <= FACTORED_UNKNOWNS or source.row_values < LONG_ROWS
     ):
         return False
-    looked_at = min(count, LOOKED_AT)
-    some = source.take(np.linspace(0, count - 1, looked_at).astype(np.int64))
-    square = float(some.row_norms(squared=True).mean())
-    curvature = max_curvature * square / (2.0 * objective.penalty.l2 * n)
+    some = _some_rows(source)
+    square, curvature = _row_curvature(objective, some)
     if not objective.intercept:
         least, most = ROW_CURVATURE
         return least <= curvature <= most
-    mean = some.transpose_product(np.full((looked_at, 1), 1.0 / looked_at))[0, :-1]
+    mean = some.transpose_product(np.full((len(some.y), 1), 1.0 / len(some.y)))[0, :-1]
     return curvature >= ROW_CURVATURE_WITH_BIAS and dot(mean, mean) <= COMMON_DIRECTION * square
 
 
-def _has_wide_rows(source: Source) -> bool:
-    """Whether rows are sparse and have more features than a Hessian that L-BFGS would factor."""
-    return source.storage == "csr" and source.n_features > LBFGS().factored_features
+def _suits_columns_ascent(objective: Objective) -> bool:
+    """Whether steps for single rows are ahead where each class stands against the rest.
+
+    On sparse rows with more features than a Hessian that L-BFGS would factor; or with a feature for
+    every few rows, unless the penalty is so strong that gradients need few reads.
+    """
+    source = objective.source
+    if source.storage != "csr" or not isinstance(source, InMemory):
+        return False
+    if objective.shape[0] == 1 or not CoordinateAscent().accepts(objective):
+        return False
+    if source.n_features > LBFGS().factored_features:
+        return True
+    if source.n_rows > ROWS_OF_A_FEATURE * source.n_features:
+        return False
+    return _row_curvature(objective, _some_rows(source))[1] >= ROW_CURVATURE[0]
+
+
+def _some_rows(source: InMemory) -> InMemory:
+    """From all over the data."""
+    count = len(source.y)
+    return source.take(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(np.int64))
+
+
+def _row_curvature(objective: Objective, some: InMemory) -> tuple[float, float]:
+    """Mean |x|^2, and by how much such a row curves J along itself, in units of the penalty."""
+    square = float(some.row_norms(squared=True).mean())
+    most = objective.loss.max_curvature or 0.0
+    return square, most * square / (2.0 * objective.penalty.l2 * objective.source.n_rows)
 
 
 def _suits_interior_point(objective: Objective) -> bool:
@@ -140,11 +169,10 @@ def choose(objective: Objective) -> Solver:
     if _suits_coordinate_ascent(objective):
         why = f"the rows are sparse: steps for single ones of {loss.name} are ahead"
         return DualAscent(reason=why)
-    k = objective.shape[0]
-    single = isinstance(source, InMemory) and CoordinateAscent().accepts(objective)
-    if k > 1 and _has_wide_rows(source) and single:
-        why = f"the rows are sparse and wide: single ones serve {loss.name} class by class"
+    if _suits_columns_ascent(objective):
+        why = f"the rows are sparse: single ones serve {loss.name} class by class"
         return CoordinateAscent(reason=why)
+    k = objective.shape[0]
     twice = loss.has_curvature and loss.convex
     if twice and not sparse and k * d <= FEW_WEIGHTS and n * d * k**2 <= SMALL_TABLE:
         return Newton(reason=f"{loss.name} is convex and twice differentiable, and {n} x {d} small")

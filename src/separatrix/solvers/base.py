@@ -137,6 +137,13 @@ class Solver(Registered, ABC):
         """The solver for rows that come in chunks, of which ``objective`` has the first."""
         return self
 
+    def handed_on(self, state: State) -> State | None:
+        """What a run that ended in this state tells one on the same rows with another penalty.
+
+        A state to begin with, beside the weights; None if these say it all.
+        """
+        return None
+
     def after(self, state: State) -> Solver:
         """Itself, with what a run that ended in this state tells of it."""
         return self

@@ -26,7 +26,7 @@ from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import dual_variables, interior_iterates, interior_run, unknowns
 from .dual.newton_system import drowns_penalty
 from .dual.proximal_point import from_zeros, proximal_iterates, start_state
-from .dual.solver import DualIterate, DualSolver, kept_text
+from .dual.solver import HANDED_ON, DualIterate, DualSolver, kept_text
 from .dual.working_set import working_set_iterates
 
 
@@ -68,11 +68,17 @@ class DualAscent(DualSolver):
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
         """Of one method after another; the state names the one that made it, and all that ran."""
-        ran: list[str] = [] if state is None else state["ran"].split(THEN)
+        ran: list[str] = []
+        if state is not None and state["phase"] != HANDED_ON:
+            ran = state["ran"].split(THEN)
         for at, new in _phases(objective, W, rng, state):
             if not ran or ran[-1] != new["phase"]:
                 ran.append(new["phase"])
             yield at, new | {"ran": THEN.join(ran)}
+
+    def handed_on(self, state: State) -> State | None:
+        """Where single rows were the last phase, what they have to tell."""
+        return CoordinateAscent().handed_on(state)
 
     def after(self, state: State) -> DualAscent:
         """With a reason that says which methods ran, and what was kept of rows not in memory."""
@@ -87,6 +93,9 @@ def _phases(
     objective: Objective, W: Array, rng: np.random.Generator, state: State | None
 ) -> Iterator[tuple[DualIterate, State]]:
     """Single rows for many classes or where systems would be large, else all; then another."""
+    handed = None
+    if state is not None and state["phase"] == HANDED_ON:
+        handed, state = state, None
     phase = first_phase(objective) if state is None else state["phase"]
     if phase == working_set.PHASE:
         for at, state in working_set_iterates(objective, W, state):  # noqa: B020
@@ -94,7 +103,7 @@ def _phases(
         W = W if state is None else state["best"]
         yield from proximal_iterates(objective, from_zeros(objective, W))
     if phase == coordinate_ascent.PHASE:
-        rounds = CoordinateAscent().iterates(objective, W, rng, state)
+        rounds = CoordinateAscent().iterates(objective, W, rng, handed if state is None else state)
         patience = (
             thresholds.SLOW_ROUNDS_OF_CLASSES if objective.shape[0] > 1 else thresholds.SLOW_ROUNDS
         )

@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
+from ..data.feature_map import FeatureMap
 from ..numeric.lazy import cached_property
-from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..solvers import Solver, State, Step
@@ -72,15 +72,15 @@ def minimize(
     trace: Trace | None = None,
     progress: Progress | None = None,
     drawn: Collection[str] = (),
-    standardization: Standardization | None = None,
+    features: FeatureMap | None = None,
 ) -> Result:
     """Run a solver on an objective until a rule stops it.
 
     A callback is called as ``callback(step, info)`` after every pass; true stops the run. The
     clock stands still meanwhile. ``keep`` is "last", "best" (fewest mistakes, counted at fixed
     weights), "average", or "auto": the last after a pass without mistakes, else whichever of
-    average and best makes fewer (ties: average). Where the objective has standardised features,
-    callbacks see weights of the features as they were given; the result has those of the objective.
+    average and best makes fewer (ties: average). Where the objective has other ``features`` than
+    those given, callbacks see weights of these; the result has those of the objective.
 
     A callback that has a method ``begin(run)`` is called before the first step with the
     :class:`~separatrix.training.run.Run`, whose state it may read or replace. ``drawn`` names those
@@ -117,7 +117,7 @@ def minimize(
     if stop.prove and stop.tol is not None and provable(objective):
         gap = GapTracker(objective, stop.tol, of_average=keep == "average")
     rules = StoppingRules(stop, start, WeightSpace(), gap)
-    show = partial(original_step, standardization=standardization)
+    show = partial(original_step, features=features)
     loop = Loop(rules, callbacks, [observe], progress, show)
     run = Run(
         loop, {"pocket": pocket, "trace": trace},

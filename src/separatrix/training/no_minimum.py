@@ -9,14 +9,14 @@ maximum likelihood estimates in logistic regression models, Biometrika 71 (1984)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..data import InMemory, Source
 from ..data.labels_in_memory import LabelsInMemory
 from ..losses import Columns
-from ..numeric.types import Array
+from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..objective.accuracy import exact_mistakes
 from ..separation import decide
@@ -38,6 +38,10 @@ class Runaway:
     """Features whose coefficients run off, the fastest first."""
     intercept: bool = False
     """Whether a bias does."""
+
+    def with_features(self, numbers: Ints) -> Runaway:
+        """The same with other numbers for the features."""
+        return replace(self, features=tuple(numbers[list(self.features)].tolist()))
 
 
 def runaway(

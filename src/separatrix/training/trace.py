@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..data import Source
-from ..data.standardized import standardized
+from ..data.feature_map import FeatureMap
 from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
-from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..penalties import L2
@@ -59,9 +58,9 @@ class Trace:
     rows: list[Ints] | None = field(default_factory=list)
     """Updated rows of every pass, in order; None if there were too many to keep."""
     updates_per_pass: list[int] = field(default_factory=list)
-    standardization: Standardization | None = None
-    """Of the features, if the run went on with standardised ones, to whose weights ``start``
-    belongs; ``replay`` gives those of the features as they were given."""
+    features: FeatureMap | None = None
+    """If the run went on with other features than those given, to whose weights ``start`` belongs;
+    ``replay`` gives those of the features as they were given."""
     _counts: AnyArray | None = None
     """What ``strengths`` says, once the rows themselves are too many."""
     _bytes: int = 0
@@ -133,19 +132,18 @@ class Trace:
             check_rows(X), y, classes=self.classes, sample_weight=sample_weight,
             class_weight=self.class_weight,
         )  # fmt: skip
-        if (len(source.y), source.n_features + 1) != (self.n_rows, self.start.shape[1]):
+        d = self.start.shape[1] - 1 if self.features is None else self.features.n_features
+        if (len(source.y), source.n_features) != (self.n_rows, d):
             raise ValueError(
                 f"X has {len(source.y)} rows and {source.n_features} features, but the fit had "
-                f"{self.n_rows} and {self.start.shape[1] - 1}; replay needs the data of the fit"
+                f"{self.n_rows} and {d}; replay needs the data of the fit"
             )
         if source.weight_sum != self.weight_sum:
             raise ValueError(
                 f"the weights of the rows sum to {source.weight_sum:g}, but in the fit to "
                 f"{self.weight_sum:g}; pass the same sample_weight to replay"
             )
-        rows: Source = source
-        if self.standardization is not None:
-            rows = standardized(source, self.standardization)
+        rows: Source = source if self.features is None else self.features.source(source)
         return self._replay(Objective(self.loss, L2(self.l2), rows, self.fit_intercept))
 
     def _replay(self, objective: Objective) -> Iterator[Step]:
@@ -154,7 +152,7 @@ class Trace:
         ended = 0
         rng = np.random.default_rng(self.seed)
         for step in self.solver.updates(objective, self.start, rng, self.state):
-            yield original_step(step, self.standardization).read_only()
+            yield original_step(step, self.features).read_only()
             ended += step.ends_pass
             if ended == self.n_iter:
                 return

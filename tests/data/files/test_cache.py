@@ -17,7 +17,9 @@ import scipy.sparse as sp
 
 from separatrix.data.blocks import Block
 from separatrix.data.files import cache as cache_module
-from separatrix.data.files.cache import CacheDamaged, CacheWriter, DecodedCache, cache_folder
+from separatrix.data.files import cache_folder as cache_folder_module
+from separatrix.data.files.cache import CacheDamaged, CacheWriter, DecodedCache
+from separatrix.data.files.cache_folder import cache_folder
 from separatrix.data.files.cached_blocks import CachedBlocks, CacheWarning
 from separatrix.numeric.rows import CsrRows, slice_rows
 
@@ -211,6 +213,39 @@ def test_auto_is_the_folder_of_the_user(tmp_path, monkeypatch):
     write("auto", dense_blocks())
     assert os.stat(tmp_path / ".cache" / "separatrix").st_mode & 0o77 == 0
     assert len(list(DecodedCache.open("auto", IDENTITY))) == 4
+
+
+def test_the_folder_of_the_user_is_bounded(tmp_path, monkeypatch):
+    """The least recently used goes first, whatever was written first; never one in use."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder, blocks = tmp_path / "separatrix", dense_blocks(rows=500)
+
+    def identity(number):
+        return {**IDENTITY, "options": {"number": number}}
+
+    def there():
+        return {n for n in range(9) if DecodedCache.open("auto", identity(n)) is not None}
+
+    in_use = write("auto", blocks, identity(0))
+    for number in (1, 2, 3):
+        write("auto", blocks, identity(number))
+    size = max(path.stat().st_size for path in folder.iterdir())
+    for number, path in enumerate(sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)):
+        os.utime(path, (1e9 + number, 1e9 + number))
+    DecodedCache.open("auto", identity(1))  # used last
+    monkeypatch.setattr(cache_folder_module, "MOST_BYTES", 4 * size)
+    write("auto", blocks, identity(4))
+    assert len(list(folder.iterdir())) == 4
+    assert there() == {0, 1, 3, 4}
+    monkeypatch.setattr(cache_folder_module, "MOST_BYTES", 0)
+    write("auto", blocks, identity(5))
+    assert there() == {0, 5}
+    del in_use
+    write(tmp_path / "named", blocks, identity(6))
+    write(tmp_path / "named", blocks, identity(7))
+    assert len(list((tmp_path / "named").iterdir())) == 2  # the user's to tidy
+    write("auto", blocks, identity(8))
+    assert there() == {8}
 
 
 # ---- decoded once ----------------------------------------------------------------------------

@@ -495,4 +495,5 @@ def test_what_is_known_needs_no_arrow(monkeypatch):
     fresh = importlib.import_module("separatrix.data.files.encoding").Encoding
     column = {"kind": "onehot", "name": "a", "type": "text", "categories": ["x", "y"]}
     data = {"columns": [column], "target": None, "weight": None, "dtype": "float64"}
+    data["text_target"] = False
     assert fresh.from_dict(data).coef_names.tolist() == ["a_x", "a_y"]

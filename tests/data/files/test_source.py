@@ -411,6 +411,21 @@ def test_what_cannot_be_known_again_leaves_no_cache_behind(tmp_path):
     np.testing.assert_array_equal(all_rows(source)[0], X)
 
 
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_lack_of_memory_names_the_way_out(tmp_path, monkeypatch, cached):
+    X, y = data()
+    source = separatrix.read(pieces_of(X, y), block_rows=64, cache=tmp_path if cached else None)
+
+    def none(*_):
+        raise MemoryError("Unable to allocate 2 TiB")
+
+    place = "separatrix.data.files.cache._pages" if cached else "separatrix.data.files.stored.cut"
+    monkeypatch.setattr(place, none)
+    for read_rows in (lambda: list(source.blocks()), lambda: list(source.visits(Shuffle(0, 0)))):
+        with pytest.raises(MemoryError, match=r"2 TiB.*block_rows= less than 64, or dtype="):
+            read_rows()
+
+
 # ---- memory, threads, Ctrl-C ----------------------------------------------------------------
 
 

@@ -334,12 +334,12 @@ def test_words_among_the_numbers_of_another_file(tmp_path):
 
 def test_words_that_look_like_numbers_stay_as_they_are_written(tmp_path):
     reader = csv_types(tmp_path, "a,b\n1.50,1\n02,2\n")
-    reader.read_as_text(["a"])
+    reader = reader.with_text(["a"])
     assert table_of(reader).to_pydict() == {"a": ["1.50", "02"], "b": [1, 2]}
     mixed = csv_types(tmp_path, "a,b\n1.50,1\nx,2\n")
     assert list(mixed.mixed()) == ["a"]
-    mixed.read_as_text(["a"])
-    assert not mixed.mixed()
+    assert not mixed.with_text(["a"]).mixed()
+    assert list(mixed.mixed()) == ["a"]
 
 
 def test_rows_longer_than_a_chunk(tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 import separatrix
-from separatrix import LBFGS, Checkpoint, LinearClassifierCV
+from separatrix import LBFGS, Checkpoint, CoordinateAscent, LinearClassifierCV
 from separatrix.estimators.cv import Path, search
 from separatrix.training.checkpoint_file import read
 
@@ -51,10 +51,11 @@ def same(one, other):
     "settings",
     [
         {"loss": "hinge", "cv": 3, "random_state": 0},
+        {"loss": "hinge", "solver": CoordinateAscent(), "cv": 3, "random_state": 0},
         {"solver": LBFGS(), "cv": KFold(3, shuffle=True, random_state=1), "scoring": "loss"},
         {"cv": "loo"},
     ],
-    ids=["hinge", "L-BFGS", "loo"],
+    ids=["hinge", "single rows", "L-BFGS", "loo"],
 )
 def test_finished_fits_are_kept(tmp_path, monkeypatch, settings):
     clf = LinearClassifierCV(l2s=[1e-1, 1e-2, 1e-3], **settings)

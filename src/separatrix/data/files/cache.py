@@ -24,7 +24,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,14 +31,13 @@ import numpy as np
 from ...numeric.rows import CsrRows, Rows
 from ...numeric.types import AnyArray
 from ..blocks import Block
+from .cache_folder import SUFFIX, cache_folder, locked_file, remove_abandoned, remove_unused
 
-FORMAT = 1  # to be raised whenever rows are decoded, or written, in another way than before
+FORMAT = 2  # to be raised whenever rows are decoded, or written, in another way than before
 SEAL = struct.Struct("<QQ8s")
 MAGIC = b"sptrx\x00\r\n"
 LINE = 64  # bytes: where arrays begin, in the file and so in memory
 MOST_FREE = 2  # rooms of blocks that nobody holds, kept for the next ones
-SUFFIX = ".blocks"
-UNFINISHED = ".unfinished"
 OF_A_MOMENT = ("size", "mtime_ns")  # of a file: not in the name of its cache
 
 Identity = dict[str, Any]
@@ -62,14 +60,6 @@ class Stored(NamedTuple):
     checksum: int
 
 
-def cache_folder(where: str | os.PathLike[str]) -> Path:
-    """The folder of caches: for "auto" that of the user, ``$XDG_CACHE_HOME/separatrix``."""
-    if where != "auto":
-        return Path(where)
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "separatrix"
-
-
 class DecodedCache:
     """A whole cache, opened: the same blocks at each pass, without decoding.
 
@@ -78,6 +68,9 @@ class DecodedCache:
 
     def __init__(self, descriptor: int, index: dict[str, Any]) -> None:
         self._descriptor = descriptor
+        with suppress(OSError):  # shared: it is in use, and so not the next to go
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            os.utime(descriptor)
         self.about: dict[str, Any] = index["about"]
         self._blocks = [Stored(*stored) for stored in index["blocks"]]
         # Of sparse rows the first blocks may know fewer features than the last.
@@ -169,6 +162,7 @@ class CacheWriter:
 
     def __init__(self, where: str | os.PathLike[str], identity: Identity) -> None:
         folder, self._identity = cache_folder(where), _plain(identity)
+        self._bounded = where == "auto"  # a folder that a user names is the user's to tidy
         self._path = _path(folder, self._identity)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         remove_abandoned(folder)
@@ -216,9 +210,10 @@ class CacheWriter:
         self._file.flush()
         if keep:
             os.replace(self._unfinished, self._path)
+            if self._bounded:
+                remove_unused(self._path)
         else:
             os.unlink(self._unfinished)
-        fcntl.flock(self._file, fcntl.LOCK_UN)
         descriptor = os.dup(self._file.fileno())
         self._file.close()
         return DecodedCache(descriptor, index)
@@ -278,25 +273,6 @@ def _read_into(descriptor: int, room: AnyArray, at: int) -> bool:
     return True
 
 
-def locked_file(folder: Path, stem: str) -> tuple[int, str]:
-    """A new file of a name of its own, locked as long as its process lives."""
-    while True:
-        descriptor, name = mkstemp(UNFINISHED, stem + ".", folder)
-        with suppress(OSError):  # some network disks know no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(descriptor).st_nlink:  # else taken for abandoned before it was locked
-            return descriptor, name
-        os.close(descriptor)
-
-
-def remove_abandoned(folder: Path) -> None:
-    """Files that a killed process left behind: nobody has them locked."""
-    for path in folder.glob("*" + UNFINISHED):
-        with suppress(OSError), path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
-
-
 def _arrays(block: Block) -> tuple[dict[str, AnyArray], int | None]:
     """The arrays of a block, of sparse rows those entries that are theirs; and their features."""
     features, arrays = None, {}
@@ -314,7 +290,10 @@ def _arrays(block: Block) -> tuple[dict[str, AnyArray], int | None]:
 
 def _pages(size: int) -> AnyArray:
     """Memory of its own, which goes back at once: allocators may keep some, or tear holes."""
-    return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype=np.uint8)
+    try:
+        return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype=np.uint8)
+    except OSError as error:
+        raise MemoryError(f"{size} bytes for a block") from error
 
 
 def _whole_lines(size: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from functools import partial
 from pathlib import Path
 
@@ -39,9 +40,11 @@ class CsvReader(TableFiles):
         fields = ((name, pa.string() if name in self.text else type) for name, type in self._types)
         return pa.schema(list(fields))
 
-    def read_as_text(self, names: Iterable[str]) -> None:
-        """Values of these columns stay as they are written."""
-        self.text.update(names)
+    def with_text(self, names: Iterable[str]) -> CsvReader:
+        """The same reader but that values of these columns stay as they are written."""
+        found = copy(self)
+        found.text = self.text.union(names)
+        return found
 
     @cached_property
     def _types(self) -> ColumnTypes:

@@ -49,7 +49,7 @@ def decoded(
             before = now
         return
     columns = encoding.column_names(labels)
-    reader.read_as_text(c.name for c in encoding.columns if getattr(c, "type", "") == "text")
+    reader = reader.with_text(encoding.text_columns())
     refuse_mixed(reader, {c.name for c in encoding.columns if isinstance(c, Number)})
     first = 0
     for piece in reader.pieces(columns):

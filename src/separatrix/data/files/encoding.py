@@ -51,6 +51,8 @@ class Encoding:
     target: str | None = None
     weight: str | None = None
     dtype: Literal["float32", "float64"] = "float64"
+    text_target: bool = False
+    """Whether labels are words, though all of a CSV file may look like numbers."""
 
     @property
     def feature_names(self) -> AnyArray:
@@ -122,6 +124,11 @@ class Encoding:
             weight = of.weights(of.whole_column(batch, self.weight), self.weight, place)
         return Encoded(X, y, weight, unknown)
 
+    def text_columns(self) -> set[str]:
+        """Those that hold words, in every file."""
+        names = {column.name for column in self.columns if getattr(column, "type", "") == "text"}
+        return names | {self.target} if self.text_target and self.target is not None else names
+
     def column_names(self, labels: bool = True) -> list[str]:
         """Those that a table has to have, with or without target and weight."""
         names = [column.name for column in self.columns]
@@ -178,6 +185,7 @@ class Encoding:
         columns = [{"kind": column.kind} | asdict(column) for column in self.columns]
         return {
             "columns": columns, "target": self.target, "weight": self.weight, "dtype": self.dtype,
+            "text_target": self.text_target,
         }  # fmt: skip
 
     @classmethod
@@ -191,4 +199,5 @@ class Encoding:
                 if name != "kind"
             }
             columns.append(KINDS[entry["kind"]](**fields))
-        return cls(tuple(columns), data["target"], data["weight"], data["dtype"])
+        others = (data[name] for name in ("target", "weight", "dtype", "text_target"))
+        return cls(tuple(columns), *others)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from ...numeric import checks
-from .cache import cache_folder
+from .cache_folder import cache_folder
 from .formats import open_reader
 from .reader import Reader, TableReader
 from .source import FileSource
@@ -71,8 +71,10 @@ def read(
         does. None: such that a block takes 8 MB, at most 65536; 8192 sparse rows.
     cache : None, "auto" or a folder
         Where decoded blocks are kept for later passes and later runs, as long as files and options
-        are the same; "auto": in the user's folder of caches. Fits make 10 to 100 passes, so it
-        pays for all but the fastest readers.
+        are the same; "auto": in the user's folder of caches (``$XDG_CACHE_HOME/separatrix``), which
+        holds at most 64 GB, the least recently used of those that nobody reads going first. Without
+        a cache every pass decodes anew, and fits make 10 to 100: it pays for CSV and other text,
+        for compression and categories, for all but the fastest readers.
     dtype : "float32" or "float64"
         Precision of the features.
     validation : float or None

@@ -81,5 +81,9 @@ class TableReader(Reader):
         """
         return {}
 
-    def read_as_text(self, names: Iterable[str]) -> None:
-        """What these columns hold are words, though all of them may look like numbers here."""
+    def with_text(self, names: Iterable[str]) -> TableReader:
+        """A reader that takes what these columns hold for words, though all may look like numbers.
+
+        Only text leaves a doubt: other tables say what they hold.
+        """
+        return self

@@ -13,7 +13,7 @@ from ... import loops
 from ...numeric.lazy import cached_property
 from ...numeric.rows import slice_rows, take_rows
 from ...numeric.threads import n_threads, ordered_sum, running_sum
-from ...numeric.types import AnyArray
+from ...numeric.types import AnyArray, Array
 from ..blocks import Block, Shuffle, Visit, random_order
 from ..source import Source, Storage, Sum, T
 from ..thresholds import BLOCK_BYTES
@@ -63,7 +63,10 @@ class FileSource(Source):
     def reading(self) -> Reading:
         """How its rows are read: a model that is fitted to them keeps it."""
         rows = self.rows
-        return Reading(rows.encoding, self.n_features, rows.dtype, rows.format)
+        encoding = rows.encoding
+        if encoding is not None and self.classes.dtype.kind == "U":
+            encoding = replace(encoding, text_target=True)
+        return Reading(encoding, self.n_features, rows.dtype, rows.format)
 
     def read_as(self, reading: Reading) -> FileSource:
         """The same rows with the features of a fit: its columns, dictionaries and means."""
@@ -117,6 +120,12 @@ class FileSource(Source):
     def weight_sum(self) -> float:
         """Sum of the weights."""
         return float(sum(self.rows.facts.weights[self._side].values()))
+
+    def class_weight_sums(self) -> Array:
+        """What the rows of every class weigh, known since the first pass."""
+        sums, values = self.rows.facts.weights[self._side], self.rows.codes.values
+        of_label = {values[code]: weight for code, weight in sums.items()}
+        return np.array([of_label.get(label, 0.0) for label in self.classes.tolist()])
 
     @property
     def dtype(self) -> np.dtype[Any]:

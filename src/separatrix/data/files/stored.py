@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +68,8 @@ class StoredRows:
             self._restore(self._cached.cache.about)
         else:
             if options is not None and encoding is None:
-                self.encoding = surveyed(reader, options)
+                with _memory_told(block_rows):
+                    self.encoding = surveyed(reader, options)
             for _ in prefetched(self.__iter__):
                 pass
             self.format = kept_format(reader)
@@ -100,16 +102,16 @@ class StoredRows:
         return self._cached.cache is not None
 
     def __iter__(self) -> Iterator[Block]:
-        return self._cached.blocks(self._decoded, self._to_dict)
+        with _memory_told(self.block_rows):
+            yield from self._cached.blocks(self._decoded, self._to_dict)
 
     def block(self, number: int) -> Block:
         """One block; of a cache that is damaged after all rows have been decoded again."""
         cache = self._cached.cache
         if cache is not None:
-            try:
+            with suppress(CacheDamaged), _memory_told(self.block_rows):
                 return cache.block(number)
-            except CacheDamaged:
-                pass  # which the pass below finds, and tells
+            # Damage is found once more by the pass below, and told.
         found: Block | None = None
         for at, block in enumerate(self):  # to the end, so that there is a cache again
             found = block if at == number else found
@@ -144,6 +146,19 @@ class StoredRows:
             labelled = y is not None
             codes = np.zeros(n, dtype=np.int64) if y is None else self.codes.of(y, where)
             yield Block(X, codes, check_weights(weight, n, where), 0)
+
+
+@contextmanager
+def _memory_told(block_rows: int | None) -> Iterator[None]:
+    """A lack of memory is an error that names the way out."""
+    try:
+        yield
+    except MemoryError as error:
+        given = "the default" if block_rows is None else f"{block_rows}"
+        raise MemoryError(
+            f"there is not enough memory to read rows by blocks ({error or 'no more is given'}): "
+            f"read with fewer rows at a time, block_rows= less than {given}, or dtype='float32'"
+        ) from error
 
 
 def surveyed(reader: Reader, options: EncodingOptions) -> Encoding:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ...numeric.lazy import cached_property
 from .arrow import ArrowReader
-from .cache import locked_file, remove_abandoned
+from .cache_folder import locked_file, remove_abandoned
 from .paths import Files
 from .reader import Piece, Reader, TableReader
 from .tables import brought_to, cut, plain_schema, selected

@@ -14,11 +14,11 @@ import numpy as np
 
 from ...data import Block, InMemory, Shuffle, Source, Sum
 from ...data.blocks import Visit, row_hash
+from ...data.labels import class_numbers
 from ...data.source import T
 from ...data.wrapped import MappedSource
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array, Ints
-from ..sources import class_numbers
 
 
 class SourceFold(NamedTuple):

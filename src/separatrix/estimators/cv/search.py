@@ -75,7 +75,7 @@ class Search:
         for training, test in self._trainings():
             own, source = self.clf._standardized(self.settings, training)
             alone = replace(self.objective, source=source)
-            weights = (original_weights(W, own.standardization) for W in self._along(alone))
+            weights = (original_weights(W, own.features) for W in self._along(alone))
             each.append(self._scores(test, weights))
         return np.array(each)
 
@@ -194,10 +194,14 @@ class Search:
     def _along(self, objective: Objective, known: Sequence[Array] = ()) -> Iterator[Array]:
         """Weights along the path: those known, then each from where the one before ended."""
         yield from known
-        W = known[-1] if known else np.zeros(objective.shape)
+        before: State = {"weights": known[-1] if known else np.zeros(objective.shape)}
         for l2 in self.l2s[len(known) :].tolist():
-            W = self._settled(objective.with_penalty(l2), W)
-            yield W
+            at, handed_on = before["weights"], before.get("handed_on")
+            found = self._fit(objective.with_penalty(l2), at, handed_on=handed_on)
+            before["handed_on"] = None  # as large as all labels, and of use to the next alone
+            before = found
+            yield found["weights"]
+        before["handed_on"] = None
 
     def _settled(
         self,
@@ -207,18 +211,33 @@ class Search:
         solver: Solver | None = None,
     ) -> Array:
         """Weights that are near enough for scores; or the fit is noted."""
+        weights: Array = self._fit(objective, start, stop, solver)["weights"]
+        return weights
+
+    def _fit(
+        self,
+        objective: Objective,
+        start: Array,
+        stop: Stop | None = None,
+        solver: Solver | None = None,
+        handed_on: State | None = None,
+    ) -> State:
+        """Such weights, and what the solver hands on to the next fit along the path."""
         solver = solver or self._solver(objective)
         stop = near_enough(stop or self.settings.stop, solver)
         keep, seed = self.settings.kept_by(solver).keep, checks.seed(self.clf.random_state)
         fit = partial(minimize, objective, solver, stop=stop, seed=seed, keep=keep)
+        state = handed_on if handed_on and handed_on["solver"] == solver.name else None
 
         def settled() -> State:
             with passed_on():  # Ctrl-C ends the search, not one of its many fits
-                result = fit(start=start)
+                result = fit(start=start, state=state)
                 if result.stop == "no progress" and start.any():
                     again = fit()  # where the last penalty led may be a bad place to begin
                     result = again if again.stop in ARRIVED else result
-            return {"weights": result.weights, "stop": result.stop}
+            new = solver.handed_on(result.state)
+            told = None if new is None else new | {"solver": solver.name}
+            return {"weights": result.weights, "stop": result.stop, "handed_on": told}
 
         def depends_on() -> list[Any]:
             chance = checks.is_left_to_chance(self.clf.random_state)
@@ -230,8 +249,7 @@ class Search:
 
         found = self.finished.once(depends_on, settled)
         self.unfinished.note(objective.penalty.l2, found["stop"])
-        weights: Array = found["weights"]
-        return weights
+        return found
 
 
 def near_enough(stop: Stop, solver: Solver) -> Stop:

@@ -342,7 +342,7 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
             f"X has {features} features, but the fit had {clf.n_features_in_}; diagnose needs the "
             "data of the fit"
         )
-    if getattr(clf, "_standardization", None) is not None:
+    if getattr(clf, "scale_", None) is not None:
         clf, rows = _behind_scaling(clf, rows)
         X = as_scipy(rows) if isinstance(rows, CsrRows) else rows
     labels = check_labels(y)
@@ -365,7 +365,7 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
 
 def _behind_scaling(clf: Any, rows: Rows) -> tuple[Any, Rows]:
     """A classifier that standardises its rows, as one behind a step of a pipeline that does."""
-    standardization, inner = clf._standardization, copy(clf)
+    standardization, inner = clf._features.standardization, copy(clf)
     W = standardization.from_weights(clf._weights())
     inner.coef_, inner.intercept_ = W[:, :-1], W[:, -1]
     return inner, StandardizedRows(standardization).rows(rows)

@@ -8,7 +8,7 @@ Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
 Algorithm: rounds of epochs (see :mod:`separatrix.solvers.dual.epochs`), after each of which the gap
 is evaluated. A smooth loss gives the dual a curvature of its own: some epochs are enough. For the
 hinge, whose dual is curved by the rows alone, epochs find out which rows sit at a bound, and crawl
-over the rest. There they are helped:
+over the rest, and so they do for its square where the penalty is weak. There they are helped:
 
 - Every epoch is taken for a direction, and spans a space with the two steps before it, in which the
   highest point is known without a look at the rows. This is conjugate gradients with an epoch for
@@ -16,8 +16,9 @@ over the rest. There they are helped:
   memory of two steps took a quarter fewer epochs than one, more did not help. The order must be
   random: epochs in a fixed order got stuck.
 - Gains near rounding cannot be seen that way, a free bias did not gain by it, and some problems
-  are too badly conditioned for so short a memory. Then conjugate gradients solve for all alphas
-  inside their bounds between epochs, see :mod:`separatrix.solvers.dual.free_variables`.
+  are too badly conditioned for so short a memory. Then, for the hinge, conjugate gradients solve
+  for all alphas inside their bounds between epochs, see
+  :mod:`separatrix.solvers.dual.free_variables`.
 
 With a free bias one alpha could not move alone: the bias is held near where it stood by a penalty
 about as stiff as the weights', and moved on after every round (the method of multipliers: Hestenes,
@@ -39,7 +40,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..base import State
-from .dual_loss import DualSums
+from .dual_loss import DualSums, best_share
 from .epochs import IDENTIFIED, CoordinateEpochs, may_be_taken
 from .free_variables import solve_free_variables
 from .losses import binary_dual_loss
@@ -50,15 +51,19 @@ PHASE = "coordinate ascent"
 FIRST_EPOCHS, EPOCHS = 20, 8  # in a round
 MOST_EPOCHS = 30  # in a round where subspace steps help
 SMOOTH_BIAS_EPOCHS = 3  # where the loss is smooth, so that nothing but a bias is to be found
-FIRST_GAP = 1e-5  # at the end of the first round
+FIRST_GAP = 1e-5  # of J, at the end of the first round
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
 
 
 def binary_iterates(
-    objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    objective: Objective,
+    W: Array,
+    rng: np.random.Generator,
+    state: State | None,
+    alpha: Array | None = None,
 ) -> Iterator[tuple[DualIterate, State]]:
     """One for each round, for ever."""
-    run = begun(objective, W, rng) if state is None else resumed(objective, state)
+    run = begun(objective, W, rng, alpha) if state is None else resumed(objective, state)
     while True:
         with np.errstate(all="ignore"):
             run.round()
@@ -69,14 +74,22 @@ def binary_iterates(
         yield at, run.state()
 
 
-def begun(objective: Objective, W: Array, rng: np.random.Generator) -> CoordinateAscentRun:
-    """At alpha = 0, with the bias held near that of W."""
+def begun(
+    objective: Objective, W: Array, rng: np.random.Generator, alpha: Array | None = None
+) -> CoordinateAscentRun:
+    """At alpha = 0, or between there and alphas of another penalty.
+
+    The bias is held near that of W.
+    """
     source = objective.in_memory
     rows = np.arange(len(source.y)) if source.present is None else source.present
-    return CoordinateAscentRun(
+    run = CoordinateAscentRun(
         objective, binary_dual_loss(objective), np.zeros(len(source.y)),
         int(rng.integers(2**62)), rows, bias_center=float(W[0, -1]) if objective.intercept else 0.0,
     )  # fmt: skip
+    if alpha is not None:
+        run.begin_at(alpha)
+    return run
 
 
 def resumed(objective: Objective, state: State) -> CoordinateAscentRun:
@@ -117,6 +130,17 @@ class CoordinateAscentRun(CoordinateEpochs):
         else:
             self.W[0, -1] = self.bias_center
 
+    def begin_at(self, alpha: Array) -> None:
+        """At the highest point of the dual between 0 and these alphas: they may be too large."""
+        conjugate, c = self.dual_loss.loss.conjugate, self.source.weights * self.inv_weight_sum
+        self.alpha[:] = alpha
+        self._recompute_weights()
+        half, whole = -float(c @ conjugate(0.5 * alpha)), -float(c @ conjugate(alpha))
+        share = best_share(half, whole, self.objective.penalty.value(self.W))
+        self.alpha *= share
+        self.W *= share
+        self.W[0, -1] += (1.0 - share) * self.bias_center
+
     def state(self) -> State:
         """From which to go on: arrays that the run does not write to again."""
         return {
@@ -131,15 +155,16 @@ class CoordinateAscentRun(CoordinateEpochs):
     def round(self, enough: float | None = None) -> None:
         """Some epochs, helped where bounds hardly change any more, and then the gap.
 
-        They end at a gap that is enough; if none is told, at the next power of ten.
+        They end at a gap that is enough, in units of J; if none is told, at the next power of ten.
         """
         self.rounds += 1
         # BLAS splits dot products of 10,000 numbers on.
         with one_blas_thread(20.0 * max(self.W.size, len(self.alpha))):
             reached = self._climb(self._most_epochs(), self._enough() if enough is None else enough)
-            self.subspace &= reached or self.rounds == 1
-            if self.dual_loss.nonsmooth and not self.subspace:
-                self._help()
+            if self.dual_loss.nonsmooth:
+                self.subspace &= reached or self.rounds == 1
+                if not self.subspace:
+                    self._help()
             self._evaluate_gap()
 
     def _help(self) -> None:
@@ -159,14 +184,14 @@ class CoordinateAscentRun(CoordinateEpochs):
         return FIRST_EPOCHS if self.rounds == 1 else EPOCHS
 
     def _enough(self) -> float:
-        """The gap below the next power of ten.
+        """The gap below the next power of ten, in units of J.
 
         So are tolerances, mostly, and to prove the gap costs as much as some epochs.
         """
         if not len(self.gaps) or not self.gaps[-1] > 0.0:
-            return FIRST_GAP  # J is 1 at 0
+            return FIRST_GAP
         digits = np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest))
-        return float(self.lowest * 10.0**digits)
+        return min(FIRST_GAP, float(10.0**digits))
 
     def _solve_free_variables(self, rows: Ints) -> None:
         """Conjugate gradients over the alphas inside their bounds; then back into the bounds."""

@@ -23,7 +23,7 @@ from ..base import State
 from .binary_coordinate_ascent import PHASE, binary_iterates
 from .columns_ascent import columns_iterates
 from .multiclass_coordinate_ascent import multiclass_iterates
-from .solver import DualIterate, DualSolver
+from .solver import HANDED_ON, DualIterate, DualSolver
 
 __all__ = ["PHASE", "CoordinateAscent"]
 
@@ -35,7 +35,7 @@ class CoordinateAscent(DualSolver):
     For the hinge, the squared hinge and, of two classes, the logistic loss, with a penalty. It
     needs no system of equations, however many rows and features there are, and each epoch costs
     about a read of the rows. A weak penalty, or features of different scales, take many. It begins
-    at alpha = 0, wherever the weights are.
+    at alpha = 0, wherever the weights are; along a path of penalties with the alphas of the last.
 
     Of rows that are not in memory an epoch visits one block after another, the rows of each in a
     random order: a read of all. Kept are labels, weights and some numbers a row, more than
@@ -62,12 +62,23 @@ class CoordinateAscent(DualSolver):
         of_rounds = multiclass_iterates if objective.shape[0] > 1 else binary_iterates
         if isinstance(objective.loss, Columns):
             of_rounds = columns_iterates
+        alpha = None
+        if state is not None and state["phase"] == HANDED_ON:
+            rng, alpha, state = np.random.default_rng(state["seed"]), state["alpha"], None
         if isinstance(objective.source, InMemory):
-            yield from of_rounds(objective, W, rng, state)
+            yield from of_rounds(objective, W, rng, state, alpha)
             return
         labels = LabelsInMemory.of(objective.source)
-        for at, new in of_rounds(objective.on_rows(labels), W, rng, state):
+        for at, new in of_rounds(objective.on_rows(labels), W, rng, state, alpha):
             yield at, new | {"kept_bytes": kept_bytes(labels, new)}
+
+    def handed_on(self, state: State) -> State | None:
+        """The alphas: they mean the same for every penalty."""
+        if state["phase"] != PHASE:
+            return None
+        of_classes = [value for key, value in state.items() if key.endswith(" alpha")]
+        alpha = np.column_stack(of_classes) if of_classes else state["alpha"]
+        return {"phase": HANDED_ON, "alpha": alpha, "seed": state["seed"]}
 
 
 def kept_bytes(labels: LabelsInMemory, state: State) -> int:

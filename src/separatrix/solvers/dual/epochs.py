@@ -20,6 +20,7 @@ import numpy as np
 from ...data import InMemory, Shuffle
 from ...data.labels_in_memory import LabelsInMemory
 from ...loops import StepHistory
+from ...losses import Logistic
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..thresholds import GATHERED_BYTES
@@ -68,7 +69,7 @@ class CoordinateEpochs:
     gap: float = np.inf
     """The duality gap as the last epoch met it: each row before its update."""
     subspace: bool = True
-    """Whether epochs are helped by steps in a subspace, where there is a kink and no bias."""
+    """Whether epochs are helped by steps in a subspace: the dual is a quadratic, and no bias."""
     step_history: Array = field(default_factory=lambda: np.empty((2, 0)))
     """Of the alphas, the last step and the one before: (2, n), if they are of use."""
     weight_history: Array = field(default_factory=lambda: np.empty((2, 0)))
@@ -85,14 +86,15 @@ class CoordinateEpochs:
             most = self.dual_loss.loss.max_curvature or 1.0
             soft = SOFT_BIAS / (most * of_row * self.inv_weight_sum)
             self.bias_inv_penalty = of_row * min(1.0, max(SOFTEST_BIAS, soft))
-        self.subspace = self.subspace and self.dual_loss.nonsmooth and not self.objective.intercept
+        quadratic = not isinstance(self.dual_loss.loss, Logistic)
+        self.subspace = self.subspace and quadratic and not self.objective.intercept
         if self.subspace and self.epochs == 0:
             self.step_history = np.zeros((2, len(source.y)))
             self.weight_history = np.zeros((2, self.objective.shape[1]))
         self.W = np.zeros(self.objective.shape)
 
     def _climb(self, most: int, enough: float) -> bool:
-        """At most so many epochs over the active rows: whether the gap that they meet is enough."""
+        """At most so many epochs over the active rows: whether the gap is enough, in units of J."""
         history = StepHistory(self.step_history, self.weight_history) if self.subspace else None
         active = self.active.copy()
         found = self.source.ascent_round(

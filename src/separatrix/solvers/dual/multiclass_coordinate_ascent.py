@@ -30,6 +30,7 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..base import State
+from .dual_loss import best_share
 from .epochs import CAREFUL, MIXED_STRETCHES, bias_inverse_penalty, may_be_taken
 from .multiclass_dual import CrammerSingerDual, multiclass_dual
 from .multiclass_free_variables import FreeVariables
@@ -38,17 +39,21 @@ from .sums import present_scores
 
 PHASE = "coordinate ascent"
 EPOCHS, MOST_EPOCHS = 5, 30  # in a round: at least before conjugate gradients, and at most
-FIRST_GAP = 1e-5  # at the end of the first round
+FIRST_GAP = 1e-6  # at the end of the first round; a decade of epochs costs about as much as a proof
 IDENTIFIED = 1.8  # active rows per row with free alphas, below which these are known
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
 SURPRISE = 1.2  # what an epoch leaves of the gap that it met, in units of what the last one left
 
 
 def multiclass_iterates(
-    objective: Objective, W: Array, rng: np.random.Generator, state: State | None
+    objective: Objective,
+    W: Array,
+    rng: np.random.Generator,
+    state: State | None,
+    alpha: Array | None = None,
 ) -> Iterator[tuple[DualIterate, State]]:
     """One for each round, for ever."""
-    run = begun(objective, W, rng) if state is None else resumed(objective, state)
+    run = begun(objective, W, rng, alpha) if state is None else resumed(objective, state)
     while True:
         with np.errstate(all="ignore"):
             run.round()
@@ -58,13 +63,21 @@ def multiclass_iterates(
         yield at, run.state()
 
 
-def begun(objective: Objective, W: Array, rng: np.random.Generator) -> MulticlassAscentRun:
-    """Where the weights are 0, with the biases held near those of W."""
+def begun(
+    objective: Objective, W: Array, rng: np.random.Generator, alpha: Array | None = None
+) -> MulticlassAscentRun:
+    """Where the weights are 0, or between there and alphas of another penalty.
+
+    The biases are held near those of W.
+    """
     dual, source = multiclass_dual(objective), objective.in_memory
     rows = np.arange(len(source.y)) if source.present is None else source.present
-    return MulticlassAscentRun(
+    run = MulticlassAscentRun(
         objective, dual, dual.start(source.y), int(rng.integers(2**62)), rows, W[:, -1].copy()
     )
+    if alpha is not None:
+        run.begin_at(alpha)
+    return run
 
 
 def resumed(objective: Objective, state: State) -> MulticlassAscentRun:
@@ -117,6 +130,17 @@ class MulticlassAscentRun:
             self._recompute_weights()
         else:
             self.weights[:, -1] = self.lines[-1, :k] = self.bias_center
+
+    def begin_at(self, alpha: Array) -> None:
+        """At the highest point of the dual between the start and these alphas."""
+        start, source = self.alpha, self.source
+        self.alpha = alpha
+        self._recompute_weights()
+        gain = float(source.weights @ (1.0 - alpha[start > 0.0])) / source.weight_sum
+        share = best_share(0.5 * gain, gain, self.objective.penalty.value(self.weights))
+        self.alpha = share * alpha + (1.0 - share) * start
+        self.lines *= share
+        self.lines[-1, : len(self.weights)] += (1.0 - share) * self.bias_center
 
     def state(self) -> State:
         """From which to go on: arrays that the run does not write to again."""

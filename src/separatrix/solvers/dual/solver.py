@@ -17,6 +17,8 @@ from ...objective import Objective
 from ..base import Solver, State, Step, lowest
 from .losses import has_dual
 
+HANDED_ON = "handed on"
+"""In the place of a phase: the alphas of a run with another penalty, to begin with."""
 MOST_UNTOLD = 30  # iterates in a row that bring nothing to tell
 
 
@@ -97,7 +99,7 @@ class DualSolver(Solver):
         The start is the first of them, or zeros where J is lower. Iterates are told that bring a
         lower J or a higher bound, and those that end something.
         """
-        if state is not None:
+        if state is not None and state.get("phase") != HANDED_ON:
             best, J, mistakes = state["weights"], state["objective"], state["mistakes"]
             bound = state["lower_bound"]
         else:

@@ -1,0 +1,62 @@
+"""Fits along a path of penalties begin where the one before ended, alphas too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from separatrix import CoordinateAscent, DualAscent, LinearClassifierCV
+from separatrix.estimators.cv import search
+
+L2S = np.logspace(-2, -6, 9)
+
+
+def documents(k, n=240, d=800, words=12):
+    """Rows with mostly words of their own, of classes that can be told apart."""
+    rng = np.random.default_rng(k)
+    y = np.arange(n) % k
+    columns = np.where(rng.random((n, words)) < 0.2, y[:, None], rng.integers(k, d, (n, words)))
+    X = sp.csr_array((np.ones(n * words), columns.ravel(), np.arange(0, n * words + 1, words)))
+    X.sum_duplicates()
+    return X / np.sqrt(words), y
+
+
+def epochs_along_path(monkeypatch, X, y, loss, solver, handed, **given):
+    """Of all fits of the search, and the scores."""
+    fits, minimize = [], search.minimize
+
+    def counted(*args, **settings):
+        result = minimize(*args, **settings | ({} if handed else {"state": None}))
+        told = [n for key, n in result.state.items() if key.split(" ")[-1] == "epochs"]
+        fits.append((settings["state"] is not None, sum(told)))
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(search, "minimize", counted)
+        clf = LinearClassifierCV(
+            loss, l2s=L2S, cv=3, solver=solver, random_state=0, tol=1e-6, scoring="loss", **given
+        ).fit(X, y)
+    begun, epochs = zip(*fits, strict=True)
+    assert list(begun) == 3 * [False, *[True] * (len(L2S) - 1)]
+    return sum(epochs), clf.cv_results_
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "k", "solver", "share"),
+    [
+        ("hinge", 5, DualAscent(), 0.6),
+        ("squared_hinge", 5, CoordinateAscent(), 0.75),
+        ("hinge", 2, CoordinateAscent(), 0.85),
+        ("squared_hinge", 2, CoordinateAscent(), 0.75),
+        ("logistic", 2, CoordinateAscent(), 0.9),
+    ],
+)
+def test_alphas_handed_on_save_epochs(monkeypatch, loss, k, solver, share, intercept):
+    X, y = documents(k)
+    given = {"fit_intercept": intercept}
+    warm, scores = epochs_along_path(monkeypatch, X, y, loss, solver, True, **given)
+    cold, others = epochs_along_path(monkeypatch, X, y, loss, solver, False, **given)
+    assert warm <= share * cold
+    np.testing.assert_allclose(scores["mean_test_score"], others["mean_test_score"], atol=5e-3)
