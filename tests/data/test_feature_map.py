@@ -143,6 +143,20 @@ def test_weights_that_run_off_have_their_names() -> None:
         sx.LinearClassifier(l2=0.0, fit_intercept=False).fit(wide, y)
 
 
+@pytest.mark.parametrize("scoring", [None, "neg_log_loss"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_cross_validation_leaves_them_out_too(k: int, scoring: str | None) -> None:
+    few, wide, y, at = table(k=k)
+    same: dict[str, Any] = {"l2s": 3, "cv": 3, "scoring": scoring, "random_state": 0}
+    narrow = sx.LinearClassifierCV(**same).fit(sp.csr_array(few), y)
+    model = sx.LinearClassifierCV(**same).fit(wide, y)
+    assert model.l2_ == narrow.l2_
+    np.testing.assert_array_equal(model.coef_[:, at], narrow.coef_)
+    assert model.coef_.shape[1] == wide.shape[1]
+    for name, values in narrow.cv_results_.items():
+        np.testing.assert_allclose(model.cv_results_[name], values, rtol=1e-12)
+
+
 def test_no_row_stores_anything() -> None:
     X = sp.csr_array((4, 7))
     model = sx.LinearClassifier(l2=0.1).fit(X, [0, 1, 1, 1])

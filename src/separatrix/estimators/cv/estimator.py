@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ...data import InMemory, Source
 from ...data.arrays import as_arrays
+from ...data.feature_map import FeatureMap, occupied_features, with_features
 from ...losses import Loss
 from ...numeric import checks
 from ...objective import Objective
@@ -143,6 +144,7 @@ callbacks, verbose
             settings = self._checked_settings()
             rule = checks.choice("rule", self.rule, ("best", "one_standard_error"))
             given = self._given(X, y, sample_weight, metadata)
+            settings, given = self._occupied(settings, given)
             settings, source = self._standardized(settings, given.source)
             objective = self._objective(settings, source)
             self._solver(objective, partial=False)  # refuses early
@@ -159,6 +161,15 @@ callbacks, verbose
         if search.unfinished.l2s:
             warnings.warn(search.unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)
         return self
+
+    def _occupied(self, settings: FitSettings, given: Given) -> tuple[FitSettings, Given]:
+        """Without features that no row stores; folds that are scaled by themselves keep them."""
+        occupied = None if self.standardize else occupied_features(given.source)
+        if occupied is None:
+            return settings, given
+        features = FeatureMap(given.source.n_features, occupied=occupied)
+        fewer = given._replace(source=with_features(given.source, occupied))
+        return replace(settings, features=features), fewer
 
     def _fit_the_best(self, search: Search, rule: str) -> None:
         """Search, then fit all rows with the l2 that it finds."""

@@ -101,11 +101,15 @@ class Search:
             tests = [split.test for split in mine]
             found = np.stack(known, axis=1)
             return Found(mean_scores(scoring, objective.loss, source, tests, found), fits)
+
+        def as_given(W: Array) -> Array:
+            return original_weights(of_features(W), self.settings.features)
+
         each = []
         for fold, split in enumerate(chain(mine, others or ())):
             alone = replace(objective, source=split.training(source))
             weights = self._along(alone, [W[fold] for W in known])
-            each.append(self._scores(Subset(source, split.test), weights, of_features))
+            each.append(self._scores(Subset(source, split.test), weights, as_given))
         return Found(np.array(each), fits)
 
     def _scores(
