@@ -210,6 +210,10 @@ def works() -> dict[str, Make]:
         "hinge-one-hot": partial(
             fit, make=data.one_hot, shape=(30_000, 10, 51), loss="hinge", l2=1 / 6000
         ),
+        "hinge-one-hot-no-bias": partial(
+            fit, make=data.one_hot, shape=(30_000, 10, 51), loss="hinge", l2=1 / 6000,
+            intercept=False,
+        ),
         "hinge-one-hot-weak": partial(
             fit, make=data.one_hot, shape=(30_000, 10, 51), loss="hinge", l2=1 / 600_000
         ),

@@ -50,6 +50,7 @@ from .sums import dual_sums, present_scores, signed_dual_sums
 PHASE = "coordinate ascent"
 FIRST_EPOCHS, EPOCHS = 20, 8  # in a round
 MOST_EPOCHS = 30  # in a round where subspace steps help
+PROOF_EPOCHS = 4  # over all rows: what a proof costs, about
 SMOOTH_BIAS_EPOCHS = 3  # where the loss is smooth, so that nothing but a bias is to be found
 FIRST_GAP = 1e-5  # of J, at the end of the first round
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
@@ -176,11 +177,14 @@ class CoordinateAscentRun(CoordinateEpochs):
             self._solve_free_variables(inside)
 
     def _most_epochs(self) -> int:
-        """In a round: fewer where a bias waits to be moved on, or free alphas to be solved for."""
+        """In a round: fewer where a bias waits to be moved on, or free alphas to be solved for.
+
+        More where few rows are active: what they cost is then little beside the proof of all.
+        """
         if not self.dual_loss.nonsmooth:
             return SMOOTH_BIAS_EPOCHS if self.objective.intercept else MOST_EPOCHS
         if self.subspace:
-            return MOST_EPOCHS
+            return max(MOST_EPOCHS, PROOF_EPOCHS * len(self.alpha) // max(1, len(self.active)))
         return FIRST_EPOCHS if self.rounds == 1 else EPOCHS
 
     def _enough(self) -> float:
