@@ -31,7 +31,7 @@ def extra_bytes(workload: str, size: str, contestant: str, setting: int) -> int 
     return int(child.stdout.split()[-1])
 
 
-def _kilobytes(field: str) -> int:
+def kilobytes(field: str) -> int:
     line = next(line for line in STATUS.read_text().splitlines() if line.startswith(field))
     return int(line.split()[1])
 
@@ -48,10 +48,10 @@ def _measure(workload: str, size: str, name: str, setting: str) -> int:
     gc.collect()
     if sys.platform == "linux":
         ctypes.CDLL(None).malloc_trim(0)
-    before = _kilobytes("VmRSS")
+    before = kilobytes("VmRSS")
     REFS.write_text("5")
     contestant.run(contestant.settings[int(setting)])
-    return 1024 * max(0, _kilobytes("VmHWM") - before)
+    return 1024 * max(0, kilobytes("VmHWM") - before)
 
 
 if __name__ == "__main__":

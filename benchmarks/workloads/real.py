@@ -32,7 +32,7 @@ def register() -> None:
     folder = os.environ.get(VARIABLE)
     if not folder:
         return
-    loader = _loader(Path(folder))
+    loader = loader_of(Path(folder))
     for name in loader.names():
         if name in TEXT + ONE_HOT:
             for loss in TWO:
@@ -53,7 +53,8 @@ def real(loader: Any, name: str, most: int | None, loss: str) -> Contest:
     return fit((data.tf_idf(X) if counts else X, y), loss)
 
 
-def _loader(folder: Path) -> Any:
+def loader_of(folder: Path) -> Any:
+    """Its module ``load``, checked."""
     path = folder / "load.py"
     wanted = f"{VARIABLE} must name a folder with a load.py that has names() and load(name)"
     if not path.is_file():

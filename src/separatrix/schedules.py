@@ -46,7 +46,11 @@ LearningRate = float | Schedule | Callable[[int], float]
 
 @dataclass(frozen=True)
 class Constant(Schedule):
-    """The same step always."""
+    """The same step always.
+
+    >>> Constant(0.5)(1), Constant(0.5)(100)
+    (0.5, 0.5)
+    """
 
     name = "constant"
 
@@ -59,7 +63,11 @@ class Constant(Schedule):
 
 @dataclass(frozen=True)
 class InverseScaling(Schedule):
-    """``step / (1 + (t - 1) / delay)^power``: with delay 1, ``step / t^power``."""
+    """``step / (1 + (t - 1) / delay)^power``: with delay 1, ``step / t^power``.
+
+    >>> InverseScaling(step=2.0)(1), InverseScaling(step=2.0)(4)
+    (2.0, 1.0)
+    """
 
     name = "inverse_scaling"
 
@@ -74,7 +82,12 @@ class InverseScaling(Schedule):
 
 @dataclass(frozen=True)
 class StepDecay(Schedule):
-    """``step * factor^floor((t - 1) / every)``."""
+    """``step * factor^floor((t - 1) / every)``.
+
+    >>> halved = StepDecay(1.0, factor=0.5, every=10)
+    >>> halved(10), halved(11), halved(21)
+    (1.0, 0.5, 0.25)
+    """
 
     name = "step_decay"
 
@@ -91,7 +104,11 @@ class StepDecay(Schedule):
 
 @dataclass(frozen=True)
 class Pegasos(Schedule):
-    """``1 / (2 * l2 * t)``, with the l2 of the objective unless given."""
+    """``1 / (2 * l2 * t)``, with the l2 of the objective unless given.
+
+    >>> Pegasos().bind(0.5)(1), Pegasos().bind(0.5)(4)
+    (1.0, 0.25)
+    """
 
     name = "pegasos"
 

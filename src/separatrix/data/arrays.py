@@ -36,6 +36,17 @@ class ArraySource(InBlocks):
     """Rows, labels and weights in arrays, never copied.
 
     ``X`` is C-contiguous float32 or float64, or :class:`separatrix.numeric.rows.CsrRows`.
+
+    Labels of two classes are -1.0 and +1.0, of more the numbers of ``classes``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import ArraySource, LinearClassifier
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([-1.0, -1.0, 1.0, 1.0])
+    >>> source = ArraySource(X, y, classes=np.array(["no", "yes"]))
+    >>> LinearClassifier().fit(source).predict(X).tolist()
+    ['no', 'no', 'yes', 'yes']
     """
 
     def __init__(

@@ -71,6 +71,21 @@ class MarginLoss(Loss):
 
     A subclass defines ``phi`` and ``slope``; ``curvature`` only if Newton should take it, and
     ``conjugate`` only if fits should prove how near their minimum they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import LinearClassifier, MarginLoss
+    >>> class Exponential(MarginLoss):
+    ...     convex = smooth = True
+    ...     def phi(self, m):
+    ...         return np.exp(-m)
+    ...     def slope(self, m):
+    ...         return -np.exp(-m)
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> clf = LinearClassifier(Exponential(), l2=0.1).fit(X, y)
+    >>> clf.stop_, clf.predict([[1.2], [1.8]])
+    ('tol', array([0, 1]))
     """
 
     def phi(self, m: Array) -> Array:

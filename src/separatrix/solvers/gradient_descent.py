@@ -62,6 +62,13 @@ class GradientDescent(Solver):
         every pass that did not lower the objective. Anything else is taken as it is.
     average : bool
         Keep the mean of the weights after every update.
+
+    Examples
+    --------
+    >>> from separatrix import GradientDescent, LinearClassifier
+    >>> clf = LinearClassifier(l2=0.1, solver=GradientDescent())
+    >>> clf.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).stop_, round(clf.objective_, 5)
+    ('optimal', 0.43651)
     """
 
     name = "GradientDescent"

@@ -63,6 +63,14 @@ class LBFGS(Solver):
     curve another. In place of zeros it begins at the minimum of the sample. Many rows in float32
     are summed in float32 far from the minimum, twice as fast; what comes of it counts as one step,
     and whatever is told of a step is exact.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LBFGS, LinearClassifier
+    >>> clf = LinearClassifier(l2=1e-3, solver=LBFGS()).fit(*load_iris(return_X_y=True))
+    >>> clf.stop_, round(clf.objective_, 5)
+    ('optimal', 0.12234)
     """
 
     name = "LBFGS"

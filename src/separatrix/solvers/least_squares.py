@@ -52,6 +52,13 @@ class LeastSquares(Solver):
     deficient or n < d. Where both n and d exceed ``direct_size``, or sparse rows would fill too
     much memory, LSMR on the centred rows, which stay as they are; every step then goes on until it
     says it has arrived.
+
+    Examples
+    --------
+    >>> from separatrix import LeastSquares, LinearClassifier
+    >>> clf = LinearClassifier("squared", l2=0.0, solver=LeastSquares())
+    >>> clf.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).coef_.round(6)
+    array([[0.8]])
     """
 
     name = "LeastSquares"

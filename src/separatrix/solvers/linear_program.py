@@ -51,6 +51,13 @@ class LinearProgram(Solver):
     with p the rows' shares of all weight, d a row's class and c its rivals; the weights are the
     prices of the first conditions. Every step tells the same; what HiGHS leaves open is told as
     remaining.
+
+    Examples
+    --------
+    >>> from separatrix import LinearClassifier, LinearProgram
+    >>> clf = LinearClassifier("hinge", l2=0.0, solver=LinearProgram())
+    >>> round(clf.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1]).objective_, 6)
+    0.666667
     """
 
     name = "LinearProgram"

@@ -31,6 +31,14 @@ class Newton(Solver):
     Up to ``direct_weights`` features (times the square of the classes, if there are more than
     two) the second derivative is formed and factored; beyond, its products with vectors feed
     conjugate gradients.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LinearClassifier, Newton
+    >>> clf = LinearClassifier(l2=1e-3, solver=Newton()).fit(*load_iris(return_X_y=True))
+    >>> clf.stop_, round(clf.objective_, 5)
+    ('optimal', 0.12234)
     """
 
     name = "Newton"

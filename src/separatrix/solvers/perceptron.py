@@ -35,6 +35,13 @@ class Rosenblatt(Solver):
 
     With a penalty, ``w`` first shrinks by ``1 - 2 * step * l2`` at every row. A shuffled order is
     a permutation of all rows, or of those of each block where a source is read block by block.
+
+    Examples
+    --------
+    >>> from separatrix import LinearClassifier, Rosenblatt
+    >>> clf = LinearClassifier("perceptron", l2=0.0, solver=Rosenblatt(shuffle=False))
+    >>> clf.fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]).coef_, clf.n_iter_
+    (array([[3., 2.]]), 9)
     """
 
     name = "Rosenblatt"
@@ -86,7 +93,15 @@ class Rosenblatt(Solver):
 
 @dataclass(frozen=True, repr=False)
 class BatchPerceptron(Solver):
-    """``(w, b) += step * (sum of y * (x, 1) over all mistakes)``, once per pass."""
+    """``(w, b) += step * (sum of y * (x, 1) over all mistakes)``, once per pass.
+
+    Examples
+    --------
+    >>> from separatrix import BatchPerceptron, LinearClassifier
+    >>> clf = LinearClassifier("perceptron", l2=0.0, solver=BatchPerceptron())
+    >>> clf.fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]).stop_
+    'no mistakes'
+    """
 
     name = "BatchPerceptron"
 

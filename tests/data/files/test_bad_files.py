@@ -13,6 +13,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+import scipy.sparse
 
 import separatrix
 from separatrix.data.files.decoding import decoded
@@ -53,6 +54,12 @@ def test_a_glob_that_matches_nothing(tmp_path):
         open_reader(tmp_path / "*.csv")
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"):
         open_reader(tmp_path / "nowhere" / "*.csv")
+
+
+@pytest.mark.parametrize("what", [np.ones((3, 2)), scipy.sparse.eye_array(3)])
+def test_what_is_in_memory_needs_no_reading(what):
+    with pytest.raises(TypeError, match=r"goes straight to fit\(X, y\)"):
+        separatrix.read(what)
 
 
 def test_a_folder(tmp_path):

@@ -10,11 +10,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyarrow import csv, feather, parquet
 
 import separatrix
-from separatrix import LinearClassifier
+from separatrix import LinearClassifier, diagnose
 
 N = 400
 
@@ -81,7 +82,7 @@ def test_later_runs_read_the_cache_and_changed_files_or_options_do_not(frame, tm
     frame.to_csv(path, index=False)
 
     def caches():
-        return {file.name: file.stat().st_mtime_ns for file in (tmp_path / "cache").iterdir()}
+        return {file.name: file.stat().st_ino for file in (tmp_path / "cache").iterdir()}
 
     first = separatrix.read(path, **options).fingerprint()
     kept = caches()
@@ -206,3 +207,35 @@ def test_categories_make_the_coefficients(frame):
     np.testing.assert_array_equal(block.X, encoded(frame)[:, [4, 1, 2, 3]])
     hashed = separatrix.read(frame, target="label", categorical="hash", hash_bits=5)
     assert hashed.n_features == 2 + 1 + 32  # a, b, weight
+
+
+def test_a_relation_of_duckdb_is_read_again_and_again(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(500)
+    table = pa.table({"x": x, "c": rng.choice(["a", "b"], 500), "y": x + rng.random(500) > 0.5})
+    with duckdb.connect() as connection:
+        relation = connection.from_arrow(table).filter("x > -1")
+        expected = separatrix.read(table.filter(pc.greater(table["x"], -1.0)), target="y")
+        source = separatrix.read(relation, target="y", block_rows=100)
+        assert source.n_rows == expected.n_rows
+        fits = [LinearClassifier(tol=1e-10).fit(rows) for rows in (source, expected)]
+        assert fits[0].objective_ == pytest.approx(fits[1].objective_, rel=1e-10)
+        np.testing.assert_array_equal(fits[0].predict(relation), fits[1].predict(relation))
+
+
+def test_diagnose_says_what_it_takes(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 2))
+    y = (X[:, 0] + rng.standard_normal(100) > 0.0).astype(int)
+    columns = {"a": X[:, 0], "b": X[:, 1], "c": np.where(X[:, 1] > 0.0, "up", "down"), "y": y}
+    frame = pa.table(columns)
+    words = LinearClassifier().fit(separatrix.read(frame, target="y"))
+    for rows in (frame, X):
+        with pytest.raises(TypeError, match=r"fitted to a table.*as an array of numbers"):
+            diagnose(words, rows, y)
+    source = separatrix.read(frame, target="y", features=["a", "b"])
+    numbers = LinearClassifier().fit(source)
+    with pytest.raises(TypeError, match="pass X and y as arrays"):
+        diagnose(numbers, source)
+    assert diagnose(numbers, X, y).findings == diagnose(LinearClassifier().fit(X, y), X, y).findings

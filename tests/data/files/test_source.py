@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -426,100 +422,7 @@ def test_a_lack_of_memory_names_the_way_out(tmp_path, monkeypatch, cached):
             read_rows()
 
 
-# ---- memory, threads, Ctrl-C ----------------------------------------------------------------
-
-
-def run(code, *arguments):
-    """A process of its own, and the last line that it prints."""
-    # With an arena of memory for every thread the C library keeps free what another could use.
-    environment = os.environ | {
-        "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"
-    }  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True, text=True, env=environment, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1]
-
-
-MEMORY = """
-import re, resource, sys
-import numpy as np
-import separatrix
-from separatrix import GradientDescent, LinearClassifier
-
-def peak():
-    try:  # ru_maxrss begins with that of the process which started this one
-        with open("/proc/self/status") as status:
-            return int(re.search(r"VmHWM:\\s+(\\d+) kB", status.read())[1]) * 1024
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-folder, format, cache = sys.argv[1:]
-options = {"target": "y", "block_rows": 8192, "cache": folder if cache == "cached" else None}
-fits = [dict(max_iter=3), dict(solver=GradientDescent(1), max_iter=1)]
-peaks = []
-for name in ("small", "large"):
-    for options_of_fit in fits:
-        source = separatrix.read(f"{folder}/{name}.{format}", **options)
-        fit = LinearClassifier(tol=None, **options_of_fit).fit(source)
-    fit.score(source)
-    peaks.append(peak())
-print((peaks[1] - peaks[0]) / (8192 * 32 * 8))
-"""
-
-
-@quiet
-@pytest.mark.parametrize("cache", ["", "cached"])
-@pytest.mark.parametrize("format", ["parquet", "csv"])
-def test_memory_is_bounded(tmp_path, format, cache):
-    """A file of 20 blocks takes at most 6 blocks more than one of two."""
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    rng = np.random.default_rng(0)
-    for name, blocks in (("small", 2), ("large", 20)):
-        values = rng.integers(0, 100, (blocks * 8192, 32))
-        table = pa.table({f"x{j}": values[:, j] for j in range(32)})
-        table = table.append_column("y", pa.array(values[:, 0] > 50))
-        if format == "csv":
-            csv.write_csv(table, tmp_path / f"{name}.csv")
-        else:
-            parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=1 << 14)
-    assert float(run(MEMORY, tmp_path, format, cache)) <= 6.0
-
-
-CTRL_C = """
-import os, signal, sys, threading, time
-import numpy as np
-import separatrix
-from separatrix import LinearClassifier
-
-rng = np.random.default_rng(0)
-X = rng.standard_normal((2000, 5)); y = (X[:, 0] + rng.standard_normal(2000) > 0).astype(int)
-slow, pressed = [], []
-
-def pieces():
-    for start in range(0, 2000, 100):
-        if slow:
-            if not pressed:
-                pressed.append(time.perf_counter())
-                os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(1.0)  # a disk that hardly answers
-        yield X[start:start + 100], y[start:start + 100]
-
-source = separatrix.read(pieces, block_rows=100)
-import warnings
-warnings.simplefilter("ignore")
-after_two = lambda step, info: slow.append(1) if info.iteration == 2 else None
-fit = LinearClassifier(tol=0.0, callbacks=[after_two]).fit(source)
-print(fit.stop_, time.perf_counter() - pressed[0] < 1.5, len(fit.coef_))
-"""
-
-
-def test_ctrl_c_ends_a_fit_that_waits_for_a_disk():
-    assert run(CTRL_C) == "interrupted True 1"
+# ---- threads ---------------------------------------------------------------------------------
 
 
 @quiet

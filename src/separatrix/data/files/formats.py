@@ -8,6 +8,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+import scipy.sparse as sp
+
 from .npy import NpyReader
 from .numbers import FunctionReader
 from .paths import Files, is_stream, named_files
@@ -50,6 +53,11 @@ def open_reader(
         raise TypeError(
             f"a {type(what).__name__} can be read only once, and a fit reads its rows again and "
             "again: pass the function that returns it, without calling it."
+        )
+    if isinstance(what, np.ndarray) or sp.issparse(what):
+        raise TypeError(
+            f"read takes files, tables with named columns, and functions, got a "
+            f"{type(what).__name__}: what is in memory goes straight to fit(X, y)."
         )
     if what == "-" or hasattr(what, "read"):
         return _open_stream(what, format, block_rows)

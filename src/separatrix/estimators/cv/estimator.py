@@ -51,7 +51,8 @@ callbacks, verbose
         As in :class:`LinearClassifier`. Callbacks and the live line are those of the last fit; a
         :class:`Checkpoint` keeps the finished fits of the search, too.
         With ``standardize`` every fold is scaled by the deviations of the rows that it trains on,
-        and fitted by itself.
+        and so has a penalty of its own for the features as given, ``l2 * |scale * w|^2``: folds
+        that are fitted together share one, and these are fitted one after another.
     l2s : int or array
         How many values, on a logarithmic grid of eight decades that begins where the penalty
         outweighs the data; or the values.

@@ -30,7 +30,7 @@ CAUSES: tuple[Callable[[FittedModel], Finding | None], ...] = (
 """Of equal harm, the earlier comes first."""
 
 
-def diagnose(estimator: Any, X: Any, y: Any) -> Diagnosis:
+def diagnose(estimator: Any, X: Any, y: Any = None) -> Diagnosis:
     """Say what is wrong with a fit, the worst first.
 
     ``estimator`` is a fitted :class:`separatrix.Perceptron`, ``LinearClassifier``,

@@ -333,6 +333,13 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
             "sparse matrices, of a Source some of its rows"
         )
     check_is_fitted(clf)
+    encoding = getattr(getattr(clf, "_reading", None), "encoding", None)
+    if encoding is not None and encoding.n_features != len(encoding.columns):
+        raise TypeError(
+            "this model was fitted to a table and makes features of its columns by itself, and "
+            "diagnose compares features: fit to some rows as an array of numbers (e.g. by "
+            "sklearn's OneHotEncoder), and diagnose that fit"
+        )
     if clf is not estimator and len(estimator.steps) > 1:
         X = estimator[:-1].transform(X)
     rows = check_rows(X, owner=clf)
