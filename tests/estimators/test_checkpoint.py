@@ -139,7 +139,7 @@ def test_an_end_that_was_asked_for_is_none(tmp_path):
 
 @quiet
 def test_chance_is_taken_over_and_a_seed_is_not(tmp_path):
-    clf = LinearClassifier(solver=GradientDescent(1), max_iter=6, start="random")
+    clf = LinearClassifier(solver=GradientDescent(1), max_iter=40, start="random")
     keep = Checkpoint(tmp_path / "run", every=1)
     with pytest.raises(Cut):
         with_callbacks(clf, keep, cut_at(3)).fit(X, Y)
