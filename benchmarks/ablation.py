@@ -153,7 +153,7 @@ MECHANISMS = (
               ("minibatch",)),
     Mechanism("slow coordinate ascent handed on",
               (("solvers.thresholds:SLOW_ROUNDS", 1 << 30),
-               ("solvers.thresholds:SLOW_ROUNDS_OF_CLASSES", 1 << 30)),
+               ("solvers.thresholds:SLOW_ROUNDS_BEFORE_SYSTEMS", 1 << 30)),
               ("hinge-text*", "hinge-square-*", "hinge-classes-weak", "hinge-one-hot-many-weak")),
     Mechanism("coordinate ascent for many classes",
               (("solvers.dual_ascent:first_phase", proximal_point_first),),

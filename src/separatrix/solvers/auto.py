@@ -72,18 +72,18 @@ def _suits_coordinate_ascent(objective: Objective) -> bool:
 def _suits_columns_ascent(objective: Objective) -> bool:
     """Whether steps for single rows are ahead where each class stands against the rest.
 
-    On sparse rows with more features than a Hessian that L-BFGS would factor; or with a feature for
-    every few rows, unless the penalty is so strong that gradients need few reads.
+    On sparse rows with a feature for every few of them; with a bias, which ties all rows together,
+    unless the penalty is so strong that gradients need few reads.
     """
     source = objective.source
     if source.storage != "csr" or not isinstance(source, InMemory):
         return False
     if objective.shape[0] == 1 or not CoordinateAscent().accepts(objective):
         return False
-    if source.n_features > LBFGS().factored_features:
-        return True
     if source.n_rows > ROWS_OF_A_FEATURE * source.n_features:
         return False
+    if not objective.intercept:
+        return True
     return _row_curvature(objective, _some_rows(source))[1] >= ROW_CURVATURE[0]
 
 

@@ -104,13 +104,12 @@ def _phases(
         yield from proximal_iterates(objective, from_zeros(objective, W))
     if phase == coordinate_ascent.PHASE:
         rounds = CoordinateAscent().iterates(objective, W, rng, handed if state is None else state)
-        patience = (
-            thresholds.SLOW_ROUNDS_OF_CLASSES if objective.shape[0] > 1 else thresholds.SLOW_ROUNDS
-        )
+        inside = objective.shape[0] > 1 and affordable(objective)
+        patience = thresholds.SLOW_ROUNDS_BEFORE_SYSTEMS if inside else thresholds.SLOW_ROUNDS
         while state is None or not is_slow(state["gaps"], patience):
             at, state = next(rounds)
             yield at, state
-        if not (objective.shape[0] > 1 and affordable(objective)):
+        if not inside:
             center = state["alpha"].reshape(len(state["alpha"]), -1).copy()
             yield from proximal_iterates(objective, start_state(state["W"], center))
         state = None

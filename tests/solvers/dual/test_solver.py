@@ -159,7 +159,7 @@ def test_the_one_that_chooses_says_which_ran(monkeypatch):
 
 def test_a_state_at_which_single_rows_prove_slow_goes_on_alike(monkeypatch):
     """Coordinate ascent of many classes is left for interior points; also by who resumes there."""
-    monkeypatch.setattr(thresholds, "SLOW_ROUNDS_OF_CLASSES", 2)
+    monkeypatch.setattr(thresholds, "SLOW_ROUNDS_BEFORE_SYSTEMS", 2)
     monkeypatch.setattr(thresholds, "FEW_WEIGHTS", 0)
     objective = problem(*rows(7, 60, 5, 3, noise=0.1), l2=1e-9)
     start = np.zeros(objective.shape)
@@ -176,7 +176,7 @@ def test_a_state_at_which_single_rows_prove_slow_goes_on_alike(monkeypatch):
 
 
 def test_slow_single_rows_of_too_many_unknowns_are_left_for_proximal_points(monkeypatch):
-    monkeypatch.setattr(thresholds, "SLOW_ROUNDS_OF_CLASSES", 2)
+    monkeypatch.setattr(thresholds, "SLOW_ROUNDS_BEFORE_SYSTEMS", 2)
     monkeypatch.setattr(thresholds, "FEW_WEIGHTS", 0)
     monkeypatch.setattr(thresholds, "AFFORDABLE_UNKNOWNS", 1)
     objective = problem(*rows(7, 60, 5, 3, noise=0.1), l2=1e-9)
