@@ -6,6 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Protocol
 
+import numpy as np
+
+from ...numeric.types import Ints
+
+QUOTE, BYTE_ORDER_MARK = ord('"'), b"\xef\xbb\xbf"
 LONGEST_ROW = 1 << 28  # bytes: longer than that, a quote was not closed
 
 
@@ -42,12 +47,41 @@ def row_chunks(file: Bytes, delimiter: str, size: int) -> Iterator[bytes]:
 
 def _end_of_rows(text: bytes, delimiter: bytes) -> int:
     """Where the last row ends that is whole, of text that begins with a row; 0 if none does."""
-    last = len(text)
     if b'"' not in text:
-        return _end_of_lines(text, 0, last)
-    quoted = re.compile(
-        rb'(?:\A(?:\xef\xbb\xbf)?|[\r\n%s])"[^"]*(?:""[^"]*)*(?:"|\Z)' % re.escape(delimiter)
-    )
+        return _end_of_lines(text, 0, len(text))
+    quotes = _plain_quotes(text, delimiter)
+    if quotes is None:
+        return _end_beside_odd_quotes(text, delimiter)
+    # Between the quotes of a pair, or after one that is not closed, lines end no row.
+    last = len(text)
+    for at in range(len(quotes), -1, -1):
+        first = int(quotes[at - 1]) + 1 if at else 0
+        if at % 2 == 0 and (found := _end_of_lines(text, first, last)):
+            return found
+        last = first
+    return 0
+
+
+def _plain_quotes(text: bytes, delimiter: bytes) -> Ints | None:
+    """Where quotes stand, if they open and close values in turn, or come in twos within one."""
+    characters = np.frombuffer(text, np.uint8)
+    quotes = np.flatnonzero(characters == QUOTE)
+    beside = np.zeros(256, dtype=np.bool_)  # what may stand beside a quote, outside of its value
+    beside[[*b'\r\n"', *delimiter]] = True
+    opening, closing = quotes[::2], quotes[1::2]
+    if opening[0] == (3 if text.startswith(BYTE_ORDER_MARK) else 0):
+        opening = opening[1:]
+    if len(closing) and closing[-1] == len(text) - 1:
+        closing = closing[:-1]
+    plain = beside[characters[opening - 1]].all() and beside[characters[closing + 1]].all()
+    return quotes if plain else None
+
+
+def _end_beside_odd_quotes(text: bytes, delimiter: bytes) -> int:
+    """The same for text with quotes also within values that are not quoted."""
+    last = len(text)
+    begin = rb"(?:\A(?:%s)?|[\r\n%s])" % (BYTE_ORDER_MARK, re.escape(delimiter))
+    quoted = re.compile(begin + rb'"[^"]*(?:""[^"]*)*(?:"|\Z)')
     gap, found = 0, 0  # between quoted values
     for value in quoted.finditer(text):
         found = _end_of_lines(text, gap, value.start() + 1) or found

@@ -1,0 +1,64 @@
+"""Parts of CSV text end where rows do, whatever stands between quotes."""
+
+from __future__ import annotations
+
+import io
+import random
+
+import pytest
+
+from separatrix.data.files.csv_chunks import row_chunks
+
+
+def rows_of(text: bytes) -> list[bytes]:
+    """Character by character: a value is quoted if a quote is its first character."""
+    rows, row, quoted, first, at = [], b"", False, True, 0
+    if text.startswith(b"\xef\xbb\xbf"):
+        row, at = text[:3], 3
+    while at < len(text):
+        character = text[at : at + 1]
+        row += character
+        at += 1
+        if quoted:
+            if character == b'"' and text[at : at + 1] == b'"':
+                row += b'"'
+                at += 1
+            elif character == b'"':
+                quoted = False
+            continue
+        if character == b'"' and first:
+            quoted = True
+        first = character in b",\r\n"
+        if character == b"\r" and text[at : at + 1] == b"\n":
+            row += b"\n"
+            at += 1
+        if character in b"\r\n":
+            rows.append(row)
+            row = b""
+    return [*rows, row] if row else rows
+
+
+@pytest.mark.parametrize("alphabet", [b'ab,"\n', b'a,""\r\n', b'a,\r\n"'])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_chunks_are_runs_of_whole_rows(alphabet: bytes, mark: bytes) -> None:
+    rng = random.Random(0)
+    for _ in range(1500):
+        text = mark + bytes(rng.choice(alphabet) for _ in range(rng.randint(1, 24)))
+        rows = rows_of(text)
+        chunks = list(row_chunks(io.BytesIO(text), ",", rng.randint(4, 9)))
+        assert b"".join(chunks) == text
+        for chunk in chunks:
+            some: list[bytes] = []
+            while b"".join(some) != chunk:
+                assert rows, (text, chunks)
+                some.append(rows.pop(0))
+
+
+def test_plain_quotes_take_one_look_at_the_text() -> None:
+    """Quoted values in every row, as Arrow writes them, doubled quotes and line ends inside."""
+    line = b'1,"a","say ""x""\r\nagain",2.5\r\n'
+    text = line * 500
+    chunks = list(row_chunks(io.BytesIO(text), ",", 1000))
+    assert b"".join(chunks) == text
+    assert len(chunks) > 10
+    assert all(len(chunk) % len(line) == 0 for chunk in chunks)
