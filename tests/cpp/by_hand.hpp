@@ -154,6 +154,14 @@ constexpr LoopsFor<Problem> kByHand{
       for (int64_t i = 0; i < p.n * k; ++i) add_row(p, i / k, a[i], out + i % k * (p.d + 1));
       return true;
     },
+    [](const Problem& p, double* out, ShouldStop) {
+      for (int64_t i = 0; i < p.n; ++i) {
+        Real sum = 0;
+        for (int64_t j = 0; j < p.d; ++j) sum += Real(p.x[i * p.d + j]) * p.x[i * p.d + j];
+        out[i] = double(sum);
+      }
+      return true;
+    },
     [](const Problem& p, const double* a, const double* v, double* out, ShouldStop) {
       for (int64_t i = 0; i < p.n; ++i) add_row(p, i, a[i] * score(p, i, v), out);
       return true;
