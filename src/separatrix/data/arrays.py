@@ -200,6 +200,12 @@ class ArraySource(InBlocks):
         """The same rows and labels with other weights."""
         return ArraySource(self.X, self.y, self.classes, weight, self.n_jobs)
 
+    def with_rows(self, X: Rows) -> ArraySource:
+        """The same labels and weights beside other rows."""
+        other = ArraySource(X, self.y, self.classes, self.weight, self.n_jobs)
+        other.weight_power = self.weight_power
+        return other
+
     def with_labels(self, y: AnyArray, classes: AnyArray) -> ArraySource:
         """The same rows and weights with other labels."""
         return ArraySource(self.X, y, classes, self.weight, self.n_jobs)

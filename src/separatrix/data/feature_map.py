@@ -37,8 +37,13 @@ class FeatureMap:
 
     def from_weights(self, W: Array) -> Array:
         """Weights of the features as given as weights of those of the solver."""
-        found = W if self.standardization is None else self.standardization.from_weights(W)
-        return found if self.occupied is None else found[:, np.append(self.occupied, -1)]
+        return self.left(
+            W if self.standardization is None else self.standardization.from_weights(W)
+        )
+
+    def left(self, W: Array) -> Array:
+        """Of weights of all features, those of the ones that are left, and the bias."""
+        return W if self.occupied is None else W[:, np.append(self.occupied, -1)]
 
     def to_weights(self, W: Array) -> Array:
         """The way back: the same scores for the features as they were given."""
@@ -71,7 +76,5 @@ def with_features(source: Source, features: Ints) -> ArraySource:
     number = np.zeros(X.n_features, dtype=X.indices.dtype)
     number[features] = np.arange(len(features))
     indices = number[X.indices[stored]]
-    rows = CsrRows(X.data[stored], indices, X.indptr - stored.start, len(features))
-    fewer = ArraySource(rows, source.y, source.classes, source.weight, source.n_jobs)
-    fewer.weight_power = source.weight_power
-    return fewer
+    offsets = X.indptr - stored.start
+    return source.with_rows(CsrRows(X.data[stored], indices, offsets, len(features)))

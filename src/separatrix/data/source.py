@@ -175,7 +175,7 @@ class Source(ABC):
         Here rows are summed and threads run. Block boundaries and the order of summation
         do not depend on the number of threads.
         """
-        return running_sum(sum.of(block) for block in self._filled_blocks())
+        return running_sum(map(sum.of, self._filled_blocks()))
 
     def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
         """For solvers that go row by row: the rows that count, as they stand or shuffled.
@@ -258,6 +258,7 @@ class Source(ABC):
             check_numbers(block.y, len(self.classes))
             if len(block.y):
                 yield block
+            del block  # before the next is read: it may be large
 
 
 class InMemory(Source):

@@ -18,7 +18,7 @@ from ..numeric.rows import CsrRows, Rows
 from ..numeric.standardization import Standardization
 from ..numeric.threads import ordered_sum
 from ..numeric.types import Array
-from .arrays import ArraySource, as_arrays
+from .arrays import as_arrays
 from .blocks import Block
 from .fingerprint import DIGEST_BYTES
 from .source import InMemory, Source
@@ -32,9 +32,7 @@ def standardized(source: Source, standardization: Standardization) -> Source:
         return StandardizedSource(source, standardization)
     given = as_arrays(source)
     X = StandardizedRows(standardization).rows(given.X, given.weight, given.threads)
-    result = ArraySource(X, given.y, given.classes, given.weight, given.n_jobs)
-    result.weight_power = given.weight_power
-    return result
+    return given.with_rows(X)
 
 
 class StandardizedSource(MappedSource):

@@ -112,7 +112,7 @@ class LinearModel(LinearPredictor):
             given = settings.features or FeatureMap(source.n_features)
             features = replace(given, occupied=occupied)
             fewer = self._objective(settings, with_features(source, occupied))
-            some = W[:, np.append(occupied, -1)]
+            some = features.left(W)
             solver = self._solver(fewer, partial=False)
             if not solver.by_row and np.count_nonzero(some) == np.count_nonzero(W):
                 return replace(settings, features=features), fewer, solver, some

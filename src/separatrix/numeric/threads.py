@@ -130,6 +130,7 @@ def run_on_threads(work: Callable[[], None], threads: int, cancel: Callable[[], 
     for future in futures:
         if not future.cancel():  # one that has not begun would find nothing left to do
             future.result()
+    del work  # for one that was cancelled waits in its queue, and would hold blocks of rows
 
 
 class _OrderedSum:

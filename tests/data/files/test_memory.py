@@ -44,6 +44,7 @@ fits = [dict(max_iter=3), dict(solver=GradientDescent(1), max_iter=1)]
 peaks = []
 for name in ("small", "large"):
     for options_of_fit in fits:
+        source = None  # one holds room for its next blocks
         source = separatrix.read(f"{folder}/{name}.{format}", **options)
         fit = LinearClassifier(tol=None, **options_of_fit).fit(source)
     fit.score(source)

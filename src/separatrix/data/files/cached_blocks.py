@@ -46,6 +46,7 @@ class CachedBlocks:
             try:
                 for block in self.cache:
                     yield block
+                    del block  # before the next is made: it may be large
                     given += 1
                 return
             except CacheDamaged as damage:
@@ -62,6 +63,7 @@ class CachedBlocks:
                     with self._told(writer):
                         writer.write(block)
                 yield block
+                del block  # before the next is made: it may be large
             if writer is not None and writer.open:
                 with self._told(writer):
                     self.cache = writer.close(summary(), self._keep)

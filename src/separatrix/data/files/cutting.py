@@ -29,8 +29,10 @@ def cut(pieces: Iterable[Block], block_rows: int | None) -> Iterator[Block]:
         while length - first >= block_rows - count:
             last = first + block_rows - count
             waiting.append(_part(piece, first, last))
-            yield _joined(waiting, start)
-            waiting, count, start, first = [], 0, start + block_rows, last
+            block, waiting = _joined(waiting, start), []
+            yield block
+            del block  # before the next is made: it may be large
+            count, start, first = 0, start + block_rows, last
         if first < length:
             waiting.append(_part(piece, first, length))
             count += length - first

@@ -47,6 +47,7 @@ class Facts:
         for block in blocks:
             self._add(block)
             yield block
+            del block  # before the next is made: it may be large
 
     def _add(self, block: Block) -> None:
         n, d = shape_of(block.X)

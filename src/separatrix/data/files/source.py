@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -198,9 +198,11 @@ class FileSource(Source):
         """The sum over parts of blocks, which threads share, in their order."""
         if sum.batch_rows is not None:
             return sum.over(self.batches(sum.batch_rows), self.threads)
-        return running_sum(
-            ordered_sum(sum.of, self._parts(block), self.threads) for block in self._filled_blocks()
-        )
+
+        def of_block(block: Block) -> T:
+            return ordered_sum(sum.of, self._parts(block), self.threads)
+
+        return running_sum(map(of_block, self._filled_blocks()))  # a loop would hold one block more
 
     def _parts(self, block: Block) -> list[Block]:
         n = len(block.y)
@@ -208,8 +210,7 @@ class FileSource(Source):
         return [_slice(block, first, min(first + size, n)) for first in range(0, n, size)]
 
     def _in_order(self) -> Iterator[Block]:
-        for number, block in enumerate(self.rows):
-            yield self._own(number, block)
+        return map(self._own, count(), self.rows)
 
     def _block(self, number: int) -> Block:
         return self._own(number, self.rows.block(number))

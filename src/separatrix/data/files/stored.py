@@ -70,7 +70,7 @@ class StoredRows:
             if options is not None and encoding is None:
                 with _memory_told(block_rows):
                     self.encoding = surveyed(reader, options)
-            for _ in prefetched(self.__iter__):
+            for _ in prefetched(self._passed):
                 pass
             self.format = kept_format(reader)
         self.codes.frozen = self._read_before = True
@@ -104,6 +104,12 @@ class StoredRows:
     def __iter__(self) -> Iterator[Block]:
         with _memory_told(self.block_rows):
             yield from self._cached.blocks(self._decoded, self._to_dict)
+
+    def _passed(self) -> Iterator[None]:
+        """A pass for what it finds out: none of its blocks is kept."""
+        for block in self:
+            del block
+            yield
 
     def block(self, number: int) -> Block:
         """One block; of a cache that is damaged after all rows have been decoded again."""

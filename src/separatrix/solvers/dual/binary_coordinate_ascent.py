@@ -55,8 +55,9 @@ MOST_EPOCHS = 30  # in a round where subspace steps help
 PROOF_EPOCHS = 4  # over all rows: what a proof costs, about
 SMOOTH_BIAS_EPOCHS = 3  # where the loss is smooth, so that nothing but a bias is to be found
 FIRST_GAP = 1e-5  # of J, at the end of the first round
-# A visit moves the weights by a rounded multiple of a row, which may put them off by a few
-# roundings of their length. And l2 |w|^2 <= J(0) <= 1, as the dual is not below 0 and rises.
+# A visit rounds the weights once, by their length at most, and what it adds to them a few times.
+# l2 |w|^2 <= J(0) <= 1, as the dual is not below 0; and each step climbs by l2 times the square of
+# what it adds, so all squares together are no more than 1: the first is nearly all there is.
 DRIFT = 10.0  # roundings of the bound by one visit, at most
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
 
