@@ -110,9 +110,11 @@ def run_on_threads(work: Callable[[], None], threads: int, cancel: Callable[[], 
         work()
         return
 
+    shared = [work]
+
     def guarded() -> None:
         try:
-            work()
+            shared[0]()
         except BaseException:
             cancel()
             raise
@@ -130,7 +132,7 @@ def run_on_threads(work: Callable[[], None], threads: int, cancel: Callable[[], 
     for future in futures:
         if not future.cancel():  # one that has not begun would find nothing left to do
             future.result()
-    del work  # for one that was cancelled waits in its queue, and would hold blocks of rows
+    shared.clear()  # one that was cancelled waits in its queue, and would hold blocks of rows
 
 
 class _OrderedSum:
