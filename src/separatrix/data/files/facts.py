@@ -12,6 +12,7 @@ from ...numeric.rows import CsrRows, shape_of
 from ...numeric.types import AnyArray, Array, Ints
 from ..blocks import Block, row_hash
 from ..source import Storage
+from .reader import Place
 
 LARGEST_WEIGHT = 2.0**400  # beyond, sums and what weights are multiplied with overflow
 
@@ -94,7 +95,7 @@ def _add_up(total: dict[int, Any], more: AnyArray) -> None:
         total[code] = total.get(code, 0) + more[code].item()
 
 
-def check_weights(weight: Array | None, rows: int, where: str) -> Array | None:
+def check_weights(weight: Array | None, rows: int, where: Place) -> Array | None:
     """Finite weights >= 0, one for every row."""
     if weight is None:
         return None
@@ -106,7 +107,7 @@ def check_weights(weight: Array | None, rows: int, where: str) -> Array | None:
     wrong = np.flatnonzero(~((weight >= 0.0) & (weight <= LARGEST_WEIGHT)))
     if len(wrong):
         raise ValueError(
-            f"{where}: the weight of row {wrong[0]} (counted from 0) is {weight[wrong[0]]!r}; "
+            f"{where.row(int(wrong[0]))}: the weight is {weight[wrong[0]]!r}; "
             "expected a finite number, 0 or more: leave out the row, or mend its weight."
         )
     return weight

@@ -60,6 +60,13 @@ class FileSource(Source):
             self.validation = FileSource(rows, of_validation=True)
 
     @property
+    def target(self) -> str:
+        """What errors call its labels."""
+        encoding, name = self.rows.encoding, self.rows.reader.name
+        column = "" if encoding is None else f" {encoding.target!r}"
+        return f"the target{column} of {name}"
+
+    @property
     def reading(self) -> Reading:
         """How its rows are read: a model that is fitted to them keeps it."""
         rows = self.rows

@@ -11,7 +11,6 @@ import pyarrow as pa
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array
 from .columns import (
-    Place,
     add_counts,
     categories,
     category_type,
@@ -23,6 +22,7 @@ from .columns import (
 from .encoders import Column, Hashed, Missing, Number, OneHot
 from .encoding import Encoding
 from .options import EncodingOptions
+from .reader import Place
 
 MOST_CATEGORIES, MOST_CATEGORY_BYTES = 1 << 16, 1 << 24
 """Of one column, counted in memory: with more of them, or longer ones, hashing is the way."""
@@ -53,9 +53,9 @@ class Survey:
         """Whether there is anything to find out: categories or means."""
         return any(column.needs_rows for column in self.columns)
 
-    def add(self, batch: pa.RecordBatch, where: str = "") -> None:
-        """Look at some more rows; ``where`` is for errors."""
-        name, place, weight = self.options.weight, Place(where, self.n_read), None
+    def add(self, batch: pa.RecordBatch, place: Place = Place()) -> None:  # noqa: B008 (frozen)
+        """Look at some more rows."""
+        name, weight = self.options.weight, None
         if name is not None:
             weight = weights(whole_column(batch, name), name, place)
         for column in self.columns:
