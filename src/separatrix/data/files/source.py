@@ -221,7 +221,7 @@ class FileSource(Source):
         if self.storage == "csr":
             X = X._replace(n_features=self.n_features)  # type: ignore[union-attr]
         if share := self.rows.facts.share:
-            at = np.flatnonzero(held_out(block, share) == bool(self._side))
+            at = np.flatnonzero(held_out(block.start, len(block.y), share) == bool(self._side))
             X, y, weight = take_rows(X, at), y[at], None if weight is None else weight[at]
         return Block(X, y, weight, int(self._starts[number]))
 
