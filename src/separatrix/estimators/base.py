@@ -134,8 +134,8 @@ class LinearModel(LinearPredictor):
 
     def _note_fit(self, settings: FitSettings, solver: Solver, result: Result) -> None:
         """What all passes over all rows leave to see."""
-        # The state of weights of other features would be of no use.
-        state = None if settings.features is not None else result.state
+        # Only partial_fit goes on from it, row by row and with the features as given.
+        state = result.state if solver.by_row and settings.features is None else None
         self._stream = StreamState(solver, solver, state)
         self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
         self.history_ = result.history

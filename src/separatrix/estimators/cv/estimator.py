@@ -16,6 +16,7 @@ from ...data.arrays import as_arrays
 from ...data.feature_map import FeatureMap, occupied_features, with_features
 from ...losses import Loss
 from ...numeric import checks
+from ...numeric.types import AnyArray, Array
 from ...objective import Objective
 from ...solvers import Solver
 from ...training.checkpoint import Checkpoint
@@ -26,6 +27,7 @@ from ..sources import labels_of
 from . import leave_one_out, row_hash
 from .finished import FinishedFits, LastFit
 from .l2_path import l2_path
+from .leave_one_out import LeaveOneOutCheck
 from .results import chosen, results
 from .search import Search
 from .splits import Given, Metadata, routed
@@ -97,6 +99,10 @@ callbacks, verbose
 
     start = "zeros"
     warm_start = False
+    l2_: float
+    l2_path_: Array
+    cv_results_: dict[str, AnyArray]
+    loo_check_: LeaveOneOutCheck
 
     def __init__(
         self,
