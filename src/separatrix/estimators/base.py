@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource, Source
 from ..data.feature_map import FeatureMap, occupied_features, with_features
-from ..data.files.source import FileSource
 from ..data.labels import check_classes
 from ..data.validation import array_source, check_rows
 from ..losses import Loss
@@ -197,7 +196,7 @@ class LinearModel(LinearPredictor):
         for name in ("feature_names_in_", "_reading"):
             self.__dict__.pop(name, None)
         self.n_features_in_ = source.n_features
-        if not isinstance(source, FileSource):
+        if source.reading is None:
             return
         self._reading = source.reading
         encoding = self._reading.encoding
