@@ -20,7 +20,7 @@ LARGEST_WEIGHT = 2.0**400  # beyond, sums and what weights are multiplied with o
 
 
 def held_out(first: int, count: int, share: float) -> AnyArray:
-    """Which rows are for validation: this share, by a hash of their numbers in the file."""
+    """Which of these rows are for validation: a share, by a hash of their numbers in the file."""
     return row_hash(first, count) < np.uint64(int(share * 2.0**64))
 
 

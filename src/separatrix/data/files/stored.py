@@ -85,7 +85,7 @@ class StoredRows:
 
         reader = self.reader
         assert isinstance(reader, TableReader)
-        survey = Survey(reader.schema, options)
+        survey = Survey(reader.schema, options, self.validation)
         named = options.categorical if isinstance(options.categorical, Mapping) else {}
         refuse_mixed(reader, {column.name for column in survey.columns}.difference(named))
         if not survey.needs_rows:

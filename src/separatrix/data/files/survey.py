@@ -25,6 +25,7 @@ from .columns import (
 )
 from .encoders import Column, Hashed, Missing, Number, OneHot, refuse_missing
 from .encoding import Encoding
+from .facts import held_out
 from .options import EncodingOptions
 
 MOST_CATEGORIES, MOST_CATEGORY_BYTES = 1 << 16, 1 << 24
@@ -34,11 +35,12 @@ MOST_CATEGORIES, MOST_CATEGORY_BYTES = 1 << 16, 1 << 24
 class Survey:
     """Batches of a table are added one after another, in bounded memory; then there is an encoding.
 
-    What rows weigh counts as if they were there so many times; those of weight 0 are as if absent.
+    What rows weigh counts as if they were there so many times; those of weight 0 are as if absent,
+    and so is a share that is held out.
     """
 
-    def __init__(self, schema: pa.Schema, options: EncodingOptions) -> None:
-        self.options = options
+    def __init__(self, schema: pa.Schema, options: EncodingOptions, held_out: float = 0.0) -> None:
+        self.options, self.held_out = options, held_out
         kinds: dict[str, type[_ColumnSurvey]] = {
             "number": _NumberSurvey,
             "onehot": _CategorySurvey,
@@ -65,17 +67,21 @@ class Survey:
     def add(self, batch: pa.RecordBatch, where: str = "") -> tuple[AnyArray | None, Array | None]:
         """Look at some more rows; ``where`` is for errors. Returns their labels and weights."""
         options, place = self.options, Place(where, self.n_read)
-        y = weight = None
+        y = given = None
         if options.target is not None:
             y = labels(whole_column(batch, options.target), options.target, place)
         if options.weight is not None:
-            weight = weights(whole_column(batch, options.weight), options.weight, place)
+            given = weights(whole_column(batch, options.weight), options.weight, place)
+        weight = given
+        if self.held_out:
+            out = held_out(self.n_read, batch.num_rows, self.held_out)
+            weight = np.where(out, 0.0, 1.0 if given is None else given)
         for column in self.columns:
             column.add(whole_column(batch, column.name), weight, place)
         self.n_read += batch.num_rows
         ones = np.ones(batch.num_rows) if weight is None else weight
         self.weight_sum = running_total(self.weight_sum, ones)
-        return y, weight
+        return y, given
 
     @property
     def n_values(self) -> int:
