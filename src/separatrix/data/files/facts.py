@@ -16,9 +16,9 @@ from ..source import Storage
 LARGEST_WEIGHT = 2.0**400  # beyond, sums and what weights are multiplied with overflow
 
 
-def held_out(block: Block, share: float) -> AnyArray:
-    """Which rows are for validation: this share, by a hash of their numbers in the file."""
-    return row_hash(block.start, len(block.y)) < np.uint64(int(share * 2.0**64))
+def held_out(first: int, count: int, share: float) -> AnyArray:
+    """Which of these rows are for validation: a share, by a hash of their numbers in the file."""
+    return row_hash(first, count) < np.uint64(int(share * 2.0**64))
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Facts:
 
     def _add(self, block: Block) -> None:
         n, d = shape_of(block.X)
-        out = held_out(block, self.share) if self.share else np.zeros(n, dtype=bool)
+        out = held_out(block.start, n, self.share) if self.share else np.zeros(n, dtype=bool)
         self.lengths.append(n)
         self.kept.append(n - int(np.count_nonzero(out)))
         self.n_features = max(self.n_features, d)

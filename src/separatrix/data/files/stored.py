@@ -69,7 +69,7 @@ class StoredRows:
         else:
             if options is not None and encoding is None:
                 with _memory_told(block_rows):
-                    self.encoding = surveyed(reader, options)
+                    self.encoding = surveyed(reader, options, validation)
             for _ in prefetched(self._passed):
                 pass
             self.format = kept_format(reader)
@@ -167,12 +167,12 @@ def _memory_told(block_rows: int | None) -> Iterator[None]:
         ) from error
 
 
-def surveyed(reader: Reader, options: EncodingOptions) -> Encoding:
-    """How the columns of a table are encoded, found in one pass over them if it takes one."""
+def surveyed(reader: Reader, options: EncodingOptions, held_out: float = 0.0) -> Encoding:
+    """How columns are encoded: found in one pass over the rows to train on, if it takes one."""
     from .survey import Survey
 
     assert isinstance(reader, TableReader)
-    survey = Survey(reader.schema, options)
+    survey = Survey(reader.schema, options, held_out)
     columns = options.feature_columns(reader.schema.names)
     named = options.categorical if isinstance(options.categorical, Mapping) else {}
     refuse_mixed(reader, set(columns).difference(named))

@@ -22,6 +22,7 @@ from .columns import (
 )
 from .encoders import Column, Hashed, Missing, Number, OneHot
 from .encoding import Encoding
+from .facts import held_out
 from .options import EncodingOptions
 
 MOST_CATEGORIES, MOST_CATEGORY_BYTES = 1 << 16, 1 << 24
@@ -31,11 +32,12 @@ MOST_CATEGORIES, MOST_CATEGORY_BYTES = 1 << 16, 1 << 24
 class Survey:
     """Batches of a table are added one after another, in bounded memory; then there is an encoding.
 
-    What rows weigh counts as if they were there so many times; those of weight 0 are as if absent.
+    What rows weigh counts as if they were there so many times; those of weight 0 are as if absent,
+    and so is a share that is held out.
     """
 
-    def __init__(self, schema: pa.Schema, options: EncodingOptions) -> None:
-        self.options = options
+    def __init__(self, schema: pa.Schema, options: EncodingOptions, held_out: float = 0.0) -> None:
+        self.options, self.held_out = options, held_out
         kinds: dict[str, type[_ColumnSurvey]] = {
             "number": _NumberSurvey,
             "onehot": _CategorySurvey,
@@ -58,6 +60,9 @@ class Survey:
         name, place, weight = self.options.weight, Place(where, self.n_read), None
         if name is not None:
             weight = weights(whole_column(batch, name), name, place)
+        if self.held_out:
+            out = held_out(self.n_read, batch.num_rows, self.held_out)
+            weight = np.where(out, 0.0, 1.0 if weight is None else weight)
         for column in self.columns:
             column.add(whole_column(batch, column.name), weight, place)
         self.n_read += batch.num_rows
