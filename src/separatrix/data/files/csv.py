@@ -15,10 +15,10 @@ import pyarrow.csv as pacsv
 
 from ...numeric.lazy import cached_property
 from .csv_chunks import RowTooLong, row_chunks
-from .csv_lines import check_closed, delimiter, flaw, header
+from .csv_lines import check_closed, delimiter, flaw, header, line_of
 from .csv_types import FALSE, TRUE, ColumnTypes
 from .paths import Files
-from .reader import Piece, TypesRefuted
+from .reader import Piece, Place, TypesRefuted
 from .semicolons import comma_separated
 from .tables import TableFiles, explained, plain_schema, unified
 
@@ -84,10 +84,13 @@ class CsvReader(TableFiles):
             names, _ = header(path)
         return plain_schema(pa.schema([(name, pa.null()) for name in names if name]), str(path))
 
-    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
+    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
         types = {name: self.schema.field(name).type for name in columns}
         for batch in self._parsed(path, types):
-            yield batch, str(path)
+            yield batch, self._place(path)
+
+    def _place(self, path: Path) -> Place:
+        return Place(str(path), line_of=partial(line_of, path))
 
     def _parsed(self, path: Path, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         """These columns as these types; missing are the words that pandas takes so."""
@@ -171,7 +174,7 @@ class GuessedCsv(CsvReader):
         yield from super().pieces(columns)
         self._types.whole = True
 
-    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
+    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
         types = self._types
         if types.whole:
             yield from super()._batches(path, columns)
@@ -182,7 +185,7 @@ class GuessedCsv(CsvReader):
             last = batch.select(words)
             types.add(last, path, n_rows)
             n_rows += batch.num_rows
-            yield batch.select(columns), str(path)
+            yield batch.select(columns), self._place(path)
         if last is not None:
             check_closed(path, last)
 
