@@ -13,6 +13,7 @@ from .data.files.read import read
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from .inspection.diagnose import Diagnosis, Finding, diagnose
 from .losses import Loss, MarginLoss, get_loss
+from .models.export import export
 from .models.files import load, save
 from .objective import Objective
 from .penalties import L2
@@ -82,6 +83,7 @@ __all__ = [
     "Trace",
     "datasets",
     "diagnose",
+    "export",
     "features",
     "get_loss",
     "gradient_descent",
