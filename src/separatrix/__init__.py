@@ -11,8 +11,11 @@ from .config import show_config
 from .data import ArraySource, Block, Source
 from .data.files.read import read
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from .inspection.certify import Certificate, certify
 from .inspection.diagnose import Diagnosis, Finding, diagnose
 from .losses import Loss, MarginLoss, get_loss
+from .models.export import export
+from .models.files import load, save
 from .objective import Objective
 from .penalties import L2
 from .schedules import Constant, InverseScaling, Pegasos, StepDecay
@@ -47,6 +50,7 @@ __all__ = [
     "ArraySource",
     "BatchPerceptron",
     "Block",
+    "Certificate",
     "Checkpoint",
     "Constant",
     "CoordinateAscent",
@@ -79,14 +83,18 @@ __all__ = [
     "StepDecay",
     "Stop",
     "Trace",
+    "certify",
     "datasets",
     "diagnose",
+    "export",
     "features",
     "get_loss",
     "gradient_descent",
+    "load",
     "losses",
     "minimize",
     "read",
+    "save",
     "schedules",
     "separability",
     "show_config",

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource, Source
 from ..data.feature_map import FeatureMap, occupied_features, with_features
-from ..data.files.source import FileSource
 from ..data.labels import check_classes
 from ..data.validation import array_source, check_rows
 from ..losses import Loss
@@ -134,8 +133,8 @@ class LinearModel(LinearPredictor):
 
     def _note_fit(self, settings: FitSettings, solver: Solver, result: Result) -> None:
         """What all passes over all rows leave to see."""
-        # The state of weights of other features would be of no use.
-        state = None if settings.features is not None else result.state
+        # Only partial_fit goes on from it, row by row and with the features as given.
+        state = result.state if solver.by_row and settings.features is None else None
         self._stream = StreamState(solver, solver, state)
         self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
         self.history_ = result.history
@@ -186,7 +185,7 @@ class LinearModel(LinearPredictor):
                 "this source has no labels, so its rows can only be predicted: say which column "
                 "they are, separatrix.read(..., target='...')"
             )
-        check_classes(source.classes)
+        check_classes(source.classes, source.target)
         weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
         self._keep_reading(source)
         return weighed
@@ -197,7 +196,7 @@ class LinearModel(LinearPredictor):
         for name in ("feature_names_in_", "_reading"):
             self.__dict__.pop(name, None)
         self.n_features_in_ = source.n_features
-        if not isinstance(source, FileSource):
+        if source.reading is None:
             return
         self._reading = source.reading
         encoding = self._reading.encoding
