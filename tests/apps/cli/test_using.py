@@ -141,7 +141,7 @@ def test_evaluate(folder, capsys):
     code, again = told(capsys, "evaluate", "model.sep", "renamed.csv", "--target", "truth")
     assert again["figures"] == found["figures"]
     assert run(["evaluate", "model.sep", "renamed.csv"]) == 2
-    assert "renamed.csv: there are no columns ['kind']" in capsys.readouterr().err
+    assert "there is no column 'kind' in renamed.csv" in capsys.readouterr().err
     table.assign(kind="orchid").to_csv("strange.csv", index=False)
     _, strange = told(capsys, "evaluate", "model.sep", "strange.csv")
     assert strange["figures"]["accuracy"] == 0.0
