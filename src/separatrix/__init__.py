@@ -15,6 +15,7 @@ from .inspection.certify import Certificate, certify
 from .inspection.certify.from_sklearn import from_sklearn
 from .inspection.diagnose import Diagnosis, Finding, diagnose
 from .losses import Loss, MarginLoss, get_loss
+from .models.export import export
 from .models.files import load, save
 from .objective import Objective
 from .penalties import L2
@@ -86,6 +87,7 @@ __all__ = [
     "certify",
     "datasets",
     "diagnose",
+    "export",
     "features",
     "from_sklearn",
     "get_loss",
