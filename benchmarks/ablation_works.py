@@ -348,6 +348,12 @@ def works() -> dict[str, Make]:
         "squared_hinge-documents": partial(
             fit, make=data.documents, shape=(3_000, 8_000, 60, 8), loss="squared_hinge", l2=1e-4
         ),
+        "squared-documents": partial(
+            fit, make=data.documents, shape=(3_000, 8_000, 60, 8), loss="squared", l2=1e-4
+        ),
+        "squared-wide": partial(
+            fit, make=data.clouds, shape=(400, 2_000), loss="squared", l2=1e-3
+        ),
         "hinge-digits": partial(digits, l2=1e-4, loss="hinge"),
         "hinge-digits-weak": partial(digits, l2=1e-7, loss="hinge"),
         "kernel-rbf": partial(kernel, name="rbf", n=5_000, d=20),

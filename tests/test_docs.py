@@ -71,6 +71,7 @@ def test_the_page_on_separability(capsys):
             ("above its minimum", "LinearClassifier(l2=0.01", "converted optimal"),
             marks=pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
         ),
+        ("models", ("optimal True\nTrue\nTrue\n",)),
     ],
 )
 def test_the_pages_for_practitioners_run(page, told, tmp_path, monkeypatch, capsys):
@@ -88,7 +89,10 @@ def test_the_pages_for_practitioners_run(page, told, tmp_path, monkeypatch, caps
 
 
 def test_no_page_has_code_that_is_not_run():
-    run = {"README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify"}
+    run = {
+        "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
+        "models",
+    }  # fmt: skip
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").glob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run
 
