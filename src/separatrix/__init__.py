@@ -12,6 +12,7 @@ from .data import ArraySource, Block, Source
 from .data.files.read import read
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from .inspection.certify import Certificate, certify
+from .inspection.certify.from_sklearn import from_sklearn
 from .inspection.diagnose import Diagnosis, Finding, diagnose
 from .losses import Loss, MarginLoss, get_loss
 from .models.export import export
@@ -88,6 +89,7 @@ __all__ = [
     "diagnose",
     "export",
     "features",
+    "from_sklearn",
     "get_loss",
     "gradient_descent",
     "load",

@@ -94,7 +94,7 @@ def certify(
         claim = claim_of(clf)
         check_is_fitted(clf)
     source = training_rows(model, clf, X, y, sample_weight)
-    W = _weights(clf, len(source.classes))
+    W = weights_of(clf, len(source.classes))
     if getattr(clf, "scale_", None) is not None:  # its penalty is on the scaled weights
         scaling = clf._features.standardization
         source, W = standardized(source, scaling), scaling.from_weights(W)
@@ -102,7 +102,7 @@ def certify(
     return _certificate(model, clf, posed, [minimum(problem) for problem in posed.problems])
 
 
-def _weights(clf: Any, k: int) -> Array:
+def weights_of(clf: Any, k: int) -> Array:
     """(1 or k, d + 1), bias last."""
     coef = clf.coef_.toarray() if hasattr(clf.coef_, "toarray") else clf.coef_
     coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))

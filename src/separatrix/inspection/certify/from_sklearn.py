@@ -1,0 +1,254 @@
+"""scikit-learn's linear classifiers as classifiers of this package."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from ...data import Source
+from ...data.labels import check_labels
+from ...data.validation import weighed_classes
+from ...estimators import LinearClassifier, Perceptron
+from ...estimators.sources import refuse_labels_beside, reweighted
+from ...estimators.stream import COLUMNS, StreamState
+from ...losses import get_loss
+from ...solvers import GradientDescent, Rosenblatt, Solver
+from ...training.trace import Trace
+from . import certify, weights_of
+from .claims import CLAIMS, Claim, claim_of
+from .minimum import TOL
+
+OBJECTIVE = {
+    "C", "Cs", "alpha", "alphas", "penalty", "l1_ratio", "l1_ratios", "loss", "intercept_scaling",
+    "multi_class", "early_stopping", "learning_rate", "positive", "refit",
+}  # fmt: skip
+"""Parameters that say what is minimised: they become ``loss`` and ``l2``, or are refused."""
+COPIED = {"fit_intercept", "class_weight", "warm_start", "n_jobs", "random_state", "verbose"}
+"""Those that mean the same here."""
+WAY = {
+    "solver", "tol", "max_iter", "dual", "eta0", "power_t", "shuffle", "average",
+    "n_iter_no_change", "validation_fraction", "epsilon", "copy_X", "cv", "scoring",
+    "use_legacy_attributes", "store_cv_results",
+}  # fmt: skip
+"""Those that say how to get to the minimum: here ``solver="auto"`` gets there, to ``tol``."""
+
+
+def from_sklearn(
+    estimator: Any, X: Any = None, y: Any = None, *, sample_weight: Any = None, n: Any = None
+) -> Any:
+    """The same classifier here: what minimises the same objective, with its weights if fitted.
+
+    Parameters
+    ----------
+    estimator : scikit-learn's LogisticRegression, LinearSVC, SGDClassifier, RidgeClassifier, ...
+        Those that :func:`certify` takes, fitted or not, or a Pipeline that ends in one, whose other
+        steps stay. Parameters that say what is minimised become ``loss`` and ``l2``, or are
+        refused by name; those that say how (``solver``, ``max_iter``, ``tol``, ...) are left to
+        ``solver="auto"`` and ``tol=1e-6``.
+    X, y, sample_weight
+        The rows that it was trained on, or will be; X may be a source. Of a fitted classifier they
+        give ``objective_`` and ``gap_``, which are NaN and None without them.
+    n : float
+        In place of rows: what they weigh, their number unless they have weights. ``C`` and ridge's
+        ``alpha`` weigh the sum over the rows against the penalty, and ``l2`` the mean, so that it
+        takes one or the other.
+
+    Returns
+    -------
+    LinearClassifier, for scikit-learn's Perceptron a Perceptron, or a Pipeline
+
+    Notes
+    -----
+    Refused unless fitted, for there is no such objective here: a bias that is penalised (LinearSVC,
+    liblinear); one class against the rest for more than two classes, but for the squared hinge
+    without class weights. A fitted one of these has the same weights and predictions here, while
+    ``objective_`` and ``gap_`` are of the objective here, which ``fit`` would minimise. ``stop_``
+    of a fitted one is "optimal" if that gap is within ``tol``, else "converted".
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from separatrix import from_sklearn
+    >>> from_sklearn(LogisticRegression(C=0.5), n=100)
+    LinearClassifier(l2=0.01, verbose=0)
+    """
+    if hasattr(estimator, "steps"):
+        return _pipeline(estimator, X, y, sample_weight, n)
+    if type(estimator).__module__.partition(".")[0] != "sklearn":
+        names = ", ".join(name for package, name in CLAIMS if package == "sklearn")
+        raise ValueError(
+            f"{type(estimator).__name__} is none of scikit-learn's; expected one of {names}"
+        )
+    claim, fitted = claim_of(estimator), hasattr(estimator, "coef_")
+    _refuse_unknown(estimator)
+    k = _number_of_classes(estimator, X, y)
+    _refuse_objective(estimator, claim, fitted, k)
+    clf = _translated(estimator, claim, _l2(estimator, claim, X, y, sample_weight, n))
+    if not fitted:
+        return clf
+    _take_weights(clf, estimator)
+    if X is not None and isinstance(clf, LinearClassifier):
+        found = certify(clf, X, y, sample_weight=sample_weight)
+        clf.objective_, clf.gap_ = found.objective, found.gap if found.proven else None
+        near = found.proven and found.gap <= TOL * found.objective
+        clf.stop_, clf.converged_ = ("optimal", True) if near else (clf.stop_, False)
+    return clf
+
+
+def _pipeline(pipeline: Any, X: Any, y: Any, sample_weight: Any, n: Any) -> Any:
+    """The same steps, the last one translated; a fitted one sees X behind the others."""
+    *others, (name, last) = pipeline.steps
+    if X is not None and hasattr(last, "coef_") and others:
+        if isinstance(X, Source):
+            raise TypeError(
+                "a pipeline's last step sees rows behind the others, and a source is as it was "
+                "read: pass X and y as arrays, or n"
+            )
+        X = pipeline[:-1].transform(X)
+    result = copy(pipeline)
+    translated = from_sklearn(last, X, y, sample_weight=sample_weight, n=n)
+    result.steps = [*others, (name, translated)]
+    return result
+
+
+def _refuse_unknown(estimator: Any) -> None:
+    """A parameter that nobody here knows may change what is minimised."""
+    for name, value in estimator.get_params(deep=False).items():
+        if name not in OBJECTIVE | COPIED | WAY:
+            raise ValueError(
+                f"{type(estimator).__name__}({name}={value!r}) is not covered: this parameter is "
+                "not known here"
+            )
+    jobs = getattr(estimator, "n_jobs", None)
+    if jobs is not None and jobs < -1:
+        raise ValueError(f"n_jobs={jobs} is not covered: here it is None, -1 or the number itself")
+
+
+def _number_of_classes(estimator: Any, X: Any, y: Any) -> int | None:
+    if hasattr(estimator, "classes_"):
+        return len(estimator.classes_)
+    if isinstance(X, Source):
+        return len(X.classes)
+    return None if y is None else len(np.unique(check_labels(y)))
+
+
+def _refuse_objective(estimator: Any, claim: Claim, fitted: bool, k: int | None) -> None:
+    """What this package does not minimise, unless the weights are there already."""
+    name = type(estimator).__name__
+    against_rest = claim.one_vs_rest and k is not None and k > 2
+    if against_rest and claim.loss.name == "logistic":
+        raise ValueError(
+            f"{name}(loss='log_loss') on {k} classes is not covered: it fits each class against "
+            "the rest, and the probabilities here are those of all classes at once"
+        )
+    if fitted:
+        return
+    if claim.intercept_scaling is not None:
+        raise ValueError(
+            f"{name}(fit_intercept=True) is not covered unless fitted: its bias is penalised, as "
+            "the weight of a column of intercept_scaling, and here a bias is free; "
+            "fit_intercept=False is covered"
+        )
+    if getattr(estimator, "multi_class", "") == "crammer_singer":
+        raise ValueError(
+            f"{name}(multi_class='crammer_singer') is not covered unless fitted: on two classes it "
+            "has half the penalty that it has on more"
+        )
+    if against_rest and claim.loss.name != "squared_hinge":
+        raise ValueError(
+            f"{name}(loss={claim.loss.name!r}) on {k} classes is not covered unless fitted: it "
+            "fits each class against the rest, and here this loss is joint; use "
+            "OneVsRestClassifier(LinearClassifier(...))"
+        )
+    if against_rest and claim.class_weight is not None:
+        raise ValueError(
+            f"{name}(class_weight=...) on {k} classes is not covered unless fitted: it weighs the "
+            "class that stands against the rest alone, and here the rows of every class"
+        )
+
+
+def _l2(estimator: Any, claim: Claim, X: Any, y: Any, sample_weight: Any, n: Any) -> float:
+    """``strength / factor`` of ``share * sum + strength * |w|^2 = factor * (mean + l2 |w|^2)``."""
+    name, given = type(estimator).__name__, claim.class_weight
+    if X is not None or y is not None:
+        if n is not None:
+            raise TypeError("n is in place of rows: pass X and y, or n")
+        if claim.counts_rows and given == "balanced" and sample_weight is not None:
+            raise ValueError(
+                f"{name}(class_weight='balanced') with sample_weight is not covered: it counts "
+                "rows, and here their weights are summed; pass the class weights as a dict"
+            )
+        rows, total = _weight(X, y, sample_weight, given)
+        divisor = {"": 1.0, "rows": rows, "weights": total}[claim.divided_by]
+        return claim.strength * divisor / (claim.share * total)
+    if claim.divided_by == "weights" or not claim.strength:
+        return claim.strength / claim.share
+    if isinstance(given, Mapping):
+        raise ValueError(
+            f"{name}(class_weight={given!r}) needs the labels, to sum the weights of the rows: "
+            "pass X and y"
+        )
+    if claim.divided_by == "rows":  # balanced weights sum to the number of rows
+        return claim.strength
+    if n is None:
+        what = "alpha" if hasattr(estimator, "alpha") or hasattr(estimator, "alphas") else "C"
+        raise ValueError(
+            f"{name}({what}={getattr(estimator, what, '...')!r}) weighs the sum over the rows "
+            "against the penalty, and l2 the mean: pass X and y, or the number of rows, n=..."
+        )
+    if not np.isfinite(n) or n <= 0:
+        raise ValueError(f"n must be a number of rows above 0, got {n!r}")
+    return claim.strength / (claim.share * float(n))
+
+
+def _weight(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> tuple[int, float]:
+    """The number of rows, and what they weigh."""
+    if isinstance(X, Source):
+        refuse_labels_beside(y, sample_weight)
+        weighed = X if class_weight is None else reweighted(X, class_weight)
+        return X.length, weighed.weight_sum
+    labels = check_labels(y)
+    _, weight, power = weighed_classes(labels, None, sample_weight, class_weight)
+    total = len(labels) if weight is None else math.ldexp(float(weight.sum()), -power)
+    return len(labels), float(total)
+
+
+def _translated(estimator: Any, claim: Claim, l2: float) -> LinearClassifier | Perceptron:
+    given = estimator.get_params(deep=False)
+    same = {name: given[name] for name in COPIED & given.keys()}
+    if type(estimator).__name__ != "Perceptron":
+        return LinearClassifier(claim.loss.name, l2=l2, **same)
+    same.pop("n_jobs")  # it has one vector of weights, and no threads
+    patience = None if estimator.tol is None else estimator.n_iter_no_change
+    return Perceptron(
+        estimator.max_iter, learning_rate=estimator.eta0, l2=l2, shuffle=estimator.shuffle,
+        keep="last", patience=patience, **same,
+    )  # fmt: skip
+
+
+def _take_weights(clf: LinearClassifier | Perceptron, estimator: Any) -> None:
+    """What a fit would have set, as far as the other one tells it."""
+    W = weights_of(estimator, len(estimator.classes_))
+    clf.coef_, clf.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
+    clf.classes_, clf.n_features_in_ = estimator.classes_.copy(), W.shape[1] - 1
+    if hasattr(estimator, "feature_names_in_"):
+        clf.feature_names_in_ = estimator.feature_names_in_
+    passes = getattr(estimator, "n_iter_", None)
+    clf.n_iter_, clf.n_updates_ = 0 if passes is None else int(np.max(passes)), 0
+    clf.stop_, clf.converged_ = "converted", False
+    clf.history_ = {name: np.empty(0) for name in COLUMNS}
+    loss = get_loss(getattr(clf, "loss", "perceptron"))
+    solver: Solver = Rosenblatt()
+    if isinstance(clf, LinearClassifier):
+        solver = GradientDescent(batch_size=1, reason="the weights came from scikit-learn")
+        clf.objective_, clf.gap_, clf.solver_, clf._runaway = np.nan, None, solver, None
+    # A run of no passes, from these weights on: partial_fit goes on from there.
+    clf.trace_ = Trace(
+        solver, loss if len(W) == 1 else loss.multiclass(), float(clf.l2), clf.fit_intercept,
+        clf.class_weight, clf.classes_, W, 0, 0, 0.0,
+    )  # fmt: skip
+    clf._stream, clf._features = StreamState(solver, solver, None), None
