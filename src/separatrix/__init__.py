@@ -13,6 +13,7 @@ from .data.files.read import read
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from .inspection.diagnose import Diagnosis, Finding, diagnose
 from .losses import Loss, MarginLoss, get_loss
+from .models.files import load, save
 from .objective import Objective
 from .penalties import L2
 from .schedules import Constant, InverseScaling, Pegasos, StepDecay
@@ -84,9 +85,11 @@ __all__ = [
     "features",
     "get_loss",
     "gradient_descent",
+    "load",
     "losses",
     "minimize",
     "read",
+    "save",
     "schedules",
     "separability",
     "show_config",

@@ -70,6 +70,7 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     centers_: AnyArray
     n_features_in_: int
+    feature_names_in_: AnyArray
 
     def __init__(
         self,

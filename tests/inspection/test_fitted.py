@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from conftest import CORNERS, overlapping
@@ -177,7 +178,9 @@ def test_errors_say_what_is_expected():
     with pytest.raises(TypeError, match="diagnose knows Perceptron, LinearClassifier, "):
         diagnose(SGDClassifier(), X, y)
     with pytest.raises(TypeError, match="pass X and y as arrays or sparse matrices"):
-        diagnose(clf, separatrix.ArraySource(X, y, np.array([-1, 1])), None)
+        diagnose(clf, separatrix.ArraySource(X, y, np.array([-1, 1])), y)
+    with pytest.raises(TypeError, match=r"such as source\.sample"):
+        diagnose(clf, separatrix.read(lambda: iter([(X, y)])))
     with pytest.raises(ValueError, match="X has 4 features, but the fit had 5"):
         diagnose(clf, X[:, :4], y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
@@ -186,3 +189,17 @@ def test_errors_say_what_is_expected():
         diagnose(clf, X, np.where(y > 0, 3.0, y))
     with pytest.raises(ValueError, match="NaN"):
         diagnose(clf, np.where(X > 2, np.nan, X), y)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_rows_of_a_table_are_diagnosed_as_the_model_reads_them(standardize):
+    X, y = overlapping()
+    colour = np.where(X[:, 0] > 0, "red", "blue")
+    table = pd.DataFrame({"size": X[:, 1], "again": X[:, 1], "colour": colour, "label": y})
+    rows = separatrix.read(table, target="label").sample(10**6)
+    clf = LinearClassifier(l2=1e-3, standardize=standardize).fit(rows)
+    found = {finding.cause: finding for finding in diagnose(clf, rows).findings}
+    assert "'again'" in found["duplicate features"].sentence
+    dense = np.column_stack([X[:, 1], X[:, 1], colour == "blue", colour == "red"])
+    plain = LinearClassifier(l2=1e-3, standardize=standardize).fit(dense, y)
+    assert list(found) == [each.cause for each in diagnose(plain, dense, y).findings]

@@ -146,6 +146,8 @@ class Source(ABC):
     """A source in memory of some rows and all classes: told by the arrays, which stand above."""
     validation: Source | None = None
     """Rows that are held out: a fit tells their loss after every pass."""
+    reading: Any = None
+    """How rows of files are read, so that a model that is fitted to them can read others."""
 
     @property
     @abstractmethod

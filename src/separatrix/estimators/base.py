@@ -15,7 +15,6 @@ from ..data import ArraySource, Source
 from ..data.cluster.dask_input import dask_source, is_dask
 from ..data.cluster.source import ClusterSource
 from ..data.feature_map import FeatureMap, occupied_features, with_features
-from ..data.files.source import FileSource
 from ..data.labels import check_classes
 from ..data.validation import array_source, check_rows
 from ..losses import Loss
@@ -138,8 +137,8 @@ class LinearModel(LinearPredictor):
 
     def _note_fit(self, settings: FitSettings, solver: Solver, result: Result) -> None:
         """What all passes over all rows leave to see."""
-        # The state of weights of other features would be of no use.
-        state = None if settings.features is not None else result.state
+        # Only partial_fit goes on from it, row by row and with the features as given.
+        state = result.state if solver.by_row and settings.features is None else None
         self._stream = StreamState(solver, solver, state)
         self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
         self.history_ = result.history
@@ -203,7 +202,7 @@ class LinearModel(LinearPredictor):
         self.n_features_in_ = source.n_features
         if isinstance(source, ClusterSource) and source.names is not None:
             self.feature_names_in_ = np.array(source.names, dtype=object)
-        if not isinstance(source, FileSource):
+        if source.reading is None:
             return
         self._reading = source.reading
         encoding = self._reading.encoding

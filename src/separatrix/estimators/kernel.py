@@ -141,6 +141,9 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     stop_: str
     history_: dict[str, AnyArray]
     n_features_in_: int
+    feature_names_in_: AnyArray
+    _expansion: KernelExpansion
+    _coef: Array | None
 
     def __init__(
         self,
@@ -210,10 +213,10 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             why = loop.train(run.steps())[1]  # without the last step: a lot to hold on to
         # Only now, when nothing can fail any more: an earlier fit stays whole until then.
         validate_data(self, X, skip_check_array=True)
-        self.classes_, self._kernel = classes, kernel
+        self.classes_ = classes
         self.stop_, self.converged_ = why, why in ("no mistakes", "tol")
         self.history_, self.n_iter_ = history(loop.infos), len(loop.infos)
-        self._keep(run, rows, loop.rule)
+        self._keep(run, kernel, rows, loop.rule)
         return self
 
     def _told_settings(
@@ -294,17 +297,21 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             averages=self.keep in ("auto", "average") and self.budget is None,
         )
 
-    def _keep(self, run: KernelPerceptronRun, rows: Matrix, rule: str) -> None:
+    def _keep(self, run: KernelPerceptronRun, kernel: Kernel, rows: Matrix, rule: str) -> None:
         """The model, from the last whole pass, and what ended the run."""
-        found = KernelExpansion.of(run, self._kernel, rows, self.keep, rule)
-        self._expansion, self.support_, self.support_vectors_ = found, found.support, found.vectors
-        self.dual_coef_, self.intercept_ = found.scaled(found.sums), found.scaled(found.bias_sums)
+        found = KernelExpansion.of(run, kernel, rows, self.keep, rule)
+        self._show(found)
         counts = run.ended.counts
         self.embedding_strengths_ = np.abs(counts[0]) if len(counts) == 1 else counts.T.copy()
         self.n_updates_ = run.ended.updates
-        self._coef: Array | None = None
-        if isinstance(self._kernel, Linear):
+        self._coef = None
+        if isinstance(kernel, Linear):
             self._coef = found.scaled(np.asarray(found.sums @ self.support_vectors_))
+
+    def _show(self, found: KernelExpansion) -> None:
+        """The attributes that tell of it."""
+        self._expansion, self.support_, self.support_vectors_ = found, found.support, found.vectors
+        self.dual_coef_, self.intercept_ = found.scaled(found.sums), found.scaled(found.bias_sums)
 
     # ---- use -----------------------------------------------------------------------------
 

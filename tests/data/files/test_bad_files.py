@@ -256,7 +256,7 @@ def test_text_that_is_not_utf8(tmp_path):
         ("1,2.5\n3,4\n", r"line 1: numbers \(1, 2.5, ...\) where the names of columns"),
         ("x,x\n3,4\n", r"several columns named \['x'\]"),
         ("x,\n3,4\n", "line 1: column 2 has no name"),
-        ("x;y\n3;4\n", r"one column, 'x;y'.*separator="),
+        ("x|y\n3|4\n", r"one column, 'x.y'.*separator="),
     ],
 )
 def test_names_that_are_wrong(tmp_path, text, message):

@@ -359,10 +359,13 @@ def test_labels_are_those_of_the_table(labels, classes):
     ],
 )
 def test_bad_labels_are_refused(column, message):
+    """By the survey, and by what encodes."""
     table = pa.table({"x": [1.0, 2.0, 3.0], "y": column})
-    encoding = encoding_of(table, 2, target="y")
+    encoding = encoding_of(table[:0], target="y")
     with pytest.raises(ValueError, match=message):
         encoding.encode(table)
+    with pytest.raises(ValueError, match=message):
+        encoding_of(table, 2, target="y")
 
 
 @pytest.mark.parametrize(

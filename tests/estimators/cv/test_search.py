@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import overlapping
 
 from separatrix import CoordinateAscent, DualAscent, LinearClassifierCV
 from separatrix.estimators.cv import search
@@ -60,3 +61,20 @@ def test_alphas_handed_on_save_epochs(monkeypatch, loss, k, solver, share, inter
     cold, others = epochs_along_path(monkeypatch, X, y, loss, solver, False, **given)
     assert warm <= share * cold, (warm, cold)
     np.testing.assert_allclose(scores["mean_test_score"], others["mean_test_score"], atol=5e-3)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_callbacks_that_ask_are_told_of_every_fit_of_the_search(standardize):
+    told = []
+
+    class Watch:
+        def __call__(self, step, info):
+            pass
+
+        def searched(self, l2):
+            told.append(l2)
+
+    X, y = overlapping()
+    clf = LinearClassifierCV(l2s=4, cv=3, standardize=standardize, callbacks=[Watch()]).fit(X, y)
+    assert list(dict.fromkeys(told)) == clf.l2_path_.tolist()
+    assert not standardize or told == clf.l2_path_.tolist() * 3  # else folds are fitted together

@@ -111,6 +111,14 @@ def refuse_infinity(values: AnyArray, name: str, place: Place, what: str = "") -
         )
 
 
+def check_range(values: Array, dtype: str, name: str, place: Place) -> None:
+    """That no number is too large for the precision asked for."""
+    if dtype == "float32":
+        with np.errstate(over="ignore"):
+            single = values.astype(np.float32)
+        refuse_infinity(single, name, place, " as float32 (read with dtype='float64')")
+
+
 def categories(column: pa.Array, type: str, name: str, place: Place) -> pa.Array:
     """A column of categories as one of ``TYPES``; NaN is missing as null is."""
     if pa.types.is_floating(column.type):

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ...numeric.lazy import cached_property
-from .compression import uncompressed
 from .csv_chunks import RowTooLong, row_chunks
 from .csv_lines import check_closed, delimiter, flaw, header
 from .csv_types import FALSE, TRUE, ColumnTypes
 from .paths import Files
+from .semicolons import comma_separated
 from .tables import TableFiles, explained, plain_schema, unified
 
 CHUNK_BYTES = 1 << 18  # of text at once: twice as many take a tenth less time, and more room
@@ -80,7 +80,7 @@ class CsvReader(TableFiles):
             if not has_rows:
                 return
             try:
-                with uncompressed(path) as raw:
+                with comma_separated(path) as raw:
                     first = None  # Arrow leaves out the line of names, where none are given
                     for text in row_chunks(raw, delimiter(path), CHUNK_BYTES):
                         yield from self._table(path, text, first, types).to_batches()

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from .compression import uncompressed
+from .semicolons import comma_separated
 
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
-OTHER_DELIMITERS = ";\t|"
+OTHER_DELIMITERS = "\t|"
 
 
 def delimiter(path: Path) -> str:
@@ -26,7 +26,7 @@ def numbered_rows(path: Path, strict: bool = False) -> Iterator[tuple[int, list[
 
     Bytes that are no UTF-8 are kept as surrogates.
     """
-    with uncompressed(path) as raw:
+    with comma_separated(path) as raw:
         text = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
         rows = csv.reader(text, delimiter=delimiter(path), strict=strict)
         line = 1

@@ -9,11 +9,11 @@ from ..blocks import Block, concatenated
 from .thresholds import DENSE_BLOCK_VALUES, MOST_BLOCK_ROWS, SPARSE_BLOCK_ROWS
 
 
-def default_block_rows(X: Rows) -> int:
+def default_block_rows(sparse: bool, features: int) -> int:
     """Rows of a block where nobody says: by the number of features, and the way of storage."""
-    if isinstance(X, CsrRows):
+    if sparse:
         return SPARSE_BLOCK_ROWS
-    return max(1, min(MOST_BLOCK_ROWS, DENSE_BLOCK_VALUES // max(shape_of(X)[1], 1)))
+    return max(1, min(MOST_BLOCK_ROWS, DENSE_BLOCK_VALUES // max(features, 1)))
 
 
 def cut(pieces: Iterable[Block], block_rows: int | None) -> Iterator[Block]:
@@ -24,7 +24,8 @@ def cut(pieces: Iterable[Block], block_rows: int | None) -> Iterator[Block]:
     waiting: list[Block] = []
     count = start = 0
     for piece in pieces:
-        block_rows = block_rows or default_block_rows(piece.X)
+        sparse, features = isinstance(piece.X, CsrRows), shape_of(piece.X)[1]
+        block_rows = block_rows or default_block_rows(sparse, features)
         first, length = 0, len(piece.y)
         while length - first >= block_rows - count:
             last = first + block_rows - count

@@ -51,14 +51,6 @@ class Column(ABC):
     def values(self, column: pa.Array, place: Place) -> list[Values]:
         """Of some rows."""
 
-    def _refuse_missing(self, rows: Ints, place: Place) -> None:
-        if len(rows):
-            raise ValueError(
-                f"column {self.name!r} has no value in {place.row(int(rows[0]))}, and "
-                "missing='error': leave out the row, fill it in, or read with missing='mean', "
-                "'zero' or 'indicator'"
-            )
-
 
 @dataclass(frozen=True)
 class Number(Column):
@@ -87,7 +79,7 @@ class Number(Column):
         lost = np.isnan(values)
         if lost.any():
             if self.fill is None:
-                self._refuse_missing(np.flatnonzero(lost), place)
+                refuse_missing(self.name, np.flatnonzero(lost), place)
             values = np.where(lost, self.fill or 0.0, values)
         return [Values(0, values)] + [Values(1, lost.astype(np.float64))] * self.indicator
 
@@ -128,7 +120,7 @@ class OneHot(Column):
 
         column = categories(column, self.type, self.name, place)
         if self.missing == "refuse":
-            self._refuse_missing(missing(column), place)
+            refuse_missing(self.name, missing(column), place)
         feature = numbers_among(self._known, column)
         np.minimum(feature, len(self.categories), out=feature)  # the infrequent ones share one
         unknown = int(np.count_nonzero(feature < 0))
@@ -158,7 +150,7 @@ class Hashed(Column):
         column = categories(column, self.type, self.name, place)
         rows = missing(column) if column.null_count else np.empty(0, dtype=np.int64)
         if self.missing == "refuse":
-            self._refuse_missing(rows, place)
+            refuse_missing(self.name, rows, place)
         coded = column.dictionary_encode()
         words = [f"{self.name}={value}" for value in coded.dictionary.to_pylist()] + [self.name]
         hashes = np.array([murmurhash3_32(word) for word in words], dtype=np.int64)
@@ -171,6 +163,15 @@ class Hashed(Column):
         if self.missing == "zero":
             value[rows] = 0.0
         return [Values(places[codes], value)]
+
+
+def refuse_missing(name: str, rows: Ints, place: Place) -> None:
+    """An error that names column and row, if there are rows without a value."""
+    if len(rows):
+        raise ValueError(
+            f"column {name!r} has no value in {place.row(int(rows[0]))}, and missing='error': "
+            "leave out the row, fill it in, or read with missing='mean', 'zero' or 'indicator'"
+        )
 
 
 KINDS: dict[str, Any] = {cls.kind: cls for cls in (Number, OneHot, Hashed)}

@@ -8,7 +8,7 @@ or one of ``2**hash_bits`` features that all such columns share (hashing: Weinbe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .columns import Place
+
+
+INDEX_BYTES = np.dtype(np.int32).itemsize  # of the position of a value in sparse rows
+OTHERS = ("target", "weight", "dtype", "text_target", "row_values")
 
 
 class Encoded(NamedTuple):
@@ -44,7 +48,7 @@ class Encoding:
 
     The features of a column stand together, columns in their order; those that hashed columns
     share come last. Rows are sparse where at most one feature in ``FEATURES_PER_VALUE`` has a
-    value.
+    value other than 0, as far as that is known.
     """
 
     columns: tuple[Column, ...]
@@ -53,6 +57,8 @@ class Encoding:
     dtype: Literal["float32", "float64"] = "float64"
     text_target: bool = False
     """Whether labels are words, though all of a CSV file may look like numbers."""
+    row_values: float | None = field(default=None, compare=False)
+    """Values other than 0 of a row, on average; None if nobody looked."""
 
     @property
     def feature_names(self) -> AnyArray:
@@ -80,14 +86,11 @@ class Encoding:
         return int(self._offsets[-1]) + self._n_hashed
 
     @property
-    def n_values(self) -> int:
-        """How many values a row has, at most."""
-        return sum(column.n_values for column in self.columns)
-
-    @property
     def storage(self) -> Storage:
         """How rows are stored."""
-        return "csr" if self.n_values * FEATURES_PER_VALUE <= self.n_features else "dense"
+        most = sum(column.n_values for column in self.columns)
+        values = most if self.row_values is None else self.row_values
+        return "csr" if values * FEATURES_PER_VALUE <= self.n_features else "dense"
 
     def encode(
         self,
@@ -110,7 +113,7 @@ class Encoding:
         for column, offset in zip(self.columns, self._offsets[:-1].tolist(), strict=True):
             start = int(self._offsets[-1]) if isinstance(column, Hashed) else offset
             for values in column.values(of.whole_column(batch, column.name), place):
-                self._check_range(values.value, column.name, place)
+                of.check_range(values.value, self.dtype, column.name, place)
                 found.append(values.value)
                 at.append(values.feature + start)
                 if values.unknown:
@@ -145,15 +148,6 @@ class Encoding:
                     f"among {names!r}; expected one each of {wanted!r}, as in the fit"
                 )
 
-    def _check_range(self, values: Array, name: str, place: Place) -> None:
-        """That no number is too large for the precision asked for."""
-        if self.dtype == "float32":
-            from .columns import refuse_infinity
-
-            with np.errstate(over="ignore"):
-                single = values.astype(np.float32)
-            refuse_infinity(single, name, place, " as float32 (read with dtype='float64')")
-
     def _dense(self, n: int, at: list[Ints | int], values: list[Array]) -> AnyArray:
         X = np.zeros((n, self.n_features), dtype=self.dtype)
         rows = np.arange(n)
@@ -185,7 +179,7 @@ class Encoding:
         columns = [{"kind": column.kind} | asdict(column) for column in self.columns]
         return {
             "columns": columns, "target": self.target, "weight": self.weight, "dtype": self.dtype,
-            "text_target": self.text_target,
+            "text_target": self.text_target, "row_values": self.row_values,
         }  # fmt: skip
 
     @classmethod
@@ -199,5 +193,5 @@ class Encoding:
                 if name != "kind"
             }
             columns.append(KINDS[entry["kind"]](**fields))
-        others = (data[name] for name in ("target", "weight", "dtype", "text_target"))
-        return cls(tuple(columns), *others)
+        others = {name: data[name] for name in OTHERS if name in data}
+        return cls(tuple(columns), **others)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,25 +13,30 @@ from ...numeric.rows import CsrRows, shape_of
 from ...numeric.types import AnyArray, Array, Ints
 from ..blocks import Block, row_hash
 from ..source import Storage
+from .cutting import default_block_rows
+from .encoding import INDEX_BYTES, Encoding
 
 LARGEST_WEIGHT = 2.0**400  # beyond, sums and what weights are multiplied with overflow
 
 
-def held_out(block: Block, share: float) -> AnyArray:
-    """Which rows are for validation: this share, by a hash of their numbers in the file."""
-    return row_hash(block.start, len(block.y)) < np.uint64(int(share * 2.0**64))
+def held_out(first: int, count: int, share: float) -> AnyArray:
+    """Which of these rows are for validation: a share, by a hash of their numbers in the file."""
+    return row_hash(first, count) < np.uint64(int(share * 2.0**64))
 
 
 @dataclass
 class Facts:
-    """Counts of all rows; of those trained on and those held out, by the code of their label."""
+    """Counts of all rows; of those trained on and those held out, by the code of their label.
+
+    None depends on the pieces in which rows come, not even by rounding.
+    """
 
     share: float = 0.0
     """Of the rows that are held out."""
-    lengths: list[int] = field(default_factory=list)
-    """Rows of every block."""
-    kept: list[int] = field(default_factory=list)
-    """Rows of every block that are not held out."""
+    n_rows: int = 0
+    """All rows, also those of weight 0."""
+    block_rows: int = 0
+    """Of every block but the last, which may have fewer."""
     counts: list[dict[int, int]] = field(default_factory=lambda: [{}, {}])
     """Rows whose weight is not 0, trained on and held out, by code."""
     weights: list[dict[int, float]] = field(default_factory=lambda: [{}, {}])
@@ -38,9 +44,25 @@ class Facts:
     n_features: int = 0
     n_values: int = 0
     """Stored ones: of sparse rows fewer than rows times features."""
+    surveyed: bool = False
+    """Whether ``n_values`` comes from the survey of a table: decoded rows may store a few less."""
     storage: Storage = "dense"
     dtype: str = "float64"
     index_bytes: int = 0
+
+    @classmethod
+    def of_blocks(cls, before: Facts) -> Facts:
+        """To be collected from blocks; what only a survey tells is as it was before."""
+        known = before.n_values if before.surveyed else 0
+        return cls(before.share, n_values=known, surveyed=before.surveyed)
+
+    def of_table(self, encoding: Encoding, block_rows: int | None, n_values: int) -> None:
+        """What is known of rows before they are decoded, after a survey has added all labels."""
+        sparse, d = encoding.storage == "csr", encoding.n_features
+        self.block_rows = min(block_rows or default_block_rows(sparse, d), self.n_rows)
+        self.n_features, self.storage, self.dtype = d, encoding.storage, encoding.dtype
+        self.n_values = n_values if sparse else self.n_rows * d
+        self.surveyed, self.index_bytes = True, INDEX_BYTES if sparse else 0
 
     def collect(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """The same blocks, whose labels are codes, looked at on the way."""
@@ -51,26 +73,43 @@ class Facts:
 
     def _add(self, block: Block) -> None:
         n, d = shape_of(block.X)
-        out = held_out(block, self.share) if self.share else np.zeros(n, dtype=bool)
-        self.lengths.append(n)
-        self.kept.append(n - int(np.count_nonzero(out)))
+        self.block_rows = max(self.block_rows, n)
         self.n_features = max(self.n_features, d)
+        n_values = n * d
         if isinstance(block.X, CsrRows):
             self.storage, self.index_bytes = "csr", block.X.indices.itemsize
-            self.n_values += int(block.X.indptr[-1] - block.X.indptr[0])
+            n_values = int(block.X.indptr[-1] - block.X.indptr[0])
             self.dtype = block.X.data.dtype.name
         else:
-            self.n_values += n * d
             self.dtype = block.X.dtype.name
-        weights, present = block.weights, block.weights != 0.0
-        for side, rows in enumerate((~out & present, out & present)):
-            _add_up(self.counts[side], np.bincount(block.y[rows]))
-            _add_up(self.weights[side], np.bincount(block.y[rows], weights[rows]))
+        self.n_values += 0 if self.surveyed else n_values
+        self.add_labels(block.y, block.weight)
+
+    def add_labels(self, codes: Ints, weight: Array | None) -> None:
+        """Some more rows, by the codes of their labels and by what they weigh."""
+        n = len(codes)
+        out = held_out(self.n_rows, n, self.share) if self.share else np.zeros(n, dtype=bool)
+        weight = np.ones(n) if weight is None else weight
+        for side, rows in enumerate((~out & (weight != 0.0), out & (weight != 0.0))):
+            counts = _added(self.counts[side], codes[rows], np.ones(int(np.count_nonzero(rows))))
+            self.counts[side] = {code: int(count) for code, count in counts.items()}
+            self.weights[side] = _added(self.weights[side], codes[rows], weight[rows])
+        self.n_rows += n
 
     @property
-    def n_rows(self) -> int:
-        """All rows, also those of weight 0."""
-        return sum(self.lengths)
+    def lengths(self) -> list[int]:
+        """Rows of every block."""
+        whole, rest = divmod(self.n_rows, max(self.block_rows, 1))
+        return [self.block_rows] * whole + [rest] * (rest > 0)
+
+    @property
+    def kept(self) -> list[int]:
+        """Rows of every block that are not held out."""
+        if not self.share:
+            return self.lengths
+        edges = starts(self.lengths).tolist()
+        out = (held_out(a, b - a, self.share) for a, b in pairwise(edges))
+        return [n - int(np.count_nonzero(o)) for n, o in zip(self.lengths, out, strict=True)]
 
     def present(self) -> list[int]:
         """Codes of labels with a row that counts."""
@@ -89,9 +128,13 @@ class Facts:
         return found
 
 
-def _add_up(total: dict[int, Any], more: AnyArray) -> None:
-    for code in np.flatnonzero(more).tolist():
-        total[code] = total.get(code, 0) + more[code].item()
+def _added(total: Mapping[int, float], codes: Ints, weight: Array) -> dict[int, float]:
+    """Sums by code that go on, one row after another: wherever pieces end, the same bits."""
+    size = max([int(codes.max(initial=-1)), *total]) + 1
+    before = np.zeros(size)
+    before[list(total)] = list(total.values())
+    sums = np.bincount(np.append(np.arange(size), codes), np.append(before, weight), size)
+    return {code: float(sums[code]) for code in np.flatnonzero(sums).tolist()}
 
 
 def check_weights(weight: Array | None, rows: int, where: str) -> Array | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Literal
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ class EncodingOptions:
 
     target: str | None = None
     features: Sequence[str] | None = None
+    drop: Sequence[str] = ()
     weight: str | None = None
     categorical: Categorical | Mapping[str, Categorical] = "onehot"
     hash_bits: int = 18
@@ -32,11 +34,15 @@ class EncodingOptions:
         for name, value in (("target", self.target), ("weight", self.weight)):
             if value is not None and not isinstance(value, str):
                 raise TypeError(f"{name} must be the name of a column, or None, got {value!r}")
-        features = self.features
-        if features is not None and (
-            isinstance(features, str) or not all(isinstance(name, str) for name in features)
-        ):
-            raise TypeError(f"features must be a list of names of columns, got {features!r}")
+        for what, named in (("features", self.features), ("drop", self.drop)):
+            if named is not None and (
+                isinstance(named, str) or not all(isinstance(name, str) for name in named)
+            ):
+                raise TypeError(f"{what} must be a list of names of columns, got {named!r}")
+        if self.features is not None and self.drop:
+            raise ValueError(
+                "features and drop are both given: say which columns, or all but which"
+            )
         ways = ("onehot", "hash", "error")
         if isinstance(self.categorical, Mapping):
             for name, way in self.categorical.items():
@@ -81,17 +87,20 @@ class EncodingOptions:
         roles = {"target": self.target, "weight": self.weight}
         others = [name for name in roles.values() if name is not None]
         named = list(self.categorical) if isinstance(self.categorical, Mapping) else []
-        features = [name for name in names if name not in others]
+        features = [name for name in names if name not in others and name not in self.drop]
         features = features if self.features is None else list(self.features)
         wanted = [(what, name) for what, name in roles.items() if name is not None]
         wanted += [("features", name) for name in features]
+        wanted += [("drop", name) for name in self.drop]
         wanted += [("categorical", name) for name in named]
         for what, name in wanted:
             if name not in names:
                 raise ValueError(
-                    f"{what} names the column {name!r}, and there is none: the columns are "
-                    f"{list(names)!r}"
+                    f"{what} names the column {name!r}, and there is none: {meant(name, names)}"
+                    f"the columns are {list(names)!r}"
                 )
+        if lost := [name for name in others if name in self.drop]:
+            raise ValueError(f"drop names {lost[0]!r}, which is the target or the weight")
         if twice := [name for name in [*others, *features] if names.count(name) > 1]:
             raise ValueError(f"several columns are called {twice[0]!r}: rename all but one")
         if len(set(features + others)) < len(features + others):
@@ -106,3 +115,10 @@ class EncodingOptions:
                 f"there is no column left to be a feature: the columns are {list(names)!r}"
             )
         return features
+
+
+def meant(name: str, names: Sequence[str]) -> str:
+    """The name that is most like one that there is none of, as a question; or nothing."""
+    lower = {other.lower(): other for other in names}
+    near = get_close_matches(name.lower(), lower, n=1)
+    return f"is it {lower[near[0]]!r}? " if near else ""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from ...numeric import checks
 from .cache_folder import cache_folder
 from .formats import open_reader
 from .reader import Reader, TableReader
+from .reading import Reading
 from .source import FileSource
 from .stored import StoredRows
 
@@ -22,7 +24,9 @@ def read(
     *,
     target: str | None = None,
     features: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
     weight: str | None = None,
+    like: Any = None,
     format: str | None = None,
     categorical: Categorical | Mapping[str, Categorical] = "onehot",
     hash_bits: int = 18,
@@ -52,8 +56,13 @@ def read(
         one the rows can only be predicted.
     features : list of str or None
         The columns to learn from; None: all others.
+    drop : list of str
+        Columns to leave out of these.
     weight : str or None
         The column of weights; rows of weight 0 are as if absent.
+    like : estimator or None
+        A model that was fitted to files: these are read as it reads, with the columns,
+        dictionaries and means of its fit, and its target and weight unless others are named.
     format : str or None
         "parquet", "arrow", "csv", "svmlight" or "npy"; None: by the suffix. Features of LIBSVM text
         are numbered from 0 if there is a 0, else from 1; "svmlight-0" and "svmlight-1" say it.
@@ -79,8 +88,8 @@ def read(
         Precision of the features.
     validation : float or None
         Share of the rows to hold out, by a hash of their number: ``history_`` has their mean loss
-        after each pass as "validation_loss", and ``source.validation`` is a source of them. They
-        take part in the survey of categories and means, though never in training.
+        after each pass as "validation_loss", and ``source.validation`` is a source of them.
+        Neither training nor the survey of categories and means sees them.
 
     Returns
     -------
@@ -113,26 +122,60 @@ def read(
         block_rows=min(block_rows or PIECE_ROWS, PIECE_ROWS),
     )  # fmt: skip
     reader = _again(opened, cache)
+    blocks: dict[str, Any] = {
+        "block_rows": block_rows, "validation": validation or 0.0, "cache": cache,
+        "keep_cache": not opened.once,
+    }  # fmt: skip
     options = None
     given: dict[str, Any] = {
-        "target": target, "features": features, "weight": weight, "categorical": categorical,
-        "hash_bits": hash_bits, "max_categories": max_categories, "min_frequency": min_frequency,
-        "missing": missing,
+        "target": target, "features": features, "drop": drop, "weight": weight,
+        "categorical": categorical, "hash_bits": hash_bits, "max_categories": max_categories,
+        "min_frequency": min_frequency, "missing": missing,
     }  # fmt: skip
+    if like is not None:
+        return _alike(reader, reading_of(like), given, blocks)
     if isinstance(reader, TableReader):
         from .options import EncodingOptions
 
         options = EncodingOptions(**given, dtype=dtype)
     else:
         _refuse_columns(reader, given)
+    return FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
+
+
+DEFAULTS = {"categorical": "onehot", "drop": (), "hash_bits": 18, "missing": "error"}
+
+
+def reading_of(model: Any) -> Reading:
+    """How a model reads that was fitted to files; a pipeline ends in one."""
+    found = getattr(model, "_reading", None)
+    if not isinstance(found, Reading):
+        raise TypeError(
+            f"like={type(model).__name__}: expected a model that was fitted to files or tables, "
+            "for others do not know columns"
+        )
+    return found
+
+
+def _alike(
+    reader: Reader, reading: Reading, given: Mapping[str, Any], blocks: dict[str, Any]
+) -> FileSource:
+    """Rows read as a model reads."""
+    for name, value in given.items():
+        if value != DEFAULTS.get(name) and name not in ("target", "weight"):
+            raise ValueError(f"like= says how columns are read, and {name}={value!r} too: say one")
+    encoding = reading.encoding
+    if encoding is not None:
+        target, weight = given["target"], given["weight"]
+        encoding = replace(
+            encoding, target=target or encoding.target, weight=weight or encoding.weight
+        )
     rows = StoredRows(
-        reader, options, dtype=dtype, block_rows=block_rows,
-        validation=validation or 0.0, cache=cache, keep_cache=not opened.once,
+        reading.adapted(reader), encoding=encoding, dtype=reading.dtype, **blocks
     )  # fmt: skip
-    return FileSource(rows)
-
-
-DEFAULTS = {"categorical": "onehot", "hash_bits": 18, "missing": "error"}
+    source = FileSource(rows)
+    source.n_features = reading.check_width(source.storage, source.n_features)
+    return source
 
 
 def _refuse_columns(reader: Reader, given: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from ...numeric.rows import slice_rows, take_rows
 from ...numeric.threads import n_threads, ordered_sum, running_sum
 from ...numeric.types import AnyArray, Array
 from ..blocks import Block, Shuffle, Visit, random_order
-from ..source import Source, Storage, Sum, T
+from ..source import InMemory, Source, Storage, Sum, T
 from ..thresholds import BLOCK_BYTES
 from .facts import held_out, starts
 from .prefetch import prefetched
@@ -91,6 +91,12 @@ class FileSource(Source):
             alike = alike.validation
         alike.n_features = reading.check_width(alike.storage, alike.n_features)
         return alike
+
+    def sample(self, size: int) -> InMemory:
+        """At most so many random rows in memory; a model that is fitted to them reads files too."""
+        found = super().sample(size)
+        found.reading = self.reading
+        return found
 
     def _check_training_rows(self) -> None:
         """Some of every class, and some rows held out."""
@@ -221,7 +227,8 @@ class FileSource(Source):
         if self.storage == "csr":
             X = X._replace(n_features=self.n_features)  # type: ignore[union-attr]
         if share := self.rows.facts.share:
-            at = np.flatnonzero(held_out(block, share) == bool(self._side))
+            out = held_out(block.start, len(y), share)
+            at = np.flatnonzero(out == bool(self._side))
             X, y, weight = take_rows(X, at), y[at], None if weight is None else weight[at]
         return Block(X, y, weight, int(self._starts[number]))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...numeric.rows import shape_of
+from ...numeric.types import AnyArray, Ints
 from ..blocks import Block
 from .cache import CacheDamaged
 from .cached_blocks import CachedBlocks
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 class StoredRows:
     """All rows in blocks, whose labels are codes in the order in which labels were first met.
 
-    First passes are made here, unless a cache knows what they would find: one to survey the
-    columns of a table, unless their encoding is known, and one to decode and count its rows, which
-    also writes the cache.
+    The first pass is made here, unless a cache knows what it would find. Of a table whose encoding
+    depends on the rows it is a survey, else it decodes; both count the rows. A cache is written
+    while rows are decoded, which takes a pass of its own after a survey.
     """
 
     format: str | None
@@ -69,13 +70,39 @@ class StoredRows:
         else:
             if options is not None and encoding is None:
                 with _memory_told(block_rows):
-                    self.encoding = surveyed(reader, options)
-            for _ in prefetched(self._passed):
-                pass
+                    self.encoding = self._surveyed(options)
+            if cache is not None or not self._read_before:
+                for _ in prefetched(self._passed):
+                    pass
             self.format = kept_format(reader)
         self.codes.frozen = self._read_before = True
         if not any(self.facts.counts[0].values()):
             raise ValueError(_nothing(self.facts))
+
+    def _surveyed(self, options: EncodingOptions) -> Encoding:
+        """How the columns of a table are encoded: found in a pass that counts rows, if at all."""
+        from .survey import Survey
+
+        reader = self.reader
+        assert isinstance(reader, TableReader)
+        survey = Survey(reader.schema, options, self.validation)
+        named = options.categorical if isinstance(options.categorical, Mapping) else {}
+        refuse_mixed(reader, {column.name for column in survey.columns}.difference(named))
+        if not survey.needs_rows:
+            return survey.encoding()
+        facts = Facts(self.validation)
+        for piece in prefetched(lambda: reader.pieces(survey.names)):
+            batch: Any = piece.X
+            y, weight = survey.add(batch, piece.where)
+            codes = self._codes_of(y, batch.num_rows, piece.where)
+            facts.add_labels(codes, check_weights(weight, len(codes), piece.where))
+        encoding = survey.encoding()
+        facts.of_table(encoding, self.block_rows, survey.n_values)
+        self.facts, self._read_before = facts, True
+        return encoding
+
+    def _codes_of(self, y: AnyArray | None, n: int, where: str) -> Ints:
+        return np.zeros(n, dtype=np.int64) if y is None else self.codes.of(y, where)
 
     def _to_dict(self) -> dict[str, Any]:
         """What is known of all rows, as plain data."""
@@ -126,7 +153,7 @@ class StoredRows:
 
     def _decoded(self) -> Iterator[Block]:
         """All rows, which must be those of the first pass."""
-        facts = Facts(self.validation)
+        facts = Facts.of_blocks(self.facts)
         yield from facts.collect(cut(self._coded(), self.block_rows))
         if not self._read_before:
             self.facts = facts
@@ -150,8 +177,7 @@ class StoredRows:
                     "label for every row, or for none."
                 )
             labelled = y is not None
-            codes = np.zeros(n, dtype=np.int64) if y is None else self.codes.of(y, where)
-            yield Block(X, codes, check_weights(weight, n, where), 0)
+            yield Block(X, self._codes_of(y, n, where), check_weights(weight, n, where), 0)
 
 
 @contextmanager
@@ -165,22 +191,6 @@ def _memory_told(block_rows: int | None) -> Iterator[None]:
             f"there is not enough memory to read rows by blocks ({error or 'no more is given'}): "
             f"read with fewer rows at a time, block_rows= less than {given}, or dtype='float32'"
         ) from error
-
-
-def surveyed(reader: Reader, options: EncodingOptions) -> Encoding:
-    """How the columns of a table are encoded, found in one pass over them if it takes one."""
-    from .survey import Survey
-
-    assert isinstance(reader, TableReader)
-    survey = Survey(reader.schema, options)
-    columns = options.feature_columns(reader.schema.names)
-    named = options.categorical if isinstance(options.categorical, Mapping) else {}
-    refuse_mixed(reader, set(columns).difference(named))
-    columns += [] if options.weight is None else [options.weight]
-    if survey.needs_rows:
-        for piece in prefetched(lambda: reader.pieces(columns)):
-            survey.add(piece.X, piece.where)
-    return survey.encoding()
 
 
 def _counts(facts: Facts) -> str:

@@ -15,13 +15,17 @@ from .columns import (
     add_counts,
     categories,
     category_type,
+    check_range,
+    labels,
+    missing,
     numbers,
     running_total,
     weights,
     whole_column,
 )
-from .encoders import Column, Hashed, Missing, Number, OneHot
+from .encoders import Column, Hashed, Missing, Number, OneHot, refuse_missing
 from .encoding import Encoding
+from .facts import held_out
 from .options import EncodingOptions
 
 MOST_CATEGORIES, MOST_CATEGORY_BYTES = 1 << 16, 1 << 24
@@ -31,11 +35,12 @@ MOST_CATEGORIES, MOST_CATEGORY_BYTES = 1 << 16, 1 << 24
 class Survey:
     """Batches of a table are added one after another, in bounded memory; then there is an encoding.
 
-    What rows weigh counts as if they were there so many times; those of weight 0 are as if absent.
+    What rows weigh counts as if they were there so many times; those of weight 0 are as if absent,
+    and so is a share that is held out.
     """
 
-    def __init__(self, schema: pa.Schema, options: EncodingOptions) -> None:
-        self.options = options
+    def __init__(self, schema: pa.Schema, options: EncodingOptions, held_out: float = 0.0) -> None:
+        self.options, self.held_out = options, held_out
         kinds: dict[str, type[_ColumnSurvey]] = {
             "number": _NumberSurvey,
             "onehot": _CategorySurvey,
@@ -49,20 +54,39 @@ class Survey:
         self.n_read, self.weight_sum = 0, 0.0
 
     @property
+    def names(self) -> list[str]:
+        """The columns that it looks at."""
+        others = [self.options.target, self.options.weight]
+        return [column.name for column in self.columns] + [name for name in others if name]
+
+    @property
     def needs_rows(self) -> bool:
         """Whether there is anything to find out: categories or means."""
         return any(column.needs_rows for column in self.columns)
 
-    def add(self, batch: pa.RecordBatch, where: str = "") -> None:
-        """Look at some more rows; ``where`` is for errors."""
-        name, place, weight = self.options.weight, Place(where, self.n_read), None
-        if name is not None:
-            weight = weights(whole_column(batch, name), name, place)
+    def add(self, batch: pa.RecordBatch, where: str = "") -> tuple[AnyArray | None, Array | None]:
+        """Look at some more rows; ``where`` is for errors. Returns their labels and weights."""
+        options, place = self.options, Place(where, self.n_read)
+        y = given = None
+        if options.target is not None:
+            y = labels(whole_column(batch, options.target), options.target, place)
+        if options.weight is not None:
+            given = weights(whole_column(batch, options.weight), options.weight, place)
+        weight = given
+        if self.held_out:
+            out = held_out(self.n_read, batch.num_rows, self.held_out)
+            weight = np.where(out, 0.0, 1.0 if given is None else given)
         for column in self.columns:
             column.add(whole_column(batch, column.name), weight, place)
         self.n_read += batch.num_rows
         ones = np.ones(batch.num_rows) if weight is None else weight
         self.weight_sum = running_total(self.weight_sum, ones)
+        return y, given
+
+    @property
+    def n_values(self) -> int:
+        """Values other than 0 of all rows."""
+        return sum(column.n_values for column in self.columns)
 
     def encoding(self) -> Encoding:
         """How the columns will be encoded, after the last batch."""
@@ -73,7 +97,10 @@ class Survey:
             )
         columns = tuple(column.column(self.weight_sum) for column in self.columns)
         options = self.options
-        return Encoding(columns, options.target, options.weight, options.dtype)
+        values = self.n_values / self.n_read if self.needs_rows else None
+        return Encoding(
+            columns, options.target, options.weight, options.dtype, row_values=values
+        )  # fmt: skip
 
 
 class _ColumnSurvey(ABC):
@@ -81,6 +108,8 @@ class _ColumnSurvey(ABC):
 
     def __init__(self, name: str, type: str, options: EncodingOptions) -> None:
         self.name, self.type, self.options = name, type, options
+        self.n_values = 0
+        """Values other than 0 of all rows."""
 
     @property
     def needs_rows(self) -> bool:
@@ -101,6 +130,12 @@ class _ColumnSurvey(ABC):
         words: dict[str, Missing] = {"error": "refuse", "zero": "zero"}
         return words.get(self.options.missing, "category")
 
+    def _note(self, column: pa.Array, place: Place) -> None:
+        """Whether categories are missing, and how many are there."""
+        if self.missing == "refuse":
+            refuse_missing(self.name, missing(column), place)
+        self.n_values += len(column) - (column.null_count if self.missing == "zero" else 0)
+
 
 class _NumberSurvey(_ColumnSurvey):
     """Whether numbers are missing, and the mean of the others."""
@@ -116,10 +151,15 @@ class _NumberSurvey(_ColumnSurvey):
 
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
         """Look at some more rows."""
+        values = numbers(column, self.name, place)
+        check_range(values, self.options.dtype, self.name, place)
+        here = ~np.isnan(values)
+        if self.options.missing == "error":
+            refuse_missing(self.name, np.flatnonzero(~here), place)
+        self.n_values += int(np.count_nonzero(values[here]))
         if not self.needs_rows:
             return
-        values = numbers(column, self.name, place)
-        here = ~np.isnan(values)
+        self.n_values += (1 + (self.options.missing == "indicator")) * int(np.count_nonzero(~here))
         ones = np.ones(len(values)) if weight is None else weight
         self.any_missing |= bool(np.any(~here & (ones > 0.0)))
         self.sum = running_total(self.sum, values[here] * ones[here])
@@ -151,7 +191,9 @@ class _CategorySurvey(_ColumnSurvey):
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
         """Look at some more rows."""
         known = len(self.counts)
-        add_counts(self.counts, categories(column, self.type, self.name, place), weight)
+        column = categories(column, self.type, self.name, place)
+        self._note(column, place)
+        add_counts(self.counts, column, weight)
         self.bytes += sum(len(str(value)) for value in list(self.counts)[known:])
         if len(self.counts) > MOST_CATEGORIES or self.bytes > MOST_CATEGORY_BYTES:
             raise ValueError(
@@ -191,6 +233,7 @@ class _HashSurvey(_ColumnSurvey):
 
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
         """Look at some more rows."""
+        self._note(categories(column, self.type, self.name, place), place)
 
     def column(self, weight_sum: float) -> Column:
         """Features shared with other such columns."""

@@ -16,6 +16,7 @@ from ...data.arrays import as_arrays
 from ...data.feature_map import FeatureMap, occupied_features, with_features
 from ...losses import Loss
 from ...numeric import checks
+from ...numeric.types import AnyArray, Array
 from ...objective import Objective
 from ...solvers import Solver
 from ...training.checkpoint import Checkpoint
@@ -26,6 +27,7 @@ from ..sources import labels_of
 from . import leave_one_out, row_hash
 from .finished import FinishedFits, LastFit
 from .l2_path import l2_path
+from .leave_one_out import LeaveOneOutCheck
 from .results import chosen, results
 from .search import Search
 from .splits import Given, Metadata, routed
@@ -49,7 +51,8 @@ class LinearClassifierCV(LossModel):
     loss, solver, max_iter, tol, standardize, fit_intercept, class_weight, n_jobs, random_state, \
 callbacks, verbose
         As in :class:`LinearClassifier`. Callbacks and the live line are those of the last fit; a
-        :class:`Checkpoint` keeps the finished fits of the search, too.
+        :class:`Checkpoint` keeps the finished fits of the search, too, and a callback with a method
+        ``searched(l2)`` is told of each.
         With ``standardize`` every fold is scaled by the deviations of the rows that it trains on,
         and so has a penalty of its own for the features as given, ``l2 * |scale * w|^2``: folds
         that are fitted together share one, and these are fitted one after another.
@@ -97,6 +100,10 @@ callbacks, verbose
 
     start = "zeros"
     warm_start = False
+    l2_: float
+    l2_path_: Array
+    cv_results_: dict[str, AnyArray]
+    loo_check_: LeaveOneOutCheck
 
     def __init__(
         self,

@@ -176,6 +176,7 @@ class Search:
 
         found = self.finished.once(depends_on, fitted)
         path.restore(found["path"])
+        self._tell(l2)
         return None if found["fit"] is None else Fit(**found["fit"])
 
     # ---- leaving out one row at a time ---------------------------------------------------
@@ -253,7 +254,14 @@ class Search:
 
         found = self.finished.once(depends_on, settled)
         self.unfinished.note(objective.penalty.l2, found["stop"])
+        self._tell(objective.penalty.l2)
         return found
+
+    def _tell(self, l2: float) -> None:
+        """Callbacks that ask for it are told of every fit."""
+        for callback in self.clf.callbacks:
+            if hasattr(callback, "searched"):
+                callback.searched(l2)
 
 
 def near_enough(stop: Stop, solver: Solver) -> Stop:

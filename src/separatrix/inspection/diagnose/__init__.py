@@ -35,9 +35,10 @@ def diagnose(estimator: Any, X: Any, y: Any = None) -> Diagnosis:
 
     ``estimator`` is a fitted :class:`separatrix.Perceptron`, ``LinearClassifier``,
     ``LinearClassifierCV`` or ``KernelPerceptron``, or a pipeline that ends in one; X and y are
-    the data of the fit, as arrays or sparse matrices: columns are compared, and rows drawn from all
-    over them. Each finding has a sentence, the numbers on which it rests and a line of
-    Python that mends it, for the names ``clf``, ``X`` and ``y``.
+    the data of the fit, as arrays or sparse matrices, or a source in memory alone (of files
+    ``source.sample(100_000)``): columns are compared, and rows drawn from all over them.
+    Each finding has a sentence, the numbers on which it rests and a line of Python that mends it,
+    for the names ``clf``, ``X`` and ``y``.
 
     First come causes after which no fit is worth having, in this order: float32 exhausted, step
     above 2/L, separable without penalty, cycling, rows sorted by class, tanh loss stuck, not

@@ -15,6 +15,7 @@ from ...data.labels import check_labels
 from ...data.standardized import StandardizedRows
 from ...data.validation import array_source, check_rows
 from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from ...estimators.sources import labels_of
 from ...losses import Loss, PerceptronLoss, get_loss
 from ...numeric.lazy import cached_property
 from ...numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows, to_dense
@@ -327,26 +328,32 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
             f"diagnose knows {', '.join(known.__name__ for known in KNOWN)} and pipelines that "
             f"end in one of them, got {estimator!r}; of a search pass best_estimator_"
         )
-    if isinstance(X, Source):
-        raise TypeError(
-            "diagnose compares columns, and rows from all over the data: pass X and y as arrays or "
-            "sparse matrices, of a Source some of its rows"
-        )
     check_is_fitted(clf)
     encoding = getattr(getattr(clf, "_reading", None), "encoding", None)
-    if encoding is not None and encoding.n_features != len(encoding.columns):
+    weight, in_source = None, isinstance(X, Source)
+    if isinstance(X, Source):
+        if not isinstance(X, InMemory) or y is not None or clf is not estimator:
+            raise TypeError(
+                "diagnose compares columns, and rows from all over the data: pass X and y as "
+                "arrays or sparse matrices, or for a classifier alone a source in memory without "
+                "y, such as source.sample(100_000)"
+            )
+        whole = X.block()
+        y, weight = labels_of(X), X.weight
+        X = as_scipy(whole.X) if isinstance(whole.X, CsrRows) else whole.X
+    elif encoding is not None and encoding.n_features != len(encoding.columns):
         raise TypeError(
             "this model was fitted to a table and makes features of its columns by itself, and "
-            "diagnose compares features: fit to some rows as an array of numbers (e.g. by "
-            "sklearn's OneHotEncoder), and diagnose that fit"
+            "diagnose compares features: pass separatrix.read(..., like=clf).sample(100_000)"
         )
     if clf is not estimator and len(estimator.steps) > 1:
         X = estimator[:-1].transform(X)
     rows = check_rows(X, owner=clf)
     features = shape_of(rows)[1]
-    if features != clf.n_features_in_:
+    expected = clf.coef_.shape[1] if hasattr(clf, "coef_") else clf.n_features_in_
+    if features != expected:
         raise ValueError(
-            f"X has {features} features, but the fit had {clf.n_features_in_}; diagnose needs the "
+            f"X has {features} features, but the fit had {expected}; diagnose needs the "
             "data of the fit"
         )
     if getattr(clf, "scale_", None) is not None:
@@ -360,9 +367,10 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
             f"{clf.classes_.tolist()!r}: pass the data of the fit"
         )
     source = array_source(
-        rows, labels, classes=clf.classes_, class_weight=clf.class_weight,
+        rows, labels, classes=clf.classes_, class_weight=clf.class_weight, sample_weight=weight,
         n_jobs=getattr(clf, "n_jobs", None),
     )  # fmt: skip
+    X = source if in_source else X  # an array would be taken for columns of a table
     loss = get_loss(getattr(clf, "loss", PerceptronLoss()))
     loss = loss if len(clf.classes_) == 2 else loss.multiclass()
     l2 = float(getattr(clf, "l2_", getattr(clf, "l2", 0.0)))

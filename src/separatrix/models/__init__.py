@@ -1,0 +1,1 @@
+"""Models that travel: kept in files, and written down for others to run."""

@@ -1,0 +1,156 @@
+"""A fitted estimator in a file, and back: the same parameters, attributes and predictions."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from ..estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from ..features import RadialBasis
+from . import layout
+from .layout import Damaged
+from .plain import Reader, Writer
+from .soundness import refuse_unsound
+
+FORMAT, VERSION = "separatrix model", "1"
+ESTIMATORS: dict[str, type[Any]] = {
+    cls.__name__: cls
+    for cls in (KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron, RadialBasis)
+}
+DERIVED = {KernelPerceptron: ("support_", "support_vectors_", "dual_coef_", "intercept_")}
+"""Attributes that others tell, too."""
+OPTIONAL = ("feature_names_in_", "unknown_categories_", "_reading", "loo_check_")
+"""Attributes that a fit may leave out."""
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Keep an estimator, fitted or not, in a file that :func:`load` reads.
+
+    All of it is kept: parameters, attributes, how a model that was fitted to files reads others,
+    history and trace. The file holds numbers and words in the byte layout of safetensors, no code,
+    and a digest by which any damage is found. It takes the place of another only once it is whole.
+
+    Parameters
+    ----------
+    estimator : LinearClassifier, LinearClassifierCV, Perceptron, KernelPerceptron or RadialBasis
+        What of it is code cannot be kept, and is refused by name: callbacks, functions, losses
+        and solvers of your own. ``set_params(callbacks=())`` leaves a fit as it is.
+    path : str or path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import separatrix
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]
+    >>> clf = separatrix.Perceptron(shuffle=False).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     separatrix.save(clf, Path(folder) / "and.sep")
+    ...     loaded = separatrix.load(Path(folder) / "and.sep")
+    >>> loaded.predict([[1, 1]]), loaded.stop_
+    (array(['yes'], dtype='<U3'), 'no mistakes')
+    """
+    cls = type(estimator)
+    if ESTIMATORS.get(cls.__name__) is not cls:
+        raise TypeError(
+            f"save keeps the estimators of separatrix ({', '.join(ESTIMATORS)}), and got a "
+            f"{cls.__qualname__}: save its parts one by one, or use joblib or pickle"
+        )
+    writer = Writer()
+    parameters = estimator.get_params(deep=False)
+    attributes = _attributes(estimator, set(parameters))
+    model = {
+        "estimator": cls.__name__,
+        "parameters": {name: writer.plain(name, value) for name, value in parameters.items()},
+        "attributes": {name: writer.plain(name, value) for name, value in attributes.items()},
+    }
+    metadata = {
+        "format": FORMAT, "version": VERSION, "separatrix": version("separatrix"),
+        "model": json.dumps(model, allow_nan=False, separators=(",", ":")),
+    }  # fmt: skip
+    layout.write(Path(path), metadata, writer.arrays)
+
+
+def _attributes(estimator: Any, parameters: set[str]) -> dict[str, Any]:
+    """What a fit set, by name; refused where a file has no place for it."""
+    cls = type(estimator)
+    known, derived = _fitted(cls), DERIVED.get(cls, ())
+    for name in vars(estimator):
+        if name not in known and name not in parameters and name not in derived:
+            raise TypeError(
+                f"this {cls.__name__} has an attribute {name!r}, for which a model file has no "
+                f"place: delete it before saving (del estimator.{name}), or use joblib or pickle"
+            )
+    return {name: getattr(estimator, name) for name in known if name in vars(estimator)}
+
+
+def _fitted(cls: type[Any]) -> dict[str, Any]:
+    """The attributes that a fit sets and a file keeps, and their types."""
+    others = {*inspect.signature(cls).parameters, *DERIVED.get(cls, ())}
+    hints = get_type_hints(cls)
+    # What has a value in the class is no result of a fit.
+    names = sorted(name for name in hints if name not in others and not hasattr(cls, name))
+    return {name: hints[name] for name in names}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The estimator that :func:`save` kept in a file.
+
+    Nothing in the file is executed. One that was damaged, cut short or tampered with is refused
+    with a ValueError that says what is wrong with it.
+    """
+    try:
+        return _loaded(Path(path))
+    except Damaged as damage:
+        raise ValueError(
+            f"{os.fspath(path)!r} cannot be loaded: {damage}. Expected a file that "
+            "separatrix.save wrote, unchanged since: take another copy, or save the model again"
+        ) from None
+
+
+def _loaded(path: Path) -> Any:
+    metadata, arrays = layout.read(path)
+    if metadata.get("format") != FORMAT:
+        raise Damaged("it is a file of arrays, but no model of separatrix")
+    if metadata.get("version") != VERSION:
+        raise Damaged(
+            f"its format has the version {metadata.get('version')!r}, written by separatrix "
+            f"{metadata.get('separatrix')!r}, and this separatrix reads version {VERSION!r}"
+        )
+    try:
+        return _estimator(layout.parsed(metadata.get("model", "")), Reader(arrays))
+    # What a file holds has passed through the constructors of losses and others: of what they
+    # object to, any kind of error may tell.
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError,
+            TypeError, ValueError) as error:  # fmt: skip
+        raise Damaged(f"what it holds is not as it should be ({error})") from None
+
+
+def _estimator(model: Any, reader: Reader) -> Any:
+    if not isinstance(model, dict) or set(model) != {"estimator", "parameters", "attributes"}:
+        raise Damaged("it holds no model")
+    cls = ESTIMATORS.get(str(model["estimator"]))
+    if cls is None:
+        raise Damaged(f"it holds a {model['estimator']!r}, of which this separatrix does not know")
+    parameters, attributes = (reader.value(model[name]) for name in ("parameters", "attributes"))
+    if not isinstance(parameters, dict) or not isinstance(attributes, dict):
+        raise Damaged("it holds no model")
+    if reader.arrays:
+        raise Damaged(f"the array {next(iter(reader.arrays))!r} belongs to nothing")
+    if unknown := set(parameters) - set(inspect.signature(cls).parameters):
+        raise Damaged(f"a {cls.__name__} has no parameter {min(unknown)!r}")
+    estimator = cls(**parameters)
+    if attributes:
+        hints = _fitted(cls)
+        needed = [name for name in hints if name not in OPTIONAL]
+        if lost := [name for name in needed if name not in attributes]:
+            raise Damaged(f"the attribute {lost[0]!r} is missing")
+        if unknown := set(attributes) - set(hints):
+            raise Damaged(f"a {cls.__name__} has no attribute {min(unknown)!r}")
+        vars(estimator).update(attributes)
+        refuse_unsound(estimator, hints)
+    return estimator

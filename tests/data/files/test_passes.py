@@ -1,0 +1,94 @@
+"""How often files are read, and that what the first pass tells is what later ones find."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import separatrix
+from separatrix import LinearClassifier
+from separatrix.data.files.tables import TableFiles
+from separatrix.numeric.rows import shape_of
+
+N = 500
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """A list that grows by one entry whenever a reader begins to read all rows."""
+    found, pieces = [], TableFiles.pieces
+
+    def counted(self, columns=None):
+        found.append(columns)
+        return pieces(self, columns)
+
+    monkeypatch.setattr(TableFiles, "pieces", counted)
+    return found
+
+
+def table(words=True, seed=0):
+    rng = np.random.default_rng(seed)
+    columns = {f"x{j}": rng.integers(0, 9, N) * (rng.random(N) < 0.1) for j in range(6)}
+    columns["a"] = rng.standard_normal(N)
+    if words:
+        columns["word"] = rng.choice(list("abcdefghijkl"), N)
+    columns["weight"] = rng.random(N) * (rng.random(N) < 0.9)
+    columns["label"] = np.where(columns["a"] + rng.standard_normal(N) > 0, "yes", "no")
+    return pa.table(columns)
+
+
+def written(folder, words=True):
+    parquet.write_table(table(words), folder / "rows.parquet", row_group_size=90)
+    return folder / "rows.parquet"
+
+
+@pytest.mark.parametrize("words", [True, False])
+def test_one_pass_suffices_without_a_cache(tmp_path, passes, words):
+    source = separatrix.read(written(tmp_path, words), target="label", weight="weight")
+    assert len(passes) == 1
+    LinearClassifier(l2=1e-2).fit(source)
+    assert len(passes) > 1
+
+
+def test_a_cache_takes_a_pass_after_a_survey_and_later_runs_none(tmp_path, passes):
+    path = written(tmp_path)
+    for expected in (2, 2):
+        source = separatrix.read(path, target="label", cache=tmp_path / "cache")
+        LinearClassifier(l2=1e-2).fit(source)
+        assert len(passes) == expected
+
+
+@pytest.mark.parametrize("block_rows", [None, 64, 7])
+@pytest.mark.parametrize("options", [{}, {"validation": 0.3}, {"weight": "weight"}])
+@pytest.mark.parametrize("more", [{}, {"categorical": "hash"}, {"dtype": "float32"}])
+def test_a_survey_knows_what_decoding_finds(tmp_path, block_rows, options, more):
+    path = written(tmp_path)
+    options = {"target": "label", "block_rows": block_rows, **options, **more}
+    surveyed = separatrix.read(path, **options)
+    decoded = separatrix.read(path, **options, cache=tmp_path / "cache")
+    assert surveyed.rows.facts == decoded.rows.facts
+    assert surveyed.row_bytes == decoded.row_bytes
+    for side in (surveyed, *([surveyed.validation] if "validation" in options else [])):
+        blocks = list(side.blocks())
+        assert side.length == sum(len(block.y) for block in blocks)
+        assert side.n_rows == sum(np.count_nonzero(block.weights) for block in blocks)
+        starts = np.cumsum([0] + [len(block.y) for block in blocks])[:-1]
+        assert [block.start for block in blocks] == starts.tolist()
+        assert {shape_of(block.X)[1] for block in blocks} == {side.n_features}
+        sums = [sum(block.weights[block.y == y].sum() for block in blocks) for y in (-1.0, 1.0)]
+        np.testing.assert_allclose(side.class_weight_sums(), sums, rtol=1e-12)
+
+
+def test_rows_that_are_mostly_zeros_are_sparse(tmp_path):
+    """A value in ten of six columns, a number, and one of twelve words: 2.6 of 19 features."""
+    rows = separatrix.read(written(tmp_path), target="label", drop=["weight"])
+    assert (rows.storage, rows.n_features) == ("csr", 19)
+    here = table().drop_columns(["weight"]).to_pandas()
+    X = here[[f"x{j}" for j in range(6)] + ["a"]].to_numpy(float)
+    X = np.column_stack([X, here["word"].to_numpy()[:, None] == np.unique(here["word"])])
+    expected = LinearClassifier(tol=1e-10, standardize=True).fit(X, here["label"])
+    found = LinearClassifier(tol=1e-10, standardize=True).fit(rows)
+    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-10)
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-4, atol=1e-5)
