@@ -11,7 +11,16 @@ import scipy.sparse as sp
 from conftest import quiet
 from sklearn.base import clone
 
-from separatrix import LBFGS, Checkpoint, LinearClassifier, separability
+from separatrix import (
+    LBFGS,
+    ArraySource,
+    Checkpoint,
+    KernelPerceptron,
+    LinearClassifier,
+    LinearClassifierCV,
+    Perceptron,
+    separability,
+)
 from separatrix.data.cluster import dask as engine
 from separatrix.data.cluster.dask_input import dask_source
 
@@ -166,8 +175,39 @@ def test_nothing_stays_on_the_workers_after_a_fit(client):
 
 def test_verdicts(client):
     X, y, _ = problem()
-    source = dask_source(*in_chunks(X, y), None)
-    assert separability(source).verdict == separability(X, y).verdict == "overlapping"
+    assert separability(*in_chunks(X, y)).verdict == separability(X, y).verdict == "overlapping"
+    X = np.column_stack([X, y == "bee"])
+    found = separability(*in_chunks(X, y))
+    assert (found.verdict, found.verify(X, y)) == ("separable", True)
+
+
+def test_cross_validation(client):
+    X, y, weight = problem()
+    model = LinearClassifierCV(l2s=[1e-3, 1e-1], cv=3)
+    there = clone(model).fit(*in_chunks(X, y, weight))
+    source = ArraySource(X, np.where(y == "bee", 1.0, -1.0), np.array(["ant", "bee"]), weight)
+    here = clone(model).fit(source)
+    assert there.l2_ == here.l2_
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-6)
+    assert isinstance(there.predict(in_chunks(X, y)[0]), da.Array)
+
+
+def test_perceptrons(client):
+    X, y, _ = problem()
+    for options in ({"update": "batch"}, {"shuffle": False}):
+        model = Perceptron(max_iter=3, tol=None, **options)
+        there, here = clone(model).fit(*in_chunks(X, y)), clone(model).fit(X, y)
+        np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-9)
+        assert there.score(*in_chunks(X, y)) == there.score(X, y)
+
+
+def test_what_takes_arrays_alone_says_so():
+    X, y = in_chunks(*problem()[:2])
+    for ask in (KernelPerceptron().fit, LinearClassifier().partial_fit):
+        with pytest.raises(TypeError, match=r"X is a collection of Dask's.*X\.compute\(\)"):
+            ask(X, y)
+    with pytest.raises(TypeError, match=r"y is a collection of Dask's.*y\.compute\(\)"):
+        LinearClassifier().fit(problem()[0], y)
 
 
 def test_a_checkpoint_is_taken_up_again(client, tmp_path):

@@ -86,6 +86,24 @@ def undisturbed():
     return LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8).fit(source)
 
 
+def test_ctrl_c_keeps_the_model_and_leaves_the_cluster_usable(client, undisturbed):
+    timers = []
+
+    def interrupt(step, info):
+        if info.iteration == 2:
+            timers.append(threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]))
+            timers[-1].start()
+
+    model = LinearClassifier(slow(0.1), solver=LBFGS(), tol=1e-8, callbacks=[interrupt])
+    with pytest.warns(UserWarning, match="interrupted after 2 passes"):
+        model.fit(*parts())
+    timers[0].join()
+    assert model.stop_ == "interrupted"
+    assert model.coef_.shape == (1, 4)
+    again = LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8).fit(*parts())
+    np.testing.assert_array_equal(again.coef_, undisturbed.coef_)
+
+
 def test_a_worker_is_killed_between_two_sums(client, undisturbed):
     def kill(step, info):
         if info.iteration == 3:
@@ -117,21 +135,3 @@ def test_a_worker_is_killed_while_parts_are_placed(client, undisturbed):
     found = LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8).fit(*parts(0.3))
     timer.join()
     np.testing.assert_array_equal(found.coef_, undisturbed.coef_)
-
-
-def test_ctrl_c_keeps_the_model_and_leaves_the_cluster_usable(client, undisturbed):
-    timers = []
-
-    def interrupt(step, info):
-        if info.iteration == 2:
-            timers.append(threading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]))
-            timers[-1].start()
-
-    model = LinearClassifier(slow(0.1), solver=LBFGS(), tol=1e-8, callbacks=[interrupt])
-    with pytest.warns(UserWarning, match="interrupted after 2 passes"):
-        model.fit(*parts())
-    timers[0].join()
-    assert model.stop_ == "interrupted"
-    assert model.coef_.shape == (1, 4)
-    again = LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8).fit(*parts())
-    np.testing.assert_array_equal(again.coef_, undisturbed.coef_)

@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from ..containers import DASK
 from .dask import DaskEngine
 from .source import ClusterSource
-
-LIBRARIES = ("dask", "dask_expr")
 
 
 def is_dask(X: Any) -> bool:
     """Whether X is a collection of Dask's, or a list of delayed parts; Dask is not imported."""
     first = X[0] if isinstance(X, (list, tuple)) and X else X
-    return type(first).__module__.partition(".")[0] in LIBRARIES
+    return type(first).__module__.partition(".")[0] in DASK
 
 
 def dask_source(X: Any, y: Any, sample_weight: Any) -> ClusterSource:
