@@ -11,6 +11,7 @@ from .config import show_config
 from .data import ArraySource, Block, Source
 from .data.files.read import read
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from .inspection.certify import Certificate, certify
 from .inspection.diagnose import Diagnosis, Finding, diagnose
 from .losses import Loss, MarginLoss, get_loss
 from .models.files import load, save
@@ -48,6 +49,7 @@ __all__ = [
     "ArraySource",
     "BatchPerceptron",
     "Block",
+    "Certificate",
     "Checkpoint",
     "Constant",
     "CoordinateAscent",
@@ -80,6 +82,7 @@ __all__ = [
     "StepDecay",
     "Stop",
     "Trace",
+    "certify",
     "datasets",
     "diagnose",
     "features",

@@ -7,6 +7,7 @@ import pytest
 from conftest import overlapping
 from sklearn.exceptions import ConvergenceWarning
 
+import separatrix
 from separatrix import (
     LBFGS,
     GradientDescent,
@@ -110,4 +111,13 @@ def test_partial_fit_and_classes():
 def test_partial_fit_refuses_what_needs_all_rows(clf, message):
     with pytest.raises(ValueError, match=message):
         clf.partial_fit(X, Y)
+    assert not hasattr(clf, "classes_")
+
+
+@pytest.mark.parametrize("clf", [LinearClassifier(), Perceptron()], ids=repr)
+def test_partial_fit_refuses_a_source_and_rows_without_labels(clf):
+    with pytest.raises(TypeError, match=r"partial_fit takes arrays.*call fit\(source\)"):
+        clf.partial_fit(separatrix.read(lambda: [(X, Y)]))
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        clf.partial_fit(X)
     assert not hasattr(clf, "classes_")

@@ -70,12 +70,12 @@ def small_integer_classes(y: AnyArray) -> AnyArray | None:
     return found
 
 
-def check_classes(classes: AnyArray) -> AnyArray:
-    """Two classes or more, or an error that says what there is."""
+def check_classes(classes: AnyArray, target: str = "y") -> AnyArray:
+    """Two classes or more, or an error that says what there is in this target."""
     if len(classes) < 2:
         raise ValueError(
-            f"A classifier needs rows of two classes, but y has only one class: "
-            f"{classes.tolist()!r}."
+            f"A classifier needs rows of two classes, but {target} has only one class: "
+            f"{classes.tolist()!r}. Add rows of another, or take another target."
         )
     return classes
 

@@ -148,6 +148,8 @@ class Source(ABC):
     """Rows that are held out: a fit tells their loss after every pass."""
     reading: Any = None
     """How rows of files are read, so that a model that is fitted to them can read others."""
+    target: str = "y"
+    """What errors call its labels."""
 
     @property
     @abstractmethod

@@ -189,7 +189,7 @@ class LinearModel(LinearPredictor):
                 "this source has no labels, so its rows can only be predicted: say which column "
                 "they are, separatrix.read(..., target='...')"
             )
-        check_classes(source.classes)
+        check_classes(source.classes, source.target)
         weighed = source if self.class_weight is None else reweighted(source, self.class_weight)
         self._keep_reading(source)
         return weighed

@@ -143,7 +143,9 @@ class LinearClassifier(StreamModel, LossModel):
         self._warn_of_the_end()
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """One pass over these rows, going on from the calls before.
 
         Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that had ended by

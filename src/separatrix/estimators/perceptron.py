@@ -172,7 +172,9 @@ class Perceptron(StreamModel):
             self._refuse_overflow(*self._fit(X, y, sample_weight))
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """One pass over these rows, going on from the calls before.
 
         Ctrl-C raises KeyboardInterrupt, so that a loop of calls ends; a pass that had ended by

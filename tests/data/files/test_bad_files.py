@@ -247,6 +247,8 @@ def test_text_that_is_not_utf8(tmp_path):
     text = "x,y\n1,é\n".encode() * 2 + "2,é\n".encode("latin-1")
     with pytest.raises(ValueError, match=r"t\.csv, line 5 is not in UTF-8"):
         read(bad_csv(tmp_path, text))
+    with pytest.raises(ValueError, match=r"t\.csv, line 1 is not in UTF-8"):
+        read(bad_csv(tmp_path, "x,é\n1,2\n".encode("latin-1")))
 
 
 @pytest.mark.parametrize(

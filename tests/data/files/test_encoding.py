@@ -20,6 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 from separatrix.data.files import survey as survey_module
 from separatrix.data.files.encoding import Encoding
 from separatrix.data.files.options import EncodingOptions
+from separatrix.data.files.reader import Place
 from separatrix.data.files.survey import Survey
 from separatrix.numeric.rows import CsrRows, as_scipy, to_dense
 
@@ -28,7 +29,7 @@ def encoding_of(table, batch_rows=7, **options):
     """The encoding that a first pass over small batches comes to."""
     found = Survey(table.schema, EncodingOptions(**options))
     for batch in table.to_batches(max_chunksize=batch_rows):
-        found.add(batch)
+        found.add(batch, Place(first=found.n_read))
     return found.encoding()
 
 
@@ -207,7 +208,7 @@ def test_too_many_categories_are_refused_while_they_are_counted(monkeypatch):
     found.add(first)
     found.add(second)
     with pytest.raises(ValueError, match=r"'url' has 21 different .*row 20 .*categorical='hash'"):
-        found.add(third)
+        found.add(third, Place(first=14))
     assert encoding_of(table, categorical={"url": "hash"}).n_features == 2**18
 
 
@@ -282,8 +283,8 @@ def test_missing_values_are_refused_where_they_are(categorical):
     for column, row in ((pa.array(["a", None]), 11), (pa.array([1.0, 2.0, np.nan]), 12)):
         table = pa.table({"it": column})
         encoding = encoding_of(table.slice(0, 1), categorical=categorical)
-        with pytest.raises(ValueError, match=rf"'it' has no value in row {row} .*f.csv.*missing="):
-            encoding.encode(table, where="f.csv", first_row=10)
+        with pytest.raises(ValueError, match=rf"'it' has no value in f.csv, row {row} .*missing="):
+            encoding.encode(table, place=Place("f.csv", 10))
 
 
 @pytest.mark.parametrize("missing", ["error", "mean"])
@@ -430,7 +431,7 @@ def test_two_columns_of_one_name_are_refused():
 def test_a_table_without_a_column_of_the_fit_is_refused():
     encoding = encoding_of(pa.table(frame()), target="label")
     with pytest.raises(ValueError, match=r"there is no column 'word' in f.csv among .*expected"):
-        encoding.encode(pa.table({"a": [1.0]}), where="f.csv")
+        encoding.encode(pa.table({"a": [1.0]}), place=Place("f.csv"))
     with pytest.raises(ValueError, match=r"column 'a' is large_string .*expected numbers"):
         encoding.encode(pa.table(frame().assign(a="x")))
 

@@ -59,18 +59,24 @@ def test_a_piece_whose_rows_all_weigh_nothing():
     assert collected(open_reader(lambda: pieces))[2].tolist() == weights.tolist()
 
 
+def bad_value(before=0):
+    """Where the first value above 2 stands, as errors name it; so many rows come before X."""
+    row, feature = np.argwhere(X > 2)[0]
+    return rf"row {before + row} \(counted from 0\): feature {feature}"
+
+
 @pytest.mark.parametrize(
     ("pieces", "message"),
     [
-        ([(X, Y), (X[:, :2], Y)], r"piece 1 \(from row 250\) has 2 columns; expected 3"),
-        ([(X, Y), (csr_array(X), Y)], "piece 1 .* is sparse, unlike the first"),
-        ([(X, Y[:-1])], r"piece 0 .*y has shape \(249,\), expected \(250,\)"),
-        ([(X, Y), (np.where(X > 2, np.nan, X), Y)], "piece 1 .*NaN"),
-        ([(np.where(X > 2, np.inf, X), Y)], "piece 0 .*infinity"),
-        ([(X, Y, -WEIGHT)], "piece 0 .*must not be negative"),
-        ([(X, Y, WEIGHT[:3])], r"piece 0 .*expected \(250,\), one weight per row"),
-        ([(X, Y, WEIGHT, 3)], "piece 0 .* is a tuple of 4; expected"),
-        ([X], r"piece 0 .* is ndarray; expected a tuple \(X, y\)"),
+        ([(X, Y), (X[:, :2], Y)], "piece 1, from row 250 has 2 columns; expected 3"),
+        ([(X, Y), (csr_array(X), Y)], "piece 1, .* is sparse, unlike the first"),
+        ([(X, Y[:-1])], r"piece 0, .*y has shape \(249,\), expected \(250,\)"),
+        ([(X, Y), (np.where(X > 2, np.nan, X), Y)], f"piece 1, {bad_value(250)} is nan; expected"),
+        ([(csr_array(np.where(X > 2, np.inf, X)), Y)], f"piece 0, {bad_value()} is inf; expected"),
+        ([(X, Y, -WEIGHT)], "piece 0, .*must not be negative"),
+        ([(X, Y, WEIGHT[:3])], r"piece 0, .*expected \(250,\), one weight per row"),
+        ([(X, Y, WEIGHT, 3)], "piece 0, .* is a tuple of 4; expected"),
+        ([X], r"piece 0, .* is ndarray; expected a tuple \(X, y\)"),
         ([], "gave no rows"),
         (3, "returned a int; expected an iterator"),
     ],
@@ -154,7 +160,7 @@ def test_without_a_target_there_are_no_labels(tmp_path):
         (X[:, 0], {}, r"shape \(250,\); expected 2 dimensions"),
         (np.asfortranarray(X), {}, "stored column by column.*ascontiguousarray"),
         (Y[:, None], {}, "holds <U3; expected numbers"),
-        (np.where(X > 2, np.nan, X), {}, "from row .*NaN"),
+        (np.where(X > 2, np.nan, X), {}, f"t.npy, {bad_value()} is nan; expected"),
         (X[:0], {}, "no rows"),
         (X, {"target": 3}, "target=3, but .* has 3 columns: expected from 0 to 2"),
         (X, {"target": "label"}, "columns of .npy files have no names"),

@@ -232,7 +232,7 @@ def test_diagnose_says_what_it_takes(tmp_path):
     frame = pa.table(columns)
     words = LinearClassifier().fit(separatrix.read(frame, target="y"))
     for rows in (frame, X):
-        with pytest.raises(TypeError, match=r"fitted to a table.*as an array of numbers"):
+        with pytest.raises(TypeError, match=r"fitted to a table.*read\(\.\.\., like=clf\)"):
             diagnose(words, rows, y)
     source = separatrix.read(frame, target="y", features=["a", "b"])
     numbers = LinearClassifier().fit(source)

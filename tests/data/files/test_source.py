@@ -135,8 +135,8 @@ def test_labels_become_numbers_of_classes(labels, expected):
     ("labels", "message"),
     [
         (np.array([0.5, 1.0]), "continuous"),
-        (np.array([np.nan, 1.0]), "label of row 0.*is missing"),
-        (np.array(["a", None], dtype=object), "label of row 1.*is missing"),
+        (np.array([np.nan, 1.0]), "row 2 .*: the label is missing"),
+        (np.array(["a", None], dtype=object), "row 3 .*: the label is missing"),
         (np.array([1, "a"], dtype=object), "one kind"),
         (np.array([1j, 2j]), "numbers or words"),
     ],

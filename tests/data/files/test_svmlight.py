@@ -122,7 +122,16 @@ def test_pieces_are_their_own(tmp_path, monkeypatch):
     assert len(pieces) > 5
     assert np.concatenate([piece.X.data for piece in pieces]).tolist() == list(range(50))
     first = [int(piece.X.data[0]) + 1 for piece in pieces]
-    assert [piece.where for piece in pieces] == [f"{tmp_path}/r.svm, from line {i}" for i in first]
+    places = [f"{tmp_path}/r.svm, from line {i}" for i in first]
+    assert [str(piece.where) for piece in pieces] == places
+
+
+def test_rows_are_named_by_their_lines(tmp_path, monkeypatch):
+    """Lines without a row count too: empty ones, and comments."""
+    monkeypatch.setattr(svmlight, "CHUNK", 32)
+    text = "# made by hand\n" + "1 1:1\n\n-1 2:1 # a comment\n" * 10 + " # another\n0.5 1:1\n"
+    with pytest.raises(ValueError, match=r"r\.svm, line 33: the label is 0\.5; expected classes"):
+        separatrix.read(write(tmp_path / "r.svm", text))
 
 
 BAD = {

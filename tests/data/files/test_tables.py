@@ -86,8 +86,13 @@ def test_only_some_columns_in_the_order_asked_for(tmp_path, name):
 def test_pieces_say_where_they_are(tmp_path, name):
     WRITERS[name](tmp_path / name)
     *_, last = open_reader(tmp_path / name, block_rows=100).pieces()
-    assert last.where.startswith(str(tmp_path / name))
-    assert last.where.endswith(f"from row {ROWS - last.X.num_rows}")
+    row, last_row = ROWS - last.X.num_rows, f"row {ROWS - 1} (counted from 0)"
+    place = f"row {row}"
+    if ".csv" in name or ".tsv" in name:  # the names come first, and lines are counted from 1 on
+        place, last_row = f"line {row + 2}", f"line {ROWS + 1}"
+    assert str(last.where).startswith(str(tmp_path / name))
+    assert str(last.where).endswith(f", from {place}")
+    assert last.where.row(last.X.num_rows - 1).endswith(f", {last_row}")
 
 
 OBJECTS = {

@@ -155,6 +155,32 @@ def test_folds_of_a_file_are_kept(tmp_path, monkeypatch):
 
 
 @quiet
+@pytest.mark.parametrize("settings", [{"loss": "hinge"}, {"solver": LBFGS()}], ids=str)
+def test_max_iter_may_change(tmp_path, monkeypatch, settings):
+    """Fits that ended by themselves are kept; those that it cut are made again."""
+    clf = LinearClassifierCV(l2s=[10.0, 1e-4], cv=3, random_state=0, **settings)
+    made, fit = [], search.minimize
+
+    def minimize(*args, **options):
+        result = fit(*args, **options)
+        made.append(len(result.infos))
+        return result
+
+    monkeypatch.setattr(search, "minimize", minimize)
+    clone(clf).fit(X, Y)
+    passes = sorted(made)
+    few = passes[len(passes) // 2]  # for some fits enough
+    assert passes[0] < few < 1000
+    cut = sum(count >= few for count in passes)
+    keep = Checkpoint(tmp_path / "run", every=1)
+    for max_iter, fits in ((few, len(passes)), (1000, cut), (2000, 0), (1000, 0)):
+        expected = clone(clf).set_params(max_iter=max_iter).fit(X, Y)
+        made.clear()
+        same(clone(clf).set_params(max_iter=max_iter, callbacks=[keep]).fit(X, Y), expected)
+        assert len(made) == fits
+
+
+@quiet
 def test_another_search_is_refused(tmp_path):
     clf = LinearClassifierCV("hinge", l2s=[0.1, 0.01], cv=3, random_state=0)
     clf.set_params(callbacks=[Checkpoint(tmp_path / "run")]).fit(X, Y)

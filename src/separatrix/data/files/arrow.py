@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from .reader import Place
 from .tables import TableFiles, explained
 
 MAGIC = b"ARROW1"
@@ -28,7 +29,7 @@ class ArrowReader(TableFiles):
         with self.files.unchanged(path), _opened(path) as reader:
             return reader.schema
 
-    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
+    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
         with self.files.unchanged(path):
             names = self._schema(path).names
             chosen = sorted(names.index(name) for name in columns)
@@ -41,7 +42,7 @@ class ArrowReader(TableFiles):
                         raise explained(error, where, REMEDY) from error
                     if batch is None:
                         break
-                    yield batch, where
+                    yield batch, Place(where)
 
 
 def _batch(reader: Any, number: int) -> pa.RecordBatch | None:

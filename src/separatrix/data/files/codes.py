@@ -10,6 +10,7 @@ import numpy as np
 from ...numeric.types import AnyArray, Ints
 from ..containers import missing
 from ..labels import small_integer_classes
+from .reader import Place
 
 MOST_LABELS = 1 << 16  # distinct ones: more are no classes, and would fill the memory
 KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "words"}
@@ -28,7 +29,7 @@ class LabelCodes:
         self.frozen = frozen
         """No other labels may come: the first pass has met all."""
 
-    def of(self, y: AnyArray, where: str) -> Ints:
+    def of(self, y: AnyArray, where: Place) -> Ints:
         """The code of every label; ``where`` they were read is for errors."""
         y = self._checked(np.asarray(y), where)
         if not len(y):
@@ -42,7 +43,7 @@ class LabelCodes:
         distinct, number = np.unique(y, return_inverse=True)
         return self._coded(distinct, where)[number]
 
-    def _coded(self, distinct: AnyArray, where: str) -> Ints:
+    def _coded(self, distinct: AnyArray, where: Place) -> Ints:
         values = distinct.tolist()
         fresh = [value for value in values if value not in self._codes]
         if fresh and self.frozen:
@@ -60,7 +61,7 @@ class LabelCodes:
             self.values.append(value)
         return np.array([self._codes[value] for value in values], dtype=np.int64)
 
-    def _checked(self, y: AnyArray, where: str) -> AnyArray:
+    def _checked(self, y: AnyArray, where: Place) -> AnyArray:
         """Labels of one kind, none of them missing, all of them classes."""
         if y.ndim != 1:
             raise ValueError(
@@ -69,8 +70,8 @@ class LabelCodes:
         rows = np.flatnonzero(missing(y))
         if len(rows):
             raise ValueError(
-                f"{where}: the label of row {rows[0]} (counted from 0) is missing; expected a label"
-                " for every row: leave out the rows without one, or give them a label of their own."
+                f"{where.row(int(rows[0]))}: the label is missing; expected one for every row: "
+                "leave out the rows without one, or give them a label of their own."
             )
         if y.dtype.kind == "O" and all(isinstance(value, str) for value in y.tolist()):
             y = y.astype(np.str_)
@@ -86,8 +87,8 @@ class LabelCodes:
         if y.dtype.kind == "f" and not np.array_equal(y, np.rint(y)):
             row = int(np.argmax(y != np.rint(y)))
             raise ValueError(
-                f"{where}: the label of row {row} (counted from 0) is {y[row]:g}; expected classes,"
-                " whole numbers or words: this target is continuous. Turn it into a few classes."
+                f"{where.row(row)}: the label is {y[row]:g}; expected classes, whole "
+                "numbers or words: this target is continuous. Turn it into a few classes."
             )
         if len(y):
             self._kind = kind

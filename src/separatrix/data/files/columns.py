@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...numeric.types import AnyArray, Array, Ints
+from .reader import Place
 
 TYPES = {
     "text": pa.large_string(),
@@ -17,19 +18,6 @@ TYPES = {
     "boolean": pa.bool_(),
 }
 """How categories are compared: text of every kind as one, whole numbers of every width as one."""
-
-
-class Place(NamedTuple):
-    """Where some rows stand: for errors."""
-
-    where: str = ""
-    """As the reader says it: file, and line or row group."""
-    first: int = 0
-    """Number of the first row among all."""
-
-    def row(self, at: int) -> str:
-        """The row with this number among these."""
-        return f"row {self.first + at} (counted from 0{self.where and '; ' + self.where})"
 
 
 def kind_of(type: pa.DataType) -> Literal["number", "category"] | None:

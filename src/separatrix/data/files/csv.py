@@ -12,9 +12,10 @@ import pyarrow.csv as pacsv
 
 from ...numeric.lazy import cached_property
 from .csv_chunks import RowTooLong, row_chunks
-from .csv_lines import check_closed, delimiter, flaw, header
+from .csv_lines import check_closed, delimiter, flaw, header, line_of
 from .csv_types import FALSE, TRUE, ColumnTypes
 from .paths import Files
+from .reader import Place
 from .semicolons import comma_separated
 from .tables import TableFiles, explained, plain_schema, unified
 
@@ -68,10 +69,10 @@ class CsvReader(TableFiles):
             names, _ = header(path)
         return plain_schema(pa.schema([(name, pa.null()) for name in names if name]), str(path))
 
-    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
+    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
         types = {name: self.schema.field(name).type for name in columns}
         for batch in self._parsed(path, types):
-            yield batch, str(path)
+            yield batch, Place(str(path), line_of=partial(line_of, path))
 
     def _parsed(self, path: Path, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         """These columns as these types; missing are the words that pandas takes so."""

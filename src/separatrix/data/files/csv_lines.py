@@ -13,6 +13,7 @@ import pyarrow as pa
 from .semicolons import comma_separated
 
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+NO_UTF8 = re.compile("[\udc80-\udcff]")  # bytes that are kept as surrogates
 OTHER_DELIMITERS = "\t|"
 
 
@@ -80,6 +81,8 @@ def _check_names(path: Path, line: int, names: list[str]) -> None:
             f"{path}, line {line}: numbers ({', '.join(names[:3])}, ...) where the names of "
             "columns are expected: write a first line with a name for each column."
         )
+    if any(NO_UTF8.search(name) for name in names):
+        raise ValueError(_not_utf8(path, line))
     if "" in names[1:]:
         raise ValueError(
             f"{path}, line {line}: column {names.index('', 1) + 1} has no name; expected one "
@@ -104,13 +107,15 @@ def flaw(path: Path, names: list[str]) -> str | None:
                     f"{len(names)}, as the first line has names: mend the line, or put quotes "
                     "around values that hold commas."
                 )
-            if any(re.search("[\udc80-\udcff]", value) for value in row):
-                return (
-                    f"{path}, line {line} is not in UTF-8: write it so, e.g. by `iconv -t utf-8`."
-                )
+            if any(NO_UTF8.search(value) for value in row):
+                return _not_utf8(path, line)
     except BadLine as bad:
         return f"{path}, line {bad.line} cannot be read: {bad.reason}."
     return None
+
+
+def _not_utf8(path: Path, line: int) -> str:
+    return f"{path}, line {line} is not in UTF-8: write it so, e.g. by `iconv -t utf-8`."
 
 
 def check_closed(path: Path, last: pa.RecordBatch | None = None) -> None:

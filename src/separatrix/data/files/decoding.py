@@ -11,7 +11,7 @@ from ...numeric.rows import CsrRows, Rows
 from ...numeric.types import AnyArray, Array
 from .encoders import Number
 from .encoding import Encoding
-from .reader import Reader, TableReader
+from .reader import Place, Reader, TableReader
 
 
 class Decoded(NamedTuple):
@@ -21,8 +21,7 @@ class Decoded(NamedTuple):
     y: AnyArray | None
     """Labels as the file has them."""
     weight: Array | None
-    where: str
-    """For errors."""
+    where: Place
     unknown: dict[str, int]
     """By column, values that its dictionary does not have; of LIBSVM text under "features" entries
     of features that there are not."""
@@ -51,13 +50,11 @@ def decoded(
     columns = encoding.column_names(labels)
     reader = reader.with_text(encoding.text_columns())
     refuse_mixed(reader, {c.name for c in encoding.columns if isinstance(c, Number)})
-    first = 0
+    encoding.check_names(reader.schema.names, reader.name, labels)
     for piece in reader.pieces(columns):
         batch: Any = piece.X
-        where = piece.where
-        found = encoding.encode(batch, where=where, first_row=first, labels=labels)
-        first += batch.num_rows
-        yield Decoded(_as(found.X, dtype), found.y, found.weight, where, found.unknown)
+        found = encoding.encode(batch, place=piece.where, labels=labels)
+        yield Decoded(_as(found.X, dtype), found.y, found.weight, piece.where, found.unknown)
 
 
 def refuse_mixed(reader: TableReader, names: set[str]) -> None:

@@ -11,11 +11,10 @@ from sklearn.utils import murmurhash3_32
 
 from ...numeric.lazy import cached_property
 from ...numeric.types import Array, Ints
+from .reader import Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from .columns import Place
 
 Missing = Literal["refuse", "zero", "category"]
 LEAST_INT32 = -(2**31)

@@ -19,12 +19,11 @@ from ...numeric.rows import CsrRows, Rows
 from ...numeric.types import AnyArray, Array, Ints
 from ..source import Storage
 from .encoders import KINDS, Column, Hashed
+from .reader import Place
 from .thresholds import FEATURES_PER_VALUE
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from .columns import Place
 
 
 INDEX_BYTES = np.dtype(np.int32).itemsize  # of the position of a value in sparse rows
@@ -96,19 +95,13 @@ class Encoding:
         self,
         batch: pa.RecordBatch | pa.Table,
         *,
-        where: str = "",
-        first_row: int = 0,
+        place: Place = Place(),  # noqa: B008 (frozen)
         labels: bool = True,
     ) -> Encoded:
-        """Rows of a table; ``labels=False``: without target and weight, which may be absent.
-
-        ``where`` and ``first_row`` say in errors where they stand.
-        """
+        """Rows of a table; ``labels=False``: without target and weight, which may be absent."""
         from . import columns as of
-        from .columns import Place
 
-        place = Place(where, first_row)
-        self._check_names(batch.schema.names, labels, place)
+        self.check_names(batch.schema.names, place.part, labels)
         found, at, unknown = [], [], {}
         for column, offset in zip(self.columns, self._offsets[:-1].tolist(), strict=True):
             start = int(self._offsets[-1]) if isinstance(column, Hashed) else offset
@@ -138,13 +131,14 @@ class Encoding:
         others = [name for name in (self.target, self.weight) if name is not None]
         return names + others * labels
 
-    def _check_names(self, names: list[str], labels: bool, place: Place) -> None:
+    def check_names(self, names: list[str], of: str = "", labels: bool = True) -> None:
+        """Every column of the fit once, or an error that names what these are the columns of."""
         wanted = self.column_names(labels)
         for name in wanted:
             if names.count(name) != 1:
                 found = "no column" if name not in names else "several columns"
                 raise ValueError(
-                    f"there is {found} {name!r} {place.where and f'in {place.where} '}"
+                    f"there is {found} {name!r} {of and f'in {of} '}"
                     f"among {names!r}; expected one each of {wanted!r}, as in the fit"
                 )
 

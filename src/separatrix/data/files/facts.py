@@ -15,6 +15,7 @@ from ..blocks import Block, row_hash
 from ..source import Storage
 from .cutting import default_block_rows
 from .encoding import INDEX_BYTES, Encoding
+from .reader import Place
 
 LARGEST_WEIGHT = 2.0**400  # beyond, sums and what weights are multiplied with overflow
 
@@ -137,7 +138,7 @@ def _added(total: Mapping[int, float], codes: Ints, weight: Array) -> dict[int, 
     return {code: float(sums[code]) for code in np.flatnonzero(sums).tolist()}
 
 
-def check_weights(weight: Array | None, rows: int, where: str) -> Array | None:
+def check_weights(weight: Array | None, rows: int, where: Place) -> Array | None:
     """Finite weights >= 0, one for every row."""
     if weight is None:
         return None
@@ -149,7 +150,7 @@ def check_weights(weight: Array | None, rows: int, where: str) -> Array | None:
     wrong = np.flatnonzero(~((weight >= 0.0) & (weight <= LARGEST_WEIGHT)))
     if len(wrong):
         raise ValueError(
-            f"{where}: the weight of row {wrong[0]} (counted from 0) is {weight[wrong[0]]!r}; "
+            f"{where.row(int(wrong[0]))}: the weight is {weight[wrong[0]]!r}; "
             "expected a finite number, 0 or more: leave out the row, or mend its weight."
         )
     return weight

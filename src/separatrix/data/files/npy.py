@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...numeric.types import AnyArray
-from ..validation import check_rows
-from .numbers import check_piece_weights
+from .numbers import checked
 from .paths import Files, named_files
-from .reader import Piece, Reader
+from .reader import Piece, Place, Reader
 
 
 class Stored(NamedTuple):
@@ -63,7 +62,7 @@ class NpyReader(Reader):
     takes = ("target", "weight")
 
     def __init__(self, files: Files, target: Any, weight: Any, block_rows: int) -> None:
-        self.files, self.block_rows = files, block_rows
+        self.files, self.name, self.block_rows = files, str(files), block_rows
         self.stored = [_head(path, 2) for path in files.paths]
         self.n_rows = sum(one.shape[0] for one in self.stored)
         self.columns = self._check_columns()
@@ -132,18 +131,14 @@ class NpyReader(Reader):
             with self.files.opened(one.path) as file:
                 for at in range(0, n, self.block_rows):
                     rows = one.read(file, at, min(self.block_rows, n - at))
-                    yield self._piece(rows, before + at, f"{one.path}, from row {at}")
+                    yield self._piece(rows, before + at, Place(str(one.path), at))
             before += n
 
-    def _piece(self, rows: AnyArray, at: int, where: str) -> Piece:
+    def _piece(self, rows: AnyArray, at: int, where: Place) -> Piece:
         y, weight = (self._beside(of, rows, at) for of in (self.target, self.weight))
         X = rows if len(self.features) == self.columns else rows[:, self.features]
-        try:
-            checked = check_rows(X)
-            weight = None if weight is None else check_piece_weights(weight, len(rows))
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"{where}: {error}") from error
-        return Piece(checked, y, weight, where)
+        checked_rows, weight = checked(X, weight, where)
+        return Piece(checked_rows, y, weight, where)
 
     @staticmethod
     def _beside(of: int | Column | None, rows: AnyArray, at: int) -> AnyArray | None:

@@ -11,8 +11,8 @@ import numpy as np
 from ...numeric.rows import CsrRows, Rows, shape_of
 from ...numeric.types import AnyArray, Array
 from ..containers import opened
-from ..validation import check_rows, check_weights
-from .reader import Piece, Reader
+from ..validation import all_finite, check_rows, check_weights
+from .reader import Piece, Place, Reader
 
 
 class FunctionReader(Reader):
@@ -24,7 +24,7 @@ class FunctionReader(Reader):
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self.function = function
-        self.name = getattr(function, "__qualname__", type(function).__name__)
+        self.name = f"{getattr(function, '__qualname__', type(function).__name__)}()"
         self.token = uuid.uuid4().hex
         self.n_rows: int | None = None
 
@@ -36,7 +36,7 @@ class FunctionReader(Reader):
         """What one call of the function returns, checked."""
         n_rows, first = 0, None
         for number, piece in enumerate(self._called()):
-            where = f"{self.name}(), piece {number} (from row {n_rows})"
+            where = Place(f"{self.name}, piece {number}", n_rows)
             X, y, weight = _parts(piece, where)
             if X is None:
                 continue
@@ -45,10 +45,10 @@ class FunctionReader(Reader):
             n_rows += shape_of(X)[0]
             yield Piece(X, y, weight, where)
         if n_rows == 0:
-            raise ValueError(f"{self.name}() gave no rows; expected an iterator of (X, y).")
+            raise ValueError(f"{self.name} gave no rows; expected an iterator of (X, y).")
         if self.n_rows not in (None, n_rows):
             raise ValueError(
-                f"{self.name}() gave {self.n_rows} rows at first and {n_rows} now: every call must "
+                f"{self.name} gave {self.n_rows} rows at first and {n_rows} now: every call must "
                 "return a fresh iterator of the same rows."
             )
         self.n_rows = n_rows
@@ -59,12 +59,12 @@ class FunctionReader(Reader):
             return iter(found)
         except TypeError:
             raise TypeError(
-                f"{self.name}() returned a {type(found).__name__}; expected an iterator of (X, y) "
+                f"{self.name} returned a {type(found).__name__}; expected an iterator of (X, y) "
                 "or (X, y, weight)."
             ) from None
 
 
-def _parts(piece: Any, where: str) -> tuple[Rows | None, AnyArray | None, Array | None]:
+def _parts(piece: Any, where: Place) -> tuple[Rows | None, AnyArray | None, Array | None]:
     """X, y and weight of a piece, checked; X is None if it has no rows."""
     if not isinstance(piece, tuple) or len(piece) not in (2, 3):
         what = f"a tuple of {len(piece)}" if isinstance(piece, tuple) else type(piece).__name__
@@ -72,14 +72,10 @@ def _parts(piece: Any, where: str) -> tuple[Rows | None, AnyArray | None, Array 
     X, y, weight = piece if len(piece) == 3 else (*piece, None)
     if len(getattr(X, "shape", ())) == 2 and X.shape[0] == 0:
         return None, None, None
-    try:
-        rows = check_rows(X)
-        n = shape_of(rows)[0]
-        weight = None if weight is None else check_piece_weights(weight, n)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"{where}: {error}") from error
+    rows, weight = checked(X, weight, where)
     if y is not None:
         y = np.asarray(opened(y, "y"))
+        n = shape_of(rows)[0]
         if y.shape != (n,):
             raise ValueError(
                 f"{where}: y has shape {y.shape}, expected ({n},), one label for each row of X."
@@ -87,7 +83,29 @@ def _parts(piece: Any, where: str) -> tuple[Rows | None, AnyArray | None, Array 
     return rows, y, weight
 
 
-def check_piece_weights(weight: Any, n: int) -> Array:
+def checked(X: Any, weight: Any, where: Place) -> tuple[Rows, Array | None]:
+    """Rows and weights as loops take them, or an error that names where they stand."""
+    try:
+        rows = check_rows(X, finite=False)
+        if weight is not None:
+            weight = _check_weights(weight, shape_of(rows)[0])
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{where}: {error}") from error
+    values = rows.data if isinstance(rows, CsrRows) else rows
+    if not all_finite(values):
+        at = int(np.argmin(np.isfinite(values)))  # the first of them
+        if isinstance(rows, CsrRows):
+            row, feature = int(np.searchsorted(rows.indptr, at, "right")) - 1, rows.indices[at]
+        else:
+            row, feature = divmod(at, rows.shape[1])
+        raise ValueError(
+            f"{where.row(row)}: feature {feature} is {values.flat[at]:g}; expected finite numbers: "
+            "leave out the row, or fill in the value."
+        )
+    return rows, weight
+
+
+def _check_weights(weight: Any, n: int) -> Array:
     """One finite weight >= 0 per row; all of a piece may be 0, though not of all pieces."""
     if np.shape(weight) == (n,) and not np.any(weight):
         return np.zeros(n)
@@ -96,7 +114,7 @@ def check_piece_weights(weight: Any, n: int) -> Array:
     return found
 
 
-def _check_alike(X: Rows, first: Rows, where: str) -> None:
+def _check_alike(X: Rows, first: Rows, where: Place) -> None:
     """One number of columns and one storage in all pieces."""
     if shape_of(X)[1] != shape_of(first)[1]:
         raise ValueError(

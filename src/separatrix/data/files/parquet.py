@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .reader import Place
 from .tables import TableFiles, explained
 
 REMEDY = "it was cut off or damaged, or is no Parquet file; write or fetch it anew."
@@ -24,7 +25,7 @@ class ParquetReader(TableFiles):
         with self.files.unchanged(path), _opened(path) as file:
             return file.schema_arrow
 
-    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
+    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
         with self.files.unchanged(path), _opened(path) as file:
             for group in range(file.num_row_groups):
                 where = f"{path}, row group {group}"
@@ -33,7 +34,7 @@ class ParquetReader(TableFiles):
                 )
                 try:
                     for batch in batches:
-                        yield batch, where
+                        yield batch, Place(where)
                 except (pa.ArrowException, OSError) as error:
                     raise explained(error, where, REMEDY) from error
 

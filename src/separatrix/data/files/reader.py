@@ -14,6 +14,29 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+class Place(NamedTuple):
+    """Where some rows stand: for errors."""
+
+    part: str = ""
+    """Their file or object, and its part: "flights.csv" or "part-0.parquet, row group 3"."""
+    first: int = 0
+    """Number of the first of them in their file."""
+    line_of: Callable[[int], int] | None = None
+    """The line of a row of text; slow."""
+
+    def __str__(self) -> str:
+        return f"{self.part}, from {self._number(self.first)}"
+
+    def row(self, at: int) -> str:
+        """One of the rows, by its number among them."""
+        name = self._number(self.first + at)
+        name = f"{self.part}, {name}" if self.part else name
+        return name if self.line_of is not None else f"{name} (counted from 0)"
+
+    def _number(self, row: int) -> str:
+        return f"row {row}" if self.line_of is None else f"line {self.line_of(row)}"
+
+
 class Piece(NamedTuple):
     """Some rows as they were read, any number of them."""
 
@@ -22,12 +45,14 @@ class Piece(NamedTuple):
     y: AnyArray | None
     """Labels as the file has them; None for a table, whose target is one of its columns."""
     weight: Array | None
-    where: str
-    """For errors: "flights.csv, from row 1001" or "part-0.parquet, row group 3"."""
+    where: Place
 
 
 class Reader(ABC):
     """Rows of files, of an object or of a function, piece by piece in bounded memory."""
+
+    name: str
+    """What errors call it."""
 
     once = False
     """Whether it can be read only once, as standard input: then only ``spooled`` is of use."""

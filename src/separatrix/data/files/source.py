@@ -49,6 +49,8 @@ class FileSource(Source):
     def __init__(self, rows: StoredRows, of_validation: bool = False) -> None:
         facts = rows.facts
         self.rows, self._side = rows, int(of_validation)
+        column = "" if rows.encoding is None else f" {rows.encoding.target!r}"
+        self.target = f"the target{column} of {rows.reader.name}"
         self.n_features = facts.n_features
         present = facts.present() if rows.labelled else []
         self.classes = np.unique(np.array([rows.codes.values[code] for code in present]))

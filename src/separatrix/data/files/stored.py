@@ -23,7 +23,7 @@ from .encoding import Encoding
 from .facts import Facts, check_weights
 from .formats import kept_format
 from .prefetch import prefetched
-from .reader import Reader, TableReader
+from .reader import Place, Reader, TableReader
 
 if TYPE_CHECKING:
     from .options import EncodingOptions
@@ -101,7 +101,7 @@ class StoredRows:
         self.facts, self._read_before = facts, True
         return encoding
 
-    def _codes_of(self, y: AnyArray | None, n: int, where: str) -> Ints:
+    def _codes_of(self, y: AnyArray | None, n: int, where: Place) -> Ints:
         return np.zeros(n, dtype=np.int64) if y is None else self.codes.of(y, where)
 
     def _to_dict(self) -> dict[str, Any]:

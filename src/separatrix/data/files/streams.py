@@ -18,7 +18,7 @@ from ...numeric.lazy import cached_property
 from .arrow import ArrowReader
 from .cache_folder import locked_file, remove_abandoned
 from .paths import Files
-from .reader import Piece, Reader, TableReader
+from .reader import Piece, Place, Reader, TableReader
 from .tables import brought_to, cut, plain_schema, selected
 
 COPIED = 1 << 20  # bytes at a time
@@ -59,7 +59,7 @@ class StreamReader(TableReader):
         schema = selected(self.schema, columns)
         n_rows = 0
         for batch in self._batches(schema.names):
-            yield from cut(brought_to(batch, schema), self.name, n_rows, self.block_rows)
+            yield from cut(brought_to(batch, schema), Place(self.name), n_rows, self.block_rows)
             n_rows += batch.num_rows
         if self.n_rows not in (None, n_rows):
             raise ValueError(
@@ -130,7 +130,7 @@ class BatchStream(TableReader):
         with _spool(folder) as spool:
             with pa.ipc.new_file(str(spool.path), self.schema) as file:
                 for batch in self.batches:
-                    for piece in cut(brought_to(batch, self.schema), "", 0, self.block_rows):
+                    for piece in cut(brought_to(batch, self.schema), Place(), 0, self.block_rows):
                         file.write_batch(piece.X)
             return spool.kept_by(ArrowReader(Files([spool.path]), self.block_rows))
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array
 from .columns import (
-    Place,
     add_counts,
     categories,
     category_type,
@@ -27,6 +26,7 @@ from .encoders import Column, Hashed, Missing, Number, OneHot, refuse_missing
 from .encoding import Encoding
 from .facts import held_out
 from .options import EncodingOptions
+from .reader import Place
 
 MOST_CATEGORIES, MOST_CATEGORY_BYTES = 1 << 16, 1 << 24
 """Of one column, counted in memory: with more of them, or longer ones, hashing is the way."""
@@ -64,9 +64,13 @@ class Survey:
         """Whether there is anything to find out: categories or means."""
         return any(column.needs_rows for column in self.columns)
 
-    def add(self, batch: pa.RecordBatch, where: str = "") -> tuple[AnyArray | None, Array | None]:
-        """Look at some more rows; ``where`` is for errors. Returns their labels and weights."""
-        options, place = self.options, Place(where, self.n_read)
+    def add(
+        self,
+        batch: pa.RecordBatch,
+        place: Place = Place(),  # noqa: B008 (frozen)
+    ) -> tuple[AnyArray | None, Array | None]:
+        """Look at some more rows. Returns their labels and weights."""
+        options = self.options
         y = given = None
         if options.target is not None:
             y = labels(whole_column(batch, options.target), options.target, place)

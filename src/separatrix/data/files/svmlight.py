@@ -7,6 +7,7 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -17,7 +18,7 @@ from ...loops import svmlight as loops
 from ...numeric.lazy import cached_property
 from ...numeric.types import AnyArray
 from .paths import Files
-from .reader import Piece, Reader
+from .reader import Piece, Place, Reader
 
 CHUNK = 1 << 20  # bytes of text at a time: with what it comes to, it fits into a cache
 EXAMPLE = "-1 3:0.5 7:2"
@@ -36,7 +37,7 @@ class SvmlightReader(Reader):
     def __init__(
         self, files: Files, zero_based: bool | None = None, n_features: int | None = None
     ) -> None:
-        self.files = files
+        self.files, self.name = files, str(files)
         self._zero_based, self._n_features = zero_based, n_features
         self.left_out = 0
 
@@ -85,12 +86,25 @@ class SvmlightReader(Reader):
         first_index, n_features = 1 - self.zero_based, self.n_features
         self.left_out = 0
         for path in self.files.paths:
+            place = Place(str(path), 0, partial(self._line_of, path))
             for chunk in self._chunks(path):
                 rows = loops.parse_svmlight(chunk.text, first_index, n_features)
                 if rows.flaw:
                     raise ValueError(_complaint(path, chunk, rows.flaw, rows.at, first_index))
                 self.left_out += rows.left_out
-                yield Piece(rows.X, rows.labels, None, f"{path}, from line {chunk.line}")
+                yield Piece(rows.X, rows.labels, None, place)
+                place = place._replace(first=place.first + len(rows.labels))
+
+    def _line_of(self, path: Path, row: int) -> int:
+        """The number of the line of a row, lines counted from 1 on, rows from 0 on."""
+        before = 0
+        for chunk in self._chunks(path):
+            for line, text in enumerate(chunk.text.tobytes().split(b"\n"), chunk.line):
+                if text.partition(b"#")[0].strip():
+                    if before == row:
+                        return line
+                    before += 1
+        raise IndexError(row)
 
     def _chunks(self, path: Path) -> Iterator[_Chunk]:
         with self.files.opened(path) as file:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ...numeric.lazy import cached_property
 from .paths import Files
-from .reader import Piece, TableReader
+from .reader import Piece, Place, TableReader
 
 NAMELESS_INDEX = re.compile(r"__index_level_\d+__")  # pandas keeps the numbers of its rows so
 
@@ -23,7 +23,7 @@ class TableFiles(TableReader):
     format: str
 
     def __init__(self, files: Files, block_rows: int) -> None:
-        self.files = files
+        self.files, self.name = files, str(files)
         self.block_rows = block_rows
 
     @property
@@ -36,7 +36,7 @@ class TableFiles(TableReader):
         """Names and types of the columns of one file."""
 
     @abstractmethod
-    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, str]]:
+    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
         """The rows of one file, and what is to be named in errors: the file and its part."""
 
     @cached_property
@@ -152,10 +152,10 @@ def _cast(column: pa.Array, type: pa.DataType) -> pa.Array:
     return column.cast(type)
 
 
-def cut(batch: pa.RecordBatch, place: str, start: int, rows: int) -> Iterator[Piece]:
+def cut(batch: pa.RecordBatch, place: Place, start: int, rows: int) -> Iterator[Piece]:
     """The batch, from this row on, in pieces of so many rows at most, none of them copied."""
     for at in range(0, batch.num_rows, rows):
-        yield Piece(batch.slice(at, rows), None, None, f"{place}, from row {start + at}")
+        yield Piece(batch.slice(at, rows), None, None, place._replace(first=start + at))
 
 
 def explained(error: Exception, where: str, remedy: str) -> ValueError:

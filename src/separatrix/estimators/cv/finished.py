@@ -5,6 +5,7 @@ A fit is known by what it depends on beside the data: so it is found again whate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
@@ -84,18 +85,27 @@ class FinishedFits:
                 if self.terminated:
                     loops.clear_stop()
 
-    def once(self, depends_on: Callable[[], Any], fit: Callable[[], State]) -> State:
-        """What a fit came to, now or in a process before this one."""
+    def once(
+        self, depends_on: Callable[[], Any], fit: Callable[[], State], max_iter: float = math.inf
+    ) -> State:
+        """What a fit came to, now or in a process before this one.
+
+        It depends on ``max_iter`` too if it made as many "passes", which its state then tells.
+        """
         if not self.checkpoints:
             return fit()
         key = digest(depends_on())
-        if key not in self.fits:
-            self.fits[key] = fit()
-            for checkpoint in self.checkpoints:
-                checkpoint()
-            if self.terminated:
-                raise loops.Interrupted("the process was asked to end")
-        found: State = self.fits[key]
+        cut = digest([key, max_iter])
+        for known in (key, cut):
+            found: State | None = self.fits.get(known)
+            if found is not None and (known == cut or found.get("passes", 0) < max_iter):
+                return found
+        found = fit()
+        self.fits[key if found.get("passes", 0) < max_iter else cut] = found
+        for checkpoint in self.checkpoints:
+            checkpoint()
+        if self.terminated:
+            raise loops.Interrupted("the process was asked to end")
         return found
 
     def fingerprint(self, source: Source) -> str:

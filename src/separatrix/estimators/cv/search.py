@@ -237,22 +237,26 @@ class Search:
         def settled() -> State:
             with passed_on():  # Ctrl-C ends the search, not one of its many fits
                 result = fit(start=start, state=state)
+                passes = len(result.infos)
                 if result.stop == "no progress" and start.any():
                     again = fit()  # where the last penalty led may be a bad place to begin
+                    passes = max(passes, len(again.infos))
                     result = again if again.stop in ARRIVED else result
             new = solver.handed_on(result.state)
             told = None if new is None else new | {"solver": solver.name}
-            return {"weights": result.weights, "stop": result.stop, "handed_on": told}
+            return {
+                "weights": result.weights, "stop": result.stop, "handed_on": told, "passes": passes
+            }  # fmt: skip
 
         def depends_on() -> list[Any]:
             chance = checks.is_left_to_chance(self.clf.random_state)
             name = self.finished.fingerprint(objective.source)
             return [
-                name, objective.penalty.l2, solver.to_dict(), asdict(stop), keep,
-                None if chance else seed, start,
+                name, objective.penalty.l2, solver.to_dict(), asdict(replace(stop, max_iter=0)),
+                keep, None if chance else seed, start,
             ]  # fmt: skip
 
-        found = self.finished.once(depends_on, settled)
+        found = self.finished.once(depends_on, settled, stop.max_iter)
         self.unfinished.note(objective.penalty.l2, found["stop"])
         self._tell(objective.penalty.l2)
         return found

@@ -1,0 +1,168 @@
+"""How far anybody's fitted linear model is above the minimum of what it minimises, proven."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ...data.standardized import standardized
+from ...estimators.predictor import LinearPredictor
+from ...losses import Loss
+from ...numeric.types import Array
+from .certificate import Certificate
+from .claims import WeightsAsModel, claim_of, claim_of_weights
+from .minimum import Minimum, minimum
+from .problems import Claimed, claimed
+from .remedies import ENOUGH, Remedies
+from .rows import Predictions, training_rows
+
+__all__ = ["Certificate", "certify"]
+
+HARDEST_FIRST = ("overlapping", "quasi-separable", "separable")
+
+
+def certify(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    loss: str | Loss | None = None,
+    l2: float | None = None,
+) -> Certificate:
+    """How far a fitted linear model is above the minimum of what it claims to minimise.
+
+    The objective is read off the model's parameters and evaluated at its weights. Then it is
+    minimised here, from these weights, to 1e-6 of itself: the lower bound that this proves by
+    duality is one that no weights get below, whoever finds them.
+
+    Parameters
+    ----------
+    model : fitted classifier, or (coef, intercept)
+        scikit-learn's LogisticRegression, LogisticRegressionCV, LinearSVC, SGDClassifier,
+        RidgeClassifier, RidgeClassifierCV or Perceptron; a linear classifier of this package; a
+        Pipeline that ends in one. Or weights (d,) or (k, d) with their biases, None for none, of
+        the weighted mean of ``loss`` plus ``l2 * |w|^2``. ValueError, by name, for what is not
+        covered: L1 penalties, kernels, ensembles, early stopping, losses for regression.
+    X, y, sample_weight
+        The rows, labels and weights that it was trained on, which cannot be checked. X may be a
+        source, which brings labels and weights; for a model of this package that was fitted to
+        files also paths or frames, which are read into memory.
+    loss, l2
+        Only with weights.
+
+    Returns
+    -------
+    Certificate
+        ``objective``, ``bound``, ``gap``, ``relative_gap``, ``minimum_exists``, ``flips``,
+        ``remedy`` and more; as text it says all of it in words.
+
+    Notes
+    -----
+    Without a penalty there is no such proof: the model is then compared with the fit made here,
+    and ``proven`` is False. Where the infimum is 0, for the perceptron's loss or for classes that
+    are separable without a penalty, nothing is learned from the distance to it: ``relative_gap``
+    and ``flips`` are None, ``verdict`` and ``mistakes`` tell the rest. One class against the rest
+    is a problem for each class, and their gaps add up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from separatrix import certify
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
+    >>> found = certify(LogisticRegression(tol=1e-8).fit(X, y), X, y)
+    >>> found.relative_gap < 1e-5, found.flips, found.remedy
+    (True, 0, None)
+    >>> certify(([[1.0]], [0.0]), X, y, loss="logistic", l2=0.125)
+    <Certificate: (coef, intercept), at most 45 % above its minimum, 2 of 4 rows flip>
+    """
+    clf = model.steps[-1][1] if hasattr(model, "steps") else model
+    if isinstance(model, tuple):
+        clf = model = WeightsAsModel.of(model)
+        claim = claim_of_weights(model.intercept, loss, l2)
+    else:
+        if loss is not None or l2 is not None:
+            raise TypeError(
+                "loss and l2 belong to weights, certify((coef, intercept), X, y, loss=..., "
+                f"l2=...): {type(clf).__name__} has its own"
+            )
+        claim = claim_of(clf)
+        check_is_fitted(clf)
+    source = training_rows(model, clf, X, y, sample_weight)
+    W = _weights(clf, len(source.classes))
+    if getattr(clf, "scale_", None) is not None:  # its penalty is on the scaled weights
+        scaling = clf._features.standardization
+        source, W = standardized(source, scaling), scaling.from_weights(W)
+    posed = claimed(claim, source, W)
+    return _certificate(model, clf, posed, [minimum(problem) for problem in posed.problems])
+
+
+def _weights(clf: Any, k: int) -> Array:
+    """(1 or k, d + 1), bias last."""
+    coef = clf.coef_.toarray() if hasattr(clf.coef_, "toarray") else clf.coef_
+    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    expected = 1 if k == 2 else k
+    bias = np.ravel(np.asarray(clf.intercept_, dtype=np.float64))
+    if len(coef) != expected or len(bias) not in (1, expected):
+        raise ValueError(
+            f"{coef.shape} weights and {len(bias)} biases do not fit {k} classes: expected "
+            f"{expected} rows of weights, and a bias for each"
+        )
+    W = np.column_stack([coef, np.broadcast_to(bias, expected)])
+    if not np.all(np.isfinite(W)):
+        raise ValueError("the model has weights that are not finite: its training has diverged")
+    return W
+
+
+def _certificate(model: Any, clf: Any, posed: Claimed, found: list[Minimum]) -> Certificate:
+    factors = [problem.factor for problem in posed.problems]
+    objective, bound, gap = (
+        math.fsum(factor * getattr(one, name) for factor, one in zip(factors, found, strict=True))
+        for name in ("value", "bound", "gap")
+    )
+    answers = {one.exists for one in found}
+    exists = False if False in answers else None if None in answers else True
+    zero = all(one.zero for one in found)
+    verdicts = {one.verdict for one in found}
+    verdict = None if None in verdicts else min(verdicts, key=HARDEST_FIRST.index)
+    optimum = None
+    reached = [one.weights for one in found if one.weights is not None]
+    if exists and len(reached) == len(found):
+        optimum = posed.joined(reached)
+    own = isinstance(clf, (LinearPredictor, WeightsAsModel))
+    mistakes, flips = posed.source.total(Predictions(posed.weights, optimum, own))
+    certificate = Certificate(
+        model=_name(model, clf), formula=posed.claim.in_words(posed.k), objective=objective,
+        bound=bound, gap=gap, proven=all(one.proven for one in found),
+        tight=all(one.tight for one in found), minimum_exists=exists, infimum_is_zero=zero,
+        verdict=verdict, mistakes=mistakes,
+        flips=None if optimum is None else flips, n_rows=posed.source.length, remedy=None,
+        optimum=None if optimum is None else _as_given(clf, optimum),
+    )  # fmt: skip
+    return replace(certificate, remedy=_remedy(certificate, Remedies(model, clf, posed)))
+
+
+def _as_given(clf: Any, W: Array) -> tuple[Array, Array]:
+    if getattr(clf, "scale_", None) is not None:
+        W = clf._features.standardization.to_weights(W)
+    return W[:, :-1].copy(), W[:, -1].copy()
+
+
+def _name(model: Any, clf: Any) -> str:
+    name = "(coef, intercept)" if isinstance(clf, WeightsAsModel) else type(clf).__name__
+    return name if model is clf else f"{name} in a pipeline"
+
+
+def _remedy(found: Certificate, remedies: Remedies) -> str | None:
+    if found.minimum_exists is False:
+        return remedies.without_penalty()
+    if found.infimum_is_zero:
+        return remedies.of_mistakes(found.verdict, found.mistakes)
+    if found.relative_gap is not None and found.relative_gap <= ENOUGH:
+        return None
+    return remedies.towards_minimum()

@@ -1,0 +1,241 @@
+"""What a fitted linear model claims to minimise, read off its parameters.
+
+Every claim has one form,
+
+    share * sum_i c_i * loss_i  +  strength * |w|^2 ,
+
+where the sum may be divided by the number of rows or by the sum of their weights. Libraries differ
+in all the rest: whether a bias is free or a penalised column, how more than two classes are put
+into losses, and on which rows class weights act.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ...losses import Loss, get_loss
+
+LOSSES = {
+    "log_loss": "logistic", "hinge": "hinge", "squared_hinge": "squared_hinge",
+    "perceptron": "perceptron",
+}  # fmt: skip
+"""Those of scikit-learn's models that are covered, and their names here."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The objective that a model claims to minimise."""
+
+    loss: Loss
+    """For two classes."""
+    share: float
+    """What the losses of the rows are multiplied with."""
+    strength: float
+    """What |w|^2 is multiplied with."""
+    divided_by: Literal["", "rows", "weights"] = ""
+    """What the sum of the losses is divided by."""
+    one_vs_rest: bool = False
+    """Whether more than two classes are as many problems, each of a class against the rest."""
+    fit_intercept: bool = True
+    intercept_scaling: float | None = None
+    """A bias that is penalised is the weight of a column of this number."""
+    class_weight: Any = None
+    counts_rows: bool = False
+    """Whether "balanced" counts rows; else it sums their weights."""
+
+    def __post_init__(self) -> None:
+        if not self.loss.convex:
+            raise ValueError(
+                f"loss={self.loss.name!r} is not convex, and nothing is known of its minimum: "
+                "certify covers convex losses"
+            )
+
+    def in_words(self, k: int) -> str:
+        """The objective as a formula; k is the number of classes."""
+        over = {"": "the sum", "rows": "the sum over the rows, divided by their number,",
+                "weights": "the weighted mean"}[self.divided_by]  # fmt: skip
+        factor = "" if self.share == 1.0 else f"{self.share:.6g} * "
+        name = self.loss.name.replace("_", " ")
+        text = f"{factor}{over} of the {name} loss"
+        if self.strength:
+            text += f" + {self.strength:.6g} * |w|^2"
+        if not self.fit_intercept:
+            text += ", without a bias"
+        elif self.intercept_scaling is not None:
+            text += f", the bias penalised as the weight of a column of {self.intercept_scaling:g}"
+        if k > 2:
+            each = "summed over the classes, each against the rest"
+            text += f", {each if self.one_vs_rest else 'for all classes at once'}"
+        if self.class_weight is not None:
+            text += f", class_weight={self.class_weight!r}"
+            text += " (of the class that stands against the rest)" * (self.one_vs_rest and k > 2)
+        return text
+
+
+@dataclass(frozen=True)
+class WeightsAsModel:
+    """Weights that came without a model."""
+
+    coef_: Any
+    intercept: Any
+    """None for none."""
+
+    @classmethod
+    def of(cls, given: tuple[Any, ...]) -> WeightsAsModel:
+        """From (coef, intercept)."""
+        if len(given) != 2:
+            raise TypeError(
+                f"expected a model or (coef, intercept), got a tuple of {len(given)} things"
+            )
+        return cls(np.atleast_2d(np.asarray(given[0], dtype=np.float64)), given[1])
+
+    @property
+    def intercept_(self) -> Any:
+        """Zeros for none."""
+        return 0.0 if self.intercept is None else self.intercept
+
+
+def claim_of(model: Any) -> Claim:
+    """What a model claims to minimise; ValueError by name where that is not covered."""
+    kind = type(model)
+    known = CLAIMS.get((kind.__module__.partition(".")[0], kind.__name__))
+    if known is not None:
+        return known(model)
+    name, names = kind.__name__, ", ".join(sorted({name for _, name in CLAIMS}))
+    hint = ": pass model.best_estimator_" if hasattr(model, "best_estimator_") else ""
+    raise ValueError(
+        f"{name} is not covered{hint}; expected one of {names}, a Pipeline that ends in one, or "
+        "(coef, intercept) with loss=... and l2=...: kernels, ensembles and subclasses may "
+        "minimise anything"
+    )
+
+
+def claim_of_weights(intercept: Any, loss: Any, l2: Any) -> Claim:
+    """Of weights that come by themselves: the mean loss and l2 * |w|^2, as in LinearClassifier."""
+    if loss is None or l2 is None:
+        raise TypeError(
+            "weights alone do not tell what they minimise: pass certify((coef, intercept), X, y, "
+            "loss='logistic', l2=...), for weighted mean loss + l2 * |w|^2"
+        )
+    if not np.isfinite(l2) or l2 < 0.0:
+        raise ValueError(f"l2 must be a finite number >= 0, got {l2!r}")
+    return Claim(get_loss(loss), 1.0, float(l2), "weights", fit_intercept=intercept is not None)
+
+
+def _refuse(model: Any, what: str, why: str) -> ValueError:
+    return ValueError(f"{type(model).__name__}({what}) is not covered: {why}")
+
+
+def _logistic_regression(model: Any) -> Claim:
+    return _logistic(model, model.C, model.l1_ratio, float(model.intercept_scaling))
+
+
+def _logistic_regression_cv(model: Any) -> Claim:
+    if not model.refit:
+        raise _refuse(
+            model, "refit=False", "it averages the weights of the folds, which minimise nothing"
+        )
+    if not hasattr(model, "C_"):
+        raise _refuse(model, "...", "it chooses C when it is fitted")
+    # The fit to all rows, unlike those to the folds, is made with intercept_scaling=1.
+    return _logistic(model, np.ravel(model.C_)[0], np.ravel(model.l1_ratio_)[0], 1.0)
+
+
+def _logistic(model: Any, C: Any, l1_ratio: Any, intercept_scaling: float) -> Claim:
+    """``C * sum + |w|^2 / 2``; in liblinear the bias is penalised."""
+    penalty = getattr(model, "penalty", "deprecated")
+    free = penalty is None or bool(np.isinf(C))
+    if not free and penalty == "l1":
+        raise _refuse(model, "penalty='l1'", "an L1 penalty has no such proof")
+    if not free and penalty != "l2" and l1_ratio:
+        raise _refuse(model, f"l1_ratio={l1_ratio:g}", "an L1 penalty has no such proof")
+    penalised = model.fit_intercept and model.solver == "liblinear"
+    return Claim(
+        get_loss("logistic"), 1.0 if free else float(C), 0.0 if free else 0.5,
+        "weights" if free else "", fit_intercept=model.fit_intercept,
+        intercept_scaling=intercept_scaling if penalised else None,
+        class_weight=model.class_weight,
+    )  # fmt: skip
+
+
+def _linear_svc(model: Any) -> Claim:
+    """``C * sum + |(w, b / scaling)|^2 / 2``; Crammer and Singer's of two classes has one w."""
+    if model.penalty != "l2":
+        raise _refuse(model, f"penalty={model.penalty!r}", "an L1 penalty has no such proof")
+    joint = model.multi_class == "crammer_singer"
+    # w = w_1 - w_0 with w_0 = -w_1: half the sum of both squares is a quarter of its own.
+    two = len(getattr(model, "classes_", ())) == 2
+    return Claim(
+        get_loss("hinge" if joint else LOSSES[model.loss]), float(model.C),
+        0.25 if joint and two else 0.5, one_vs_rest=not joint, fit_intercept=model.fit_intercept,
+        intercept_scaling=float(model.intercept_scaling) if model.fit_intercept else None,
+        class_weight=model.class_weight,
+    )  # fmt: skip
+
+
+def _sgd(model: Any) -> Claim:
+    """``sum / n + alpha * |w|^2 / 2``; the sum is divided by n also where rows have weights."""
+    loss = getattr(model, "loss", "perceptron")
+    if model.early_stopping:
+        raise _refuse(
+            model, "early_stopping=True", "it trains on a part of the rows and keeps none of it"
+        )
+    if getattr(model, "learning_rate", "") in ("pa1", "pa2"):
+        raise _refuse(
+            model, f"learning_rate={model.learning_rate!r}", "its steps descend no objective"
+        )
+    if loss not in LOSSES:
+        why = "it is a loss for regression" if loss != "modified_huber" else "no such loss is here"
+        raise _refuse(model, f"loss={loss!r}", why)
+    if model.penalty not in ("l2", None) and not (
+        model.penalty == "elasticnet" and model.l1_ratio == 0.0
+    ):
+        raise _refuse(model, f"penalty={model.penalty!r}", "an L1 penalty has no such proof")
+    strength = 0.0 if model.penalty is None else 0.5 * float(model.alpha)
+    return Claim(
+        get_loss(LOSSES[loss]), 1.0, strength, "rows", one_vs_rest=True,
+        fit_intercept=model.fit_intercept, class_weight=model.class_weight, counts_rows=True,
+    )  # fmt: skip
+
+
+def _ridge(model: Any) -> Claim:
+    """``sum of (t - s)^2 + alpha * |w|^2`` with targets t of -1 and +1: the squared loss here."""
+    if getattr(model, "positive", False):
+        raise _refuse(model, "positive=True", "its weights are bounded, and here none are")
+    if hasattr(model, "alphas") and not hasattr(model, "alpha_"):
+        raise _refuse(model, "...", "it chooses alpha when it is fitted")
+    alpha = np.ravel(model.alpha_ if hasattr(model, "alphas") else model.alpha)
+    if len(alpha) != 1:
+        raise _refuse(model, "alpha of several numbers", "every class has a penalty of its own")
+    return Claim(
+        get_loss("squared"), 1.0, float(alpha[0]), fit_intercept=model.fit_intercept,
+        class_weight=model.class_weight, counts_rows=True,
+    )  # fmt: skip
+
+
+def _own(model: Any) -> Claim:
+    loss = get_loss(getattr(model, "loss", "perceptron"))
+    l2 = float(getattr(model, "l2_", getattr(model, "l2", 0.0)))
+    return Claim(
+        loss, 1.0, l2, "weights", fit_intercept=model.fit_intercept,
+        class_weight=model.class_weight,
+    )  # fmt: skip
+
+
+CLAIMS: dict[tuple[str, str], Callable[[Any], Claim]] = {
+    ("sklearn", "LogisticRegression"): _logistic_regression,
+    ("sklearn", "LogisticRegressionCV"): _logistic_regression_cv,
+    ("sklearn", "LinearSVC"): _linear_svc,
+    ("sklearn", "SGDClassifier"): _sgd,
+    ("sklearn", "RidgeClassifier"): _ridge,
+    ("sklearn", "RidgeClassifierCV"): _ridge,
+    ("sklearn", "Perceptron"): _sgd,
+    ("separatrix", "LinearClassifier"): _own,
+    ("separatrix", "LinearClassifierCV"): _own,
+    ("separatrix", "Perceptron"): _own,
+}
+"""By package and name: to import all of scikit-learn's would take longer than many a fit."""

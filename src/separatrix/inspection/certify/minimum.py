@@ -1,0 +1,99 @@
+"""Where the minimum of a problem lies: a fit from the model's weights, and what it proves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...losses import PerceptronLoss
+from ...numeric.types import Array
+from ...objective import Objective
+from ...objective.accuracy import SUMS, exact_value
+from ...separation import decide
+from ...solvers import choose
+from ...training.ending import CONVERGED
+from ...training.gap import provable
+from ...training.interrupt import passed_on
+from ...training.minimize import Result, minimize
+from ...training.stopping import Stop
+from .problems import Problem
+
+TOL = 1e-6  # of the objective: how near to its minimum the fit is to come
+MOST_PASSES = 1000
+MOST_READS = 1000  # of the data, to tell whether it can be separated
+VANISHING = ("logistic", "hinge", "squared_hinge")  # losses that go to 0 as margins grow
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """What is known of the least value of one problem."""
+
+    value: float
+    """The objective at the model's weights."""
+    bound: float
+    """No weights get below this; if it is not ``proven``, none were found that do."""
+    gap: float
+    """By how much the model can be above the minimum, the rounding of ``value`` included."""
+    proven: bool
+    tight: bool = True
+    """Whether the fit came as near as it was asked to."""
+    weights: Array | None = None
+    """At the minimum; None where there is none, or none worth having."""
+    exists: bool | None = True
+    """Whether some weights reach the infimum; None where that was not settled."""
+    verdict: str | None = None
+    """On separability, where there is no penalty, or the perceptron's loss."""
+
+    @property
+    def zero(self) -> bool:
+        """Whether the infimum is known to be 0."""
+        return self.proven and self.weights is None
+
+
+def minimum(problem: Problem) -> Minimum:
+    """By duality where there is a penalty; else by the verdict on separability and a fit."""
+    objective, W = problem.objective, problem.weights
+    value = exact_value(objective, W)
+    if objective.loss.name == PerceptronLoss.name:  # least at zeros, which have learned nothing
+        return Minimum(value, 0.0, value, proven=True, verdict=_verdict(objective))
+    if objective.penalty.l2 > 0.0:
+        return _fitted(problem, value)
+    if objective.loss.name not in VANISHING:
+        return _fitted(problem, value, None if not objective.loss.attained else True)
+    verdict, attained = _verdict(objective), objective.loss.attained
+    if verdict == "separable":
+        return Minimum(value, 0.0, value, proven=True, exists=attained, verdict=verdict)
+    exists = True if attained or verdict == "overlapping" else None if verdict is None else False
+    return replace(_fitted(problem, value, exists), verdict=verdict)
+
+
+def _verdict(objective: Objective) -> str | None:
+    """Whether the classes can be separated, if so many reads settle it."""
+    found = decide(objective.source, intercept=objective.intercept, most_reads=MOST_READS)
+    return None if found is None else found.verdict
+
+
+def _fitted(problem: Problem, value: float, exists: bool | None = True) -> Minimum:
+    """Against a fit of our own: its lower bound, or without one its objective."""
+    objective = problem.objective
+    result = _fit(problem, value)
+    rounding = SUMS * value
+    if result.proof is not None:
+        bound, tight = result.proof.lower_bound, result.proof.proven
+    else:
+        reached = value if result.objective is None else result.objective
+        bound, tight = min(reached, value), result.stop in CONVERGED
+    gap = max(value - bound, 0.0) + rounding
+    return Minimum(
+        value, bound, gap, provable(objective), tight, result.weights if exists else None, exists
+    )
+
+
+def _fit(problem: Problem, value: float) -> Result:
+    """Warm from the model, unless zeros are better."""
+    objective, W = problem.objective, problem.weights
+    start = W if value < objective.at_zeros().value else np.zeros(objective.shape)
+    solver = choose(objective)
+    with passed_on(), np.errstate(over="ignore", invalid="ignore"):
+        return minimize(objective, solver, stop=Stop(MOST_PASSES, tol=TOL), start=start)

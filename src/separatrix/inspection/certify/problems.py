@@ -1,0 +1,106 @@
+"""The claim of a model on its rows as problems that are solved here.
+
+A bias that is penalised is a column and no free bias; one class against the rest is a problem of
+two classes for each class, and what is above their minima adds up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...data import Source
+from ...data.class_weighted import ClassWeighted
+from ...data.validation import ClassWeight, class_weights
+from ...numeric.types import Array
+from ...objective import Objective
+from ...penalties import L2
+from .claims import Claim
+from .rows import ClassCounts, OneAgainstRest, WithColumn, mapped
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An objective of this package, and how it stands in what the model claims to minimise."""
+
+    objective: Objective
+    weights: Array
+    """The model's, for this objective."""
+    factor: float
+    """The claim is the sum over its problems of this times their objectives."""
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A model, its rows, and the problems that it claims to have solved."""
+
+    claim: Claim
+    source: Source
+    weights: Array
+    """Of the model, (1 or k, d + 1), bias last."""
+    problems: tuple[Problem, ...]
+
+    @property
+    def k(self) -> int:
+        """Number of classes."""
+        return len(self.source.classes)
+
+    def joined(self, found: list[Array]) -> Array:
+        """Weights of all problems as those of one model."""
+        W = np.concatenate(found)
+        if self.claim.intercept_scaling is not None:
+            W = np.column_stack([W[:, :-2], self.claim.intercept_scaling * W[:, -2]])
+        return W
+
+
+def claimed(claim: Claim, source: Source, W: Array) -> Claimed:
+    """The problems that a model with these weights claims to have solved."""
+    k = len(source.classes)
+    each = _weights_of_classes(claim, source)
+    one_vs_rest = claim.one_vs_rest and k > 2
+    rows = source
+    if each is not None and not one_vs_rest:
+        rows = mapped(rows, ClassWeighted(each))
+    V, scaling = W, claim.intercept_scaling
+    if scaling is not None:
+        rows = mapped(rows, WithColumn(scaling), rows.n_features + 1)
+        V = np.column_stack([W[:, :-1], W[:, -1] / scaling, np.zeros(len(W))])
+    if not one_vs_rest:
+        loss = claim.loss if k == 2 else claim.loss.multiclass()
+        return Claimed(claim, source, W, (_problem(claim, loss, rows, V),))
+    problems = []
+    for number in range(k):
+        positive = 1.0 if each is None else float(each[number])
+        against = mapped(rows, OneAgainstRest(number, positive), classes=np.array([False, True]))
+        problems.append(_problem(claim, claim.loss, against, V[number : number + 1]))
+    return Claimed(claim, source, W, tuple(problems))
+
+
+def _problem(claim: Claim, loss: Any, rows: Source, W: Array) -> Problem:
+    """``share / n * sum + strength |w|^2 = factor * (mean + l2 |w|^2)``."""
+    total = math.ldexp(rows.weight_sum, -getattr(rows, "weight_power", 0))
+    divisor = {"": 1.0, "rows": float(rows.length), "weights": total}[claim.divided_by]
+    factor = claim.share * total / divisor
+    free = claim.fit_intercept and claim.intercept_scaling is None
+    return Problem(Objective(loss, L2(claim.strength / factor), rows, free), W, factor)
+
+
+def _weights_of_classes(claim: Claim, source: Source) -> Array | None:
+    """The weight of every class, as the model's library has it."""
+    given: ClassWeight = claim.class_weight
+    if given is None:
+        return None
+    sums = source.total(ClassCounts(len(source.classes)))[0]
+    if not claim.counts_rows:
+        sums = source.class_weight_sums()
+    if isinstance(given, Mapping) and (lost := [c for c, weight in given.items() if not weight]):
+        raise ValueError(
+            f"class_weight={given!r} leaves out the class {lost[0]!r}, and nothing tells its "
+            "scores; expected weights above 0"
+        )
+    # As if each class had one row, which weighs what all of its rows do.
+    return class_weights(given, source.classes, source.classes, sums)

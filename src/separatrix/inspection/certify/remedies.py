@@ -1,0 +1,138 @@
+"""The line that brings a model to its minimum, chosen by how it was trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .problems import Claimed
+
+ENOUGH = 1e-4  # of the minimum: a model that is no farther above it needs no remedy
+WILD = 100.0  # times the smallest deviation of a feature: scales that slow a solver down
+FEW_UNKNOWNS = 2000  # whose second derivatives fit in memory and in time
+MORE, FINER = 100, 1e-4  # passes, and tolerances
+
+
+class Remedies:
+    """What would mend a model, for the names ``clf``, ``X`` and ``y``."""
+
+    def __init__(self, model: Any, clf: Any, posed: Claimed) -> None:
+        self.model, self.clf, self.posed = model, clf, posed
+        self.piped = model is not clf
+        self.name = type(clf).__name__
+
+    def towards_minimum(self) -> str:
+        """Where there is a minimum and the model is not near it."""
+        if self.name == "WeightsAsModel":
+            return self._ours()
+        if type(self.clf).__module__.startswith("separatrix"):
+            return self._setting(tol=1e-6, max_iter=MORE * self.clf.max_iter)
+        if self.name == "SGDClassifier":
+            return self._ours()
+        if self.name.startswith("Ridge"):
+            return self._ridge()
+        if self.name == "LinearSVC" and self._has_newton:
+            return self._setting(dual=False, tol=1e-8, max_iter=MORE * self.clf.max_iter)
+        W = self.posed.weights
+        if (
+            self.name.startswith("LogisticRegression")
+            and self.clf.solver not in ("newton-cholesky", "liblinear")
+            and W.size <= FEW_UNKNOWNS
+            and (self._stopped or self._wild)
+        ):
+            return self._setting(
+                solver="newton-cholesky", tol=1e-8, max_iter=max(100, self.clf.max_iter)
+            )
+        if self._stopped and self._wild:
+            return self._scaling()
+        if self._stopped:
+            return self._setting(max_iter=MORE * self.clf.max_iter)
+        return self._setting(tol=FINER * self.clf.tol, max_iter=MORE * self.clf.max_iter)
+
+    def without_penalty(self) -> str:
+        """Where there is no minimum."""
+        if self.name == "WeightsAsModel":
+            return self._ours(l2=0.0001)
+        if self.name == "LogisticRegression":
+            old = {"penalty": "l2"} if getattr(self.clf, "penalty", "") is None else {}
+            return self._setting(**old, C=1.0)
+        if self.name == "LogisticRegressionCV":
+            return self._setting(Cs=10)
+        if self.name == "SGDClassifier":
+            return self._ours(l2=0.0001)
+        return self._setting(l2=0.0001)
+
+    def of_mistakes(self, verdict: str | None, mistakes: int) -> str | None:
+        """Where the infimum is 0, so that only mistakes tell one model from another."""
+        if verdict != "separable":
+            return self._replacing("separatrix.LinearClassifier('hinge')")
+        if not mistakes:
+            return None
+        if self.name == "WeightsAsModel":
+            return self._replacing("separatrix.Perceptron(max_iter=100000, patience=None)")
+        own = type(self.clf).__module__.startswith("separatrix")
+        rule = {"patience": None} if own and hasattr(self.clf, "patience") else {"tol": None}
+        return self._setting(max_iter=MORE * self.clf.max_iter, **rule)
+
+    # ---- how a model was trained -----------------------------------------------------------
+
+    @property
+    def _loss(self) -> str:
+        return self.posed.claim.loss.name
+
+    @property
+    def _has_newton(self) -> bool:
+        """Whether LinearSVC could have gone by second derivatives, and did not."""
+        smooth = self.clf.loss == "squared_hinge" and self.clf.multi_class == "ovr"
+        return smooth and self.clf.dual is not False
+
+    @property
+    def _stopped(self) -> bool:
+        """Whether it ran out of passes."""
+        return bool(np.max(self.clf.n_iter_) >= self.clf.max_iter)
+
+    @property
+    def _wild(self) -> bool:
+        """Whether features are of very different scales."""
+        deviation = self.posed.problems[0].objective.moments.deviation
+        varies = deviation[deviation > 0.0]
+        return bool(len(varies) and varies.max() > WILD * varies.min())
+
+    # ---- lines -----------------------------------------------------------------------------
+
+    def _setting(self, **parameters: Any) -> str:
+        prefix = f"{self.model.steps[-1][0]}__" if self.piped else ""
+        text = ", ".join(f"{prefix}{name}={value!r}" for name, value in parameters.items())
+        return f"clf.set_params({text}).fit(X, y)"
+
+    def _replacing(self, classifier: str) -> str:
+        if self.piped:
+            return f"clf.set_params({self.model.steps[-1][0]}={classifier}).fit(X, y)"
+        return f"clf = {classifier}.fit(X, y)"
+
+    def _scaling(self) -> str:
+        sparse = self.posed.source.storage == "csr"
+        step = "StandardScaler(with_mean=False)" if sparse else "StandardScaler()"
+        inner = f"*clf[:-1], {step}, clf[-1]" if self.piped else f"{step}, clf"
+        return f"clf = make_pipeline({inner}).fit(X, y)"
+
+    def _ridge(self) -> str:
+        if not hasattr(self.clf, "solver"):
+            return self._scaling()
+        if self.posed.source.storage == "csr":
+            return self._setting(solver="sparse_cg", tol=1e-10, max_iter=100_000)
+        return self._setting(solver="svd")
+
+    def _ours(self, l2: float | None = None) -> str:
+        """The same objective here, where it is one of ours, or that with another penalty."""
+        claim, several = self.posed.claim, len(self.posed.problems) > 1
+        if several and claim.class_weight is not None:
+            return self._setting(average=True, tol=None)
+        l2 = self.posed.problems[0].objective.penalty.l2 if l2 is None else l2
+        parts = [repr(self._loss), f"l2={l2:.6g}"]
+        parts += ["fit_intercept=False"] * (not claim.fit_intercept)
+        if claim.class_weight is not None:
+            parts.append(f"class_weight={claim.class_weight!r}")
+        text = f"separatrix.LinearClassifier({', '.join(parts)})"
+        return self._replacing(f"OneVsRestClassifier({text})" if several else text)

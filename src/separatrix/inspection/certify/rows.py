@@ -1,0 +1,227 @@
+"""The rows that a model was trained on, as it saw them, and as its problems are posed on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from ... import loops
+from ...data import ArraySource, Block, InMemory, Source, Sum
+from ...data.labels import check_labels, class_numbers
+from ...data.source import Storage
+from ...data.validation import array_source, check_rows
+from ...data.wrapped import BlockMap, MappedSource
+from ...estimators.predictor import LinearPredictor
+from ...estimators.sources import refuse_labels_beside
+from ...numeric.lazy import cached_property
+from ...numeric.rows import CsrRows, Rows, as_scipy, concatenate_rows, shape_of
+from ...numeric.types import AnyArray, Array
+
+FEW_ROWS = 64  # by which the storage of all is told
+
+
+def training_rows(model: Any, clf: Any, X: Any, y: Any, sample_weight: Any) -> Source:
+    """Rows, labels and weights for a classifier, behind the other steps of its pipeline."""
+    steps = model[:-1] if model is not clf and len(model.steps) > 1 else None
+    if isinstance(X, Source):
+        refuse_labels_beside(y, sample_weight)
+        source = X if steps is None else mapped(X, Transformed(steps.transform), clf.coef_.shape[1])
+        if steps is None and isinstance(clf, LinearPredictor):
+            source = clf._read_alike(source)
+        return _checked(source, clf)
+    X = X if steps is None else steps.transform(X)
+    if isinstance(clf, LinearPredictor) and clf._reads(X):
+        return _checked(_read(clf, X, y, sample_weight), clf)
+    rows = check_rows(X)
+    if hasattr(clf, "n_features_in_"):
+        validate_data(clf, X, reset=False, skip_check_array=True)
+    return _checked(_labelled(rows, y, sample_weight, clf), clf)
+
+
+def _read(clf: LinearPredictor, X: Any, y: Any, sample_weight: Any) -> Source:
+    """Files or a frame, read into memory as the fit read its own; labels from there, or given."""
+    pieces = list(clf._reading.rows(X, labels=y is None))
+    rows = concatenate_rows([piece.X for piece in pieces])
+    if y is None:
+        y = np.concatenate([np.asarray(piece.y) for piece in pieces])
+        if pieces[0].weight is not None:
+            sample_weight = np.concatenate([np.asarray(piece.weight) for piece in pieces])
+    return _labelled(rows, y, sample_weight, clf)
+
+
+def _labelled(rows: Rows, y: Any, sample_weight: Any, clf: Any) -> ArraySource:
+    labels = check_labels(y)
+    _same_classes(np.unique(labels), clf)
+    return array_source(
+        rows, labels, classes=getattr(clf, "classes_", None), sample_weight=sample_weight
+    )
+
+
+def _same_classes(found: AnyArray, clf: Any) -> None:
+    classes = np.asarray(getattr(clf, "classes_", found))
+    if not np.array_equal(found, classes):
+        raise ValueError(
+            f"y has the classes {found.tolist()!r}, and the model {classes.tolist()!r}: pass the "
+            "rows and labels that it was trained on"
+        )
+
+
+def _checked(source: Source, clf: Any) -> Source:
+    """Rows with the features and the classes of the model, and some of every class."""
+    _same_classes(source.classes, clf)
+    d = np.atleast_2d(clf.coef_).shape[1]
+    if source.n_features != d:
+        raise ValueError(
+            f"X has {source.n_features} features, and the model {d}: pass the rows that it was "
+            "trained on"
+        )
+    weights = source.class_weight_sums()
+    if not weights.all():
+        lost = source.classes[weights == 0.0].tolist()
+        raise ValueError(
+            f"every row of the classes {lost!r} has the weight 0: nothing tells their scores; "
+            "expected rows of some weight of every class"
+        )
+    return source
+
+
+def mapped(
+    source: Source, map: BlockMap, n_features: int | None = None, classes: AnyArray | None = None
+) -> Source:
+    """The same rows in another way: at once in memory, else while they are read."""
+    classes = source.classes if classes is None else classes
+    if isinstance(source, InMemory):
+        X, y, weight, _ = map(source.block())
+        result = ArraySource(X, y, classes, weight, getattr(source, "n_jobs", None))
+        result.weight_power = getattr(source, "weight_power", 0)
+        return result
+    return PosedSource(
+        source, map, source.n_features if n_features is None else n_features, classes
+    )
+
+
+class PosedSource(MappedSource):
+    """Rows that are posed in another way while they are read: their features, labels, weights."""
+
+    def __init__(self, source: Source, map: BlockMap, n_features: int, classes: AnyArray) -> None:
+        super().__init__(source, map)
+        self.n_features, self.classes = n_features, classes
+
+    @cached_property
+    def weight_sum(self) -> float:
+        """Sum of the weights, in one read."""
+        return float(self.class_weight_sums().sum())
+
+    @cached_property
+    def _few(self) -> Rows:
+        return self.sample(FEW_ROWS).block().X
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows that are posed."""
+        few = self._few
+        return few.data.dtype if isinstance(few, CsrRows) else few.dtype
+
+    @property
+    def storage(self) -> Storage:
+        """How rows are stored that are posed."""
+        return "csr" if isinstance(self._few, CsrRows) else "dense"
+
+    @property
+    def row_values(self) -> float:
+        """Values stored in a row, on average over a few."""
+        few = self._few
+        return few.data.size / shape_of(few)[0] if isinstance(few, CsrRows) else self.n_features
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row, likewise."""
+        return (12.0 if self.storage == "csr" else 8.0) * self.row_values
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """Rows behind the steps of a pipeline."""
+
+    transform: Callable[[Any], Any]
+
+    def __call__(self, block: Block) -> Block:
+        """The same labels and weights with other features."""
+        X = as_scipy(block.X) if isinstance(block.X, CsrRows) else block.X
+        return block._replace(X=check_rows(self.transform(X)))
+
+
+@dataclass(frozen=True)
+class WithColumn:
+    """Rows with one more feature, the same number in each."""
+
+    value: float
+
+    def __call__(self, block: Block) -> Block:
+        """The same with the column last."""
+        n, d = shape_of(block.X)
+        if not isinstance(block.X, CsrRows):
+            column = np.full((n, 1), self.value, dtype=block.X.dtype)
+            return block._replace(X=np.ascontiguousarray(np.hstack([block.X, column])))
+        column = sp.csr_array(np.full((n, 1), self.value, dtype=block.X.data.dtype))
+        X = sp.hstack([as_scipy(block.X), column], format="csr")
+        return block._replace(X=CsrRows(X.data, X.indices, X.indptr, d + 1))
+
+
+@dataclass(frozen=True)
+class OneAgainstRest:
+    """A class as +1 and the others as -1, its rows weighed besides."""
+
+    number: int
+    weight: float = 1.0
+
+    def __call__(self, block: Block) -> Block:
+        """The same rows with labels of two classes."""
+        y = np.where(block.y == self.number, 1.0, -1.0)
+        weight = block.weight
+        if self.weight != 1.0:
+            weight = np.where(y > 0.0, self.weight, 1.0) * block.weights
+        return block._replace(y=y, weight=weight)
+
+
+@dataclass(frozen=True)
+class ClassCounts(Sum[tuple[Array]]):
+    """Rows of every class, also of those of weight 0."""
+
+    classes: int
+
+    def of(self, block: Block) -> tuple[Array]:
+        """(classes,)."""
+        number = class_numbers(block.y, self.classes)
+        return (np.bincount(number, minlength=self.classes).astype(np.float64),)
+
+
+@dataclass(frozen=True)
+class Predictions(Sum[tuple[int, int]]):
+    """Rows that the model gets wrong, and rows that other weights would predict otherwise."""
+
+    W: Array
+    other: Array | None
+    upper_on_tie: bool
+    """Of two classes: which one a score of 0 is."""
+
+    def of(self, block: Block) -> tuple[int, int]:
+        """Of one block."""
+        if not len(block.y):
+            return 0, 0
+        own = self._classes(block.X, self.W)
+        wrong = own != class_numbers(block.y, 2 if len(self.W) == 1 else len(self.W))
+        flips = 0 if self.other is None else int(np.sum(own != self._classes(block.X, self.other)))
+        return int(wrong.sum()), flips
+
+    def _classes(self, X: Rows, W: Array) -> AnyArray:
+        scores = loops.scores(X, W)
+        if len(W) > 1:
+            found: AnyArray = scores.argmax(axis=1)
+            return found
+        return (scores[:, 0] >= 0.0 if self.upper_on_tie else scores[:, 0] > 0.0).astype(np.int64)
