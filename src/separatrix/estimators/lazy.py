@@ -10,6 +10,7 @@ import numpy as np
 
 from ..data.cluster.dask_input import delayed_blocks, delayed_parts
 from ..data.files.facts import check_weights
+from ..data.files.reader import Place
 from ..data.labels import check_labels
 from ..numeric.types import AnyArray
 from .sources import check_kind
@@ -90,7 +91,7 @@ def _right(model: Any, number: int, X: Any, y: Any, weight: Any = None) -> tuple
         raise ValueError(f"part {number}: X has {n} rows and y {len(labels)} labels")
     check_kind(labels, model.classes_)
     given = None if weight is None else np.asarray(weight, dtype=np.float64)
-    checked = check_weights(given, n, f"part {number}")
+    checked = check_weights(given, n, Place(f"part {number}"))
     weights = np.ones(n) if checked is None else checked
     return float(weights[model.predict(X) == labels].sum()), float(weights.sum())
 

@@ -37,7 +37,7 @@ def test_a_value_that_is_not_finite_is_found_by_part_and_row():
 def test_labels_and_weights_are_checked_by_part():
     with pytest.raises(ValueError, match=r"part 1: X has 6 rows and y 5 labels"):
         source((X, Y), (X, Y[:5]))
-    with pytest.raises(ValueError, match=r"part 0: the weight of row 2 .* is .*-1"):
+    with pytest.raises(ValueError, match=r"part 0, row 2 .*: the weight is .*-1"):
         source((X, Y, np.array([1.0, 1.0, -1.0, 1.0, 1.0, 1.0])))
     with pytest.raises(ValueError, match=r"part 1: y contains 1 missing label"):
         source((X, Y), (X, np.array([0.0, 1.0, np.nan, 0.0, 1.0, 0.0])))

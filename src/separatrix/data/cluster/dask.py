@@ -159,12 +159,13 @@ class DaskEngine(Engine):
             ) from error
         return found
 
-    def _workers(self) -> dict[str, Any]:
+    def _workers(self) -> dict[str, int]:
+        """Threads of every worker, asked of the scheduler: what a client knows may be cut short."""
         try:
-            found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+            found: dict[str, int] = self.client.nthreads()
         except OSError:  # no scheduler either
             return {}
-        return found
+        return {name: max(1, threads) for name, threads in found.items()}
 
     def _threads_of_workers(self) -> dict[str, int]:
         workers = self._workers()
@@ -173,7 +174,7 @@ class DaskEngine(Engine):
                 "the cluster of the active Dask client has no workers; start some, and wait for "
                 "them with client.wait_for_workers(1)."
             )
-        return {name: max(1, int(worker["nthreads"])) for name, worker in workers.items()}
+        return workers
 
 
 def _fold(of: PartSum[Any], parts: Sequence[Any], done: int, changes: Sequence[Change]) -> Folded:

@@ -14,6 +14,7 @@ from ...numeric.tree_sum import Node, TreeSum
 from ...numeric.types import AnyArray, Array
 from ..blocks import Block
 from ..files.facts import check_weights
+from ..files.reader import Place
 from ..labels import check_labels
 from ..source import Sum
 from ..thresholds import BLOCK_BYTES
@@ -147,7 +148,7 @@ def loaded(number: int, X: Any, y: Any, weight: Any = None) -> Part:
             "X and y alike."
         )
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)
-    return Part(number, rows, labels, check_weights(weight, n, where), names)
+    return Part(number, rows, labels, check_weights(weight, n, Place(where)), names)
 
 
 def _names(X: Any) -> tuple[str, ...] | None:
