@@ -87,7 +87,9 @@ class DaskEngine(Engine):
 
     def replace_lost(self) -> None:
         """Runs of workers that are gone, cut up among those with the fewest parts."""
-        threads = self._threads_of_workers()
+        threads = self._workers()
+        if not threads:  # the next sum waits for some
+            return
         kept = [run for run in self.runs if run.worker in threads]
         load = dict.fromkeys(threads, 0)
         for run in kept:
