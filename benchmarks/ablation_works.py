@@ -334,11 +334,25 @@ def works() -> dict[str, Make]:
         "hinge-classes-weak": partial(
             fit, make=data.images, shape=(4_000, 64, 10), loss="hinge", l2=1e-8
         ),
+        "hinge-images": partial(
+            fit, make=data.images, shape=(3_000, 196, 10), loss="hinge", l2=1 / 6000,
+            intercept=False,
+        ),
+        "hinge-documents-tall": partial(
+            fit, make=data.tf_idf_documents, shape=(20_000, 2_000, 50, 8), loss="hinge", l2=1e-5,
+            intercept=False,
+        ),
         "hinge-documents": partial(
             fit, make=data.documents, shape=(3_000, 8_000, 60, 8), loss="hinge", l2=1e-4
         ),
         "squared_hinge-documents": partial(
             fit, make=data.documents, shape=(3_000, 8_000, 60, 8), loss="squared_hinge", l2=1e-4
+        ),
+        "squared-documents": partial(
+            fit, make=data.documents, shape=(3_000, 8_000, 60, 8), loss="squared", l2=1e-4
+        ),
+        "squared-wide": partial(
+            fit, make=data.clouds, shape=(400, 2_000), loss="squared", l2=1e-3
         ),
         "hinge-digits": partial(digits, l2=1e-4, loss="hinge"),
         "hinge-digits-weak": partial(digits, l2=1e-7, loss="hinge"),

@@ -27,9 +27,9 @@ struct LoopsFor {
                             ShouldStop);
   // out (n) = |x|^2
   bool (*squared_norms)(const Rows&, double* out, ShouldStop);
-  // out (d + 1) += (rows, 1)' diag(curvature) (rows, 1) v
-  bool (*hessian_product)(const Rows&, const double* curvature, const double* v, double* out,
-                          ShouldStop);
+  // out (k, d + 1) += v (rows, 1)' diag(curvature) (rows, 1)
+  bool (*hessian_product)(const Rows&, const double* curvature, const double* v, int64_t k,
+                          double* out, ShouldStop);
   // sum (groups, d) += sum of weight * (x - shift) over the rows of each group, squares (d) += sum
   // of weight * (x - shift)^2 over all; the shift is for dense rows only, or null; one group if
   // null

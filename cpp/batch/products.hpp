@@ -95,8 +95,30 @@ bool squared_norms(const Rows& rows, double* out, ShouldStop stop) {
 }
 
 template <class Rows>
-bool hessian_product(const Rows& rows, const double* curvature, const double* v, double* out,
-                     ShouldStop stop) {
+bool hessian_product_of_classes(const Rows& rows, const double* curvature, const double* v,
+                                int64_t k, double* out, ShouldStop stop) {
+  const ClassScores<Rows, double> many(rows, v, k);
+  ClassGradients<Rows, double> sums(rows, k, out);
+  const WidenedTile<Rows, double> wide(rows);
+  double* const scores = new double[size_t(kClassTileRows * many.width())]();
+  const bool done = each_tile(rows, kClassTileRows, stop, [&](int64_t first, int64_t count) {
+    const auto tile = wide.tile(first, count);
+    many.tile(tile, after(rows, first + count), scores);
+    for (int64_t i = 0; i < count; ++i) {
+      const double h = curvature[first + i];
+      double* const row_scores = scores + i * many.width();
+      for (int64_t c = 0; c < k; ++c) row_scores[c] = h != 0 ? h * row_scores[c] : 0;
+    }
+    sums.add(tile, scores);
+  });
+  delete[] scores;
+  return done;
+}
+
+template <class Rows>
+bool hessian_product(const Rows& rows, const double* curvature, const double* v, int64_t k,
+                     double* out, ShouldStop stop) {
+  if (k > 1) return hessian_product_of_classes(rows, curvature, v, k, out, stop);
   double score[kTile];
   const auto go_through = [&](int64_t first, int64_t count, auto next) {
     dot_tile(rows, first, count, v, score, next);

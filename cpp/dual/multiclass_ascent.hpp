@@ -30,23 +30,21 @@ struct CrammerSingerUpdate {
   static RowVisit visit(const double* s, int64_t k, int64_t label, double curvature,
                         double shrink_margin, double* alpha, double* point, double* factor) {
     // The entries of which the loss is the largest, less the true class's own.
-    const double own = s[label];
-    double top = 0, second = -__builtin_inf(), lowest = __builtin_inf(), mean = 0;
+    // Which class is the largest, or has a share, is hard to foretell: no branch depends on it.
+    const double own = s[label], none = -__builtin_inf();
+    double top = 0, second = none, lowest = -none, mean = 0;
     int64_t at_top = label, support = 0;
     for (int64_t c = 0; c < k; ++c) {
       const double entry = point[c] = c == label ? 0.0 : s[c] - own + 1;
-      if (c != label && !(entry <= top)) {
-        second = top;
-        top = entry;
-        at_top = c;
-      } else if (c != label && entry > second) {
-        second = entry;
-      }
-      if (alpha[c] > 0) {
-        ++support;
-        mean += alpha[c] * entry;
-        if (entry < lowest) lowest = entry;
-      }
+      const double rival = c == label ? none : entry;
+      const bool higher = !(rival <= top), held = alpha[c] > 0;
+      const double lower = higher ? top : rival;
+      second = lower > second ? lower : second;
+      top = higher ? rival : top;
+      at_top = higher ? c : at_top;
+      support += held;
+      mean += held ? alpha[c] * entry : 0.0;
+      lowest = held && entry < lowest ? entry : lowest;
       factor[c] = 0;
     }
     const bool settled = support == 1 && alpha[at_top] > 0;
@@ -65,7 +63,8 @@ struct CrammerSingerUpdate {
   // point <- the shares nearest to alpha + point / curvature.
   static void project(const double* alpha, int64_t k, int64_t at_top, double top, double curvature,
                       double* point) {
-    if (!(curvature > 0)) {
+    const double per_curvature = 1 / curvature;
+    if (!(per_curvature < __builtin_inf())) {
       for (int64_t c = 0; c < k; ++c) point[c] = c == at_top ? 1.0 : 0.0;
       return;
     }
@@ -73,8 +72,8 @@ struct CrammerSingerUpdate {
     int64_t count = 0;
     for (int64_t c = 0; c < k; ++c) {
       // Only differences count: to the largest entry, none overflows upwards.
-      point[c] = alpha[c] + (point[c] - top) / curvature;
-      sum += point[c] > -2 ? point[c] : 0;
+      point[c] = alpha[c] + (point[c] - top) * per_curvature;
+      sum += point[c] > -2 ? point[c] : 0.0;
       count += point[c] > -2;
     }
     // Those below the cut are left out until none is: each time the cut rises.
@@ -83,11 +82,11 @@ struct CrammerSingerUpdate {
       before = count;
       sum = 0;
       count = 0;
-      for (int64_t c = 0; c < k; ++c)
-        if (point[c] > cut) {
-          sum += point[c];
-          ++count;
-        }
+      for (int64_t c = 0; c < k; ++c) {
+        const bool above = point[c] > cut;
+        sum += above ? point[c] : 0.0;
+        count += above;
+      }
       cut = (sum - 1) / double(count);
     }
     for (int64_t c = 0; c < k; ++c) point[c] = point[c] > cut ? point[c] - cut : 0.0;

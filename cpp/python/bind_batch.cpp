@@ -124,9 +124,11 @@ void squared_norms(nb::handle rows, Output out) {
 void hessian_product(nb::handle rows, Numbers curvature, Numbers v, Output out) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
+    const int64_t k = int64_t(v.size()) / (view.d + 1);
     expect(int64_t(curvature.size()) == view.n, "curvature: wrong size");
+    expect(int64_t(v.size()) == k * (view.d + 1) && out.size() == v.size(), "v or out: size");
     nb::gil_scoped_release free;
-    whole = loops.hessian_product(view, curvature.data(), v.data(), out.data(), should_stop);
+    whole = loops.hessian_product(view, curvature.data(), v.data(), k, out.data(), should_stop);
   });
   raise_if(!whole);
 }
@@ -231,7 +233,7 @@ void bind_batch(nb::module_& m) {
         "high"_a.noconvert(), "low"_a.noconvert());
   m.def("transpose_product", &transpose_product, "rows"_a, "coefficients"_a, "out"_a.noconvert());
   m.def("squared_norms", &squared_norms, "rows"_a, "out"_a.noconvert());
-  m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "v"_a, "out"_a.noconvert());
+  m.def("hessian_product", &hessian_product, "rows"_a, "curvature"_a, "V"_a, "out"_a.noconvert());
   m.def("moments", &moments, "rows"_a, "weight"_a.none(), "group"_a.none(), "shift"_a.none(),
         "sum"_a.noconvert(), "squares"_a.noconvert());
   m.def("weighted_correct", &weighted_correct, "rows"_a, "y"_a, "weight"_a.none(),

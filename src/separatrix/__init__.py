@@ -14,6 +14,7 @@ from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, 
 from .inspection.certify import Certificate, certify
 from .inspection.diagnose import Diagnosis, Finding, diagnose
 from .losses import Loss, MarginLoss, get_loss
+from .models.export import export
 from .models.files import load, save
 from .objective import Objective
 from .penalties import L2
@@ -85,6 +86,7 @@ __all__ = [
     "certify",
     "datasets",
     "diagnose",
+    "export",
     "features",
     "get_loss",
     "gradient_descent",

@@ -55,14 +55,14 @@ void test_products(const Problem& p, int64_t k, const double* weight) {
   const Numbers w = uniforms(k * (p.d + 1)), a = uniforms(p.n * k, 1, true);
   const char* const what = "scores, transpose_product, squared_norms, hessian_product, moments";
   test(what, p, kClose, [&](auto& loops, auto& rows) {
-    Numbers scores(p.n * k), sums(k * (p.d + 1), kFiller), product(p.d + 1, kFiller);
+    Numbers scores(p.n * k), sums(k * (p.d + 1), kFiller), product(k * (p.d + 1), kFiller);
     Numbers sum(k * p.d, kFiller), squares(p.d, kFiller), norms(p.n);
     std::vector<int64_t> group(p.n);
     for (int64_t i = 0; i < p.n; ++i) group[i] = i * i % k;
     loops.scores(rows, w.data(), k, scores.data(), never);
     loops.transpose_product(rows, a.data(), k, sums.data(), never);
     loops.squared_norms(rows, norms.data(), never);
-    loops.hessian_product(rows, p.weight.data(), p.w.data(), product.data(), never);
+    loops.hessian_product(rows, p.weight.data(), w.data(), k, product.data(), never);
     loops.moments(rows, weight, group.data(), k, nullptr, sum.data(), squares.data(), never);
     return join(scores, sums, product, sum, squares, norms);
   });

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from problems import objective_of
 
 from separatrix import LeastSquares, LinearClassifier
-from separatrix.solvers import least_squares
+from separatrix.solvers import choose, least_squares
 
 
 @pytest.mark.parametrize("scale", [1e-155, 1e-160, 1e-162, 1e-170, 1e-200, 1e-300])
@@ -65,3 +66,86 @@ def test_where_products_leave_an_error_rows_are_factored():
         fitted = np.linalg.lstsq(centred, y - y.mean(), rcond=1e-15)[0]
         value = np.mean((y - y.mean() - centred @ fitted) ** 2)
         assert clf.objective_ == pytest.approx(value, rel=1e-9)
+
+
+def oracle(X, y, l2, weight, intercept):
+    """J at the minimum, and the weights (k, d + 1): normal equations of rows with a column of 1."""
+    number = np.unique(y, return_inverse=True)[1]
+    k = number.max() + 1
+    T = np.where(number[:, None] == np.arange(k), 1.0, -1.0)
+    T = T[:, 1:] if k == 2 else T
+    share = (np.ones(len(X)) if weight is None else weight) / np.sum(
+        len(X) if weight is None else weight
+    )
+    A = np.column_stack([X, np.full(len(X), float(intercept))])
+    H = (share[:, None] * A).T @ A + l2 * np.diag(np.arange(A.shape[1]) < X.shape[1])
+    H[-1, -1] += not intercept
+    W = np.linalg.solve(H, A.T @ (share[:, None] * T)).T
+    J = float(share @ np.sum((T - A @ W.T) ** 2, axis=1)) + l2 * np.sum(W[:, :-1] ** 2)
+    return J, W
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize("shape", [(60, 90), (400, 30)])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_conjugate_gradients_find_the_minimum(classes, shape, intercept):
+    rng = np.random.default_rng(0)
+    X = sp.random(*shape, density=0.1, format="csr", random_state=1, data_rvs=rng.standard_normal)
+    y = rng.integers(0, classes, shape[0])
+    for l2 in (1e-1, 1e-4):
+        J, W = oracle(X.toarray(), y, l2, None, intercept)
+        for rows in (X, X.toarray()):
+            settings = {"l2": l2, "tol": 1e-12, "fit_intercept": intercept}
+            clf = LinearClassifier("squared", solver=LeastSquares(direct_size=0), **settings)
+            clf.fit(rows, y)
+            assert clf.stop_ == "optimal"
+            assert clf.objective_ == pytest.approx(J, rel=1e-12)
+            np.testing.assert_allclose(clf.coef_, W[:, :-1], atol=1e-5)
+            assert clf.objective_ - clf.gap_ <= J * (1.0 + 1e-14)
+
+
+def test_conjugate_gradients_know_weights_as_repetitions_and_go_on_from_where_they_are():
+    rng = np.random.default_rng(0)
+    X = 5.0 + rng.standard_normal((50, 80))
+    y = rng.integers(0, 3, 50)
+    weight = rng.integers(0, 3, 50)
+    solver, l2 = LeastSquares(direct_size=0), 1e-2
+    repeated = np.repeat(np.arange(50), weight)
+    J, W = oracle(X[repeated], y[repeated], l2, None, True)
+    clf = LinearClassifier("squared", l2=l2, tol=1e-12, solver=solver, warm_start=True)
+    clf.fit(X, y, sample_weight=weight)
+    assert clf.objective_ == pytest.approx(J, rel=1e-12)
+    np.testing.assert_allclose(clf.coef_, W[:, :-1], atol=1e-6)
+    np.testing.assert_allclose(clf.intercept_, W[:, -1], atol=1e-5)
+    clf.fit(X, y, sample_weight=weight)
+    assert clf.n_iter_ == 1
+    clf.coef_ = np.full_like(clf.coef_, 1e200)  # too far away: from zeros
+    assert clf.fit(X, y, sample_weight=weight).objective_ == pytest.approx(J, rel=1e-12)
+
+
+def test_conjugate_gradients_have_the_same_bits_on_any_number_of_threads():
+    rng = np.random.default_rng(0)
+    X = sp.random(30_000, 400, density=0.05, format="csr", random_state=1)
+    y = rng.integers(0, 4, X.shape[0])
+    solver = LeastSquares(direct_size=0)
+    fits = [
+        LinearClassifier("squared", l2=1e-4, solver=solver, n_jobs=jobs).fit(X, y)
+        for jobs in (1, 2, 3)
+    ]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(other.coef_, fits[0].coef_)
+        np.testing.assert_array_equal(other.intercept_, fits[0].intercept_)
+
+
+def test_auto_takes_conjugate_gradients_where_rows_are_wide_or_store_few_features():
+    def chosen(n, d, share, l2=1e-3):
+        X = sp.random(n, d, density=share, format="csr", random_state=1)
+        y = np.where(np.arange(n) % 2, 1.0, -1.0)
+        solver = choose(objective_of(X if share < 1.0 else X.toarray(), y, "squared", l2))
+        return type(solver).__name__, getattr(solver, "direct_size", None)
+
+    assert chosen(600, 2_000, 0.01) == ("LeastSquares", 0)
+    assert chosen(3_000, 300, 0.01) == ("LeastSquares", 0)
+    assert chosen(600, 800, 1.0) == ("LeastSquares", 0)
+    assert chosen(3_000, 300, 0.5)[0] == chosen(900, 800, 1.0)[0] == "LBFGS"
+    assert chosen(600, 2_000, 0.01, l2=0.0) == ("LeastSquares", 3000)

@@ -14,6 +14,7 @@ from hashlib import blake2b
 
 import numpy as np
 
+from ..numeric.lazy import cached_property
 from ..numeric.rows import CsrRows, Rows
 from ..numeric.standardization import Standardization
 from ..numeric.threads import ordered_sum
@@ -56,6 +57,13 @@ class StandardizedRows:
 
     standardization: Standardization
 
+    @cached_property
+    def _tiled(self) -> tuple[Array, Array]:
+        """Means and factors, side by side for some rows: one long product is much faster."""
+        mean, factor = self.standardization.mean, 1.0 / self.standardization.scale[:-1]
+        rows = max(1, VALUES_AT_ONCE // max(len(mean), 1))
+        return np.tile(mean, rows), np.tile(factor, rows)
+
     def __call__(self, block: Block) -> Block:
         """The same block with standardised rows."""
         return block._replace(X=self.rows(block.X, block.weight))
@@ -77,16 +85,15 @@ class StandardizedRows:
         else:
             result = np.empty_like(X, order="C")
             given, out, d = X.reshape(-1), result.reshape(-1), X.shape[1]
-            few = max(1, min(VALUES_AT_ONCE // max(d, 1), len(X)))
-            # Side by side as often as rows are taken at once: one long product is much faster.
-            mean, factor = np.tile(self.standardization.mean, few), np.tile(factor, few)
-            each = few * d
+            mean, factor = self._tiled
+            each = len(mean) if d else 0
 
             def multiply(at: slice) -> None:
-                wide = given[at].astype(np.float64)  # float32 is rounded once, at the end
-                wide -= mean[: len(wide)]
-                wide *= factor[: len(wide)]
-                out[at] = wide
+                n = len(out[at])
+                # float32 is rounded once, at the end
+                wide = out[at] if out.dtype == np.float64 else np.empty(n)
+                np.subtract(given[at], mean[:n], out=wide)
+                np.multiply(wide, factor[:n], out=out[at], casting="same_kind")
 
         parts = [slice(start, start + each) for start in range(0, len(given), max(each, 1))]
         if parts and ordered_sum(partial(_overflows, multiply), parts, threads) != (0,):

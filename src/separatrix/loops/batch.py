@@ -174,15 +174,14 @@ def squared_norms_twin(rows: Rows) -> Array:
     return norms
 
 
-def hessian_product(rows: Rows, curvature: Array, v: Array, out: Array) -> None:
-    """Add ``(rows, 1)' diag(curvature) (rows, 1) v`` to out (d + 1,)."""
-    _loops.hessian_product(rows, curvature, v, out)
+def hessian_product(rows: Rows, curvature: Array, V: Array, out: Array) -> None:
+    """Add ``V (rows, 1)' diag(curvature) (rows, 1)``, for V (k, d + 1), to out (k, d + 1)."""
+    _loops.hessian_product(rows, curvature, V, out)
 
 
-def hessian_product_twin(rows: Rows, curvature: Array, v: Array, out: Array) -> None:
+def hessian_product_twin(rows: Rows, curvature: Array, V: Array, out: Array) -> None:
     """``hessian_product`` in NumPy."""
-    scores = scores_twin(rows, v[None])
-    transpose_product_twin(rows, curvature[:, None] * scores, out[None])
+    transpose_product_twin(rows, curvature[:, None] * scores_twin(rows, V), out)
 
 
 def moments(

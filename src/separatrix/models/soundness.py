@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import asdict
 from typing import Any
 
+from ..data.files.encoders import Column, Hashed, Number, OneHot
 from ..estimators import KernelPerceptron
 from ..estimators.kernel_expansion import KernelExpansion
 from ..estimators.minimizer import LossModel
@@ -14,6 +17,10 @@ from ..losses import get_loss
 from ..training.trace import Trace
 from .layout import Damaged
 from .schema import conforms
+
+CATEGORIES = {"text": str, "whole": int, "float": float, "boolean": bool}
+MOST_HASH_BITS = 30
+MOST_DEGREE = 10_000  # of a polynomial: with more, a score takes no end
 
 
 def refuse_unsound(estimator: Any, hints: dict[str, Any]) -> None:
@@ -53,6 +60,8 @@ def _check_weights(estimator: Any) -> None:
     if reading is None or reading.encoding is None:
         _expect("n_features_in_", estimator.n_features_in_ == d)
     else:
+        for column in reading.encoding.columns:
+            _check_column(column)
         _expect("_reading", reading.encoding.n_features == d)
         _expect("n_features_in_", estimator.n_features_in_ == len(reading.encoding.columns))
     _expect("_reading", reading is None or reading.n_features == d)
@@ -62,6 +71,19 @@ def _check_weights(estimator: Any) -> None:
     _check_trace(trace, k)
     if isinstance(estimator, LossModel):
         get_loss(estimator.loss)
+
+
+def _check_column(column: Column) -> None:
+    if isinstance(column, Number):
+        _expect("_reading", column.fill is None or math.isfinite(column.fill))
+        return
+    _expect("_reading", getattr(column, "type", None) in CATEGORIES)
+    if isinstance(column, Hashed):
+        _expect("_reading", 1 <= column.hash_bits <= MOST_HASH_BITS)
+    if isinstance(column, OneHot):
+        kind = CATEGORIES[column.type]
+        for value in (*column.categories, *column.infrequent):
+            _expect("_reading", value is None or type(value) is kind)
 
 
 def _check_trace(trace: Trace, k: int) -> None:
@@ -78,6 +100,8 @@ def _check_expansion(found: KernelExpansion, n_classes: int, n_features: int) ->
     k, n = 1 if n_classes == 2 else n_classes, len(found.support)
     _expect("support_", found.support.ndim == 1 and found.sums.shape == (k, n))
     _expect("support_", found.bias_sums.shape == (k,) and found.visits >= 1)
+    _expect("kernel", all(map(math.isfinite, (*asdict(found.kernel).values(), found.unit))))
+    _expect("degree", getattr(found.kernel, "degree", 1) in range(1, MOST_DEGREE))
     if isinstance(found.kernel, Precomputed):
         _expect("support_", not n or 0 <= found.support.min() <= found.support.max() < n_features)
     else:

@@ -146,12 +146,14 @@ class Objective:
 
     def at_zeros(self) -> Evaluation:
         """The same at weights of 0, without a read: all rows of a class are alike there."""
-        W = np.zeros(self.shape)
-        if not isinstance(self.loss, MarginLoss):
+        W, margin, total = np.zeros(self.shape), np.zeros(1), self.source.weight_sum
+        loss = self.loss.binary if isinstance(self.loss, Columns) else self.loss
+        if not isinstance(loss, MarginLoss):
             return self.value_and_gradient(W)
-        sums, total, margin = self.class_sums, self.source.weight_sum, np.zeros(1)
-        gradient = float(self.loss.slope(margin)[0]) * (sums[1:] - sums[:1])
-        return self._evaluation(total * float(self.loss.phi(margin)[0]), gradient, W, total)
+        sums = self.class_sums
+        against = sums[1:] - sums[:1] if len(W) == 1 else 2.0 * sums - sums.sum(axis=0)
+        loss_sum = len(W) * total * float(loss.phi(margin)[0])
+        return self._evaluation(loss_sum, float(loss.slope(margin)[0]) * against, W, total)
 
     def _evaluation(
         self, loss_sum: float, gradient: Array, W: Array, mistakes: float

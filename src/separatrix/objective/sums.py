@@ -25,7 +25,7 @@ from numpy.typing import DTypeLike
 
 from .. import loops
 from ..data import Block, Sum
-from ..losses import Loss, MarginLoss
+from ..losses import Columns, Loss, MarginLoss, Squared
 from ..numeric.rows import shape_of, slice_rows
 from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array
@@ -137,9 +137,12 @@ class HessianProduct(Sum[tuple[Array]]):
     def of(self, block: Block) -> tuple[Array]:
         """(k, d + 1)."""
         product = np.zeros(self.V.shape)
-        if isinstance(self.loss, MarginLoss):
-            curvature = curvature_of(block, self.loss, self.W)(0, 0)
-            loops.hessian_product(block.X, np.asarray(curvature), self.V[0], product[0])
+        loss = self.loss
+        if isinstance(loss, Columns) and type(loss.binary) is Squared:
+            loss = loss.binary  # all columns curve alike, at any score
+        if isinstance(loss, MarginLoss):
+            curvature = curvature_of(block, loss, self.W)(0, 0)
+            loops.hessian_product(block.X, np.asarray(curvature), self.V, product)
             return (product,)
         scores, turn = loops.scores(block.X, self.W), loops.scores(block.X, self.V)
         change = as_joint(self.loss).curvature_product(block.y, scores, turn)

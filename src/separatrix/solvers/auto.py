@@ -22,6 +22,7 @@ from .newton import Newton
 from .thresholds import (
     COMMON_DIRECTION,
     FACTORED_UNKNOWNS,
+    FEW_VALUES_OF_FEATURES,
     FEW_WEIGHTS,
     INTERIOR_UNKNOWNS,
     LONG_ROWS,
@@ -152,6 +153,17 @@ def _suits_least_squares(objective: Objective) -> bool:
     return min(n, d) <= LeastSquares().direct_size
 
 
+def _suits_products(objective: Objective) -> bool:
+    """Whether conjugate gradients are ahead for the squared loss: by products with the rows alone.
+
+    Where these store few of their features, or are fewer than them. Many full rows have a sample
+    whose second derivative guides L-BFGS better.
+    """
+    source = objective.source
+    few_values = source.row_values <= FEW_VALUES_OF_FEATURES * source.n_features
+    return objective.penalty.l2 > 0.0 and (few_values or source.n_rows < source.n_features)
+
+
 def choose(objective: Objective) -> Solver:
     """The solver for this loss and this shape of data; ``reason`` says why."""
     loss, source = objective.loss, objective.source
@@ -159,6 +171,9 @@ def choose(objective: Objective) -> Solver:
     sparse = source.storage == "csr"
     if is_squared(loss) and _suits_least_squares(objective):
         return LeastSquares(reason="the squared loss has a closed form")
+    if is_squared(loss) and _suits_products(objective):
+        why = "the squared loss is a quadratic, and products with wide or sparse rows are cheap"
+        return LeastSquares(direct_size=0, reason=why)
     if not loss.smooth and DualAscent().accepts(objective):
         return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
     if solvable(objective):

@@ -6,10 +6,11 @@ Input       Rows, targets, l2 >= 0.
 Output      The minimum; of several, which l2 = 0 may leave, that of smallest |w|. J there.
 Algorithm   Normal equations with refinement, where the last step proves that they leave no error;
             else a triangle R with R'R = X'X by orthogonal factorisations, block by block, and its
-            singular values; else, where both n and d are large, LSMR on the centred rows, read
-            twice per step.
-Paper       Golub and Van Loan, Matrix Computations (2013), chapter 5; Fong and Saunders, LSMR,
-            SIAM Journal on Scientific Computing 33 (2011).
+            singular values; else, where both n and d are large, conjugate gradients for all
+            classes at once, one read per step, until the gap is proven; without a penalty, where
+            the shortest of several minima is wanted, LSMR on the centred rows.
+Paper       Golub and Van Loan, Matrix Computations (2013), chapters 5 and 11; Fong and Saunders,
+            LSMR, SIAM Journal on Scientific Computing 33 (2011).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 from .. import loops
 from ..data import Block
 from ..losses import Columns, Loss, Squared
+from ..numeric.dot import dot
 from ..numeric.rows import slice_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.tolerances import EPS, SMALLEST_NORMAL
@@ -35,6 +37,8 @@ from .thresholds import FILLED_VALUES
 
 QR_ROWS = 1024  # converted to float64 at a time
 READS = 3  # of the data, at least: for the means, for the products, and for J
+# Of conjugate gradients: the gap at the end of the first round, of J; reads in a round, at most.
+FIRST_GAP, PRODUCTS = 1e-5, 20
 BEHIND, NOTHING = 1e-9, 1e-20  # of J, and J itself, which is of the order of 1: rounding
 OUT_OF_STEPS = 7  # LSMR's word for it
 # Of the normal equations: a smaller pivot is noise; the last step, as a share of the first; and
@@ -50,8 +54,9 @@ class LeastSquares(Solver):
     refinement shows. Else centred rows are reduced to a triangle by orthogonal factorisations, a
     block at a time, and the triangle by its singular values: right where the matrix is rank
     deficient or n < d. Where both n and d exceed ``direct_size``, or sparse rows would fill too
-    much memory, LSMR on the centred rows, which stay as they are; every step then goes on until it
-    says it has arrived.
+    much memory, conjugate gradients, which know the rows by their products with weights: all
+    classes share each read, and a step is as many of them as bring the gap below the next power of
+    ten of J. Without a penalty it is LSMR, which goes on until it says it has arrived.
 
     Examples
     --------
@@ -82,6 +87,8 @@ class LeastSquares(Solver):
         or zeros, these are told, and not as solved.
         """
         direct = self._direct(objective)
+        if not direct and objective.penalty.l2 > 0.0:
+            yield from by_products(objective, W, state)
         start = W
         while True:
             if state is None or not (state["solved"] or state["lost"]):
@@ -209,16 +216,82 @@ def ridge(A: Array, B: Array, l2: float) -> Array:
     return w
 
 
+def by_products(objective: Objective, W: Array, state: State | None) -> Iterator[Step]:
+    """Conjugate gradients (Hestenes and Stiefel, 1952), preconditioned by the diagonal.
+
+    Each class has lengths and directions of its own, all classes one read per product. Biases are
+    where they belong from the start: centred rows do not move them. After every round J and its
+    gradient are evaluated at the weights, and the next one begins with that gradient: what rounding
+    does to the recursion does not add up.
+    """
+    if state is None:
+        least = lowest(objective, W).weights
+        at = objective.value_and_gradient(least) if least.any() else objective.at_zeros()
+        state = {
+            "weights": least, **at._asdict(), "direction": np.zeros_like(least),
+            "size": np.zeros(len(least)), "reads": 0,
+        }  # fmt: skip
+    while True:
+        with np.errstate(all="ignore"):
+            state = _round_of_products(objective, state)
+            gap = _gap(objective, _centred_descent(objective, state["gradient"]))
+        yield Step(
+            state["weights"], state, state["value"], state["mistakes"],
+            predicted_decrease=gap, gradient=state["gradient"], reads=state["reads"],
+        )  # fmt: skip
+
+
+def _centred_descent(objective: Objective, gradient: Array) -> Array:
+    """Minus the derivative by w, (k, d), where biases follow to their best place."""
+    descent: Array = gradient[:, -1:] * objective.standardization.mean - gradient[:, :-1]
+    return descent
+
+
+def _gap(objective: Objective, descent: Array) -> float:
+    """Between J and the bound by the tangents there: J curves by 2 l2 at least."""
+    return dot(descent, descent) / (4.0 * objective.penalty.l2)
+
+
+def _round_of_products(objective: Objective, state: State) -> State:
+    """Until the gap is below the next power of ten of J."""
+    mean, inverse = objective.standardization.mean, objective.standardization.scale[:-1] ** -2.0
+    W, V, size = state["weights"].copy(), state["direction"].copy(), state["size"]
+    p, r = V[:, :-1], _centred_descent(objective, state["gradient"])
+    of_bias = 0.5 * state["gradient"][:, -1]  # J curves by 2 along a bias
+    W[:, -1] -= of_bias
+    J = state["value"] - float(of_bias @ of_bias)
+    enough = min(FIRST_GAP, 10.0 ** np.floor(np.log10(0.5 * _gap(objective, r) / J)))
+    for count in range(1, PRODUCTS + 1):  # noqa: B007 (told below)
+        z = inverse * r
+        before, size = size, np.einsum("cj,cj->c", r, z)
+        p *= np.where(before > 0.0, size / before, 0.0)[:, None]
+        p += z
+        V[:, -1] = -np.einsum("cj,j->c", p, mean)
+        image = objective.hessian_product(W, V)
+        curvature = np.einsum("cj,cj->c", V, image)
+        length = np.where(curvature > 0.0, size / curvature, 0.0)
+        W += length[:, None] * V
+        r -= length[:, None] * image[:, :-1]
+        J -= 0.5 * float(length @ size)
+        if _gap(objective, r) <= enough * J:
+            break
+    at = objective.value_and_gradient(W)
+    if at.value <= (1.0 + BEHIND) * state["value"]:
+        return {
+            "weights": W, **at._asdict(), "direction": V, "size": size, "reads": count + 1,
+        }  # fmt: skip
+    return state | {"direction": np.zeros_like(V), "size": np.zeros_like(size), "reads": count + 1}
+
+
 def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
     """LSMR (Fong and Saunders, 2011) on the centred rows, which are never formed.
 
-    With a penalty the minimum is unique, and features are scaled to converge sooner; without,
-    scaling would change which of several minima is the shortest.
+    Without a penalty: features are not scaled, for that would change which of several minima is
+    the shortest.
     """
     mean, target = _centre(objective)
     source, k = objective.source, objective.shape[0]
-    d, l2 = source.n_features, objective.penalty.l2
-    scale = objective.standardization.scale[:-1] if l2 else np.ones(d)
+    d = source.n_features
     roots = [np.sqrt(block.weights / source.weight_sum) for block in source.blocks()]
     n = sum(map(len, roots))
 
@@ -226,10 +299,10 @@ def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
         return zip(source.blocks(), roots, strict=True)
 
     def product(u: Array) -> Array:
-        w = u.ravel() / scale
+        w = u.ravel()
         W = np.append(w, -(w @ mean))[None]
         parts = [loops.scores(block.X, W)[:, 0] * root for block, root in blocks()]
-        return np.concatenate([*parts, np.sqrt(l2) * w])
+        return np.concatenate(parts)
 
     def transposed(z: Array) -> Array:
         z = z.ravel()
@@ -239,16 +312,15 @@ def by_lsmr(objective: Objective, start: Array | None) -> tuple[Array, bool]:
             at = slice(start, start + len(root))
             loops.transpose_product(block.X, (z[at] * root)[:, None], out)
             start = at.stop
-        product: Array = (out[0, :-1] - out[0, -1] * mean + np.sqrt(l2) * z[n:]) / scale
+        product: Array = out[0, :-1] - out[0, -1] * mean
         return product
 
     Y = np.concatenate([root[:, None] * (targets(block.y, k) - target) for block, root in blocks()])
-    A = LinearOperator((n + d, d), matvec=product, rmatvec=transposed)
+    A = LinearOperator((n, d), matvec=product, rmatvec=transposed)
     columns, arrived = [], True
     for c in range(k):
-        first = None if start is None else scale * start[c, :-1]
-        right = np.append(Y[:, c], np.zeros(d))
-        u, reason, *_ = lsmr(A, right, atol=1e-15, btol=1e-15, conlim=0, maxiter=4 * d, x0=first)
-        columns.append(u / scale)
+        first = None if start is None else start[c, :-1]
+        u, reason, *_ = lsmr(A, Y[:, c], atol=1e-15, btol=1e-15, conlim=0, maxiter=4 * d, x0=first)
+        columns.append(u)
         arrived = arrived and reason != OUT_OF_STEPS
     return _with_bias(np.column_stack(columns), mean, target), arrived

@@ -38,6 +38,7 @@ NEAR_ENOUGH = 0.2  # of what a sample may miss: what a step may expect to gain, 
 SAMPLED_READS = 5.0  # at most, for a bound by a sample
 LITTLE = 0.01  # of what is asked for: rounding that is no more need not be known better
 STALLED = 10  # proofs without progress after which there will be none
+CRAWLING, CRAWLED = 100, 0.99  # proofs, one a step, that leave so much of a gap: there is no end
 
 
 def provable(objective: Objective) -> bool:
@@ -76,6 +77,8 @@ class GapTracker:
     stale: int = 0
     """Proofs in a row that brought neither a lower J nor a smaller gap."""
     best: tuple[float, float] = (np.inf, np.inf)
+    mark: tuple[int, float] = (0, np.inf)
+    """The pass since which steps have told bounds but the gap has hardly fallen, and that gap."""
     reads: int = 0
     """Of the data that proofs may still make."""
     due: int = 0
@@ -100,7 +103,7 @@ class GapTracker:
     @property
     def stalled(self) -> bool:
         """Whether rounding, or the solver, allows no more."""
-        return self.stale >= STALLED
+        return self.stale >= STALLED or self.iteration - self.mark[0] >= CRAWLING
 
     def to_state(self) -> State:
         """What is known so far, as numbers."""
@@ -110,7 +113,7 @@ class GapTracker:
         """Know what another tracker of the same run knew."""
         for name in _KNOWN:
             setattr(self, name, state[name])
-        self.best = tuple(state["best"])
+        self.best, self.mark = tuple(state["best"]), tuple(state["mark"])
 
     def update(self, step: Step, iteration: int, due: bool, last: bool = False) -> None:
         """Take up what the step of a pass proves of the weights that it would leave.
@@ -119,6 +122,8 @@ class GapTracker:
         after the last pass.
         """
         self.reads, self.iteration = self.reads + step.reads, iteration
+        if step.lower_bound is None:
+            self.mark = iteration, np.inf
         kept, J = step.weights, step.objective
         if self.of_average and step.average is not None:
             kept, J = step.average, None  # what the step tells is told of its weights
@@ -139,6 +144,8 @@ class GapTracker:
         value, gap = self.best
         self.stale = 0 if self.value < value or self.gap < gap else self.stale + 1
         self.best = min(self.value, value), min(self.gap, gap)
+        if self.gap <= CRAWLED * self.mark[1]:
+            self.mark = iteration, self.gap
 
     def _at(self, W: Array, value: float) -> None:
         self.evaluated, self.value = self.iteration, value

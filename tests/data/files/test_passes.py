@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 import separatrix
 from separatrix import LinearClassifier
 from separatrix.data.files.tables import TableFiles
-from separatrix.numeric.rows import shape_of
+from separatrix.numeric.rows import shape_of, to_dense
 
 N = 500
 
@@ -39,17 +39,65 @@ def table(words=True, seed=0):
     return pa.table(columns)
 
 
-def written(folder, words=True):
-    parquet.write_table(table(words), folder / "rows.parquet", row_group_size=90)
-    return folder / "rows.parquet"
+def written(folder, words=True, kind="parquet"):
+    path = folder / f"rows.{kind}"
+    if kind == "csv":
+        csv.write_csv(table(words), path)
+    else:
+        parquet.write_table(table(words), path, row_group_size=90)
+    return path
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
 @pytest.mark.parametrize("words", [True, False])
-def test_one_pass_suffices_without_a_cache(tmp_path, passes, words):
-    source = separatrix.read(written(tmp_path, words), target="label", weight="weight")
+def test_one_pass_suffices_without_a_cache(tmp_path, passes, words, kind):
+    source = separatrix.read(written(tmp_path, words, kind), target="label", weight="weight")
     assert len(passes) == 1
     LinearClassifier(l2=1e-2).fit(source)
     assert len(passes) > 1
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "options", "expected"),
+    [
+        ("1", "2.5", {}, ["v", "w"]),
+        ("1", "2.5", {"categorical": {"v": "onehot"}}, ["v_1.0", "v_2.5", "w"]),
+        ("1", "3", {"categorical": {"v": "onehot"}}, ["v_1", "v_3", "w"]),
+        ("", "2.5", {"missing": "zero"}, ["v", "w"]),
+        ("", "word", {"missing": "zero"}, ["v_word", "w"]),
+        ("true", "false", {}, ["v", "w"]),
+        ("12345678901234567890", "3", {}, ["v", "w"]),
+        ("word", "1", {"categorical": {"v": "onehot"}}, ["v_1", "v_word", "w"]),
+    ],
+)
+def test_types_do_not_depend_on_the_rows_that_they_are_guessed_from(
+    tmp_path, monkeypatch, first, last, options, expected
+):
+    """One row, or all of them."""
+    text = "v,w,label\n" + f"{first},1,0\n" * 40 + f"{last},2,1\n{first},0.5,1\n"
+    (tmp_path / "rows.csv").write_text(text)
+    found = []
+    for chunk in (8, 1 << 20):
+        monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", chunk)
+        source = separatrix.read(tmp_path / "rows.csv", target="label", **options)
+        assert list(source.reading.encoding.coef_names) == expected
+        assert (source.classes.dtype, source.n_rows) == (np.int64, 42)
+        found.append(np.concatenate([to_dense(block.X) for block in source.blocks()]))
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0][:, -1], [1.0] * 40 + [2.0, 0.5])
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+@pytest.mark.parametrize(("first", "last"), [("1", "word"), ("word", "1")])
+def test_words_among_numbers_are_refused_wherever_they_stand(
+    tmp_path, monkeypatch, first, last, hashed
+):
+    (tmp_path / "rows.csv").write_text(f"v,label\n{first},0\n{first},1\n{last},1\n")
+    monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", 8)
+    options = {"target": "label", "categorical": "hash" if hashed else "onehot"}
+    for _ in range(2):  # nor is a cache left that would be believed
+        with pytest.raises(ValueError, match=r"column 'v' holds 'word', but numbers such as 1"):
+            separatrix.read(tmp_path / "rows.csv", **options, cache=tmp_path / "cache")
 
 
 def test_a_cache_takes_a_pass_after_a_survey_and_later_runs_none(tmp_path, passes):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from dual_problems import problem
 from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
 
-from separatrix import DualAscent, InteriorPoint, LinearClassifier, ProximalPoint
+from separatrix import CoordinateAscent, DualAscent, InteriorPoint, LinearClassifier, ProximalPoint
 from separatrix.solvers.base import Step
 
 
@@ -108,3 +109,18 @@ def test_an_offset_that_the_bias_takes_back_changes_nothing(offset, tol):
         margins = np.where(y > 0, 1.0, -1.0) * (moved @ w)
         feasible = np.maximum(0.0, 1.0 - margins).mean() + l2 * (w @ w)
         assert without.objective_ <= feasible * (1 + tol)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_single_rows_give_up_soon_where_they_crawl(k):
+    """One column far from 0, without a bias: all rows are nearly one, and alphas hardly move."""
+    X, y = table(3, 300, 5, k)
+    X[:, 0] += 3e4
+    given = {"l2": 1e-2, "fit_intercept": False, "tol": 1e-9, "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match="scale the features"):
+        alone = LinearClassifier("hinge", solver=CoordinateAscent(), **given).fit(X, y)
+    assert alone.stop_ == "no progress"
+    assert alone.n_iter_ <= 400
+    best = LinearClassifier("hinge", **given).fit(X, y)
+    assert best.stop_ == "optimal"
+    assert alone.objective_ - alone.gap_ <= best.objective_ <= alone.objective_

@@ -35,6 +35,11 @@ class CachedBlocks:
         self._where, self._identity, self._keep = where, identity, keep
         self.cache = None if where is None else DecodedCache.open(where, identity)
 
+    @property
+    def wanted(self) -> bool:
+        """Whether there is to be a cache, and is none."""
+        return self._where is not None and self.cache is None
+
     def blocks(self, decode: Decode, summary: Callable[[], dict[str, Any]] = dict) -> Blocks:
         """The blocks that ``decode`` gives, the same each time it is called, decoded once.
 

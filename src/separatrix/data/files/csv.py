@@ -1,8 +1,11 @@
-"""CSV, a row of names first; plain or compressed. Types come from all rows of all files."""
+"""CSV, a row of names first; plain or compressed. Types come from all rows of all files.
+
+They are found by a pass of their own, or guessed from the first rows and checked by the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -15,18 +18,20 @@ from .csv_chunks import RowTooLong, row_chunks
 from .csv_lines import check_closed, delimiter, flaw, header, line_of
 from .csv_types import FALSE, TRUE, ColumnTypes
 from .paths import Files
-from .reader import Place
+from .reader import Piece, Place, TypesRefuted
 from .semicolons import comma_separated
 from .tables import TableFiles, explained, plain_schema, unified
 
 CHUNK_BYTES = 1 << 18  # of text at once: twice as many take a tenth less time, and more room
+NUMBERS = (pa.int64(), pa.float64(), pa.null())
 
 
 class CsvReader(TableFiles):
     """Text that is parsed a little at a time.
 
-    A pass of its own finds the types: an integer column that holds a fraction in its last line is
-    one of fractions, and one that holds a word is text, and ``mixed`` tells so.
+    A pass of its own finds the types, unless they are ``guessed``: an integer column that holds a
+    fraction in its last line is one of fractions, and one that holds a word is text, and ``mixed``
+    tells so.
     """
 
     format = "csv"
@@ -47,13 +52,22 @@ class CsvReader(TableFiles):
         found.text = self.text.union(names)
         return found
 
-    @cached_property
-    def _types(self) -> ColumnTypes:
+    def guessed(self, exact: Iterable[str]) -> CsvReader:
+        """The same files, their types guessed from the first rows."""
+        return GuessedCsv(self, set(exact))
+
+    @property
+    def _names(self) -> list[str]:
+        """Of the columns, the same in all files."""
         first = self.files.paths[0]
         untyped = self._schema(first)
         for path in self.files.paths[1:]:
             unified(untyped, self._schema(path), first, path)
-        types = ColumnTypes(untyped.names)
+        return list(untyped.names)
+
+    @cached_property
+    def _types(self) -> ColumnTypes:
+        types = ColumnTypes(self._names)
         for path in self.files.paths:
             n_rows, last = 0, None
             for last in self._parsed(path, dict.fromkeys(types.types, pa.string())):
@@ -61,6 +75,7 @@ class CsvReader(TableFiles):
                 n_rows += last.num_rows
             if last is not None:
                 check_closed(path, last)
+        types.whole = True
         return types
 
     def _schema(self, path: Path) -> pa.Schema:
@@ -72,7 +87,10 @@ class CsvReader(TableFiles):
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
         types = {name: self.schema.field(name).type for name in columns}
         for batch in self._parsed(path, types):
-            yield batch, Place(str(path), line_of=partial(line_of, path))
+            yield batch, self._place(path)
+
+    def _place(self, path: Path) -> Place:
+        return Place(str(path), line_of=partial(line_of, path))
 
     def _parsed(self, path: Path, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         """These columns as these types; missing are the words that pandas takes so."""
@@ -108,7 +126,7 @@ class CsvReader(TableFiles):
             ),
         )  # fmt: skip
 
-    def _explained(self, error: Exception, path: Path, names: list[str]) -> ValueError:
+    def _explained(self, error: Exception, path: Path, names: list[str]) -> Exception:
         if isinstance(error, OSError):
             return explained(error, str(path), "it was cut off or damaged; fetch it anew.")
         found = flaw(path, names)
@@ -118,3 +136,60 @@ class CsvReader(TableFiles):
         """Columns of text that hold numbers too, each with a function that says where."""
         names = (name for name in self._types.mixed() if name not in self.text)
         return {name: partial(self._types.why_mixed, name) for name in names}
+
+
+class GuessedCsv(CsvReader):
+    """For a first pass over all columns of all rows, and those after it.
+
+    The first pass raises :class:`TypesRefuted` where a row is not as guessed. Whole numbers are
+    read as fractions, which many turn out to be, but in columns that are to be ``exact``.
+    """
+
+    def __init__(self, given: CsvReader, exact: set[str]) -> None:
+        super().__init__(given.files, given.block_rows)
+        self.text, self.exact = given.text, exact
+
+    @property
+    def schema(self) -> pa.Schema:
+        """As the first rows have it."""
+        fields = (
+            pa.field(field.name, pa.float64())
+            if field.name not in self.exact and field.type in NUMBERS
+            else field
+            for field in super().schema
+        )
+        return pa.schema(list(fields))
+
+    @cached_property
+    def _types(self) -> ColumnTypes:
+        types = ColumnTypes(self._names)
+        for path in self.files.paths:
+            for first in self._parsed(path, dict.fromkeys(types.types, pa.string())):
+                types.add(first, path, 0)
+                return types
+        return types
+
+    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
+        """All rows, which confirm the guess if they come to their end."""
+        yield from super().pieces(columns)
+        self._types.whole = True
+
+    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
+        types = self._types
+        if types.whole:
+            yield from super()._batches(path, columns)
+            return
+        words = [name for name, type in types if type == pa.string()]
+        n_rows, last = 0, None
+        for batch in self._parsed(path, {field.name: field.type for field in self.schema}):
+            last = batch.select(words)
+            types.add(last, path, n_rows)
+            n_rows += batch.num_rows
+            yield batch.select(columns), self._place(path)
+        if last is not None:
+            check_closed(path, last)
+
+    def _explained(self, error: Exception, path: Path, names: list[str]) -> Exception:
+        guess = self.__dict__.get("_types")
+        refuted = isinstance(error, pa.ArrowInvalid) and guess is not None and not guess.whole
+        return TypesRefuted() if refuted else super()._explained(error, path, names)

@@ -38,6 +38,8 @@ class ColumnTypes:
         self.types = dict.fromkeys(names, pa.null())
         self.words: dict[str, Word] = {}
         self.numbers: dict[str, str] = {}
+        self.whole = False
+        """Whether all rows were looked at."""
 
     def __iter__(self) -> Iterator[tuple[str, pa.DataType]]:
         """The columns and their types; one without any value has the type null."""
@@ -45,7 +47,7 @@ class ColumnTypes:
 
     def add(self, batch: pa.RecordBatch, path: Path, start: int) -> None:
         """Columns of text: rows of this file from this one on."""
-        for name in self.types:
+        for name in batch.schema.names:
             column = batch.column(name)
             if column.null_count < len(column):
                 self._add(name, column, path, start)

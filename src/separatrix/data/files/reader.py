@@ -86,6 +86,10 @@ class Reader(ABC):
         return self
 
 
+class TypesRefuted(Exception):
+    """A row is not of the types that were guessed: all are to be read again by their own."""
+
+
 class TableReader(Reader):
     """Columns with names and Arrow types."""
 
@@ -110,5 +114,13 @@ class TableReader(Reader):
         """A reader that takes what these columns hold for words, though all may look like numbers.
 
         Only text leaves a doubt: other tables say what they hold.
+        """
+        return self
+
+    def guessed(self, exact: Iterable[str]) -> TableReader:
+        """A reader that guesses types which only all rows can tell, for a first pass over these.
+
+        That raises :class:`TypesRefuted` if the guess was wrong. Only of ``exact`` columns it
+        matters whether numbers are whole: others may be read as fractions.
         """
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from .encoding import Encoding
 from .facts import Facts, check_weights
 from .formats import kept_format
 from .prefetch import prefetched
-from .reader import Place, Reader, TableReader
+from .reader import Place, Reader, TableReader, TypesRefuted
 
 if TYPE_CHECKING:
     from .options import EncodingOptions
@@ -55,6 +55,7 @@ class StoredRows:
         keep_cache: bool = True,
     ) -> None:
         self.reader, self.options, self.dtype = reader, options, dtype
+        self._reader = reader  # or one that guesses types
         self.block_rows, self.validation = block_rows, validation
         self.codes, self.facts, self.encoding = LabelCodes(), Facts(validation), encoding
         self._read_before, self.unknown = False, {}
@@ -68,26 +69,49 @@ class StoredRows:
         if self._cached.cache is not None:
             self._restore(self._cached.cache.about)
         else:
-            if options is not None and encoding is None:
-                with _memory_told(block_rows):
-                    self.encoding = self._surveyed(options)
-            if cache is not None or not self._read_before:
-                for _ in prefetched(self._passed):
-                    pass
+            self._first_pass()
             self.format = kept_format(reader)
         self.codes.frozen = self._read_before = True
         if not any(self.facts.counts[0].values()):
             raise ValueError(_nothing(self.facts))
 
+    def _first_pass(self) -> None:
+        """By guessed types; if these are refuted, by those of all rows."""
+        if self.options is not None and isinstance(self.reader, TableReader):
+            self._reader = self.reader.guessed({*self._named, self.options.target or ""})
+        try:
+            self._survey_and_decode()
+        except TypesRefuted:
+            self._reader, self._read_before = self.reader, False
+            self.codes, self.facts, self.encoding = LabelCodes(), Facts(self.validation), None
+            self._survey_and_decode()
+
+    def _survey_and_decode(self) -> None:
+        if self.options is not None and self.encoding is None:
+            with _memory_told(self.block_rows):
+                self.encoding = self._surveyed(self.options)
+        if self._cached.wanted or not self._read_before:
+            for _ in prefetched(self._passed):
+                pass
+
+    @property
+    def _named(self) -> Mapping[str, str]:
+        """Columns that are categories because somebody says so."""
+        named = None if self.options is None else self.options.categorical
+        return named if isinstance(named, Mapping) else {}
+
+    def _refuse_mixed(self, columns: Iterable[Any]) -> None:
+        if self.options is not None and isinstance(self._reader, TableReader):
+            refuse_mixed(self._reader, {column.name for column in columns}.difference(self._named))
+
     def _surveyed(self, options: EncodingOptions) -> Encoding:
         """How the columns of a table are encoded: found in a pass that counts rows, if at all."""
         from .survey import Survey
 
-        reader = self.reader
+        reader = self._reader
         assert isinstance(reader, TableReader)
         survey = Survey(reader.schema, options, self.validation)
-        named = options.categorical if isinstance(options.categorical, Mapping) else {}
-        refuse_mixed(reader, {column.name for column in survey.columns}.difference(named))
+        self._refuse_mixed(survey.columns)
         if not survey.needs_rows:
             return survey.encoding()
         facts = Facts(self.validation)
@@ -96,6 +120,7 @@ class StoredRows:
             y, weight = survey.add(batch, piece.where)
             codes = self._codes_of(y, batch.num_rows, piece.where)
             facts.add_labels(codes, check_weights(weight, len(codes), piece.where))
+        self._refuse_mixed(survey.columns)  # once more: now all rows are known
         encoding = survey.encoding()
         facts.of_table(encoding, self.block_rows, survey.n_values)
         self.facts, self._read_before = facts, True
@@ -156,6 +181,7 @@ class StoredRows:
         facts = Facts.of_blocks(self.facts)
         yield from facts.collect(cut(self._coded(), self.block_rows))
         if not self._read_before:
+            self._refuse_mixed(() if self.encoding is None else self.encoding.columns)
             self.facts = facts
         elif facts != self.facts:
             raise ValueError(
@@ -168,7 +194,7 @@ class StoredRows:
         """Pieces with labels as codes."""
         labelled: bool | None = None
         self.unknown = unknown = Counter[str]()
-        for X, y, weight, where, lost in decoded(self.reader, self.encoding, self.dtype):
+        for X, y, weight, where, lost in decoded(self._reader, self.encoding, self.dtype):
             unknown.update(lost)
             n = shape_of(X)[0]
             if labelled not in (None, y is not None):

@@ -43,7 +43,7 @@ from ...objective import Objective
 from ..base import State
 from ..thresholds import LITTLE_DRIFT
 from .dual_loss import DualSums, best_dual_scaling, best_share
-from .epochs import IDENTIFIED, CoordinateEpochs, may_be_taken
+from .epochs import AIM, IDENTIFIED, CoordinateEpochs, may_be_taken
 from .free_variables import solve_free_variables
 from .losses import binary_dual_loss
 from .solver import DualIterate
@@ -203,9 +203,9 @@ class CoordinateAscentRun(CoordinateEpochs):
         So are tolerances, mostly, and to prove the gap costs as much as some epochs.
         """
         if not len(self.gaps) or not self.gaps[-1] > 0.0:
-            return FIRST_GAP
+            return AIM * FIRST_GAP
         digits = np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest))
-        return min(FIRST_GAP, float(10.0**digits))
+        return AIM * min(FIRST_GAP, float(10.0**digits))
 
     def _solve_free_variables(self, rows: Ints) -> None:
         """Conjugate gradients over the alphas inside their bounds; then back into the bounds."""

@@ -28,6 +28,7 @@ from .losses import BinaryDualLoss
 
 MIXED_STRETCHES = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
 IDENTIFIED = 1.8  # active rows per free alpha, below which these are known
+AIM = 0.7  # of the gap wanted: rows left out add to what epochs meet, and a miss costs a round
 CAREFUL = 6.0  # times the mean slope: how far beyond its kink a row at a bound may be left out
 # Of a smooth loss: rows of large curvature in the units of the penalty take many epochs, of which a
 # stiff bias, as one more feature of all rows, would take twice as many; where it is small, a soft

@@ -8,9 +8,12 @@ variables alpha, J and the bound D of a feasible alpha.
 Algorithm: rounds of epochs, after each of which the gap is evaluated. In an epoch every row is read
 once, for its scores by all classes; its alphas are set to the best values that they can have while
 the others stay. Rows whose alphas are where they will stay are left out until the next round
-(shrinking). With free biases the alphas of a row could not move alone: the biases are held near
-where they stood by a penalty about as stiff as the weights', and moved on after every round (the
-method of multipliers: Hestenes, 1969; Powell, 1969).
+(shrinking). Where epochs crawl and most rows that are left share among classes, epochs are taken
+for directions (:mod:`separatrix.solvers.dual.multiclass_subspace`); when that is not enough, or
+with free biases, conjugate gradients solve for all alphas inside their bounds between epochs
+(:mod:`separatrix.solvers.dual.multiclass_free_variables`). With free biases the alphas of a row
+could not move alone: the biases are held near where they stood by a penalty about as stiff as the
+weights', and moved on after every round (the method of multipliers: Hestenes, 1969; Powell, 1969).
 
 Paper: S. S. Keerthi, S. Sundararajan, K.-W. Chang, C.-J. Hsieh and C.-J. Lin, A sequential dual
 method for large scale multi-class linear SVMs, KDD 2008.
@@ -19,28 +22,38 @@ method for large scale multi-class linear SVMs, KDD 2008.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...data import Shuffle
 from ...data.blocks import random_order
+from ...data.without_zeros import without_zeros
 from ...loops import line_width
 from ...numeric.threads import one_blas_thread
-from ...numeric.types import Array, Ints
+from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ..base import State
 from .dual_loss import best_share
-from .epochs import CAREFUL, MIXED_STRETCHES, bias_inverse_penalty, may_be_taken
+from .epochs import (
+    AIM,
+    CAREFUL,
+    IDENTIFIED,
+    MIXED_STRETCHES,
+    bias_inverse_penalty,
+    may_be_taken,
+)
 from .multiclass_dual import CrammerSingerDual, multiclass_dual
 from .multiclass_free_variables import FreeVariables
+from .multiclass_subspace import SubspaceSteps
 from .solver import DualIterate
 from .sums import present_scores
 
 PHASE = "coordinate ascent"
-EPOCHS, MOST_EPOCHS = 5, 30  # in a round: at least before conjugate gradients, and at most
+EPOCHS_BEFORE_PRODUCTS = 5  # in a round, at least, where conjugate gradients follow
+MOST_EPOCHS, MOST_EPOCHS_WITH_SUBSPACE = 30, 60  # in a round
 FIRST_GAP = 1e-6  # at the end of the first round; a decade of epochs costs about as much as a proof
-IDENTIFIED = 1.8  # active rows per row with free alphas, below which these are known
+CRAWLING = 0.8  # of the gap is left by an epoch: others help then
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
 SURPRISE = 1.2  # what an epoch leaves of the gap that it met, in units of what the last one left
 
@@ -53,6 +66,7 @@ def multiclass_iterates(
     alpha: Array | None = None,
 ) -> Iterator[tuple[DualIterate, State]]:
     """One for each round, for ever."""
+    objective = replace(objective, source=without_zeros(objective.in_memory))
     run = begun(objective, W, rng, alpha) if state is None else resumed(objective, state)
     while True:
         with np.errstate(all="ignore"):
@@ -87,6 +101,7 @@ def resumed(objective: Objective, state: State) -> MulticlassAscentRun:
         state["active"], state["bias_center"].copy(), epochs=state["epochs"],
         shrink_margin=state["shrink_margin"], lowest=state["lowest"], highest=state["highest"],
         gaps=state["gaps"], products=state["products"],
+        subspace=state["subspace"],
     )  # fmt: skip
 
 
@@ -110,6 +125,8 @@ class MulticlassAscentRun:
     highest: float = 0.0
     products: int = 2 * FEWEST_PRODUCTS
     """Of conjugate gradients over the free alphas, at most."""
+    subspace: bool = True
+    """Whether epochs are helped by steps in a subspace: no bias, and they have been of use."""
     gaps: Array = field(default_factory=lambda: np.empty(0))
     """Between the lowest J and the highest bound, after every round."""
     objective_value: float = field(default=np.inf, init=False)
@@ -122,6 +139,7 @@ class MulticlassAscentRun:
         self.inv_2l2 = 0.5 / self.objective.penalty.l2
         self.bias_inv_penalty = bias_inverse_penalty(self.objective)
         self._is_tall = self.source.n_rows > self.source.n_features
+        self.subspace = self.subspace and not self.objective.intercept
         k, width = self.objective.shape
         self.weights = np.zeros((k, width))
         self.lines = np.zeros((width, line_width(k)))
@@ -148,31 +166,59 @@ class MulticlassAscentRun:
             "phase": PHASE, "alpha": self.alpha.copy(), "seed": self.seed, "epochs": self.epochs,
             "shrink_margin": self.shrink_margin, "bias_center": self.bias_center.copy(),
             "active": self.active, "lowest": self.lowest, "highest": self.highest,
-            "gaps": self.gaps, "products": self.products, "W": self.weights,
+            "gaps": self.gaps, "products": self.products, "subspace": self.subspace,
+            "W": self.weights,
         }  # fmt: skip
 
     def round(self) -> None:
         """Some epochs, and then the gap."""
         with one_blas_thread(self.weights.size * float(len(self.alpha))):
-            rows = self._climb(self.active, self._enough())
+            reached, rows = self._climb(self.active, self._enough())
+            self.subspace &= reached or not len(self.gaps)
             # Where rows have features of their own, epochs are as good, and cheaper.
-            if self._is_tall:
+            if self._is_tall and not self.subspace:
                 self._solve_free_variables(rows)
             self._evaluate_gap()
 
-    def _climb(self, rows: Ints, enough: float) -> Ints:
-        """Epochs over the active rows until the gap is about enough: which to visit again."""
-        met, fewest = np.inf, EPOCHS if self._is_tall else 1
-        for number in range(1, MOST_EPOCHS + 1):
-            before = met
-            rows, met = self._epoch(rows)
+    def _climb(self, rows: Ints, enough: float) -> tuple[bool, Ints]:
+        """Epochs over the active rows: whether the gap is about enough, and which to visit next."""
+        met, crawls = np.inf, False
+        fewest, most = self._numbers_of_epochs()
+        history = SubspaceSteps(self.source, self.inv_2l2)
+        for number in range(1, most + 1):
+            last = met
+            before = self._before_help(rows) if crawls or history.steps else None
+            again, met = self._epoch(rows)
+            if before is not None:
+                history.take(rows, *before, self.alpha, self.lines)
+            else:
+                history.forget()
+            rows = rows[history.keep(again)]
             if self.objective.intercept:
                 self._move_biases()
             # What this epoch met is gone by the end of it, about as what the last one met was.
-            fall = met / before if 0.0 < met < before < np.inf else 1.0
+            fall = met / last if 0.0 < met < last < np.inf else 1.0
+            crawls = last < np.inf and fall > CRAWLING
             if number >= fewest and met * min(1.0, SURPRISE * fall) <= enough:
-                break
-        return rows
+                return True, rows
+        return False, rows
+
+    def _numbers_of_epochs(self) -> tuple[int, int]:
+        """In a round, at least and at most."""
+        if self.subspace:
+            return 1, MOST_EPOCHS_WITH_SUBSPACE
+        return EPOCHS_BEFORE_PRODUCTS if self._is_tall else 1, MOST_EPOCHS
+
+    def _before_help(self, rows: Ints) -> tuple[Array, Array] | None:
+        """Alphas and lines as they are, if most of these rows have shares inside their bounds.
+
+        These are known then, and what an epoch finds is a direction.
+        """
+        if not self.subspace:
+            return None
+        alpha = self.alpha.take(rows, axis=0)
+        inside = np.count_nonzero(np.count_nonzero(alpha, axis=1) > 1)
+        return (alpha, self.lines.copy()) if len(rows) < IDENTIFIED * inside else None
 
     def _move_biases(self) -> None:
         """They are held from now on near where they are, and drawn on as far again."""
@@ -208,9 +254,10 @@ class MulticlassAscentRun:
         """The next power of ten of J below the last gap: so are tolerances, mostly."""
         if not len(self.gaps) or not self.gaps[-1] > 0.0:
             return FIRST_GAP  # J is 1 at 0
-        return float(self.lowest * 10.0 ** np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest)))
+        digits = np.floor(np.log10(0.5 * self.gaps[-1] / self.lowest))
+        return float(AIM * self.lowest * 10.0**digits)
 
-    def _epoch(self, rows: Ints) -> tuple[Ints, float]:
+    def _epoch(self, rows: Ints) -> tuple[AnyArray, float]:
         """One over all rows given, in a random order: which to visit again, and what gap it met."""
         source = self.source
         shuffle = Shuffle(self.seed, self.epochs)
@@ -223,7 +270,7 @@ class MulticlassAscentRun:
             shrink_margin=self.shrink_margin,
         )  # fmt: skip
         self._marked[order[: found.n_active]] = True
-        again = rows[self._marked[rows]]
+        again = self._marked[rows]
         self._marked[rows] = False
         self.shrink_margin = CAREFUL * found.violation / (found.n_active or 1)
         return again, found.gap

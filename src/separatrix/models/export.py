@@ -1,0 +1,63 @@
+"""A linear model written down for programs that know nothing of Python."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ..numeric import checks
+from .c import as_c
+from .formula import Formula, finite, formula_of
+from .json import as_json
+from .replaced import replaced
+from .sql import as_sql
+
+LANGUAGES = ("onnx", "json", "sql", "c")
+
+
+def export(
+    model: Any,
+    path: str | os.PathLike[str],
+    to: str,
+    *,
+    table: str = "rows",
+    key: str | None = None,
+) -> None:
+    """Write a fitted linear model to a file, for ONNX, a data base, C, or as JSON.
+
+    Parameters
+    ----------
+    model : LinearClassifier, LinearClassifierCV, Perceptron, or a pipeline that ends in one
+        A pipeline may scale by StandardScaler and, but for C, encode by OneHotEncoder, also
+        inside of a ColumnTransformer. A model that was fitted to files brings its own reading
+        along. Hashed columns and kernels are refused, with the reason.
+    path : str or path
+        The file; one that is there is replaced, once the new one is whole.
+    to : {"onnx", "json", "sql", "c"}
+        "onnx": a graph in float64 (opset 17). "json": columns, features, weights. "sql": a query.
+        "c": a header.
+    table, key : str
+        For "sql": the table to read, and a column to carry along.
+    """
+    checks.choice("to", to, LANGUAGES)
+    if to != "sql" and (table != "rows" or key is not None):
+        raise ValueError(f"table and key are for to='sql', got to={to!r}")
+    formula = formula_of(model)
+    _refuse_infinite(formula)
+    if to == "onnx":
+        from .onnx import as_onnx
+
+        data = as_onnx(formula).SerializeToString()
+    elif to == "sql":
+        data = as_sql(formula, table, key).encode()
+    else:
+        data = (as_json(formula) if to == "json" else as_c(formula)).encode()
+    with replaced(Path(path)) as file:
+        file.write(data)
+
+
+def _refuse_infinite(formula: Formula) -> None:
+    finite([*formula.coef.ravel().tolist(), *formula.intercept.tolist()])
+    told = [(one.fill, one.mean, one.scale) for one in formula.features]
+    finite([number for some in told for number in some if number is not None])

@@ -1,0 +1,270 @@
+"""A fitted linear model, and what stands before it, as one formula of named columns.
+
+Input: a linear classifier of separatrix, or a pipeline that ends in one. Output: columns, the
+features that are made of them, weights, classes. This is what the exports write down, each in its
+language; what it cannot say is refused with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.files.encoders import Column, Hashed, Number, OneHot
+from ..estimators import KernelPerceptron
+from ..estimators.predictor import LinearPredictor
+from ..numeric.types import AnyArray, Array
+
+Type = Literal["number", "text", "whole", "float", "boolean"]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A number made of one column."""
+
+    name: str
+    column: int
+    kind: Literal["number", "missing", "category"] = "number"
+    """The column itself; 1 where it is missing; 1 where it is one of ``values``; else 0."""
+    fill: float | None = None
+    """What takes the place of a missing number; None: then there is no score."""
+    values: tuple[Any, ...] = ()
+    """Categories; None is a missing one."""
+    mean: float | None = None
+    """What is subtracted, and then the deviation that is divided by; None: nothing is."""
+    scale: float | None = None
+
+
+@dataclass(frozen=True)
+class Formula:
+    """``margins = coef @ features + intercept``; the class, and where there are, probabilities."""
+
+    columns: tuple[str, ...]
+    types: tuple[Type, ...]
+    """What the columns hold: numbers, or categories of one type."""
+    features: tuple[Feature, ...]
+    coef: Array
+    intercept: Array
+    classes: AnyArray
+    probability: Literal["sigmoid", "softmax"] | None
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether every column is a number."""
+        return all(type == "number" for type in self.types)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The classes as numbers and words of Python."""
+        labels: list[Any] = self.classes.tolist()
+        return labels
+
+    def refuse_categories(self, language: str) -> None:
+        """An error, for a language in which only numbers are told."""
+        if not self.is_numeric:
+            name = next(n for n, t in zip(self.columns, self.types, strict=True) if t != "number")
+            raise ValueError(
+                f"the column {name!r} holds categories, and an export to {language} takes numbers "
+                "alone: export to 'sql', 'onnx' or 'json'"
+            )
+
+
+def formula_of(model: Any) -> Formula:
+    """Of a linear classifier, or of a pipeline that ends in one; else an error says why not."""
+    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    last, before = steps[-1], [step for step in steps[:-1] if step not in (None, "passthrough")]
+    if isinstance(last, KernelPerceptron):
+        raise ValueError(
+            "a KernelPerceptron has no formula of the columns: its scores compare a row with all "
+            "of its supports. Use separatrix.save, or a linear classifier on "
+            "separatrix.features.RadialBasis in Python"
+        )
+    if not isinstance(last, LinearPredictor):
+        raise ValueError(
+            f"an export writes down linear classifiers of separatrix, and pipelines that end in "
+            f"one; got {type(last).__name__}"
+        )
+    check_is_fitted(last)
+    columns, types, features = _first(before[0] if before else None, last)
+    for step in before:
+        features = _after(step, features, columns, types)
+    if len(features) != last.coef_.shape[1]:
+        raise ValueError(
+            f"the steps of the pipeline make {len(features)} features, and its classifier has "
+            f"weights for {last.coef_.shape[1]}"
+        )
+    probability: Literal["sigmoid", "softmax"] | None = None
+    if hasattr(last, "predict_proba"):
+        probability = "sigmoid" if len(last.classes_) == 2 else "softmax"
+    if hasattr((before or [last])[0], "feature_names_in_"):  # else columns go by their number
+        used = sorted({feature.column for feature in features})
+        columns, types = [columns[j] for j in used], [types[j] for j in used]
+        number = {column: place for place, column in enumerate(used)}
+        features = [replace(one, column=number[one.column]) for one in features]
+    return Formula(
+        tuple(columns), tuple(types), tuple(features), last.coef_, last.intercept_,
+        last.classes_, probability,
+    )  # fmt: skip
+
+
+def _first(step: Any, last: Any) -> tuple[list[str], list[Type], list[Feature]]:
+    """The columns that come in, and each of them as a feature, or as the model reads it."""
+    reading = getattr(last, "_reading", None)
+    if step is None and reading is not None and reading.encoding is not None:
+        found = [_read(number, column) for number, column in enumerate(reading.encoding.columns)]
+        names = [column.name for column in reading.encoding.columns]
+        return names, [type for type, _ in found], [one for _, some in found for one in some]
+    owner = last if step is None else step
+    names = [str(name) for name in getattr(owner, "feature_names_in_", ())]
+    names = names or [f"x{j}" for j in range(owner.n_features_in_)]
+    features = [Feature(name, j) for j, name in enumerate(names)]
+    return names, ["number"] * len(names), features
+
+
+def _read(number: int, column: Column) -> tuple[Type, list[Feature]]:
+    """A column as a model that was fitted to files reads it."""
+    names = column.names
+    if isinstance(column, Number):
+        features = [Feature(names[0], number, fill=column.fill)]
+        if column.indicator:
+            features.append(Feature(names[1], number, "missing"))
+        return "number", features
+    if isinstance(column, Hashed):
+        raise ValueError(
+            f"the column {column.name!r} is hashed, and other languages lack the hash "
+            "(MurmurHash3): read with categorical='onehot', or use separatrix.save"
+        )
+    assert isinstance(column, OneHot)
+    shown = [(value,) for value in column.categories]
+    groups = shown + [column.infrequent] * bool(column.infrequent)
+    made = [
+        Feature(name, number, "category", values=values)
+        for name, values in zip(names, groups, strict=True)
+    ]
+    return column.type, made  # type: ignore[return-value]
+
+
+def _after(
+    step: Any, features: list[Feature], columns: list[str], types: list[Type]
+) -> list[Feature]:
+    """The features that a step of a pipeline makes of others."""
+    check_is_fitted(step)
+    name = type(step).__name__
+    if name not in STEPS or not type(step).__module__.startswith("sklearn."):
+        raise ValueError(
+            f"an export knows the steps {', '.join(STEPS)} before a classifier, and got {name}: "
+            "apply it before, or fit the classifier without it (standardize=True scales features)"
+        )
+    if step.n_features_in_ != len(features):
+        raise ValueError(f"{name} has {step.n_features_in_} features, and {len(features)} come in")
+    return STEPS[name](step, features, columns, types)
+
+
+def _scaled(
+    step: Any, features: list[Feature], columns: list[str], types: list[Type]
+) -> list[Feature]:
+    if any(feature.mean is not None or feature.scale is not None for feature in features):
+        raise ValueError("an export knows one StandardScaler for each feature, and got two")
+    nothing = [None] * len(features)
+    means = nothing if step.mean_ is None or not step.with_mean else step.mean_.tolist()
+    scales = nothing if step.scale_ is None else step.scale_.tolist()
+    return [
+        replace(feature, mean=mean, scale=scale)
+        for feature, mean, scale in zip(features, means, scales, strict=True)
+    ]
+
+
+def _unchanged(
+    step: Any, features: list[Feature], columns: list[str], types: list[Type]
+) -> list[Feature]:
+    if step.func is not None:
+        raise ValueError(
+            f"an export knows no function of your own, and got {step!r}: apply it before"
+        )
+    return features
+
+
+def _one_hot(
+    step: Any, features: list[Feature], columns: list[str], types: list[Type]
+) -> list[Feature]:
+    for option in ("drop", "min_frequency", "max_categories"):
+        if getattr(step, option) is not None:
+            raise ValueError(
+                f"an export knows no OneHotEncoder with {option}={getattr(step, option)!r}: leave "
+                "it out, or read the table with separatrix.read"
+            )
+    made = []
+    for feature, categories in zip(features, step.categories_, strict=True):
+        if feature != Feature(feature.name, feature.column):
+            raise ValueError("an export takes a OneHotEncoder of columns as they come, not scaled")
+        types[feature.column] = _type(categories)
+        for value in categories.tolist():
+            lost = value is None or value != value
+            one = None if lost else value
+            name = f"{feature.name}_{value}"
+            made.append(Feature(name, feature.column, "category", values=(one,)))
+    return made
+
+
+def _type(categories: AnyArray) -> Type:
+    kinds = {type(value) for value in categories.tolist() if value is not None and value == value}
+    if kinds == {str}:
+        return "text"
+    known: dict[type[Any], Type] = {int: "whole", float: "float", bool: "boolean"}
+    if len(kinds) != 1 or next(iter(kinds)) not in known:
+        raise ValueError(
+            f"categories are words or numbers of one kind, got {categories.tolist()!r}"
+        )
+    return known[kinds.pop()]
+
+
+def _chosen(
+    step: Any, features: list[Feature], columns: list[str], types: list[Type]
+) -> list[Feature]:
+    """Of a ColumnTransformer: the features of each of its parts, one part after another."""
+    made = []
+    for _, part, which in step.transformers_:
+        if isinstance(part, str) and part == "drop":
+            continue
+        some = [features[number] for number in _numbers(which, features)]
+        if not (isinstance(part, str) and part == "passthrough"):
+            for inner in [one for _, one in part.steps] if hasattr(part, "steps") else [part]:
+                some = _after(inner, some, columns, types)
+        made += some
+    return made
+
+
+def _numbers(which: Any, features: list[Feature]) -> list[int]:
+    """Which features a part of a ColumnTransformer was fitted to."""
+    every, names = list(range(len(features))), [feature.name for feature in features]
+    if isinstance(which, slice):
+        ends: list[Any] = [which.start, which.stop]
+        if any(isinstance(end, str) for end in ends):  # then with the last
+            begin = 0 if ends[0] is None else names.index(ends[0])
+            return every[begin : None if ends[1] is None else names.index(ends[1]) + 1]
+        return every[which]
+    which = [which] if isinstance(which, (str, int)) else list(which)
+    if which and isinstance(which[0], (bool, np.bool_)):
+        return [number for number, kept in enumerate(which) if kept]
+    return [names.index(one) if isinstance(one, str) else every[one] for one in which]
+
+
+STEPS: dict[str, Callable[[Any, list[Feature], list[str], list[Type]], list[Feature]]] = {
+    "StandardScaler": _scaled, "OneHotEncoder": _one_hot, "ColumnTransformer": _chosen,
+    "FunctionTransformer": _unchanged,
+}  # fmt: skip
+
+
+def finite(numbers: Sequence[float]) -> None:
+    """An error, if a number is one that other languages have no word for."""
+    if not np.all(np.isfinite(np.asarray(numbers, dtype=np.float64))):
+        raise ValueError("the model has a weight, a mean or a scale that is no finite number")
+
+
+def digits(number: float) -> str:
+    """A number with the 17 digits that tell it from every other, and an exponent."""
+    return f"{number:.16e}"

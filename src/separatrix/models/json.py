@@ -1,0 +1,35 @@
+"""A linear model as JSON: columns, features, weights and classes, for programs of any language."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from .formula import Formula
+
+VERSION = 1
+
+
+def as_json(formula: Formula) -> str:
+    """The text; numbers have the digits that tell them from every other.
+
+    Escaped so that it does no harm inside of HTML.
+    """
+    model: dict[str, Any] = {
+        "format": "separatrix linear model",
+        "version": VERSION,
+        "columns": [
+            {"name": name, "type": type}
+            for name, type in zip(formula.columns, formula.types, strict=True)
+        ],
+        "features": [asdict(feature) for feature in formula.features],
+        "coef": formula.coef.tolist(),
+        "intercept": formula.intercept.tolist(),
+        "classes": formula.labels,
+        "probability": formula.probability,
+    }
+    text = json.dumps(model, indent=1, allow_nan=False)
+    for mark in "<>&":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text + "\n"

@@ -1,0 +1,226 @@
+"""A linear model as an ONNX graph in float64, opset 17.
+
+Outputs, in this order: label, probabilities (if the loss defines them), margins. Of two classes the
+margin decides, as ``predict`` has it; probabilities that are equal by rounding would not tell.
+Columns that are all numbers come as one input ``X``, (n, columns). Else every column is an input of
+its own, (n, 1): numbers as double, words as string, whole numbers as int64, others as double or
+bool. A number that is missing is NaN, a word that is missing the empty one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .formula import Feature, Formula, Type
+
+OPSET, OPSET_ML = 17, 3
+IR_VERSION = 8  # that of the releases that brought opset 17
+
+
+def _import(name: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f"{name.partition('.')[0]} is needed to export to ONNX: pip install 'separatrix[onnx]'"
+        ) from error
+
+
+def as_onnx(formula: Formula) -> Any:
+    """The model, of onnx's class ModelProto."""
+    helper, checker = _import("onnx.helper"), _import("onnx.checker")
+    graph = _Graph()
+    inputs = graph.inputs(formula)
+    features = graph.features(formula, inputs)
+    outputs = graph.outputs(formula, features)
+    made = helper.make_graph(
+        graph.nodes, "separatrix", list(graph.given.values()), outputs, graph.constants
+    )
+    opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", OPSET_ML)]
+    model = helper.make_model(made, opset_imports=opsets, producer_name="separatrix")
+    model.ir_version = IR_VERSION
+    checker.check_model(model)
+    return model
+
+
+class _Graph:
+    """Nodes and constants as they are added; results have numbers for names."""
+
+    def __init__(self) -> None:
+        self.helper, self.arrays = _import("onnx.helper"), _import("onnx.numpy_helper")
+        self.tensor = _import("onnx").TensorProto
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.given: dict[str, Any] = {}
+
+    def node(self, kind: str, inputs: Sequence[str], name: str = "", **attributes: Any) -> str:
+        """Another node; gives the name of its result."""
+        name = name or f"separatrix/{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node(kind, list(inputs), [name], **attributes))
+        return name
+
+    def constant(self, values: Any, dtype: Any = np.float64) -> str:
+        """Another constant."""
+        name = f"separatrix/constant/{len(self.constants)}"
+        array = np.asarray(values, dtype)
+        self.constants.append(self.arrays.from_array(array, name))
+        return name
+
+    def inputs(self, formula: Formula) -> list[str]:
+        """What comes in, a name for each column, (n, 1)."""
+        self.types = {
+            "number": self.tensor.DOUBLE, "float": self.tensor.DOUBLE, "text": self.tensor.STRING,
+            "whole": self.tensor.INT64, "boolean": self.tensor.BOOL,
+        }  # fmt: skip
+        if formula.is_numeric:
+            self._input("X", "number", len(formula.columns))
+            return []
+        for name, type in zip(formula.columns, formula.types, strict=True):
+            self._input(name, type, 1)
+        return list(formula.columns)
+
+    def _input(self, name: str, type: Type, width: int) -> None:
+        if not name or name in ("label", "probabilities", "margins") or name in self.given:
+            raise ValueError(f"a column called {name!r} has no place in an ONNX graph: rename it")
+        self.given[name] = self.helper.make_tensor_value_info(name, self.types[type], ["n", width])
+
+    def features(self, formula: Formula, inputs: list[str]) -> str:
+        """(n, d), of the columns."""
+        parts = []
+        for which in self._runs(formula):
+            some = [formula.features[j] for j in which]
+            parts.append(self._scaled(some, self._raw(some, formula, inputs)))
+        return parts[0] if len(parts) == 1 else self.node("Concat", parts, axis=1)
+
+    def _runs(self, formula: Formula) -> list[list[int]]:
+        """Features that are made together: of numbers that are not filled in, or of one column."""
+        runs: list[list[int]] = []
+        of = [
+            (0 if formula.is_numeric and one.kind == "number" else one.column, one.kind)
+            for one in formula.features
+        ]
+        for j, made in enumerate(of):
+            if runs and of[runs[-1][0]] == made:
+                runs[-1].append(j)
+            else:
+                runs.append([j])
+        return runs
+
+    def _raw(self, some: list[Feature], formula: Formula, inputs: list[str]) -> str:
+        columns = [one.column for one in some]
+        if inputs:
+            x = inputs[columns[0]]
+        elif some[0].kind == "number" and columns == list(range(len(formula.columns))):
+            x = "X"
+        else:
+            x = self.node("Gather", ["X", self.constant(columns, np.int64)], axis=1)
+        if some[0].kind == "category":
+            return self._one_hot(some, formula.types[columns[0]], x)
+        if some[0].kind == "missing":
+            return self.node("Cast", [self.node("IsNaN", [x])], to=self.tensor.DOUBLE)
+        if formula.types[columns[0]] != "number":
+            if formula.types[columns[0]] == "text":
+                raise ValueError(
+                    f"the column {formula.columns[columns[0]]!r} is used as words and as a number"
+                )
+            x = self.node("Cast", [x], to=self.tensor.DOUBLE)
+        if inputs and len(some) > 1:  # a column that is passed on more than once
+            x = self.node("Concat", [x] * len(some), axis=1)
+        fills = [np.nan if one.fill is None else one.fill for one in some]
+        if np.all(np.isnan(fills)):
+            return x
+        return self.node("Where", [self.node("IsNaN", [x]), self.constant([fills]), x])
+
+    def _one_hot(self, some: list[Feature], type: Type, x: str) -> str:
+        """A column of categories: 1 in the feature that has its value."""
+        values = [value for one in some for value in one.values]
+        place = [number for number, one in enumerate(some) for _ in one.values]
+        if type == "text":
+            words = ["" if value is None else value for value in values]
+            if len(set(words)) < len(words):
+                raise ValueError(
+                    "a missing word is the empty one in ONNX, and this model has a category that "
+                    "is empty, too: give it another name"
+                )
+            codes: list[Any] = list(range(len(words)))
+            x = self.node(
+                "LabelEncoder", [x], domain="ai.onnx.ml", keys_strings=words, values_int64s=codes,
+                default_int64=-1,
+            )  # fmt: skip
+        elif None in values:
+            raise ValueError(
+                "categories that are numbers have no value for a missing one in ONNX: fit without "
+                "missing values, or with the numbers as words"
+            )
+        else:
+            codes = [int(value) if type == "boolean" else value for value in values]
+        if type == "boolean":
+            x = self.node("Cast", [x], to=self.tensor.INT64)
+        dtype = np.float64 if type == "float" else np.int64
+        same = self.node("Equal", [x, self.constant([codes], dtype)])
+        found = self.node("Cast", [same], to=self.tensor.DOUBLE)
+        if len(values) == len(some):
+            return found
+        shared = np.zeros((len(values), len(some)))
+        shared[np.arange(len(values)), place] = 1.0
+        return self.node("MatMul", [found, self.constant(shared)])
+
+    def _scaled(self, some: list[Feature], x: str) -> str:
+        if any(one.mean is not None for one in some):
+            x = self.node("Sub", [x, self.constant([[one.mean or 0.0 for one in some]])])
+        if any(one.scale is not None for one in some):
+            scales = [1.0 if one.scale is None else one.scale for one in some]
+            x = self.node("Div", [x, self.constant([scales])])
+        return x
+
+    def outputs(self, formula: Formula, features: str) -> list[Any]:
+        """Margins, probabilities and labels of the features."""
+        margins = self.linear(formula, features, ("label", "probabilities", "margins"))
+        labels = formula.classes
+        type = self.tensor.STRING if labels.dtype.kind in "OU" else self.label_type(labels)
+        info = self.helper.make_tensor_value_info
+        outputs = [info("label", type, ["n"])]
+        if formula.probability is not None:
+            outputs.append(info("probabilities", self.tensor.DOUBLE, ["n", len(labels)]))
+        outputs.append(info(margins, self.tensor.DOUBLE, ["n", len(formula.coef)]))
+        return outputs
+
+    def label_type(self, labels: Any) -> int:
+        """Of numbers: whole ones, or double; true and false stay what they are."""
+        kinds = {"b": self.tensor.BOOL, "f": self.tensor.DOUBLE}
+        return int(kinds.get(labels.dtype.kind, self.tensor.INT64))
+
+    def linear(self, formula: Formula, features: str, names: tuple[str, str, str]) -> str:
+        """The nodes from features to outputs of these names; gives that of the margins."""
+        label, probabilities, margins = names
+        coef, intercept = self.constant(formula.coef.T), self.constant(formula.intercept)
+        self.node("Gemm", [features, coef, intercept], margins)
+        if len(formula.coef) == 1:
+            above = self.node("GreaterOrEqual", [margins, self.constant(0.0)])
+            whole = self.node("Cast", [above], to=self.tensor.INT64)
+            number = self.node("Squeeze", [whole, self.constant([1], np.int64)])
+        else:
+            number = self.node("ArgMax", [margins], axis=1, keepdims=0)
+        self.node("Gather", [self._labels(formula), number], label)
+        if formula.probability == "sigmoid":
+            both = self.node("Concat", [self.node("Neg", [margins]), margins], axis=1)
+            self.node("Sigmoid", [both], probabilities)
+        elif formula.probability == "softmax":
+            self.node("Softmax", [margins], probabilities, axis=1)
+        return margins
+
+    def _labels(self, formula: Formula) -> str:
+        labels = formula.classes
+        if labels.dtype.kind in "OU":
+            words = formula.labels
+            if not all(isinstance(word, str) for word in words):
+                raise ValueError(f"ONNX has labels of one kind, numbers or words, got {words!r}")
+            return self.constant(words, object)
+        return self.constant(
+            labels, {"b": np.bool_, "f": np.float64}.get(labels.dtype.kind, np.int64)
+        )

@@ -1,0 +1,156 @@
+"""A linear model as a SQL query, for SQLite, DuckDB and others.
+
+One row comes out for each row of the table: its key, if one is named, the label, the probabilities
+(by the function EXP) and the margins. Where a number is missing that the model does not fill in
+(NULL, NaN or infinity), all of these are NULL. A category that the model does not know counts as 0
+in all of its features.
+
+Columns are named with their table: SQLite would take an unknown name in quotes for a text. Sums are
+balanced trees, for it refuses expressions that are nested more than 1000 deep.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .formula import Feature, Formula, Type, digits
+
+MOST_CLASSES = 100  # each is compared with each
+LARGEST = "1.7976931348623157e308"
+
+
+def as_sql(formula: Formula, table: str = "rows", key: str | None = None) -> str:
+    """The query."""
+    labels = formula.labels
+    if len(labels) > MOST_CLASSES:
+        raise ValueError(
+            f"a query compares every class with every other, for at most {MOST_CLASSES} classes, "
+            f"and this model has {len(labels)}: export to 'onnx', 'json' or 'c'"
+        )
+    k = len(formula.coef)
+    sums = [_sum([*_products(formula, row), digits(formula.intercept[row])]) for row in range(k)]
+    inner = [f"{margin} AS m{row}" for row, margin in enumerate(sums)]
+    # Of margins that are no numbers nothing is told, and then of none.
+    known = " AND ".join(f"m{row} BETWEEN -{LARGEST} AND {LARGEST}" for row in range(k))
+    middle = [f"CASE WHEN {known} THEN m{row} END AS m{row}" for row in range(k)]
+    outer = [f"{_label(labels)} AS {name('label')}"]
+    if key is not None:
+        inner.insert(0, f"{_of_table(key)} AS the_key")
+        middle.insert(0, "the_key")
+        outer.insert(0, f"the_key AS {name(key)}")
+    outer += _probabilities(formula)
+    shown = [""] if k == 1 else [f"_{label}" for label in labels]
+    outer += [f"m{row} AS {name(f'margin{which}')}" for row, which in enumerate(shown)]
+    return (
+        f"SELECT {_list(outer)}\nFROM (SELECT {_list(middle)}\nFROM (SELECT {_list(inner)}\n"
+        f"FROM {name(table)} AS t) AS s) AS m;\n"
+    )
+
+
+def name(text: str) -> str:
+    """A name in quotes."""
+    return '"' + _plain(text).replace('"', '""') + '"'
+
+
+def text_literal(text: str) -> str:
+    """A text in quotes."""
+    return "'" + _plain(text).replace("'", "''") + "'"
+
+
+def _plain(text: str) -> str:
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError(f"{text!r} holds a character that SQL has no word for: rename it")
+    return text
+
+
+def literal(value: Any) -> str:
+    """A label or a category."""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, int):
+        return str(value)
+    return digits(value) if isinstance(value, float) else text_literal(str(value))
+
+
+def _list(parts: list[str]) -> str:
+    return ",\n  ".join(parts)
+
+
+def _of_table(column: str) -> str:
+    return f"t.{name(column)}"
+
+
+def _sum(terms: list[str]) -> str:
+    """A balanced tree."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return f"({_sum(terms[:half])} + {_sum(terms[half:])})"
+
+
+def _products(formula: Formula, row: int) -> list[str]:
+    return [
+        f"({digits(weight)} * {_value(feature, formula)})"
+        for weight, feature in zip(formula.coef[row].tolist(), formula.features, strict=True)
+    ]
+
+
+def _value(feature: Feature, formula: Formula) -> str:
+    """A feature of a row."""
+    column, type = _of_table(formula.columns[feature.column]), formula.types[feature.column]
+    x = f"CAST({column} AS DOUBLE)"
+    lost = f"{column} IS NULL OR NOT {x} <= {LARGEST}"
+    if feature.kind == "missing":
+        x = f"CASE WHEN {lost} THEN 1e0 ELSE 0e0 END"
+    elif feature.kind == "category":
+        x = f"CASE WHEN {_is_one_of(column, type, feature.values)} THEN 1e0 ELSE 0e0 END"
+    elif feature.fill is not None:
+        x = f"CASE WHEN {lost} THEN {digits(feature.fill)} ELSE {x} END"
+    if feature.mean is not None:
+        x = f"({x} - {_signed(feature.mean)})"
+    return x if feature.scale is None else f"({x} / {_signed(feature.scale)})"
+
+
+def _signed(number: float) -> str:
+    return f"({digits(number)})" if number < 0.0 else digits(number)
+
+
+def _is_one_of(column: str, type: Type, values: tuple[Any, ...]) -> str:
+    known = [literal(value) for value in values if value is not None]
+    if type == "boolean":
+        column = f"CAST({column} AS INTEGER)"
+    found = [f"{column} IN ({', '.join(known)})"] * bool(known)
+    return " OR ".join(found + [f"{column} IS NULL"] * (None in values))
+
+
+def _label(labels: list[Any]) -> str:
+    if len(labels) == 2:
+        cases = [f"WHEN m0 >= 0e0 THEN {literal(labels[1])}"]
+        cases.append(f"WHEN m0 < 0e0 THEN {literal(labels[0])}")
+    else:
+        # Of equal ones the first.
+        cases = [
+            f"WHEN {' AND '.join(f'm{i} >= m{j}' for j in range(len(labels)) if j != i)} "
+            f"THEN {literal(label)}"
+            for i, label in enumerate(labels)
+        ]
+    return f"CASE {' '.join(cases)} END"
+
+
+def _probabilities(formula: Formula) -> list[str]:
+    labels = formula.labels
+    if formula.probability is None:
+        return []
+    if formula.probability == "sigmoid":
+        e = "EXP(-ABS(m0))"
+        shares = [f"(CASE WHEN m0 {sign} 0e0 THEN 1e0 ELSE {e} END) / (1e0 + {e})" for sign in "<>"]
+    else:
+        # 1 / sum of exp(m_j - m_i): where that overflows, 0.
+        shares = [
+            f"1e0 / {_sum([f'EXP(m{j} - m{i})' if j != i else '1e0' for j in range(len(labels))])}"
+            for i in range(len(labels))
+        ]
+    return [
+        f"{share} AS {name(f'probability_{label}')}"
+        for share, label in zip(shares, labels, strict=True)
+    ]

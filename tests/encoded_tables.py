@@ -1,0 +1,44 @@
+"""Tables, and the encoding that a first pass over them comes to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from separatrix.data.files.options import EncodingOptions
+from separatrix.data.files.reader import Place
+from separatrix.data.files.survey import Survey
+from separatrix.numeric.rows import to_dense
+
+
+def encoding_of(table, batch_rows=7, **options):
+    """The encoding that a first pass over small batches comes to."""
+    found = Survey(table.schema, EncodingOptions(**options))
+    for batch in table.to_batches(max_chunksize=batch_rows):
+        found.add(batch, Place(first=found.n_read))
+    return found.encoding()
+
+
+def dense(rows):
+    return to_dense(rows)
+
+
+def words(n=200, kinds=6, seed=0):
+    """Words of a few kinds, the later ones rarer."""
+    rng = np.random.default_rng(seed)
+    return rng.choice(
+        [f"w{i}" for i in range(kinds)], n, p=np.arange(kinds, 0, -1) / sum(range(kinds + 1))
+    )
+
+
+def frame(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "word": words(n, seed=seed),
+            "flag": rng.random(n) < 0.3,
+            "code": rng.integers(0, 5, n),
+            "label": rng.choice(["no", "yes"], n),
+        }
+    )
