@@ -8,7 +8,7 @@ SECONDS ?= 600
 
 .PHONY: help demo test fuzz bench clean
 help:
-	@echo "make demo    train on small data, print a report, draw decision-boundary.png"
+	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
 	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests"
 	@echo "make fuzz    random fits, every claim compared with fractions (SECONDS=600)"
 	@echo "make bench   race the peers at equal quality (ONLY=name or ONLY=--list, SIZE=small)"
@@ -22,7 +22,7 @@ $(BIN)/python:
 	@touch $@
 
 demo: .venv/installed-demo
-	$(BIN)/python examples/demo.py
+	$(BIN)/separatrix demo
 
 test: .venv/installed-test
 	$(BIN)/ruff check .
@@ -47,5 +47,5 @@ bench: .venv/installed-bench
 
 clean:
 	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
-	rm -rf decision-boundary.png benchmarks/results
+	rm -rf demo benchmarks/results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

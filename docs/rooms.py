@@ -89,6 +89,8 @@ class House:
         count: Counter[tuple[str, str]] = Counter()
         for module, imported in self.imports.items():
             room = self.room(module)
+            if self.package.name in imported:  # the front door leads to all that it names
+                imported = imported | self.imports[self.package.name]
             others = {self.room(other) for other in imported} - {room, None}
             count.update((room, other) for other in others if room and other)
         return dict(count)

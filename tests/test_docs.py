@@ -67,6 +67,7 @@ def test_the_page_on_separability(capsys):
         ("checkpoints", ("is the checkpoint of another run: penalty.l2 was 0.001 and is 0.01",)),
         ("text", ("1.0 optimal", "DualAscent")),
         ("cluster", ("optimal True", "(3, 2) True")),
+        ("models", ("optimal True\nTrue\nTrue\n",)),
     ],
 )
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -85,7 +86,7 @@ def test_the_pages_for_practitioners_run(page, told, tmp_path, monkeypatch, caps
 
 
 def test_no_page_has_code_that_is_not_run():
-    run = {"README", "separability", "diagnose", "maths", "files", "checkpoints", "text"}
+    run = {"README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "models"}
     run |= {"cluster"}
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").glob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run

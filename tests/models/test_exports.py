@@ -7,6 +7,7 @@ import json
 import shutil
 import sqlite3
 import subprocess
+from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -71,7 +72,7 @@ def query(model, tmp_path):
 
 
 def in_sqlite(text, frame):
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         names = [column.replace('"', '""') for column in frame.columns]
         connection.execute("""CREATE TABLE "ro""ws" (""" + ", ".join(f'"{n}"' for n in names) + ")")
         marks = ", ".join("?" * len(names))

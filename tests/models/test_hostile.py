@@ -18,7 +18,7 @@ import separatrix
 
 CORPUS = ("two classes", "three", "stream", "cv", "perceptron", "table", "voted", "voted two")
 FITS = {name: fit for name, fit in fits().items() if name in CORPUS}
-MUTATIONS = 300  # of every file, of either kind
+MUTATIONS = 150  # of every file, of either kind
 
 
 def parts(raw):

@@ -34,7 +34,7 @@ def _import(name: str) -> Any:
 def as_onnx(formula: Formula) -> Any:
     """The model, of onnx's class ModelProto."""
     helper, checker = _import("onnx.helper"), _import("onnx.checker")
-    graph = _Graph()
+    graph = Graph()
     inputs = graph.inputs(formula)
     features = graph.features(formula, inputs)
     outputs = graph.outputs(formula, features)
@@ -48,10 +48,11 @@ def as_onnx(formula: Formula) -> Any:
     return model
 
 
-class _Graph:
+class Graph:
     """Nodes and constants as they are added; results have numbers for names."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "separatrix") -> None:
+        self.prefix = prefix
         self.helper, self.arrays = _import("onnx.helper"), _import("onnx.numpy_helper")
         self.tensor = _import("onnx").TensorProto
         self.nodes: list[Any] = []
@@ -60,13 +61,13 @@ class _Graph:
 
     def node(self, kind: str, inputs: Sequence[str], name: str = "", **attributes: Any) -> str:
         """Another node; gives the name of its result."""
-        name = name or f"separatrix/{len(self.nodes)}"
+        name = name or f"{self.prefix}/{len(self.nodes)}"
         self.nodes.append(self.helper.make_node(kind, list(inputs), [name], **attributes))
         return name
 
     def constant(self, values: Any, dtype: Any = np.float64) -> str:
         """Another constant."""
-        name = f"separatrix/constant/{len(self.constants)}"
+        name = f"{self.prefix}/constant/{len(self.constants)}"
         array = np.asarray(values, dtype)
         self.constants.append(self.arrays.from_array(array, name))
         return name

@@ -117,6 +117,8 @@ def categories(column: pa.Array, type: str, name: str, place: Place) -> pa.Array
 
 def missing(column: pa.Array) -> Ints:
     """Numbers of the rows where a column has no value."""
+    if not column.null_count:
+        return np.empty(0, dtype=np.int64)
     return np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
 
 

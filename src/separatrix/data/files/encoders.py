@@ -147,7 +147,7 @@ class Hashed(Column):
         from .columns import categories, missing
 
         column = categories(column, self.type, self.name, place)
-        rows = missing(column) if column.null_count else np.empty(0, dtype=np.int64)
+        rows = missing(column)
         if self.missing == "refuse":
             refuse_missing(self.name, rows, place)
         coded = column.dictionary_encode()

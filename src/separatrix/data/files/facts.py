@@ -89,12 +89,16 @@ class Facts:
     def add_labels(self, codes: Ints, weight: Array | None) -> None:
         """Some more rows, by the codes of their labels and by what they weigh."""
         n = len(codes)
-        out = held_out(self.n_rows, n, self.share) if self.share else np.zeros(n, dtype=bool)
-        weight = np.ones(n) if weight is None else weight
-        for side, rows in enumerate((~out & (weight != 0.0), out & (weight != 0.0))):
-            counts = _added(self.counts[side], codes[rows], np.ones(int(np.count_nonzero(rows))))
-            self.counts[side] = {code: int(count) for code, count in counts.items()}
-            self.weights[side] = _added(self.weights[side], codes[rows], weight[rows])
+        rows = np.arange(n) if weight is None else np.flatnonzero(weight)
+        sides = [rows]
+        if self.share:
+            out = held_out(self.n_rows, n, self.share)[rows]
+            sides = [rows[~out], rows[out]]
+        for side, some in enumerate(sides):
+            sizes = np.ones(len(some)) if weight is None else weight[some]
+            counts = np.bincount(codes[some]).tolist()
+            self.counts[side] = _merged(self.counts[side], counts)
+            self.weights[side] = _added(self.weights[side], codes[some], sizes)
         self.n_rows += n
 
     @property
@@ -127,6 +131,11 @@ class Facts:
         found.counts = [{int(code): n for code, n in side.items()} for side in found.counts]
         found.weights = [{int(code): w for code, w in side.items()} for side in found.weights]
         return found
+
+
+def _merged(total: Mapping[int, int], counts: list[int]) -> dict[int, int]:
+    more = {code: count for code, count in enumerate(counts) if count}
+    return {code: total.get(code, 0) + more.get(code, 0) for code in sorted({*total, *more})}
 
 
 def _added(total: Mapping[int, float], codes: Ints, weight: Array) -> dict[int, float]:

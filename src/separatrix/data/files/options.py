@@ -97,7 +97,6 @@ class EncodingOptions:
             if name not in names:
                 raise ValueError(
                     f"{what} names the column {name!r}, and there is none: {meant(name, names)}"
-                    f"the columns are {list(names)!r}"
                 )
         if lost := [name for name in others if name in self.drop]:
             raise ValueError(f"drop names {lost[0]!r}, which is the target or the weight")
@@ -118,7 +117,8 @@ class EncodingOptions:
 
 
 def meant(name: str, names: Sequence[str]) -> str:
-    """The name that is most like one that there is none of, as a question; or nothing."""
+    """The name that is most like one that there is none of, as a question; or all there are."""
     lower = {other.lower(): other for other in names}
-    near = get_close_matches(name.lower(), lower, n=1)
-    return f"is it {lower[near[0]]!r}? " if near else ""
+    if near := get_close_matches(name.lower(), lower, n=1):
+        return f"is it {lower[near[0]]!r}?"
+    return f"the columns are {list(names)!r}"

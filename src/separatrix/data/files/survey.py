@@ -95,6 +95,11 @@ class Survey:
     def encoding(self) -> Encoding:
         """How the columns will be encoded, after the last batch."""
         if self.needs_rows and not self.weight_sum:
+            if self.held_out and self.n_read:
+                raise ValueError(
+                    f"validation={self.held_out:g} holds out every row that counts, of "
+                    f"{self.n_read}; expected some to train on: hold out fewer, or read more rows."
+                )
             raise ValueError(
                 f"of {self.n_read} rows none has a weight above 0; expected rows of two classes: "
                 "is a file empty but for its head?"

@@ -1,0 +1,143 @@
+"""All commands as one program, and how it ends: exit codes and errors."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from ... import __version__
+from . import demo, fitting, models, proving, using
+from .output import UNTITLED, console, print_json, single_line
+
+OK, WRONG_USE, UNEXPECTED, INTERRUPTED = 0, 2, 70, 130
+USAGE_ERRORS: Any = typer.BadParameter.__mro__[:-3]
+"""What typer raises where the command is used wrongly: it may have a click of its own."""
+HELP = """Linear classifiers from files, each with a proof of how good it is.
+
+Exit codes: 0 ok, 2 wrong use or bad input, 3 not separable (check), 70 an error of the program
+itself (--debug shows where), 130 interrupted: what was fitted so far is saved, and named.
+"""
+
+
+class Interrupted(Exception):
+    """Ctrl-C, which typer would take for the end without a word."""
+
+
+def interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same command; what Ctrl-C leaves undone is told."""
+
+    @wraps(command)
+    def call(**given: Any) -> Any:
+        try:
+            return command(**given)
+        except KeyboardInterrupt as error:
+            raise Interrupted(str(error)) from error
+
+    return call
+
+
+app = typer.Typer(
+    name="separatrix", help=HELP, no_args_is_help=True, rich_markup_mode=None,
+    pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+for command in (
+    fitting.fit, using.predict, using.evaluate, proving.check, proving.certify, fitting.path,
+    proving.diagnose, models.inspect, models.export, demo.demo,
+):  # fmt: skip
+    app.command()(interruptible(command))
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"separatrix {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Tell which one.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where an error comes from (anywhere in the line).")
+    ] = False,
+) -> None:
+    """Options of all commands; what ``--debug`` asks for is done by ``run``."""
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command, and say with which code the process should end."""
+    debug = "--debug" in arguments
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    command = next((word for word in arguments if not word.startswith("-")), "")
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = _show_warning
+        try:
+            result = typer.main.get_command(app).main(
+                arguments, prog_name="separatrix", standalone_mode=False
+            )
+            sys.stdout.flush()
+            return result if isinstance(result, int) else OK
+        except (BrokenPipeError, SystemExit) as end:
+            if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
+                return int(end.code or OK)
+            # Who read our output has seen enough; nothing is to be flushed to where nobody is.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return OK
+        except BaseException as error:
+            if debug:
+                traceback.print_exc()
+            code, message = _ending(error)
+            if "--json" in arguments:
+                print_json(command, {"error": {"code": code, "message": message}})
+            console(stderr=True).print(f"{command or 'separatrix'}: {message}", soft_wrap=True)
+            return code
+
+
+def _ending(error: BaseException) -> tuple[int, str]:
+    """The exit code and the line or two that an error comes to."""
+    if isinstance(error, (KeyboardInterrupt, Interrupted, typer.Abort)):
+        return INTERRUPTED, f"interrupted; {str(error) or 'nothing was written'}"
+    if isinstance(error, USAGE_ERRORS):
+        return WRONG_USE, f"{error.format_message()} (--help shows what can be said)"
+    if isinstance(error, OSError) and error.strerror:
+        name = "" if error.filename is None else f"{error.filename}: "
+        return WRONG_USE, f"{name}{error.strerror}"
+    if isinstance(error, (ValueError, ImportError, MemoryError)):
+        return WRONG_USE, as_options(single_line(str(error)))
+    told = f"{type(error).__name__}: {single_line(str(error))}"
+    return UNEXPECTED, f"{told}\nThis is an error of the program; --debug shows where it happened."
+
+
+WORDS = (  # what the library calls its arguments, and what a user of the command says instead
+    (r"\bvalidation=([\d.]+)", r"--test \1"),
+    (r"categorical=\{'([^']*)': '\w+'\}", r"--as-category '\1'"),
+    (r"\bfeatures=\[\.\.\.\]", "--drop"),
+    (r"\bmissing='(\w+)'", r"--missing \1"),
+    (r"\b(target|drop) names the column", r"--\1 names the column"),
+    (r"\bweight names the column", "--weight names the column"),
+    (r"\bcategorical names the column", "--as-category names the column"),
+    (r"say format= \(", "say --format ("),
+    (r"\bmax_iter\b", "--max-iter"),
+)
+
+
+def as_options(message: str) -> str:
+    """The same with the options of the command in place of arguments of Python."""
+    for python, option in WORDS:
+        message = re.sub(python, option, message)
+    return message
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    text = as_options(single_line(str(message)))
+    console(stderr=True).print(f"warning: {text}", soft_wrap=True, style=UNTITLED)

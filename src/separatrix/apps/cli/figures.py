@@ -1,0 +1,228 @@
+"""Figures about models and data: what was read, how well a model does, what tells it so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .output import counted, percent
+
+Array = NDArray[np.float64]
+
+TELLING = 8
+"""Coefficients that are shown."""
+FEW_CLASSES = 8
+"""A confusion matrix of more is not read."""
+
+
+def class_counts(source: Any) -> list[dict[str, Any]]:
+    """What the rows of every class weigh: how many there are, unless they have weights."""
+    sums = source.class_weight_sums().tolist()
+    return [
+        {"label": label, "rows": int(size) if float(size).is_integer() else size}
+        for label, size in zip(source.classes.tolist(), sums, strict=True)
+    ]
+
+
+def data_facts(name: str, source: Any, rows: Any) -> dict[str, Any]:
+    """What was read: of columns what is known from rows that are trained on."""
+    encoding = getattr(source.reading, "encoding", None)
+    found: dict[str, Any] = {
+        "file": name, "rows": source.n_rows, "features": source.n_features, "columns": None,
+        "classes": class_counts(source), "missing": None, "categories": {},
+    }  # fmt: skip
+    if source.validation is not None:
+        found["rows"] += source.validation.n_rows
+        found["classes"] = _added(found["classes"], class_counts(source.validation))
+    if encoding is None:
+        return found
+    found["columns"] = len(encoding.columns)
+    found["categories"] = {
+        column.name: len(column.categories) + len(column.infrequent)
+        for column in encoding.columns
+        if hasattr(column, "categories")
+    }
+    sums, names = feature_sums(rows), encoding.coef_names.tolist()
+    if sums is not None:
+        at = {name: j for j, name in enumerate(names)}
+        lost = {
+            column.name: at.get(f"missingindicator_{column.name}", at.get(f"{column.name}_None"))
+            for column in encoding.columns
+        }
+        found["missing"] = {
+            column: round(float(sums[0][j])) for column, j in lost.items() if j is not None
+        }
+    return found
+
+
+def _added(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [a | {"rows": a["rows"] + b["rows"]} for a, b in zip(one, other, strict=True)]
+
+
+def data_lines(facts: dict[str, Any]) -> list[str]:
+    """The same in words."""
+    width = facts["columns"] if facts["columns"] is not None else facts["features"]
+    what = "column" if facts["columns"] is not None else "feature"
+    lines = [f"Read {facts['file']}: {counted(facts['rows'], 'row')}, {counted(width, what)}."]
+    classes = facts["classes"]
+    few = ", ".join(f"{each['label']} ({each['rows']:,})" for each in classes[:FEW_CLASSES])
+    more = f" and {len(classes) - FEW_CLASSES} more" if len(classes) > FEW_CLASSES else ""
+    lines.append(f"{len(classes)} classes: {few}{more}.")
+    if facts["missing"]:
+        each = ", ".join(f"{name} ({count:,})" for name, count in facts["missing"].items())
+        lines.append(f"Values missing in rows to train on: {each}.")
+    if facts["categories"]:
+        each = ", ".join(f"{name} ({count:,})" for name, count in facts["categories"].items())
+        lines.append(f"Columns of categories: {each}.")
+    return lines
+
+
+def feature_sums(rows: Any) -> tuple[Array, Array] | None:
+    """Sums and sums of squares of every feature of rows in memory, each row counted once."""
+    if not hasattr(rows, "block"):
+        return None
+    X = rows.block().X
+    if isinstance(X, np.ndarray):
+        return X.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
+    d = rows.n_features
+    sums = (np.bincount(X.indices, values, d).astype(np.float64) for values in (X.data, X.data**2))
+    return next(sums), next(sums)
+
+
+def deviations(model: Any, rows: Any = None) -> Array | None:
+    """Of the features: known to a model that divides by them, else those of the rows."""
+    if getattr(model, "scale_", None) is not None:
+        scale: Array = model.scale_
+        return scale
+    sums = None if rows is None else feature_sums(rows)
+    if sums is None:
+        return None
+    n = len(rows.y)
+    return np.sqrt(np.maximum(sums[1] / n - (sums[0] / n) ** 2, 0.0))
+
+
+def telling(model: Any, rows: Any = None, most: int = TELLING) -> list[dict[str, Any]]:
+    """The coefficients that matter most, by |coefficient| times the deviation of its feature."""
+    if not hasattr(model, "coef_"):
+        return []
+    scale = deviations(model, rows)
+    effects = np.abs(model.coef_) * (1.0 if scale is None else scale)
+    two = len(model.classes_) == 2
+    found = []
+    for at in np.argsort(-effects, axis=None, kind="stable")[:most]:
+        k, j = divmod(int(at), model.coef_.shape[1])
+        value = float(model.coef_[k, j])
+        towards = model.classes_[int(value > 0)] if two else model.classes_[k]
+        found.append(
+            {
+                "feature": str(model.coef_names_[j]), "class": towards.item()
+                if hasattr(towards, "item") else towards, "coefficient": value,
+                "effect": float(effects[k, j]), "in_deviations": scale is not None,
+            }
+        )  # fmt: skip
+    return [each for each in found if each["effect"]]
+
+
+def labels_and_weights(source: Any) -> tuple[NDArray[Any], Array]:
+    """The label and the weight of every row."""
+    labels, weights = [], []
+    for block in source.blocks():
+        two = len(source.classes) == 2
+        number = block.y > 0 if two else block.y
+        labels.append(source.classes[number.astype(np.int64)])
+        weights.append(block.weights)
+    return np.concatenate(labels), np.concatenate(weights)
+
+
+def measure(model: Any, source: Any, majority: Any = None) -> dict[str, Any]:
+    """How a model does on labelled rows; ``majority`` is the label to answer without looking."""
+    labels, weights = labels_and_weights(source)
+    predicted = model.predict(source)
+    right = predicted == labels
+    total = weights.sum()
+    known = sorted({*model.classes_.tolist(), *source.classes.tolist()})
+    sizes = np.array([weights[labels == label].sum() for label in known])
+    counts = np.array(
+        [[weights[(labels == a) & (predicted == b)].sum() for b in known] for a in known]
+        if len(known) <= FEW_CLASSES
+        else np.empty((0, 0))
+    )
+    recalls = [weights[right & (labels == label)].sum() for label in known]
+    there = sizes > 0
+    majority = known[int(sizes.argmax())] if majority is None else majority
+    return {
+        "rows": int(np.count_nonzero(weights)),
+        "accuracy": float(weights[right].sum() / total),
+        "majority_accuracy": float(weights[labels == majority].sum() / total),
+        "majority": majority,
+        "balanced_accuracy": float(np.mean(np.array(recalls)[there] / sizes[there])),
+        "log_loss": _log_loss(model, source, labels, weights),
+        "mistakes": float(weights[~right].sum()),
+        "confusion": {"labels": known, "counts": counts.tolist()} if counts.size else None,
+        "unknown_categories": dict(getattr(model, "unknown_categories_", {})),
+    }
+
+
+def _log_loss(model: Any, source: Any, labels: NDArray[Any], weights: Array) -> float | None:
+    """Of the probabilities that a model gives, if it gives any and knows all labels."""
+    if not hasattr(model, "predict_proba") or not set(labels.tolist()) <= {
+        *model.classes_.tolist()
+    }:
+        return None
+    found = model.predict_proba(source)
+    own = found[np.arange(len(labels)), np.searchsorted(model.classes_, labels)]
+    logs = np.log(np.maximum(own, np.finfo(np.float64).tiny))
+    return float(-(weights * logs).sum() / weights.sum())
+
+
+PROOFS = {
+    "closed form": "It is the solution of linear equations, not proven further.",
+    "tol": "Progress has ended; how far the minimum is, nothing proves.",
+    "no progress": "Rounding, or the solver, allows no smaller gap.",
+    "no mistakes": "Every row to train on is right, which proves that they can be separated.",
+    "cycle": "The run has come back to where it was and would go on for ever: no plane was found.",
+    "no minimum": "There is no minimum: without a penalty the objective falls for ever, for the "
+    "classes can be separated. Give --l2 a number above 0.",
+    "diverged": "It went astray: the objective ended above where it began.",
+    "max_iter": "It was cut off by --max-iter before it had settled.",
+    "interrupted": "It was interrupted: this is the model of the last whole pass.",
+}
+
+
+def fit_facts(model: Any) -> dict[str, Any]:
+    """How a fit ended, and what is proven of it."""
+    gap = getattr(model, "gap_", None)
+    objective = getattr(model, "objective_", None)
+    loss, solver = getattr(model, "loss", None), getattr(model, "solver_", None)
+    return {
+        "kind": type(model).__name__,
+        "loss": loss if loss is None or isinstance(loss, str) else loss.name,
+        "l2": getattr(model, "l2_", getattr(model, "l2", None)),
+        "l2_found": hasattr(model, "l2_"),
+        "solver": None if solver is None else type(solver).__name__,
+        "stop": getattr(model, "stop_", None),
+        "converged": getattr(model, "converged_", None),
+        "objective": objective,
+        "gap": gap,
+        "passes": getattr(model, "n_iter_", None),
+        "classes": model.classes_.tolist(),
+        "features": int(model.coef_.shape[1]) if hasattr(model, "coef_") else model.n_features_in_,
+    }
+
+
+def proof_line(facts: dict[str, Any]) -> str:
+    """Whether a fit is optimal, and by what proof."""
+    stop, gap, objective = facts["stop"], facts["gap"], facts["objective"]
+    if gap is None or not objective:
+        return f"Stopped: {stop}. {PROOFS.get(stop, '')}".strip()
+    bound = f"at most {percent_of(gap / objective)} above its minimum, by a lower bound (duality)"
+    if stop == "optimal":
+        return f"Optimal: the objective, {objective:.6g}, is {bound}."
+    return f"Stopped: {stop}. {PROOFS.get(stop, '')} The objective, {objective:.6g}, is {bound}."
+
+
+def percent_of(share: float) -> str:
+    """A share of any size, by two digits."""
+    return percent(share) if share >= 0.01 else f"{100.0 * share:.1e} %"

@@ -1,0 +1,77 @@
+"""``inspect`` and ``export``: what is in a model file, and the model in other forms."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import separatrix
+
+from . import arguments as arg
+from .figures import fit_facts, proof_line, telling
+from .fitting import show_coefficients
+from .inputs import check_output, loaded
+from .output import console, counted, print_json, printable, table
+
+SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
+
+
+def inspect(model: arg.Model, json: arg.Json = False) -> None:
+    """Show what is in a model file: what was fitted, how it ended, what tells classes apart."""
+    estimator = loaded(model)
+    found: dict[str, Any] = {
+        "model": fit_facts(estimator) | {"file": model, "bytes": os.path.getsize(model)},
+        "columns": _columns(estimator),
+        "coefficients": telling(estimator),
+    }
+    if json:
+        print_json("inspect", found)
+        return
+    out, facts = console(), found["model"]
+    about = [
+        ("file", f"{model} ({facts['bytes']:,} bytes)"),
+        ("kind", facts["kind"]),
+        ("loss", facts["loss"]),
+        ("l2", None if facts["l2"] is None else f"{facts['l2']:.3g}"),
+        ("solver", facts["solver"]),
+        ("passes", facts["passes"]),
+        ("classes", ", ".join(map(str, facts["classes"]))),
+        ("features", f"{facts['features']:,}"),
+        ("columns", None if found["columns"] is None else ", ".join(found["columns"])),
+    ]
+    lines = [each for each in about if each[1] is not None]
+    out.print(table("Model", ["", ""], lines, numbers=False))
+    if facts["stop"] is not None:
+        out.print(proof_line(facts))
+    show_coefficients(out, found["coefficients"])
+
+
+def _columns(model: Any) -> list[str] | None:
+    """Those that a table has to have."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def export(
+    model: arg.Model,
+    to: Annotated[str, typer.Option(help="onnx, json, sql or c.")],
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="Where it goes, if not beside the model.")
+    ] = None,
+    json: arg.Json = False,
+) -> None:
+    """Write a model as ONNX, JSON, a query of SQL, or a header of C."""
+    if to not in SUFFIXES:
+        raise ValueError(f"--to {to}: expected {', '.join(SUFFIXES)}")
+    estimator = loaded(model)
+    path = output or str(Path(model).with_suffix(SUFFIXES[to]))
+    check_output(path)
+    separatrix.export(estimator, path, to=to)
+    size = Path(path).stat().st_size
+    if json:
+        print_json("export", {"model": model, "output": path, "to": to, "bytes": size})
+    else:
+        console().print(printable(f"Written: {path}, {counted(size, 'byte')}."), soft_wrap=True)

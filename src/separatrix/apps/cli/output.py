@@ -1,0 +1,98 @@
+"""What is written: tables for people, or one JSON object; messages go to stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+VERSION = 1
+"""Of the objects that ``--json`` prints: a key that is taken away or means something else counts it
+up, a key more does not. docs/command_line.md has them all."""
+UNTITLED = "yellow"
+
+
+def console(stderr: bool = False) -> Console:
+    """Where to print: plain text without colours, unless it is a terminal that wants them."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+def say(text: str) -> None:
+    """A message beside the result, on stderr."""
+    console(stderr=True).print(text, soft_wrap=True)
+
+
+def print_json(command: str, found: dict[str, Any]) -> None:
+    """The one object of ``--json``."""
+    whole = {"version": VERSION, "command": command} | plain(found)
+    sys.stdout.write(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def plain(value: Any) -> Any:
+    """As JSON has it: numbers that are not finite become null."""
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def single_line(text: str) -> str:
+    """Without line ends, and without characters that a terminal would obey."""
+    return printable(re.sub(r"\s*\n\s*", " ", text.strip()))
+
+
+def printable(text: Any) -> str:
+    """What stands in a file may be meant to fool a terminal."""
+    return "".join(
+        c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(text)
+    )
+
+
+def table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: bool = True
+) -> Table:
+    """A table whose first column is words, and the others numbers."""
+    made = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+    for at, column in enumerate(columns):
+        made.add_column(
+            printable(column), justify="right" if at and numbers else "left", overflow="fold"
+        )
+    for row in rows:
+        made.add_row(*(printable(shown(value)) for value in row))
+    return made
+
+
+def shown(value: Any) -> str:
+    """A number by as many digits as are read."""
+    if isinstance(value, bool) or not isinstance(value, (float, np.floating)):
+        return "" if value is None else str(value)
+    return f"{value:.4g}"
+
+
+def percent(share: float | None) -> str:
+    """A share to a tenth of a percent."""
+    return "" if share is None else f"{100.0 * share:.1f} %"
+
+
+def counted(count: int, word: str) -> str:
+    """``1 row``, ``1,234 rows``, ``2 passes``, ``3 categories``."""
+    if count == 1:
+        return f"1 {word}"
+    many = f"{word[:-1]}ies" if word.endswith("y") else word + ("es" if word.endswith("s") else "s")
+    return f"{count:,} {many}"

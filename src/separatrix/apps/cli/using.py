@@ -1,0 +1,195 @@
+"""``predict`` and ``evaluate``: a model file in use."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from . import arguments as arg
+from .figures import class_counts, measure
+from .fitting import show_measures
+from .inputs import Options, check_output, loaded, opened, read_like
+from .output import console, print_json, printable, say
+
+ARROW_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+
+
+def predict(
+    model: arg.Model,
+    data: arg.Data,
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Where the rows go; - is standard output.")
+    ] = "-",
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Also the probability of every class.")
+    ] = False,
+    format: arg.Format = None,
+    json: arg.Json = False,
+) -> None:
+    """Add the predicted class to the rows of a file; its columns and their order stay."""
+    estimator = loaded(model)
+    if json and output == "-":
+        raise ValueError("--json tells where the rows went: say --output FILE, too")
+    if proba and not hasattr(estimator, "predict_proba"):
+        raise ValueError(f"--proba: the loss {estimator.loss!r} knows no probabilities")
+    if output != "-":
+        check_output(output)
+    with opened(data, format) as paths:
+        found = _predicted(estimator, paths, proba)
+        is_table = Options(format=format).has_columns(paths)
+        with _written(output) as file:
+            _write(paths if is_table else [], found, file, output)
+    unknown = dict(getattr(estimator, "unknown_categories_", {}))
+    for column, count in unknown.items():
+        say(printable(f"{count:,} values of {column!r} were not in the fit: they count as none."))
+    if json:
+        counts = np.unique(found["prediction"], return_counts=True)
+        each = [{"label": a, "rows": n} for a, n in zip(*(c.tolist() for c in counts), strict=True)]
+        rows = {"output": output, "rows": len(found["prediction"]), "predicted": each}
+        print_json("predict", rows | {"unknown_categories": unknown})
+
+
+def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
+    """The columns that are added."""
+    try:
+        found = {"prediction": model.predict(paths)}
+        if proba:
+            each = model.predict_proba(paths).T
+            found |= {f"probability_{c}": p for c, p in zip(model.classes_, each, strict=True)}
+    except TypeError as error:  # a model that was fitted to arrays, or rows of another kind
+        raise ValueError(f"{paths[0]}: {error}") from error
+    return found
+
+
+@contextmanager
+def _written(output: str) -> Iterator[Any]:
+    """A file that is there only when it is whole."""
+    if output == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    part = Path(f"{output}.part{os.getpid()}")
+    try:
+        with part.open("wb") as file:
+            yield file
+        os.replace(part, output)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _write(paths: list[str], found: dict[str, Any], file: Any, output: str) -> None:
+    binary = output.endswith(ARROW_SUFFIXES)
+    if paths and paths[0].endswith(ARROW_SUFFIXES):
+        _write_arrow(paths, found, file, output if binary else None)
+        return
+    if binary:
+        raise ValueError(f"{output}: rows of CSV are written as CSV; say a name that ends in .csv")
+    text = io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
+    values = zip(*(column.tolist() for column in found.values()), strict=True)
+    if not paths:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(found)
+        writer.writerows(values)
+    else:
+        _write_csv(paths, found, values, text)
+    text.flush()
+    text.detach()
+
+
+def _write_csv(paths: list[str], found: dict[str, Any], values: Any, text: Any) -> None:
+    """The values as they are written in the file, between the signs that it has there."""
+    writer: Any = None
+    for path in paths:
+        with _lines(path) as (lines, delimiter):
+            rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
+            names = next(rows)
+            if writer is None:
+                writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+                writer.writerow([*names, *_new_names(names, found)])
+            for row in rows:
+                writer.writerow([*row, *next(values)])
+
+
+@contextmanager
+def _lines(path: str) -> Iterator[tuple[Any, str]]:
+    """The lines of a CSV file, and what stands between its values."""
+    import pyarrow as pa
+
+    with pa.input_stream(path, compression="detect") as raw:
+        lines = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
+        first = lines.readline()
+        names = next(csv.reader([first]), [])
+        semicolons = len(names) == 1 and ";" in names[0]
+        delimiter = ";" if semicolons else "\t" if ".tsv" in Path(path).suffixes else ","
+
+        def all_lines() -> Iterator[str]:
+            if first.strip().lower() != "sep=;":
+                yield first
+            yield from lines
+
+        yield all_lines(), delimiter
+
+
+def _new_names(names: list[str], found: dict[str, Any]) -> list[str]:
+    """Names for the columns that are added, unlike those that are there."""
+    return [name if name not in names else f"{name}_by_separatrix" for name in found]
+
+
+def _write_arrow(paths: list[str], found: dict[str, Any], file: Any, output: str | None) -> None:
+    """Batch by batch, as Parquet or Arrow if the output is to be that, else as CSV."""
+    import pyarrow as pa
+    import pyarrow.csv as pacsv
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+    parquet = paths[0].endswith((".parquet", ".pq"))
+    rows = ds.dataset(paths, format="parquet" if parquet else "ipc")
+    names = _new_names(rows.schema.names, found)
+    columns = {name: pa.array(c) for name, c in zip(names, found.values(), strict=True)}
+    schema = rows.schema
+    for name, column in columns.items():
+        schema = schema.append(pa.field(name, column.type))
+    if output is None:
+        writer = pacsv.CSVWriter(file, schema)
+    elif output.endswith((".parquet", ".pq")):
+        writer = pq.ParquetWriter(file, schema)
+    else:
+        writer = pa.ipc.new_file(file, schema)
+    first = 0
+    with writer:
+        for batch in rows.to_batches():
+            added = [column.slice(first, batch.num_rows) for column in columns.values()]
+            whole = pa.record_batch([*batch.columns, *added], schema=schema)
+            writer.write_batch(whole)
+            first += batch.num_rows
+
+
+def evaluate(
+    model: arg.Model,
+    data: arg.Data,
+    target: arg.Target = None,
+    format: arg.Format = None,
+    json: arg.Json = False,
+) -> None:
+    """Measure a model on labelled rows, which should be none that it was fitted to."""
+    estimator = loaded(model)
+    with opened(data, format) as paths:
+        source = read_like(estimator, paths, target=target, format=format)
+        if not len(source.classes):
+            raise ValueError(f"{data[0]}: which column holds the labels? Say --target NAME")
+        found = measure(estimator, source)
+    facts = {"file": " ".join(data), "rows": source.n_rows, "classes": class_counts(source)}
+    if json:
+        print_json("evaluate", {"model": model, "data": facts, "figures": found})
+        return
+    out = console()
+    show_measures(out, {"evaluated": found})

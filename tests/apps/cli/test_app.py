@@ -1,0 +1,155 @@
+"""How the command ends: codes, errors of a line or two, JSON alone on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pandas as pd
+import pytest
+from apps.cli.tables import flowers, process, told
+
+import separatrix
+from separatrix.apps import cli
+from separatrix.apps.cli import fitting
+from separatrix.apps.cli.app import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flowers().to_csv("flowers.csv", index=False)
+    return tmp_path
+
+
+ERRORS = [
+    (["fit", "flower.csv"], "flower.csv: there is no such file; is it 'flowers.csv'?"),
+    (["fit", "flowers.csv", "-t", "knid"],
+     "flowers.csv: --target names the column 'knid', and there is none: is it 'kind'?"),
+    (["fit", "flowers.csv"], "which column holds the labels? Say --target NAME"),
+    (["fit", "flowers.csv", "-t", "kind", "--drop", "hieght"], "--drop names the column 'hieght'"),
+    (["fit", "flowers.csv", "-t", "kind", "--missing", "error"],
+     "column 'size' has no value in"),
+    (["fit", "flowers.csv", "-t", "kind", "--l2", "much"], "--l2 much: expected a number"),
+    (["fit", "flowers.csv", "-t", "kind", "--test", "2"], "--test 2: expected a share"),
+    (["fit", "flowers.csv", "-t", "kind", "--loss", "logisitc"], "logisitc"),
+    (["fit", "flowers.csv", "-t", "kind", "-o", "no/where.sep"], "there is no folder 'no'"),
+    (["fit", "words.csv", "-t", "kind"], "words.csv, line 3: column 'size' holds 'big'"),
+    (["fit", "short.csv", "-t", "kind"], "short.csv, line 3 has 1 value"),
+    (["fit", "one.csv", "-t", "kind", "--test", "0"], "one.csv: every row has the label 'a'"),
+    (["fit", "few.csv", "-t", "kind", "--test", "0.99"], "holds out every row"),
+    (["inspect", "flowers.csv"], "flowers.csv"),
+    (["inspect", "none.sep"], "none.sep: there is no such file"),
+    (["fit", "flowers.csv", "--tarject", "kind"], "No such option: --tarject"),
+    (["fti"], "No such command 'fti'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "message"), ERRORS, ids=lambda value: str(value)[:60])
+def test_what_is_wrong_takes_a_line_or_two(folder, arguments, message, capsys):
+    (folder / "words.csv").write_text("size,kind\n1,a\nbig,b\n2,a\n")
+    (folder / "short.csv").write_text("size,kind\n1,a\n2\n")
+    (folder / "one.csv").write_text("size,kind\n1,a\n2,a\n")
+    (folder / "few.csv").write_text("size,kind\n1,a\n2,b\n")
+    before = sorted(folder.iterdir())
+    assert run(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err
+    assert err.count("\n") <= 2
+    assert "Traceback" not in err
+    assert sorted(folder.iterdir()) == before
+    assert run([*arguments, "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert (found["error"]["code"], found["command"]) == (2, arguments[0])
+    assert message in found["error"]["message"]
+
+
+def test_an_error_of_the_program_is_short_unless_debug_asks(monkeypatch, capsys):
+    def broken(*args):
+        raise RuntimeError("a screw\nis loose")
+
+    monkeypatch.setattr(fitting, "_fitted", broken)
+    assert run(["fit", "flowers.csv", "-t", "kind"]) == 70
+    err = capsys.readouterr().err
+    assert "fit: RuntimeError: a screw is loose\n" in err
+    assert "--debug" in err
+    assert "Traceback" not in err
+    assert run(["fit", "--debug", "flowers.csv", "-t", "kind"]) == 70
+    assert "in broken" in capsys.readouterr().err
+
+
+def test_interrupted_before_there_is_a_model(monkeypatch, capsys):
+    def pressed(self, rows):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(separatrix.LinearClassifierCV, "fit", pressed)
+    assert run(["fit", "flowers.csv", "-t", "kind"]) == 130
+    assert "interrupted; l2 was still being searched" in capsys.readouterr().err
+    assert not os.path.exists("model.sep")
+
+
+def test_a_model_that_was_interrupted_is_saved_and_named(monkeypatch, capsys):
+    fit = separatrix.LinearClassifier.fit
+
+    def pressed(self, rows):
+        fit(self, rows)
+        self.stop_ = "interrupted"
+        return self
+
+    monkeypatch.setattr(separatrix.LinearClassifier, "fit", pressed)
+    code, found = told(capsys, "fit", "flowers.csv", "-t", "kind", "--l2", "1", "-o", "part.sep")
+    assert code == 130
+    assert found["model"]["stop"] == separatrix.load("part.sep").stop_ == "interrupted"
+
+
+def test_the_installed_command_prints_one_object_and_nothing_else(folder):
+    environment = {**os.environ, "NO_COLOR": "1"}
+    table = (folder / "flowers.csv").read_bytes()
+    done = process("fit", "-", "-t", "kind", "--max-iter", "1", "--json", input=table,
+                   env=environment)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["version"], found["command"]) == (1, "fit")
+    assert found["data"]["file"] == "-"
+    assert b"warning: " in done.stderr  # that the fit was cut off
+    assert b"--max-iter" in done.stderr
+    assert b"\x1b" not in done.stdout + done.stderr
+    assert separatrix.load("model.sep").stop_ == "max_iter"
+
+
+def test_names_in_a_file_that_are_meant_to_fool_a_terminal(capsys):
+    table = flowers().rename(columns={"height": "\x1b[31mred", "size": "[bold]x[/bold]"})
+    table["kind"] = table["kind"].str.replace("rose", "rose\x1b]0;title\x07")
+    table.to_csv("odd.csv", index=False)
+    assert run(["fit", "odd.csv", "-t", "kind", "--l2", "0.1"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "[bold]x[/bold]" in out
+
+
+def test_what_is_missing_is_named(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2
+    assert "pip install 'separatrix[cli]'" in capsys.readouterr().err
+
+
+def test_version_and_help(capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"separatrix {separatrix.__version__}\n"
+    assert run(["fit", "--help"]) == 0
+    out = capsys.readouterr().out
+    for option in ("--target", "--loss", "--l2", "--test", "--drop", "--as-category", "--missing"):
+        assert option in out
+
+
+def test_frames_of_one_column_and_labels_that_are_numbers(capsys):
+    pd.DataFrame({"x": range(100), "y": [i > 40 for i in range(100)]}).to_csv("t.csv", index=False)
+    code, found = told(capsys, "fit", "t.csv", "-t", "y", "--l2", "1e-3")
+    assert code == 0
+    assert [each["label"] for each in found["data"]["classes"]] == [False, True]
+    assert found["held_out"]["accuracy"] > 0.8

@@ -1,0 +1,37 @@
+"""``demo``: data, verdict, proof, pictures, and three commands that work."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+
+import pytest
+
+import separatrix
+from separatrix.apps.cli.app import run
+
+
+def test_the_demo_leaves_a_model_and_commands_that_work(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    began = time.process_time()
+    assert run(["demo"]) == 0
+    assert time.process_time() - began < 20.0
+    out = capsys.readouterr().out
+    left = sorted(path.name for path in (tmp_path / "demo").iterdir())
+    assert left == ["boundaries.png", "objective.png", "tumours.csv", "tumours.sep"]
+    model = separatrix.load("demo/tumours.sep")
+    assert model.stop_ == "optimal"
+    assert model.score("demo/tumours.csv") > 0.95
+    for words in ("are separable", "Optimal: the objective", "no mistakes", "cycle"):
+        assert words in out
+    commands = re.findall(r"^  separatrix (.*)$", out, re.M)
+    assert len(commands) == 3
+    for command in commands:
+        assert run(shlex.split(command)) == 0
+
+
+def test_without_matplotlib_there_are_no_pictures(tmp_path, monkeypatch, capsys):
+    demo = pytest.importorskip("separatrix.apps.cli.demo")
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    assert demo._draw(tmp_path, [], None) == []

@@ -1,0 +1,162 @@
+"""``fit`` and ``path``: what is measured was never seen, and what is told is so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from apps.cli.tables import flowers, told
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix, log_loss
+
+import separatrix
+from separatrix.apps.cli.app import run
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flowers().to_csv("flowers.csv", index=False)
+    return tmp_path
+
+
+def held_out_rows(n, share=0.2):
+    """Their numbers, told by a table that holds nothing else."""
+    table = pd.DataFrame({"row": np.arange(n, dtype=float), "label": np.arange(n) % 2})
+    rows = separatrix.read(table, target="label", validation=share).validation.sample(n)
+    return rows.block().X[:, 0].astype(int)
+
+
+def test_the_figures_are_those_of_rows_that_the_fit_never_saw(folder, capsys):
+    code, found = told(capsys, "fit", "flowers.csv", "--target", "kind", "--l2", "0.01")
+    assert code == 0
+    model = separatrix.load("model.sep")
+    table = flowers()
+    out = table.iloc[held_out_rows(len(table))]
+    labels, predicted = out["kind"].to_numpy(), model.predict(out)
+    figures = found["held_out"]
+    assert figures["rows"] == found["split"]["held_out_rows"] == len(out)
+    assert figures["accuracy"] == pytest.approx(np.mean(labels == predicted))
+    assert figures["mistakes"] == np.sum(labels != predicted)
+    assert figures["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(labels, predicted))
+    assert figures["log_loss"] == pytest.approx(log_loss(labels, model.predict_proba(out)))
+    assert figures["confusion"]["counts"] == confusion_matrix(labels, predicted).tolist()
+    training = table.drop(out.index)
+    most = training["kind"].mode()[0]
+    assert figures["majority_accuracy"] == pytest.approx(np.mean(labels == most))
+    assert found["training"]["accuracy"] == pytest.approx(
+        np.mean(model.predict(training) == training["kind"])
+    )
+    assert found["data"]["missing"] == {"size": int(training["size"].isna().sum())}
+    assert found["data"]["categories"] == {"colour": 3}
+    assert found["data"]["rows"] == 300
+    sizes = {each["label"]: each["rows"] for each in found["data"]["classes"]}
+    assert sizes == table["kind"].value_counts().to_dict()
+
+
+def test_the_split_comes_before_categories_means_and_the_penalty(folder, capsys):
+    table = flowers()
+    out = held_out_rows(len(table))
+    table.loc[out, "colour"] = "green"  # known to held-out rows alone
+    table.loc[out, "size"] = 1e6
+    table.to_csv("trap.csv", index=False)
+    _, found = told(capsys, "fit", "trap.csv", "-t", "kind", "-o", "trap.sep")
+    model = separatrix.load("trap.sep")
+    assert found["model"]["l2_found"]
+    assert "colour_green" not in model.coef_names_
+    assert model.scale_.max() < 1e3
+    assert found["held_out"]["unknown_categories"] == {"colour": len(out)}
+    training = flowers().drop(out)
+    training.to_csv("training.csv", index=False)
+    told(capsys, "fit", "training.csv", "-t", "kind", "--test", "0", "-o", "alone.sep")
+    alone = separatrix.load("alone.sep")
+    assert np.array_equal(alone.coef_, model.coef_)
+    assert alone.l2_ == model.l2_
+
+
+def test_the_most_telling_coefficients(folder, capsys):
+    for standardize in ("--standardize", "--no-standardize"):
+        _, found = told(capsys, "fit", "flowers.csv", "-t", "kind", "--l2", "1e-3", standardize)
+        model = separatrix.load("model.sep")
+        training = flowers().drop(held_out_rows(300))
+        lost = training["size"].isna()
+        columns = {"size": training["size"].fillna(training["size"].mean()),
+                   "missingindicator_size": lost, "height": training["height"]}  # fmt: skip
+        for colour in ("blue", "red", "white"):
+            columns[f"colour_{colour}"] = training["colour"] == colour
+        scale = np.array([np.std(columns[name]) for name in model.coef_names_])
+        effects = np.abs(model.coef_[0]) * scale
+        order = [model.coef_names_[j] for j in np.argsort(-effects)]
+        assert [each["feature"] for each in found["coefficients"]] == order
+        assert found["coefficients"][0]["effect"] == pytest.approx(effects.max())
+        first = found["coefficients"][0]
+        assert first["class"] == ("rose" if first["coefficient"] > 0 else "iris")
+
+
+def test_what_a_person_reads(folder, capsys):
+    table = flowers()
+    table["name"] = [f"flower {i}" for i in range(len(table))]
+    table.to_csv("named.csv", index=False)
+    assert run(["fit", "named.csv", "--target", "kind", "--l2", "0.01"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    for words in ("Read named.csv: 300 rows, 4 columns.", "2 classes: iris (", "held out to",
+                  "Values missing in rows to train on: size (", "Columns of categories: colour (3)",
+                  "Optimal: the objective", "by a lower bound (duality)", "always the majority",
+                  "true class down, predicted across", "Most telling features",
+                  "leave it out by --drop 'name'", "The model is in model.sep."):  # fmt: skip
+        assert words in out
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared", "perceptron"])
+def test_other_losses_and_many_classes(folder, capsys, loss):
+    table = flowers()
+    table.loc[table["height"] > 70, "kind"] = "tulip"
+    table.to_csv("three.csv", index=False)
+    code, found = told(
+        capsys, "fit", "three.csv", "-t", "kind", "--loss", loss, "--drop", "colour",
+        "--missing", "mean", "--l2", "1e-3", "--balanced", "--test", "0",
+    )  # fmt: skip
+    assert code == 0
+    assert found["held_out"] is None
+    assert found["training"]["log_loss"] is None
+    assert len(found["training"]["confusion"]["labels"]) == 3
+    model = separatrix.load("model.sep")
+    assert model.loss == loss
+    assert model.class_weight == "balanced"
+    assert model.coef_names_.tolist() == ["size", "height"]
+
+
+def test_columns_of_numbers_as_categories(folder, capsys):
+    table = flowers()
+    table["month"] = np.arange(len(table)) % 12
+    table.to_csv("months.csv", index=False)
+    told(capsys, "fit", "months.csv", "-t", "kind", "--l2", "1e-3", "--as-category", "month")
+    assert "month_11" in separatrix.load("model.sep").coef_names_
+
+
+def test_rows_that_are_too_many_for_memory_are_read_from_the_file(folder, capsys, monkeypatch):
+    told(capsys, "fit", "flowers.csv", "-t", "kind", "--l2", "0.01")
+    inside = separatrix.load("model.sep")
+    monkeypatch.setattr("separatrix.apps.cli.inputs.MEMORY_BYTES", 0)
+    code = run(["fit", "flowers.csv", "-t", "kind", "--l2", "0.01"])
+    assert code == 0
+    assert "--cache FOLDER" in capsys.readouterr().err
+    assert np.allclose(separatrix.load("model.sep").coef_, inside.coef_, rtol=1e-6)
+    assert run(["path", "flowers.csv", "-t", "kind"]) == 2
+    assert "path works in memory" in capsys.readouterr().err
+
+
+def test_the_path_along_the_penalties(folder, capsys):
+    code, found = told(capsys, "path", "flowers.csv", "-t", "kind", "--values", "5")
+    assert code == 0
+    rows = separatrix.read("flowers.csv", target="kind", missing="indicator").sample(300)
+    cv = separatrix.LinearClassifierCV(
+        l2s=5, cv=5, scoring="loss", standardize=True, random_state=0
+    ).fit(rows)
+    assert [each["l2"] for each in found["path"]] == cv.l2_path_.tolist()
+    scores = [each["score"] for each in found["path"]]
+    assert scores == cv.cv_results_["mean_test_score"].tolist()
+    assert found["best"] == cv.l2_path_[int(np.argmax(scores))]
+    assert run(["path", "flowers.csv", "-t", "kind", "--values", "5"]) == 0
+    out = capsys.readouterr().out
+    assert "300 rows in memory" in out
+    assert "best" in out

@@ -1,0 +1,28 @@
+"""Every command of docs/command_line.md works, and its tables of JSON are complete."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+from separatrix.apps.cli.app import run
+
+PAGE = (Path(__file__).parents[3] / "docs" / "command_line.md").read_text()
+
+
+def test_the_commands_of_the_page(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```sh\n(.*?)```", PAGE, re.S)
+    keys = {
+        name: set(re.findall(r"`(\w+)`", re.sub(r"\(.*?\)", "", told)))
+        for name, told in re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, re.M)
+    }
+    commands = [shlex.split(line)[1:] for line in block.splitlines()]
+    assert {command[0] for command in commands} == {*keys, "demo"}
+    for command in commands:
+        assert run([*command, *["--json"] * (command[0] != "demo")]) == 0, command
+        out = capsys.readouterr().out
+        if command[0] != "demo":
+            assert set(json.loads(out)) == {"version", "command", *keys[command[0]]}

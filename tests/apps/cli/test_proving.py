@@ -1,0 +1,129 @@
+"""``check``, ``diagnose`` and ``inspect``: verdicts, their exit codes, and what is in a model."""
+
+from __future__ import annotations
+
+import warnings
+
+import pandas as pd
+import pytest
+from apps.cli.tables import flowers, told
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import separatrix
+from separatrix.apps.cli.app import run
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("gate", "code"), [("and", 0), ("xor", 3)])
+def test_check_says_so_by_its_code(gate, code, capsys):
+    X, y = separatrix.datasets.logic(gate)
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "out": y}).to_csv("gate.csv", index=False)
+    found, verdict = told(capsys, "check", "gate.csv", "--target", "out")
+    assert found == code
+    assert verdict["separability"] == separatrix.separability(X, y, feature_names="ab").to_dict()
+    assert run(["check", "gate.csv", "--target", "out"]) == code
+    words = " ".join(capsys.readouterr().out.split())
+    assert "are separable" in words if code == 0 else "overlap" in words
+
+
+def test_a_category_that_runs_away_is_named(capsys):
+    table = pd.DataFrame({"colour": ["red", "red", "blue", "blue"], "label": [0, 0, 0, 1]})
+    table.to_csv("t.csv", index=False)
+    code, found = told(capsys, "check", "t.csv", "--target", "label")
+    assert (code, found["separability"]["verdict"]) == (3, "quasi-separable")
+    assert set(found["separability"]["runaway"]) <= {"colour_red", "colour_blue", "(intercept)"}
+    assert found["separability"]["feature_names"] == ["colour_blue", "colour_red"]
+
+
+def test_diagnose_reads_as_the_model_does(capsys):
+    table = flowers()
+    table["again"] = table["height"]
+    table.to_csv("t.csv", index=False)
+    rows = separatrix.read(table, target="kind", missing="indicator").sample(300)
+    separatrix.save(separatrix.LinearClassifier(l2=1e-2, standardize=True).fit(rows), "m.sep")
+    code, found = told(capsys, "diagnose", "m.sep", "t.csv")
+    assert code == 0
+    expected = separatrix.diagnose(separatrix.load("m.sep"), rows)
+    causes = [each["cause"] for each in found["findings"]]
+    assert causes == [each.cause for each in expected.findings]
+    assert "duplicate features" in causes
+    assert run(["diagnose", "m.sep", "t.csv"]) == 0
+    out = capsys.readouterr().out
+    assert "300 rows in memory" in out
+    assert "'again'" in out
+
+
+def test_inspect(capsys):
+    table = flowers()
+    table.to_csv("t.csv", index=False)
+    told(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
+    code, found = told(capsys, "inspect", "m.sep")
+    model = separatrix.load("m.sep")
+    facts = found["model"]
+    assert code == 0
+    assert (facts["l2"], facts["gap"], facts["stop"]) == (0.01, model.gap_, "optimal")
+    assert facts["objective"] == model.objective_
+    assert found["columns"] == ["size", "height", "colour"]
+    assert run(["inspect", "m.sep"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "size, height, colour" in out
+    assert "Optimal: the objective" in out
+
+
+def test_models_that_were_fitted_to_arrays(capsys):
+    X, y = flowers()[["height"]].to_numpy(), flowers()["kind"].to_numpy()
+    separatrix.save(separatrix.Perceptron(random_state=0).fit(X, y), "p.sep")
+    assert run(["inspect", "p.sep"]) == 0
+    assert "Perceptron" in capsys.readouterr().out
+    pd.DataFrame({"height": X[:, 0]}).to_csv("t.csv", index=False)
+    for command in ("predict", "evaluate", "diagnose"):
+        assert run([command, "p.sep", "t.csv"]) == 2
+        assert "t.csv: " in (err := capsys.readouterr().err)
+        assert "fitted" in err
+
+
+def test_certify_a_model_of_ours_on_the_rows_of_its_fit(capsys):
+    flowers().to_csv("t.csv", index=False)
+    told(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
+    code, found = told(capsys, "certify", "m.sep", "t.csv", "--test", "0.2")
+    model = separatrix.load("m.sep")
+    certificate = found["certificate"]
+    assert code == 0
+    assert certificate["objective"] == pytest.approx(model.objective_)
+    assert certificate["relative_gap"] <= 2e-6
+    _, other = told(capsys, "certify", "m.sep", "t.csv")  # also rows that it did not see
+    assert other["certificate"]["relative_gap"] > 1e-4
+    assert run(["certify", "m.sep", "t.csv", "--test", "0.2"]) == 0
+    assert "above" in capsys.readouterr().out
+
+
+def test_certify_a_model_of_scikit_learn(capsys):
+    skops = pytest.importorskip("skops.io")
+    table = flowers().dropna()
+    table.to_csv("t.csv", index=False)
+    X, y = table[["height", "size"]], table["kind"]
+    pipe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2, tol=1e-12))
+    with warnings.catch_warnings(action="ignore"):
+        skops.dump(pipe.fit(X, y), "m.skops")
+    code, found = told(capsys, "certify", "m.skops", "t.csv", "--target", "kind")
+    expected = separatrix.certify(pipe, X, y).to_dict()
+    assert code == 0
+    assert found["certificate"]["relative_gap"] == pytest.approx(expected["relative_gap"], rel=1e-3)
+    skops.dump(DecisionTreeClassifier().fit(X, y), "tree.skops")
+    assert run(["certify", "tree.skops", "t.csv", "-t", "kind"]) == 2
+    assert "only linear models" in capsys.readouterr().err
+
+
+def test_pickles_are_not_opened(folder, capsys):
+    (folder / "m.pkl").write_bytes(b"cos\nsystem\n(S'touch pwned'\ntR.")
+    assert run(["certify", "m.pkl", "t.csv"]) == 2
+    assert "m.pkl is a pickle" in capsys.readouterr().err
+    assert not (folder / "pwned").exists()

@@ -1,0 +1,103 @@
+"""The installed command in a terminal 40 columns wide: progress, Ctrl-C, completion."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+
+import numpy as np
+import pytest
+from apps.cli.tables import COMMAND, process
+
+import separatrix
+
+COLUMNS = 40
+SECONDS = 90.0  # a loaded machine is slow
+
+
+class Terminal:
+    """A process with a terminal of its own."""
+
+    def __init__(self, *arguments):
+        self.ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
+        environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs,
+            start_new_session=True, env=environment | {"TERM": "xterm"},
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(theirs)
+        self.text = ""
+
+    def read_until(self, words):
+        """Wait for words on the screen; None: for the end."""
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            if words is not None and words in self.text:
+                return
+            if select.select([self.ours], [], [], 0.1)[0]:
+                try:
+                    more = os.read(self.ours, 1 << 16)
+                except OSError:  # Linux's way to say that the other side is closed
+                    more = b""
+                if not more:
+                    break
+                self.text += more.decode("utf-8", "replace")
+        assert words is None, f"{words!r} was not shown, but {self.text!r}"
+
+    def press(self, key):
+        os.write(self.ours, key)
+
+
+def lines(text):
+    """What is left without colours and what was overwritten."""
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    return [line.split("\r")[-1] for line in plain.replace("\r\n", "\n").split("\n")]
+
+
+@pytest.fixture
+def endless(tmp_path, monkeypatch):
+    """Rows that no perceptron settles on."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((5000, 6)).round(4), rng.integers(0, 2, 5000)
+    np.savetxt("noise.csv", np.column_stack([X, y]), "%g", ",", header="a,b,c,d,e,f,y", comments="")
+
+
+def test_progress_and_ctrl_c_in_a_narrow_terminal(endless):
+    terminal = Terminal(
+        "fit", "noise.csv", "-t", "y", "--loss", "perceptron", "--l2", "0", "--max-iter",
+        "100000000", "-o", "part.sep",
+    )  # fmt: skip
+    terminal.read_until("Fitting: pass")
+    terminal.press(b"\x03")
+    terminal.read_until(None)
+    assert terminal.process.wait(SECONDS) == 130
+    assert "\x1b[" in terminal.text
+    shown = lines(terminal.text)
+    assert any("Interrupted: the model of the last whole pass is in part.sep." in s for s in shown)
+    wide = [s for s in shown if len(s) > COLUMNS]
+    assert all("part.sep" in s or "warning" in s for s in wide)  # names of files are never cut
+    model = separatrix.load("part.sep")
+    assert model.stop_ == "interrupted"
+    assert model.predict("noise.csv").shape == (5000,)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("separatrix pre", "predict"), ("separatrix fit noise.csv --target e", "e"),
+     ("separatrix fit noise.csv --loss log", "logistic")],
+)  # fmt: skip
+def test_completion(endless, words, found):
+    asked = {"_SEPARATRIX_COMPLETE": "complete_bash", "COMP_WORDS": words,
+             "COMP_CWORD": str(len(words.split()) - 1)}  # fmt: skip
+    done = process(env=os.environ | asked)
+    assert done.stdout.decode().split() == [found]

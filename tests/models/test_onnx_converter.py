@@ -1,0 +1,44 @@
+"""skl2onnx takes the classifiers of separatrix as the last step of a pipeline."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kept_models import THREE, TWO, WORDS, X
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from separatrix import LinearClassifier, Perceptron
+from separatrix.models.onnx_converter import register_converters
+
+skl2onnx = pytest.importorskip("skl2onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+
+@pytest.mark.parametrize(
+    ("clf", "y"),
+    [
+        (LinearClassifier(l2=0.01), TWO),
+        (LinearClassifier(l2=0.01), WORDS[THREE]),
+        (LinearClassifier("hinge", l2=0.01), THREE),
+        (Perceptron(10, random_state=0), WORDS[TWO]),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_pipeline_through_skl2onnx(clf, y, dtype):
+    register_converters()
+    pipeline = make_pipeline(StandardScaler(), clf).fit(X, y)
+    rows = X.astype(dtype)
+    model = skl2onnx.to_onnx(
+        pipeline, rows[:1], options={id(pipeline): {"zipmap": False}}, target_opset=17
+    )
+    run = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    labels, shares = run.run(None, {"X": rows})
+    assert labels.tolist() == pipeline.predict(X).tolist()
+    margins = pipeline.decision_function(X)
+    expected = np.column_stack([-margins, margins]) if margins.ndim == 1 else margins
+    if hasattr(pipeline, "predict_proba"):
+        expected = pipeline.predict_proba(X)
+    error = 1e-12 if dtype is np.float64 else 1e-5
+    assert shares.dtype == dtype
+    assert np.allclose(shares, expected, rtol=error, atol=error)
