@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cluster_engine import clustered
 
 import separatrix
 from separatrix import (
@@ -118,8 +119,9 @@ SOURCES = {
     "chunked csr": lambda X, y, classes, weight: ChunkedSparse(csr(X), y, classes, weight),
     "read": read_rows,
     "read csr, cached": lambda X, y, classes, weight: cached(csr(X), y, classes, weight),
+    "cluster": lambda *rows: clustered(*rows, EDGES),
 }
-AWAY = ("chunked", "chunked csr", "read", "read csr, cached")
+AWAY = ("chunked", "chunked csr", "read", "read csr, cached", "cluster")
 every_source = pytest.mark.parametrize("kind", SOURCES)
 every_weight = pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
 both = pytest.mark.parametrize("k", [2, 3])

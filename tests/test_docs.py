@@ -71,9 +71,11 @@ def test_the_page_on_separability(capsys):
             ("above its minimum", "LinearClassifier(l2=0.01", "converted optimal"),
             marks=pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
         ),
+        ("cluster", ("optimal True", "(3, 2) True")),
         ("models", ("optimal True\nTrue\nTrue\n",)),
     ],
 )
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_the_pages_for_practitioners_run(page, told, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -91,7 +93,7 @@ def test_the_pages_for_practitioners_run(page, told, tmp_path, monkeypatch, caps
 def test_no_page_has_code_that_is_not_run():
     run = {
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
-        "models",
+        "cluster", "models",
     }  # fmt: skip
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").glob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run

@@ -12,6 +12,7 @@ import numpy as np
 from ..numeric.types import AnyArray
 
 CPU_DEVICES = (1, 3)  # DLPack's numbers of plain memory, and of such as a GPU may read
+DASK = ("dask", "dask_expr")  # libraries whose collections are not in memory
 TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
@@ -28,6 +29,12 @@ def opened(X: Any, name: str) -> Any:
     if library == "polars" and kind == "LazyFrame":
         raise ValueError(
             f"{name} is a polars LazyFrame, a query that has not been run: pass {name}.collect()."
+        )
+    if library in DASK:
+        raise TypeError(
+            f"{name} is a collection of Dask's, and here arrays in memory are expected: pass "
+            f"{name}.compute(). fit, predict and score of the linear classifiers take collections, "
+            "X and y both (docs/cluster.md)."
         )
     foreign = hasattr(X, "__array_namespace__") or hasattr(X, "__dlpack__")
     return _viewed(X, name) if foreign and library not in ("pandas", "polars") else X

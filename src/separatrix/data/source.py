@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -80,6 +80,10 @@ class Sum(ABC, Generic[T_co]):
         """Only with a size: the sum of all blocks as ``of`` gives it."""
         raise NotImplementedError(f"{self!r} has no compiled loop of its own")
 
+    def beside(self, numbers: Mapping[str, AnyArray], start: int) -> Sum[T_co]:
+        """The same sum with numbers that are kept with the rows from ``start`` on, by name."""
+        return self
+
 
 @dataclass(frozen=True)
 class _ClassWeightSums(Sum[tuple[Array]]):
@@ -108,6 +112,24 @@ class RowState(Generic[S]):
         if block.start not in self._pieces:
             self._pieces[block.start] = self._begin(block)
         return step(self._pieces[block.start])
+
+
+RowChange = Callable[[Block, "AnyArray | None"], AnyArray]
+"""From rows and the numbers beside them (None at first) to those to keep: picklable, and pure."""
+
+
+class RowNumbers(ABC):
+    """Numbers kept beside every row where the rows are, far away; sums find them by ``name``.
+
+    ``advance`` alone writes them. Whoever asked remembers with what: a run that is taken up again,
+    or rows that are made again, go through the same changes and come to the same bits.
+    """
+
+    name: str
+
+    @abstractmethod
+    def advance(self, change: RowChange) -> None:
+        """Let the numbers of all rows be changed before anything more is asked."""
 
 
 class Source(ABC):
@@ -204,6 +226,10 @@ class Source(ABC):
     def row_state(self, begin: Callable[[Block], S]) -> RowState[S]:
         """Numbers to be kept beside every row, which begin as told of each block."""
         return RowState(begin)
+
+    def row_numbers(self) -> RowNumbers | None:
+        """Numbers to be kept where the rows are; None where whoever needs them had better."""
+        return None
 
     def batches(self, size: int) -> Iterator[Block]:
         """The rows that count, so many at a time, for work that threads share otherwise."""

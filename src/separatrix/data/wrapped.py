@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..numeric.rows import CsrRows, shape_of
 from ..numeric.threads import running_sum
+from ..numeric.types import AnyArray
 from .blocks import Block, Shuffle, Visit
-from .source import InMemory, Source, Storage, Sum, T
+from .source import InMemory, RowChange, RowNumbers, Source, Storage, Sum, T
 from .thresholds import VALUES_AT_ONCE
 
 LEAST_ROWS = 512  # of a part of a block: its own sum over features takes time too
@@ -104,6 +105,11 @@ class MappedSource(WrappedSource):
         """Summed by the source: its threads and its reading ahead serve mapped rows too."""
         return self.source.total(SumOfMapped(sum, self.map))
 
+    def row_numbers(self) -> RowNumbers | None:
+        """Kept by the source, beside its rows as they are mapped."""
+        kept = self.source.row_numbers()
+        return None if kept is None else NumbersOfMapped(kept, self.map)
+
     def sample(self, size: int) -> InMemory:
         """The rows that a sample of the source has, mapped."""
         found = self.source.sample(size)
@@ -125,6 +131,10 @@ class SumOfMapped(Sum[T]):
         parts = (block.part(at, min(at + size, n)) for at in range(0, max(n, 1), size))
         return running_sum(self.sum.of(self.map(part)) for part in parts)
 
+    def beside(self, numbers: Mapping[str, AnyArray], start: int) -> SumOfMapped[T]:
+        """With numbers that are kept with the rows."""
+        return replace(self, sum=self.sum.beside(numbers, start))
+
     @property
     def batch_rows(self) -> int | None:
         """As the sum itself has it."""
@@ -133,3 +143,26 @@ class SumOfMapped(Sum[T]):
     def over(self, batches: Iterable[Block], threads: int) -> T:
         """Of mapped batches."""
         return self.sum.over(map(self.map, batches), threads)
+
+
+class NumbersOfMapped(RowNumbers):
+    """Numbers kept beside rows that are mapped before they are changed by them."""
+
+    def __init__(self, kept: RowNumbers, map: BlockMap) -> None:
+        self.kept, self.map, self.name = kept, map, kept.name
+
+    def advance(self, change: RowChange) -> None:
+        """By rows as they are mapped."""
+        self.kept.advance(ChangeOfMapped(change, self.map))
+
+
+@dataclass(frozen=True)
+class ChangeOfMapped:
+    """A change by rows that are mapped first."""
+
+    change: RowChange
+    map: BlockMap
+
+    def __call__(self, block: Block, numbers: AnyArray | None) -> AnyArray:
+        """Of one block."""
+        return self.change(self.map(block), numbers)

@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import ArraySource, Source
+from ..data.cluster.dask_input import dask_source, is_dask
+from ..data.cluster.source import ClusterSource
 from ..data.feature_map import FeatureMap, occupied_features, with_features
 from ..data.labels import check_classes
 from ..data.validation import array_source, check_rows
@@ -87,6 +89,8 @@ class LinearModel(LinearPredictor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[Objective, Result]:
         settings = self._checked_settings()
+        if is_dask(X):
+            X, y, sample_weight = dask_source(X, y, sample_weight), None, None
         found = self._given_source if isinstance(X, Source) else self._source
         settings, source = self._standardized(settings, found(X, y, sample_weight))
         seed = checks.seed(self.random_state)
@@ -196,6 +200,8 @@ class LinearModel(LinearPredictor):
         for name in ("feature_names_in_", "_reading"):
             self.__dict__.pop(name, None)
         self.n_features_in_ = source.n_features
+        if isinstance(source, ClusterSource) and source.names is not None:
+            self.feature_names_in_ = np.array(source.names, dtype=object)
         if source.reading is None:
             return
         self._reading = source.reading

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import fields, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.cluster.dask_input import is_dask
 from ..losses import Loss, PerceptronLoss, get_loss
 from ..numeric import checks
 from ..numeric.types import Array
@@ -20,6 +21,7 @@ from ..training.minimize import Result
 from ..training.no_minimum import Runaway
 from ..training.stopping import Stop
 from .base import FitSettings, LinearModel
+from .lazy import lazily
 
 MOST_NAMED = 5  # coefficients in a warning
 
@@ -179,6 +181,10 @@ class LossModel(LinearModel):
         return self._probability(X, "log_probability")
 
     def _probability(self, X: Any, kind: str) -> Array:
+        if is_dask(X):
+            check_is_fitted(self)
+            method = "predict_proba" if kind == "probability" else "predict_log_proba"
+            return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
         scores = self.decision_function(X)
         loss: Any = get_loss(self.loss)
         loss = loss if len(self.classes_) == 2 else loss.multiclass()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import Source
+from ..data.cluster.dask_input import is_dask
 from ..data.files.decoding import Decoded
 from ..data.files.reading import Reading, is_path
 from ..data.files.source import FileSource
@@ -18,6 +19,7 @@ from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
 from ..data.validation import check_rows, check_scores, plain_rows
 from ..numeric.types import AnyArray, Array
+from .lazy import dask_accuracy, lazily
 from .sources import (
     LinearScores,
     accuracy,
@@ -61,11 +63,15 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k).
 
-        X may be a source, whose rows are read block by block. A model that was fitted to files
+        X may be a source, whose rows are read block by block, or a collection of Dask's, for which
+        there is a dask array back that is not computed yet. A model that was fitted to files
         takes paths and frames too, and counts the categories that its fit did not have in
         ``unknown_categories_``, by column: their features are 0.
         """
         check_is_fitted(self)
+        if is_dask(X):
+            k = None if len(self.classes_) == 2 else len(self.classes_)
+            return cast(Array, lazily(self, "decision_function", X, k, np.float64))
         if isinstance(X, Source):
             n_jobs = getattr(self, "n_jobs", None)
             result = scores_of(self._read_alike(X), self._weights(), n_jobs)
@@ -93,6 +99,9 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> AnyArray:
         """Class of each row; on a tie of two classes the larger, of more the first."""
+        if is_dask(X):
+            check_is_fitted(self)
+            return cast(AnyArray, lazily(self, "predict", X, None, self.classes_.dtype))
         return self._classes_of(self.decision_function(X))
 
     def _classes_of(self, scores: Array) -> AnyArray:
@@ -109,6 +118,8 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         the columns of the fit, among them the target, and the weight if there was one.
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return dask_accuracy(self, X, y, sample_weight)
         if isinstance(X, Source):
             refuse_labels_beside(y, sample_weight)
             alike = self._read_alike(X)

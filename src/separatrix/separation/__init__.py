@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Source
+from ..data.cluster.dask_input import dask_source, is_dask
 from ..data.validation import array_source, check_rows
 from ..numeric.types import Ints
 from .budget import CountedSource, OutOfReads, ReadBudget
@@ -111,6 +112,8 @@ def _told(
 
 
 def _source(X: Any, y: Any) -> Source:
+    if is_dask(X):
+        return dask_source(X, y, None)
     if isinstance(X, Source):
         if y is not None:
             raise ValueError("a source brings its own labels: pass separability(source) without y.")

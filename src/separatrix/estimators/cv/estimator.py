@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ...data import InMemory, Source
 from ...data.arrays import as_arrays
+from ...data.cluster.dask_input import dask_source, is_dask
 from ...data.feature_map import FeatureMap, occupied_features, with_features
 from ...losses import Loss
 from ...numeric import checks
@@ -198,6 +199,8 @@ callbacks, verbose
 
     def _given(self, X: Any, y: Any, sample_weight: Any, metadata: Metadata) -> Given:
         """The rows, and what deals them out to folds."""
+        if is_dask(X):
+            X, y, sample_weight = dask_source(X, y, sample_weight), None, None
         if not isinstance(X, Source):
             source = self._source(X, y, sample_weight)
             return Given(source, self.cv, metadata, X, np.asarray(y))

@@ -110,7 +110,7 @@ def proximal_iterates(objective: Objective, state: State) -> Iterator[tuple[Dual
             {
                 "phase": PHASE, "W": run.W, "center": run.center,
                 "penalty_parameter": run.penalty_parameter, "proximal_term": run.proximal_term,
-                "polishes": polishes, "kept_bytes": 0 if in_memory else run.center.nbytes,
+                "polishes": polishes, "kept_bytes": run.kept_bytes,
             },
         )  # fmt: skip
 

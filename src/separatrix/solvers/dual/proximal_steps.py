@@ -67,6 +67,11 @@ class ProximalSteps(ABC):
         self.weight_sum = self.weight_sum or self.objective.source.weight_sum
         self.at = self._begin()
 
+    @property
+    def kept_bytes(self) -> int:
+        """What is kept in memory of rows that are not there."""
+        return 0
+
     @abstractmethod
     def _begin(self) -> Point:
         """Everything at the weights given."""

@@ -6,6 +6,8 @@ Algorithm: the same steps, but a read tells everything at some weights: J, its s
 gradient, the bound, and the free rows, from which Newton's next direction follows in memory. What
 is kept from read to read is the center, one number a row for two classes, k for k, and while it
 moves the one before. Scores are not kept: a search along a step tries many lengths in one read.
+A source that keeps numbers beside its rows, far away, keeps the center there; what is remembered
+here is where it moved, from which a run that is taken up again, or rows made again, have it again.
 
 Free rows are gathered up to ``GATHERED_BYTES``. Where there are more, as far from the minimum,
 every block gives its share of them, drawn evenly, and each counts for those left out: the direction
@@ -15,15 +17,16 @@ is then that of a sample, which depends on where blocks end; J, gradient and bou
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ...data import Block, Source, Sum
 from ...data.blocks import concatenated, random_rows, taken
 from ...losses import Loss
-from ...numeric.types import Array
+from ...numeric.types import AnyArray, Array
 from ..thresholds import GATHERED_BYTES
 from .dual_loss import DualLoss, DualSums
 from .newton_system import NewtonSystem
@@ -33,6 +36,8 @@ from .sums import SOME_ROWS, SmoothedSums, joined, scores_of
 SHORTEST, LONGEST = -16, 10  # powers of two: lengths of a step that are tried first
 BETWEEN = 15  # lengths tried at once between two
 MOST_SEARCHES = 6  # reads for the length of one step
+
+T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class FreeRows(NamedTuple):
@@ -45,17 +50,45 @@ class FreeRows(NamedTuple):
 
 @dataclass
 class StreamedProximalPointRun(ProximalSteps):
-    """An ascent whose rows are read for every point. A ``center`` without rows is one of zeros."""
+    """An ascent whose rows are read for every point. A ``center`` without rows is one of zeros.
+
+    Where the center is kept with the rows, ``center`` has a row for each of its moves instead: the
+    penalty parameter, and the weights at whose alphas it came to be.
+    """
 
     def _begin(self) -> Point:
+        self.kept = self.objective.source.row_numbers()
+        if self.kept is not None:
+            self.center = self.center.reshape(-1, 1 + self.W.size)
+            for move in self.center:
+                self._advance(move)
         return self._point(self.W)
+
+    def _advance(self, move: Array) -> None:
+        assert self.kept is not None
+        W = move[1:].reshape(self.W.shape).copy()
+        self.kept.advance(MovedCenter(self.dual_loss, W, float(move[0])))
+
+    @property
+    def kept_bytes(self) -> int:
+        """The center, unless it is kept with the rows."""
+        return self.center.nbytes if self.kept is None else 0
+
+    @property
+    def _center(self) -> Array | str:
+        """The center, or the name by which the source knows it."""
+        return self.center if self.kept is None else self.kept.name
 
     def _point(self, W: Array, *, moves_from: float | None = None) -> Point:
         """One read of the data; with a penalty parameter, of a center that is moved there first."""
         source = self.objective.source
         share = GATHERED_BYTES / max(1.0, source.row_bytes * source.n_rows)
+        if self.kept is not None and moves_from is not None:
+            move, moves_from = np.concatenate([[moves_from], W.ravel()]), None
+            self._advance(move)
+            self.center = np.concatenate([self.center, move[None]])
         asked = StreamedSums(
-            self.objective.loss, self.dual_loss, W, self.center, self.penalty_parameter,
+            self.dual_loss, W, self._center, self.penalty_parameter, self.objective.loss,
             min(share, 1.0), moves_from,
         )  # fmt: skip
         loss, wrong, smooth, proximal, rows, conjugates, n_free, free, centers = source.total(asked)
@@ -71,7 +104,7 @@ class StreamedProximalPointRun(ProximalSteps):
 
     def alpha(self) -> Array:
         """In one read of the data: between reads there are no scores."""
-        asked = Alphas(self.dual_loss, self.at.W, self.center, self.penalty_parameter)
+        asked = Alphas(self.dual_loss, self.at.W, self._center, self.penalty_parameter)
         return joined(self.objective.source.total(asked)[0])
 
     def _newton_direction(self) -> Array:
@@ -116,7 +149,7 @@ class StreamedProximalPointRun(ProximalSteps):
         """Of the smoothed J along the direction, at so many lengths."""
         W, penalty = self.at.W, self.objective.penalty
         (sums,) = self.objective.source.total(
-            SlopesAlong(self.dual_loss, W, direction, lengths, self.center, self.penalty_parameter)
+            SlopesAlong(self.dual_loss, W, self._center, self.penalty_parameter, direction, lengths)
         )
         steep = [np.vdot(penalty.gradient(W + t * direction), direction) for t in lengths]
         return np.array(steep) - sums / self.weight_sum
@@ -128,14 +161,63 @@ Streamed = tuple[float, float, float, float, Array, Array, int, list[FreeRows], 
 
 
 @dataclass(frozen=True)
-class StreamedSums(Sum[Streamed]):
+class NearCenter(Sum[T]):
+    """A sum that needs the center of the rows: all of it, or the name under which they keep it."""
+
+    dual_loss: DualLoss
+    W: Array
+    center: Array | str | KeptCenter
+    penalty_parameter: float
+
+    def beside(self, numbers: Mapping[str, AnyArray], start: int) -> NearCenter[T]:
+        """With the center that is kept with the rows, if that is where it is."""
+        if not isinstance(self.center, str):
+            return self
+        return replace(self, center=KeptCenter(numbers.get(self.center), start))
+
+    def center_of(self, block: Block) -> Array:
+        """The part of a block; zeros if there is none yet."""
+        if isinstance(self.center, KeptCenter):
+            found = self.center.of(block)
+        else:
+            assert not isinstance(self.center, str), "the center is where the rows are"
+            found = self.center[block.at] if len(self.center) else None
+        return np.zeros((len(block.y), self.dual_loss.columns)) if found is None else found
+
+
+class KeptCenter(NamedTuple):
+    """The center of the rows from ``start`` on; None: zeros."""
+
+    alpha: AnyArray | None
+    start: int
+
+    def of(self, block: Block) -> Array | None:
+        """The part of a block."""
+        first = block.start - self.start
+        return None if self.alpha is None else self.alpha[first : first + len(block.y)]
+
+
+@dataclass(frozen=True)
+class MovedCenter:
+    """The move of the center of some rows to their alphas at W."""
+
+    dual_loss: DualLoss
+    W: Array
+    penalty_parameter: float
+
+    def __call__(self, block: Block, center: AnyArray | None) -> AnyArray:
+        """From zeros at first."""
+        if center is None:
+            center = np.zeros((len(block.y), self.dual_loss.columns))
+        s = scores_of(block, self.W)
+        return self.dual_loss.alpha(block.y, s, center, self.penalty_parameter)
+
+
+@dataclass(frozen=True)
+class StreamedSums(NearCenter[Streamed]):
     """What ``SmoothedSums`` tells; the number of free rows, some of them; centers if they moved."""
 
     loss: Loss
-    dual_loss: DualLoss
-    W: Array
-    center: Array
-    penalty_parameter: float
     share: float
     """Of the rows, at most, whose free ones are gathered."""
     moves_from: float | None
@@ -144,7 +226,7 @@ class StreamedSums(Sum[Streamed]):
     def of(self, block: Block) -> Streamed:
         """In one read of the rows."""
         y, s = block.y, scores_of(block, self.W)
-        center = center_of(block, self.center, self.dual_loss)
+        center = self.center_of(block)
         if self.moves_from is not None:
             center = self.dual_loss.alpha(y, s, center, self.moves_from)
         smoothed = SmoothedSums(
@@ -164,36 +246,27 @@ class StreamedSums(Sum[Streamed]):
 
 
 @dataclass(frozen=True)
-class Alphas(Sum[tuple[list[Array]]]):
+class Alphas(NearCenter[tuple[list[Array]]]):
     """Dual variables of every row, near a center."""
-
-    dual_loss: DualLoss
-    W: Array
-    center: Array
-    penalty_parameter: float
 
     def of(self, block: Block) -> tuple[list[Array]]:
         """Of one block."""
-        center = center_of(block, self.center, self.dual_loss)
+        center = self.center_of(block)
         s = scores_of(block, self.W)
         return ([self.dual_loss.alpha(block.y, s, center, self.penalty_parameter)],)
 
 
 @dataclass(frozen=True)
-class SlopesAlong(Sum[tuple[Array]]):
+class SlopesAlong(NearCenter[tuple[Array]]):
     """Minus the slopes of the smoothed losses along a direction, at several lengths."""
 
-    dual_loss: DualLoss
-    W: Array
     direction: Array
     lengths: Array
-    center: Array
-    penalty_parameter: float
 
     def of(self, block: Block) -> tuple[Array]:
         """A few rows at a time: what is computed for them stays in cache."""
         s, change = scores_of(block, self.W), scores_of(block, self.direction)
-        center, c = center_of(block, self.center, self.dual_loss), block.weights
+        center, c = self.center_of(block), block.weights
         out = np.zeros(len(self.lengths))
         for start in range(0, len(c), SOME_ROWS):
             at = slice(start, start + SOME_ROWS)
@@ -203,10 +276,3 @@ class SlopesAlong(Sum[tuple[Array]]):
                 neg_slope = self.dual_loss.neg_slope(block.y[at], alpha)
                 out[i] += c[at] @ np.sum(neg_slope * change[at], axis=1)
         return (out,)
-
-
-def center_of(block: Block, center: Array, dual_loss: DualLoss) -> Array:
-    """The part of a block; zeros if there is none yet."""
-    if not len(center):
-        return np.zeros((len(block.y), dual_loss.columns))
-    return center[block.at]

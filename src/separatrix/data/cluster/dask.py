@@ -1,0 +1,194 @@
+"""Dask as an engine: parts are futures that the scheduler keeps, and makes again if they are lost.
+
+A pass is one task for every run of neighbouring parts on a worker, which depends on these futures.
+Where a worker has died the scheduler has its parts made again by others, and the task run there: a
+pass loses time, and nothing else. The engine learns of it from the addresses of who answered.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ... import loops
+from ...numeric.tree_sum import Node, TreeSum
+from .engine import Engine, T
+from .parts import Change, Folded, PartSum, fold, loaded
+
+POLL_SECONDS = 0.1  # between two looks at whether Ctrl-C was pressed
+WORKER_SECONDS = 30.0  # without any worker, after which a fit gives up
+CHECK_SECONDS = 2.0  # between two looks at whether there are workers
+
+
+@dataclass
+class Run:
+    """Neighbouring parts on one worker."""
+
+    worker: str
+    parts: range
+    done: int = 0
+    """Changes that the parts have gone through there."""
+
+
+class DaskEngine(Engine):
+    """Parts on the workers of a Dask client: each from its rows, labels and weights, delayed.
+
+    A worker that joins has no parts until the next fit, or until others are lost.
+    """
+
+    def __init__(self, client: Any, delayed: Sequence[tuple[Any, ...]]) -> None:
+        super().__init__()
+        self.client, self.delayed, self.n_parts = client, delayed, len(delayed)
+        self.runs: list[Run] = []
+        self.parts: list[Any] = []
+
+    def place(self) -> None:
+        """Neighbouring parts on one worker, as many as it has threads to serve."""
+        from dask import delayed
+
+        make = delayed(loaded, pure=False)  # parts change: no two fits may share them
+        threads = self._threads_of_workers()
+        every, before, first = sum(threads.values()), 0, 0
+        for worker in sorted(threads):
+            before += threads[worker]
+            stop = before * self.n_parts // every
+            if first < stop:
+                self.runs.append(Run(worker, range(first, stop)))
+                made = [make(number, *self.delayed[number]) for number in range(first, stop)]
+                self.parts += self.client.compute(
+                    made, workers=[worker], allow_other_workers=True, sync=False
+                )
+            first = stop
+
+    def total(self, of: PartSum[T]) -> T:
+        """One task for each run of parts; asked again where parts were made again."""
+        answers: dict[int, list[Node]] = {}
+        asked, moved = self.runs, False
+        while asked:
+            behind = []
+            for run, (nodes, worker) in zip(asked, self._answers(of, asked), strict=True):
+                moved = moved or worker != run.worker
+                run.done = 0 if nodes is None else len(self.changes)
+                if nodes is None:
+                    behind.append(run)
+                else:
+                    answers[run.parts.start] = nodes
+            asked = behind
+        if moved:
+            self.replace_lost()
+        tree = TreeSum(node for first in sorted(answers) for node in answers[first])
+        found: Any = tree.total()
+        if found is None:
+            raise ValueError("there is nothing to sum: no part has a row")
+        return found  # type: ignore[no-any-return]
+
+    def replace_lost(self) -> None:
+        """Runs of workers that are gone, cut up among those with the fewest parts."""
+        threads = self._workers()
+        if not threads:  # the next sum waits for some
+            return
+        kept = [run for run in self.runs if run.worker in threads]
+        load = dict.fromkeys(threads, 0)
+        for run in kept:
+            load[run.worker] += len(run.parts)
+        for run in self.runs:
+            if run.worker in threads:
+                continue
+            size = -(-len(run.parts) // len(threads))
+            for first in range(run.parts.start, run.parts.stop, size):
+                parts = range(first, min(first + size, run.parts.stop))
+                worker = min(threads, key=lambda name: (load[name] / threads[name], name))
+                load[worker] += len(parts)
+                kept.append(Run(worker, parts))
+        self.runs = sorted(kept, key=lambda run: run.parts.start)
+
+    def _answers(self, of: PartSum[T], runs: Sequence[Run]) -> list[Folded]:
+        tasks = [
+            self.client.submit(
+                _fold, of, self.parts[run.parts.start : run.parts.stop], run.done,
+                self.changes[run.done :], workers=[run.worker], allow_other_workers=True,
+                pure=False, key=_key(of),
+            )
+            for run in runs
+        ]  # fmt: skip
+        self._wait(tasks)
+        return self._results(tasks)
+
+    def _wait(self, tasks: list[Any]) -> None:
+        """Until all are done; Ctrl-C, and a cluster without workers, end it."""
+        done = threading.Semaphore(0)
+        for task in tasks:
+            task.add_done_callback(lambda _: done.release())
+        looked = seen = time.monotonic()
+        for _ in tasks:
+            while not done.acquire(timeout=POLL_SECONDS):
+                if loops.stop_requested():
+                    self.client.cancel(tasks)
+                    raise loops.Interrupted("asked to stop while workers summed over their rows")
+                now = time.monotonic()
+                if now - looked < CHECK_SECONDS:
+                    continue
+                looked = now
+                if self._workers():
+                    seen = now
+                elif now - seen > WORKER_SECONDS:
+                    self.client.cancel(tasks)
+                    raise RuntimeError(
+                        f"the cluster has had no worker for {WORKER_SECONDS:.0f} seconds: all are "
+                        "lost, or none could start; see their logs, start some and fit again."
+                    )
+
+    def _results(self, tasks: list[Any]) -> list[Folded]:
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker
+
+        try:
+            found: list[Folded] = self.client.gather(tasks)
+        except KilledWorker as error:
+            raise RuntimeError(
+                f"workers died again and again while they worked on the same parts ({error}); they "
+                "may lack memory: take smaller chunks, or workers with more memory."
+            ) from error
+        except CancelledError as error:
+            raise RuntimeError(
+                "rows were lost with the worker that held them, and cannot be made again: data "
+                "that was scattered, or computed by another client, has no recipe; pass "
+                "collections that know how they are made, such as those of dask's readers."
+            ) from error
+        return found
+
+    def _workers(self) -> dict[str, int]:
+        """Threads of every worker, asked of the scheduler: what a client knows may be cut short."""
+        try:
+            found: dict[str, int] = self.client.nthreads()
+        except OSError:  # no scheduler either
+            return {}
+        return {name: max(1, threads) for name, threads in found.items()}
+
+    def _threads_of_workers(self) -> dict[str, int]:
+        workers = self._workers()
+        if not workers:
+            raise RuntimeError(
+                "the cluster of the active Dask client has no workers; start some, and wait for "
+                "them with client.wait_for_workers(1)."
+            )
+        return workers
+
+
+def _fold(of: PartSum[Any], parts: Sequence[Any], done: int, changes: Sequence[Change]) -> Folded:
+    """On a worker, with all of its threads: it has no other task of the same pass."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    return Folded(fold(of, parts, done, changes, worker.state.nthreads), worker.address)
+
+
+def _key(of: Any) -> str:
+    """A name by which a pass can be told on Dask's dashboard."""
+    from uuid import uuid4
+
+    return f"separatrix-{type(getattr(of, 'sum', of)).__name__.lower()}-{uuid4().hex}"

@@ -1,0 +1,101 @@
+"""From Dask's collections to delayed parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..containers import DASK
+from .dask import DaskEngine
+from .source import ClusterSource
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a collection of Dask's, or a list of delayed parts; Dask is not imported."""
+    first = X[0] if isinstance(X, (list, tuple)) and X else X
+    return type(first).__module__.partition(".")[0] in DASK
+
+
+def dask_source(X: Any, y: Any, sample_weight: Any) -> ClusterSource:
+    """The rows of collections as a source, on the workers of the active client."""
+    return ClusterSource(DaskEngine(active_client(), delayed_parts(X, y, sample_weight)))
+
+
+def active_client() -> Any:
+    """That of the cluster in use; an error that says how to start one."""
+    from distributed import get_client
+
+    try:
+        client = get_client()
+    except ValueError:
+        raise RuntimeError(
+            "X is a collection of Dask's, and there is no client whose workers could hold it: "
+            "start a cluster first, e.g. client = dask.distributed.Client(); or pass X.compute() "
+            "if it fits into memory."
+        ) from None
+    if client.asynchronous:
+        raise RuntimeError(
+            "the active Dask client is asynchronous, and a fit waits for its results: expected "
+            "Client(asynchronous=False)."
+        )
+    return client
+
+
+def delayed_parts(X: Any, y: Any, sample_weight: Any = None) -> list[tuple[Any, ...]]:
+    """Rows, labels and weights of every part, delayed."""
+    if y is None:
+        raise ValueError(
+            "This classifier requires y to be passed, but the target y is None: pass the labels."
+        )
+    rows, chunks = delayed_blocks(X, "X")
+    columns = [rows, delayed_blocks(y, "y", chunks)[0]]
+    if sample_weight is not None:
+        columns.append(delayed_blocks(sample_weight, "sample_weight", chunks)[0])
+    for name, column in zip(("y", "sample_weight"), columns[1:], strict=False):
+        if len(column) != len(rows):
+            raise ValueError(
+                f"X is in {len(rows)} parts and {name} in {len(column)}, and their lengths are not "
+                f"known: expected parts that belong together; take both from the same frame, or "
+                "call compute_chunk_sizes() on both."
+            )
+    return list(zip(*columns, strict=True))
+
+
+def delayed_blocks(
+    collection: Any, name: str, chunks: tuple[float, ...] | None = None
+) -> tuple[list[Any], Any]:
+    """Delayed blocks of whole rows, cut as told if lengths are known; and how they are cut."""
+    import dask.array as da
+    from dask.delayed import Delayed
+
+    if isinstance(collection, (list, tuple)):
+        if not all(isinstance(part, Delayed) for part in collection):
+            raise TypeError(f"{name} is a list of which not every part is delayed (dask.delayed).")
+        return list(collection), None
+    if isinstance(collection, np.ndarray) and chunks is not None:
+        collection = da.from_array(collection, chunks=len(collection))
+    if hasattr(collection, "npartitions") and hasattr(collection, "to_delayed"):
+        if not isinstance(collection, da.Array):
+            return list(collection.to_delayed()), None
+        return _array_blocks(collection, name, chunks)
+    raise TypeError(
+        f"{name} is a {type(collection).__module__}.{type(collection).__name__} beside a "
+        "collection of Dask's; expected a dask array, frame or series in the same parts, or a list "
+        "of delayed parts."
+    )
+
+
+def _array_blocks(
+    array: Any, name: str, chunks: tuple[float, ...] | None
+) -> tuple[list[Any], tuple[float, ...] | None]:
+    if array.ndim == 2 and array.numblocks[1] > 1:
+        array = array.rechunk({1: -1})
+    known = not np.isnan(array.shape[0])
+    if known and chunks is not None and array.chunks[0] != chunks:
+        if sum(chunks) != array.shape[0]:
+            raise ValueError(
+                f"X has {sum(chunks):.0f} rows and {name} {array.shape[0]}; expected as many."
+            )
+        array = array.rechunk({0: chunks})
+    return array.to_delayed().ravel().tolist(), array.chunks[0] if known else None

@@ -1,0 +1,105 @@
+"""What every part tells of itself before a fit, and whether the parts fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...numeric.rows import CsrRows, shape_of
+from ...numeric.types import AnyArray, Array
+from ..source import Storage
+from .parts import Part
+
+
+@dataclass(frozen=True)
+class PartFacts:
+    """Of one part."""
+
+    number: int
+    rows: int
+    present: int = 0
+    """Rows whose weight is not 0."""
+    n_features: int = 0
+    names: tuple[str, ...] | None = None
+    storage: Storage = "dense"
+    dtype: str = "float64"
+    values: int = 0
+    """Stored ones."""
+    index_bytes: int = 0
+    labels: AnyArray = field(default_factory=lambda: np.empty(0))
+    """Distinct ones of rows that count."""
+    weights: Array = field(default_factory=lambda: np.empty(0))
+    """What the rows of each weigh."""
+
+
+@dataclass(frozen=True)
+class FactsOf:
+    """What each part tells."""
+
+    def __call__(self, part: Part, threads: int) -> tuple[list[PartFacts]]:
+        """Of one part."""
+        if part.X is None:
+            return ([PartFacts(part.number, 0)],)
+        rows, n_features = shape_of(part.X)
+        sparse = isinstance(part.X, CsrRows)
+        values = part.X.data if isinstance(part.X, CsrRows) else part.X
+        weights = part.block.weights
+        present = weights != 0.0
+        labels, number = np.unique(part.y[present], return_inverse=True)
+        facts = PartFacts(
+            part.number, rows, int(np.count_nonzero(present)), n_features, part.names,
+            "csr" if sparse else "dense", values.dtype.name, values.size,
+            part.X.indices.itemsize if isinstance(part.X, CsrRows) else 0,
+            labels, np.bincount(number, weights[present], len(labels)).astype(np.float64),
+        )  # fmt: skip
+        return ([facts],)
+
+
+def check_alike(found: Sequence[PartFacts]) -> list[PartFacts]:
+    """Those of parts that have rows, all of one kind; else an error that names two parts."""
+    filled = [facts for facts in found if facts.rows]
+    if not filled:
+        raise ValueError(
+            f"none of the {len(found)} parts has a row: expected at least one row of two classes."
+        )
+    if not any(facts.present for facts in filled):
+        raise ValueError("sample_weight is zero for every row: no row is left to learn from.")
+    first = filled[0]
+    for other in filled[1:]:
+        _check_pair(first, other)
+    return filled
+
+
+def _check_pair(first: PartFacts, other: PartFacts) -> None:
+    where = f"part {other.number}", f"part {first.number}"
+    if other.names is not None and first.names is not None and other.names != first.names:
+        pairs = zip(other.names, first.names, strict=False)
+        differ = next((pair for pair in pairs if pair[0] != pair[1]), None)
+        what = (
+            f"{len(other.names)} and {len(first.names)} of them"
+            if differ is None
+            else f"{differ[0]!r} in the place of {differ[1]!r}"
+        )
+        raise ValueError(
+            f"{where[0]} has other columns than {where[1]}: {what}; expected the same columns in "
+            "the same order in all parts."
+        )
+    if other.n_features != first.n_features:
+        raise ValueError(
+            f"{where[0]} has {other.n_features} columns and {where[1]} {first.n_features}; "
+            "expected as many in all parts."
+        )
+    if other.storage != first.storage:
+        raise ValueError(
+            f"{where[0]} is {other.storage} and {where[1]} {first.storage}; expected all parts "
+            "sparse (CSR), or all dense."
+        )
+    kinds = [facts.labels.dtype.kind in "OUT" for facts in (other, first)]
+    if other.present and first.present and kinds[0] != kinds[1]:
+        words = ["words" if kind else "numbers" for kind in kinds]
+        raise ValueError(
+            f"the labels of {where[0]} are {words[0]} and those of {where[1]} {words[1]}; "
+            "expected labels of one kind."
+        )

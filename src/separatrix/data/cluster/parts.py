@@ -1,0 +1,177 @@
+"""Parts of the rows on the workers that hold them: checked, summed over, and changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from ...numeric.rows import CsrRows, Rows, shape_of
+from ...numeric.threads import ordered_sum
+from ...numeric.tree_sum import Node, TreeSum
+from ...numeric.types import AnyArray, Array
+from ..blocks import Block
+from ..files.facts import check_weights
+from ..files.reader import Place
+from ..labels import check_labels
+from ..source import Sum
+from ..thresholds import BLOCK_BYTES
+from ..validation import check_rows
+
+T = TypeVar("T", bound=tuple[Any, ...])
+T_co = TypeVar("T_co", bound=tuple[Any, ...], covariant=True)
+
+
+@dataclass
+class Part:
+    """Some rows with their labels and weights: as given at first, then as loops take them."""
+
+    number: int
+    X: Rows | None
+    """None: it has no rows."""
+    y: AnyArray
+    weight: Array | None
+    names: tuple[str, ...] | None
+    """Of its columns, if they have any."""
+    start: int = 0
+    """Where its rows stand in the whole, once that is known."""
+    changes: int = 0
+    """How many it has gone through."""
+    kept: dict[str, AnyArray] = field(default_factory=dict)
+    """Numbers kept beside the rows, by the name of who asked for them."""
+
+    def __sizeof__(self) -> int:
+        """Bytes, by which an engine knows what there is to hold and to send."""
+        return self.row_bytes + sum(int(each.nbytes) for each in (self.y, *self.kept.values()))
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of its rows."""
+        if self.X is None:
+            return 0
+        arrays = self.X[:3] if isinstance(self.X, CsrRows) else (self.X,)
+        return sum(int(each.nbytes) for each in arrays)
+
+    @property
+    def block(self) -> Block:
+        """All of its rows."""
+        assert self.X is not None, "a part without rows has no block"
+        return Block(self.X, self.y, self.weight, self.start)
+
+    def blocks(self) -> list[Block]:
+        """Its rows in pieces that threads share; where they end depends on the rows alone."""
+        block, (n, _) = self.block, shape_of(self.block.X)
+        size = max(1, BLOCK_BYTES * n // max(1, self.row_bytes))
+        return [block.part(at, min(at + size, n)) for at in range(0, n, size)]
+
+
+class PartSum(Protocol[T_co]):
+    """What is asked of all parts: of one of them, on so many threads; None: nothing to add."""
+
+    def __call__(self, part: Part, threads: int) -> T_co | None:
+        """Of one part."""
+
+
+class Change(Protocol):
+    """What is to happen to every part, once, before anything else is asked of it."""
+
+    def __call__(self, part: Part) -> None:
+        """Of one part: it depends on nothing but the part and the changes before."""
+
+
+@dataclass(frozen=True)
+class SumOver(Generic[T]):
+    """A sum over the rows of a part."""
+
+    sum: Sum[T]
+
+    def __call__(self, part: Part, threads: int) -> T | None:
+        """Over its blocks, in their order."""
+        if part.X is None:
+            return None
+        of = self.sum.beside(part.kept, part.start)
+        if (size := of.batch_rows) is None:
+            return ordered_sum(of.of, part.blocks(), threads)
+        n = len(part.y)
+        batches = (part.block.part(at, min(at + size, n)) for at in range(0, n, size))
+        return of.over(batches, threads)
+
+
+class Folded(NamedTuple):
+    """What a worker found of some neighbouring parts."""
+
+    nodes: list[Node] | None
+    """None: some of them have not gone through all changes that were taken for granted."""
+    worker: str
+
+
+def fold(
+    of: PartSum[Any], parts: Sequence[Part], done: int, changes: Sequence[Change], threads: int
+) -> list[Node] | None:
+    """Whole nodes of the tree over part numbers, of parts side by side.
+
+    First the parts go through the changes that are new; so many before were made already, unless
+    a part was made again since: then nothing is done.
+    """
+    if any(part.changes < done for part in parts):
+        return None
+    tree = TreeSum()
+    with np.errstate(all="ignore"):  # what overflows is met where sums are looked at
+        for part in parts:
+            for change in changes[part.changes - done :]:
+                change(part)
+                part.changes += 1
+            tree.add(Node(0, part.number, of(part, threads)))
+    return tree.nodes
+
+
+# ---- from what users have to parts
+
+
+def loaded(number: int, X: Any, y: Any, weight: Any = None) -> Part:
+    """A part from rows, labels and weights of any kind, checked; labels are as given."""
+    where = f"part {number}"
+    names = _names(X)
+    if len(getattr(X, "shape", ())) == 2 and X.shape[0] == 0:
+        return Part(number, None, np.empty(0), None, names)
+    rows = _rows(X, where)
+    n = shape_of(rows)[0]
+    try:
+        labels = check_labels(y)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+    if len(labels) != n:
+        raise ValueError(
+            f"{where}: X has {n} rows and y {len(labels)} labels; expected one for each row: chunk "
+            "X and y alike."
+        )
+    weight = None if weight is None else np.asarray(weight, dtype=np.float64)
+    return Part(number, rows, labels, check_weights(weight, n, Place(where)), names)
+
+
+def _names(X: Any) -> tuple[str, ...] | None:
+    """Names of the columns of a frame, if all are words."""
+    columns = getattr(X, "columns", ())
+    named = len(columns) > 0 and all(isinstance(name, str) for name in columns)
+    return tuple(columns) if named else None
+
+
+def _rows(X: Any, where: str) -> Rows:
+    try:
+        rows = check_rows(X, finite=False)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{where}: {error}") from error
+    values = rows.data if isinstance(rows, CsrRows) else rows
+    if not np.all(np.isfinite(values)):
+        if isinstance(rows, CsrRows):
+            entry = int(np.argmin(np.isfinite(values)))
+            row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
+        else:
+            row = int(np.argmin(np.isfinite(values).all(axis=1)))
+        raise ValueError(
+            f"{where}, row {row} (counted from 0 within the part): X contains NaN or infinity; "
+            "expected finite numbers: fill it in, or leave out the row."
+        )
+    return rows

@@ -1,0 +1,261 @@
+"""Rows in parts that an engine holds elsewhere, as a source."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from ...numeric.lazy import cached_property
+from ...numeric.rows import CsrRows, to_dense
+from ...numeric.threads import n_threads
+from ...numeric.types import AnyArray, Array, Ints
+from ..blocks import Block, concatenated, random_rows, taken
+from ..fingerprint import DIGEST_BYTES, fingerprint
+from ..labels import encoded
+from ..source import FEW_ROWS, InMemory, RowChange, RowNumbers, Source, Storage, Sum, T
+from .engine import Engine
+from .facts import FactsOf, PartFacts, check_alike
+from .parts import Part, SumOver
+
+
+class ClusterSource(Source):
+    """Rows that workers hold in memory, part by part: sums are made there, and only they travel.
+
+    Results depend on where parts end, in their last bits, and on nothing else: not on the number of
+    workers, nor on who holds which part. Parts without rows are allowed.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        engine.place()
+        (found,) = engine.total(FactsOf())
+        self.facts: Sequence[PartFacts] = check_alike(found)
+        self.lengths = [facts.rows for facts in found]
+        filled = self.facts[0]
+        self.n_features, self.names = filled.n_features, filled.names
+        labels = [facts.labels for facts in self.facts if len(facts.labels)]
+        self.classes = np.unique(np.concatenate(labels))
+        self._dtype = np.result_type(*(facts.dtype for facts in self.facts))
+        starts = np.concatenate([[0], np.cumsum(self.lengths)]).tolist()
+        engine.change(Encoded(self.classes, tuple(starts), self._dtype.name))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows whose weight is not zero."""
+        return sum(facts.present for facts in self.facts)
+
+    @property
+    def length(self) -> int:
+        """Number of all rows, also of those of weight 0."""
+        return sum(self.lengths)
+
+    @property
+    def weight_sum(self) -> float:
+        """Sum of the weights."""
+        return float(self.class_weight_sums().sum())
+
+    def class_weight_sums(self) -> Array:
+        """What the rows of every class weigh, known since parts were placed."""
+        return self._class_weight_sums.copy()
+
+    @cached_property
+    def _class_weight_sums(self) -> Array:
+        result = np.zeros(len(self.classes))
+        for facts in self.facts:
+            result[np.searchsorted(self.classes, facts.labels)] += facts.weights
+        return result
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows: float64 where some parts have it, and then of all."""
+        return self._dtype
+
+    @property
+    def storage(self) -> Storage:
+        """How the rows of parts are stored."""
+        return self.facts[0].storage
+
+    @property
+    def row_values(self) -> float:
+        """Values stored in a row, on average."""
+        return sum(facts.values for facts in self.facts) / self.length
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average."""
+        return (self.dtype.itemsize + self.facts[0].index_bytes) * self.row_values
+
+    @cached_property
+    def threads(self) -> int:
+        """How many threads work here on rows that were gathered."""
+        return n_threads(None)
+
+    def total(self, sum: Sum[T]) -> T:
+        """Made by the workers, and added up along one tree over the parts."""
+        return self.engine.total(SumOver(sum))
+
+    def row_numbers(self) -> RowNumbers:
+        """Kept with the parts."""
+        return PartNumbers(self.engine)
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts that have rows, fetched one after another: for what is no sum."""
+        for facts in self.facts:
+            ((block,),) = self.engine.total(Fetched(facts.number))
+            yield block
+
+    def sample(self, size: int) -> InMemory:
+        """At most so many random rows, the same ones each time, wherever parts end."""
+        counts = np.zeros(len(self.lengths), dtype=np.int64)
+        counts[[facts.number for facts in self.facts]] = [facts.present for facts in self.facts]
+        before = tuple((np.cumsum(counts) - counts).tolist())
+        (found,) = self.engine.total(Sampled(random_rows(self.n_rows, size), before))
+        return Source.gathered(concatenated(found), self.classes)
+
+    def take(self, rows: Ints) -> InMemory:
+        """Some rows by their numbers, increasing."""
+        (found,) = self.engine.total(Taken(rows))
+        return Source.gathered(concatenated(found), self.classes)
+
+    def approximate_mean(self) -> Array | None:
+        """Mean of a few rows from all over the data, if they are dense."""
+        if self.storage == "csr":
+            return None
+        mean: Array = to_dense(self.sample(FEW_ROWS).block().X).mean(axis=0, dtype=np.float64)
+        return mean
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        (names,) = self.engine.total(Fingerprints(self.classes))
+        return blake2b(repr(names).encode(), digest_size=DIGEST_BYTES).hexdigest()
+
+    def fingerprint(self) -> str:
+        """A name for the data and for where its parts end: no worker sees all of it."""
+        return self._fingerprint
+
+    def layout(self, shuffled: bool) -> dict[str, Any]:
+        """Where parts end."""
+        return {**super().layout(shuffled), "parts": self.lengths}
+
+
+class PartNumbers(RowNumbers):
+    """Numbers kept with the parts, until nobody asks for them any more."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.name = engine, uuid4().hex
+        weakref.finalize(self, engine.change, Forgotten(self.name))
+
+    def advance(self, change: RowChange) -> None:
+        """A change that parts go through, again if they are made again."""
+        self.engine.change(Advanced(self.name, change))
+
+
+# ---- what is asked of parts, and what becomes of them
+
+
+@dataclass(frozen=True)
+class Advanced:
+    """The change of numbers that are kept beside the rows."""
+
+    name: str
+    change: RowChange
+
+    def __call__(self, part: Part) -> None:
+        """Of one part."""
+        if part.X is not None:
+            part.kept[self.name] = self.change(part.block, part.kept.get(self.name))
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """The end of numbers that were kept."""
+
+    name: str
+
+    def __call__(self, part: Part) -> None:
+        """Of one part."""
+        part.kept.pop(self.name, None)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The change from labels as given to the numbers that loops take, and to one precision."""
+
+    classes: AnyArray
+    starts: tuple[int, ...]
+    dtype: str
+
+    def __call__(self, part: Part) -> None:
+        """Of one part."""
+        if part.X is None:
+            return
+        part.start, part.y = self.starts[part.number], encoded(part.y, self.classes)
+        if isinstance(part.X, CsrRows):
+            part.X = part.X._replace(data=part.X.data.astype(self.dtype, copy=False))
+        else:
+            part.X = part.X.astype(self.dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """All rows of one part."""
+
+    number: int
+
+    def __call__(self, part: Part, threads: int) -> tuple[list[Block]] | None:
+        """Nothing of the others."""
+        return ([part.block],) if part.number == self.number else None
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Rows by their numbers among those that count."""
+
+    wanted: Ints
+    before: tuple[int, ...]
+    """Rows that count before each part."""
+
+    def __call__(self, part: Part, threads: int) -> tuple[list[Block]] | None:
+        """Those of one part."""
+        if part.X is None:
+            return None
+        present, first = part.block.present, self.before[part.number]
+        count = len(part.y) if present is None else len(present)
+        at = _between(self.wanted, first, count)
+        return ([taken(part.block, at if present is None else present[at])],)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Rows by their numbers."""
+
+    rows: Ints
+
+    def __call__(self, part: Part, threads: int) -> tuple[list[Block]] | None:
+        """Those of one part."""
+        if part.X is None:
+            return None
+        return ([taken(part.block, _between(self.rows, part.start, len(part.y)))],)
+
+
+def _between(rows: Ints, first: int, count: int) -> Ints:
+    """Those of the increasing numbers that lie in a stretch, counted from its beginning."""
+    found: Ints = rows[slice(*np.searchsorted(rows, [first, first + count]))] - first
+    return found
+
+
+@dataclass(frozen=True)
+class Fingerprints:
+    """A name for each part."""
+
+    classes: AnyArray
+
+    def __call__(self, part: Part, threads: int) -> tuple[list[str]] | None:
+        """Of one part; one without rows has none."""
+        return None if part.X is None else ([fingerprint([part.block], self.classes)],)

@@ -1,0 +1,106 @@
+"""A fitted model on collections of Dask's: arrays that are computed when they are asked for."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..data.cluster.dask_input import delayed_blocks, delayed_parts
+from ..data.files.facts import check_weights
+from ..data.files.reader import Place
+from ..data.labels import check_labels
+from ..numeric.types import AnyArray
+from .sources import check_kind
+
+LEFT_BEHIND = ("trace_", "history_", "_stream", "_runaway")
+"""What a fit leaves to see: no prediction needs it, and it would travel to every worker."""
+
+
+def lazily(model: Any, method: str, X: Any, columns: int | None, dtype: Any) -> Any:
+    """What a method says of every part of X, (n,) or (n, columns), as a dask array."""
+    import dask.array as da
+    from dask import delayed
+
+    of = OfPart(_bare(model), method, columns, np.dtype(dtype))
+    if isinstance(X, da.Array):
+        if X.ndim != 2 or X.shape[1] != model.n_features_in_:
+            raise ValueError(
+                f"X has the shape {X.shape}, but {type(model).__name__} is expecting "
+                f"{model.n_features_in_} features as input"
+            )
+        X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+        if columns is None:
+            return X.map_blocks(of, drop_axis=1, dtype=dtype, meta=of.nothing)
+        return X.map_blocks(of, chunks=(X.chunks[0], (columns,)), dtype=dtype, meta=of.nothing)
+    compute = delayed(of, pure=False)
+    shape = (np.nan, *of.nothing.shape[1:])
+    blocks = [da.from_delayed(compute(part), shape, meta=of.nothing) for part in _parts(X)]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
+
+
+def _parts(X: Any) -> list[Any]:
+    return delayed_blocks(X, "X")[0]
+
+
+@dataclass(frozen=True)
+class OfPart:
+    """A method of a model, of one part; of one without rows it says nothing."""
+
+    model: Any
+    method: str
+    columns: int | None
+    dtype: np.dtype[Any]
+
+    def __call__(self, X: Any) -> AnyArray:
+        """One entry, or so many, for every row."""
+        if not X.shape[0]:
+            return self.nothing
+        found: AnyArray = getattr(self.model, self.method)(X)
+        return found
+
+    @property
+    def nothing(self) -> AnyArray:
+        """For no row."""
+        return np.empty((0,) if self.columns is None else (0, self.columns), dtype=self.dtype)
+
+
+def dask_accuracy(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """Share of the rows, by weight, that are classified right: only two numbers a part travel."""
+    import dask
+
+    count = dask.delayed(_right, pure=False)
+    bare = dask.delayed(_bare(model))
+    parts = delayed_parts(X, y, sample_weight)
+    found = dask.compute(*[count(bare, number, *part) for number, part in enumerate(parts)])
+    right, everything = np.sum(np.array(found, dtype=np.float64), axis=0).tolist()
+    if not everything > 0.0:
+        raise ValueError("there is no row of weight above 0 to score")
+    return float(right / everything)
+
+
+def _right(model: Any, number: int, X: Any, y: Any, weight: Any = None) -> tuple[float, float]:
+    """What the rows of a part weigh that are classified right, and all."""
+    n = X.shape[0]
+    if not n:
+        return 0.0, 0.0
+    labels = check_labels(y)
+    if len(labels) != n:
+        raise ValueError(f"part {number}: X has {n} rows and y {len(labels)} labels")
+    check_kind(labels, model.classes_)
+    given = None if weight is None else np.asarray(weight, dtype=np.float64)
+    checked = check_weights(given, n, Place(f"part {number}"))
+    weights = np.ones(n) if checked is None else checked
+    return float(weights[model.predict(X) == labels].sum()), float(weights.sum())
+
+
+def _bare(model: Any) -> Any:
+    """A copy that can predict, and no more."""
+    result = copy(model)
+    for name in LEFT_BEHIND:
+        result.__dict__.pop(name, None)
+    if "callbacks" in result.__dict__:
+        result.callbacks = ()
+    return result

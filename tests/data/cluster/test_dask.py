@@ -1,0 +1,292 @@
+"""Fits to collections of Dask's, against the same rows in memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import quiet
+from sklearn.base import clone
+
+from separatrix import (
+    LBFGS,
+    ArraySource,
+    Checkpoint,
+    KernelPerceptron,
+    LinearClassifier,
+    LinearClassifierCV,
+    Perceptron,
+    separability,
+)
+from separatrix.data.cluster import dask as engine
+from separatrix.data.cluster.dask_input import dask_source
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+# Sockets and threads of clusters that come and go are Dask's own affair.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning",
+    "ignore::DeprecationWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+)
+
+N, D, EACH = 900, 5, 130
+WORKERS = 3
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Workers are threads of this process: nothing is lost here, so none need be processes."""
+    options = {"processes": False, "dashboard_address": ":0", "threads_per_worker": 1}
+    with distributed.LocalCluster(n_workers=WORKERS, **options) as started:
+        yield started
+
+
+@pytest.fixture
+def client(cluster):
+    with distributed.Client(cluster) as found:
+        found.wait_for_workers(WORKERS)
+        yield found
+
+
+def problem(k=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((N, D)) * [1.0, 3.0, 0.2, 1.0, 1.0] + [0.0, 1.0, 0.0, -2.0, 0.0]
+    number = np.argmax(X @ rng.standard_normal((D, k)) + 2.0 * rng.standard_normal((N, k)), axis=1)
+    return X, np.array(["ant", "bee", "cat"])[number], rng.integers(0, 3, N).astype(float)
+
+
+def in_chunks(X, y, weight=None, each=EACH):
+    arrays = [da.from_array(X, chunks=(each, 2)), da.from_array(y, chunks=each)]
+    return arrays if weight is None else [*arrays, da.from_array(weight, chunks=each)]
+
+
+def in_delayed(X, y, weight=None, each=EACH):
+    columns = [X, y] if weight is None else [X, y, weight]
+    return [
+        [dask.delayed(column[at : at + each]) for at in range(0, N, each)] for column in columns
+    ]
+
+
+def in_frames(X, y, weight=None, each=EACH):
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(D)])
+    frame["y"], frame["w"] = y, 1.0 if weight is None else weight
+    cut = dd.from_pandas(frame, npartitions=-(-N // each))
+    return [cut[list(frame.columns[:D])], cut["y"], cut["w"]][: 2 if weight is None else 3]
+
+
+def in_unknown_chunks(X, y, weight=None, each=EACH):
+    """Rows that a mask leaves: how many of a chunk is not known, and of some none."""
+    more = [np.concatenate([column, np.repeat(column[:1], 400, axis=0)]) for column in (X, y)]
+    arrays = in_chunks(*more, None if weight is None else np.concatenate([weight, np.ones(400)]))
+    mask = da.from_array(np.arange(N + 400) < N, chunks=each)
+    return [array[mask] for array in arrays]
+
+
+def in_sparse(X, y, weight=None, each=EACH):
+    arrays = in_chunks(X, y, weight, each)
+    return [arrays[0].rechunk({1: -1}).map_blocks(sp.csr_matrix), *arrays[1:]]
+
+
+KINDS = [in_chunks, in_delayed, in_frames, in_unknown_chunks, in_sparse]
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+
+
+@quiet
+@every_kind
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_the_same_objective_as_in_memory(client, kind, loss):
+    X, y, weight = problem(k=3 if loss == "logistic" else 2)
+    model = LinearClassifier(loss, l2=1e-3, tol=1e-10)
+    given = kind(X, y, weight)
+    there, here = clone(model).fit(*given), clone(model).fit(X, y, weight)
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-10)
+    assert there.stop_ == here.stop_ == "optimal"
+    assert there.classes_.tolist() == here.classes_.tolist()
+    rows = kind(X, y)[0]
+    X = rows.compute() if kind is in_frames else X  # with the names of its columns
+    for method in ("predict", "decision_function", "predict_proba"):
+        if loss == "hinge" and method == "predict_proba":
+            continue
+        lazy = getattr(there, method)(rows)
+        assert isinstance(lazy, da.Array)
+        expected = getattr(there, method)(X)
+        assert lazy.dtype == expected.dtype
+        assert lazy.ndim == expected.ndim
+        found = lazy.compute()
+        if method == "predict":
+            np.testing.assert_array_equal(found, expected)
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+    assert there.score(*given) == pytest.approx(there.score(X, y, weight))
+
+
+@quiet
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+def test_class_weights_and_scales(client, loss):
+    X, y, _ = problem()
+    model = LinearClassifier(loss, l2=1e-3, tol=1e-10, class_weight="balanced", standardize=True)
+    there, here = clone(model).fit(*in_chunks(X, y)), clone(model).fit(X, y)
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-10)
+    np.testing.assert_allclose(there.scale_, here.scale_)
+
+
+def test_same_bits_on_one_worker_and_on_more_than_there_are_parts(cluster):
+    X, y, _ = problem()
+    coefficients = []
+    for workers in (WORKERS, 1):
+        options = {"processes": False, "dashboard_address": ":0", "n_workers": workers}
+        with (
+            distributed.LocalCluster(threads_per_worker=2, **options) as other,
+            distributed.Client(other),
+        ):
+            for each in (EACH, N // 2, N):
+                coefficients.append(LinearClassifier().fit(*in_chunks(X, y, each=each)).coef_)
+    for one, other in zip(coefficients[:3], coefficients[3:], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_pass_is_one_task_for_every_worker(client):
+    X, y, _ = problem()
+    source = dask_source(*in_chunks(X, y, each=20), None)
+    runs = source.engine.runs
+    assert len({run.worker for run in runs}) == len(runs) == WORKERS
+    assert [number for run in runs for number in run.parts] == list(range(N // 20))
+    assert max(len(run.parts) for run in runs) == N // 20 // WORKERS
+
+
+def test_nothing_stays_on_the_workers_after_a_fit(client):
+    import gc
+
+    X, y, _ = problem()
+    model = LinearClassifier().fit(*in_chunks(X, y))
+    gc.collect()
+    client.run_on_scheduler(lambda: None)  # what was let go is known there
+    assert not [key for key in client.who_has() if "loaded" in str(key)]
+    assert model.predict(X[:3]).shape == (3,)
+
+
+def test_verdicts(client):
+    X, y, _ = problem()
+    assert separability(*in_chunks(X, y)).verdict == separability(X, y).verdict == "overlapping"
+    X = np.column_stack([X, y == "bee"])
+    found = separability(*in_chunks(X, y))
+    assert (found.verdict, found.verify(X, y)) == ("separable", True)
+
+
+def test_cross_validation(client):
+    X, y, weight = problem()
+    model = LinearClassifierCV(l2s=[1e-3, 1e-1], cv=3)
+    there = clone(model).fit(*in_chunks(X, y, weight))
+    source = ArraySource(X, np.where(y == "bee", 1.0, -1.0), np.array(["ant", "bee"]), weight)
+    here = clone(model).fit(source)
+    assert there.l2_ == here.l2_
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-6)
+    assert isinstance(there.predict(in_chunks(X, y)[0]), da.Array)
+
+
+def test_perceptrons(client):
+    X, y, _ = problem()
+    for options in ({"update": "batch"}, {"shuffle": False}):
+        model = Perceptron(max_iter=3, tol=None, **options)
+        there, here = clone(model).fit(*in_chunks(X, y)), clone(model).fit(X, y)
+        np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-9)
+        assert there.score(*in_chunks(X, y)) == there.score(X, y)
+
+
+def test_what_takes_arrays_alone_says_so():
+    X, y = in_chunks(*problem()[:2])
+    for ask in (KernelPerceptron().fit, LinearClassifier().partial_fit):
+        with pytest.raises(TypeError, match=r"[Xy] is a collection of Dask's.*\.compute\(\)"):
+            ask(X, y)
+    with pytest.raises(TypeError, match=r"y is a collection of Dask's.*y\.compute\(\)"):
+        LinearClassifier().fit(problem()[0], y)
+
+
+def test_a_checkpoint_is_taken_up_again(client, tmp_path):
+    X, y, _ = problem()
+    model = LinearClassifier(tol=1e-10, solver=LBFGS())
+    whole = clone(model).fit(*in_chunks(X, y))
+
+    def cut(step, info):
+        return info.iteration == 3
+
+    path = tmp_path / "run.ckpt"
+    clone(model).set_params(callbacks=[Checkpoint(path), cut]).fit(*in_chunks(X, y))
+    found = clone(model).set_params(callbacks=[Checkpoint(path)]).fit(*in_chunks(X, y))
+    assert found.n_iter_ == whole.n_iter_ > 3
+    np.testing.assert_array_equal(found.coef_, whole.coef_)
+
+
+# ---- what is refused
+
+
+def test_lengths_that_do_not_fit(client):
+    X, y, _ = problem()
+    rows, labels = in_chunks(X, y)
+    with pytest.raises(ValueError, match=r"X has 900 rows and y 800; expected as many"):
+        LinearClassifier().fit(rows, labels[:800])
+    with pytest.raises(ValueError, match=r"in 7 parts and y in 3.*compute_chunk_sizes"):
+        LinearClassifier().fit(in_delayed(X, y)[0], in_delayed(X, y)[1][:3])
+    with pytest.raises(ValueError, match=r"y is None: pass the labels"):
+        LinearClassifier().fit(rows)
+    with pytest.raises(TypeError, match=r"y is a builtins.str beside a collection of Dask's"):
+        LinearClassifier().fit(rows, "labels")
+
+
+def test_errors_on_workers_say_where_and_leave_the_model_as_it_was(client):
+    X, y, _ = problem()
+    wrong = X.copy()
+    wrong[300, 2] = np.inf
+    model = LinearClassifier().fit(X, y)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match=r"part 2, row 40 .*NaN or infinity"):
+        model.fit(*in_chunks(wrong, y))
+    np.testing.assert_array_equal(model.coef_, before)
+    with pytest.raises(ValueError, match=r"only one class"):
+        model.fit(*in_chunks(X, np.full(N, "ant")))
+    with pytest.raises(ValueError, match=r"shape \(900, 4\), but .* expecting 5 features"):
+        model.predict(in_chunks(X, y)[0][:, :4])
+    assert model.fit(*in_chunks(X, y)).stop_ == "optimal"
+
+
+def test_without_a_client():
+    X, y, _ = problem()
+    with pytest.raises(RuntimeError, match=r"no client.*dask.distributed.Client\(\)"):
+        LinearClassifier().fit(*in_chunks(X, y))
+    model = LinearClassifier().fit(X, y)
+    np.testing.assert_array_equal(model.predict(in_chunks(X, y)[0]).compute(), model.predict(X))
+    assert model.score(*in_chunks(X, y)) == model.score(X, y)
+
+
+def test_a_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(engine, "WORKER_SECONDS", 1.0)
+    monkeypatch.setattr(engine, "CHECK_SECONDS", 0.1)
+    X, y, _ = problem()
+    options = {"processes": False, "dashboard_address": ":0", "n_workers": 1}
+    with distributed.LocalCluster(**options) as other, distributed.Client(other) as client:
+
+        def leave(step, info):
+            other.scale(0)
+            other.sync(other._correct_state)
+            while client.nthreads():
+                pass
+
+        model = LinearClassifier(solver=LBFGS(), callbacks=[leave])
+        with pytest.raises(RuntimeError, match=r"had no worker for 1 seconds: all are lost"):
+            model.fit(*in_chunks(X, y))
+        assert not hasattr(model, "coef_")
+        with pytest.raises(RuntimeError, match=r"no workers; start some"):
+            model.fit(*in_chunks(X, y))
+
+
+def test_dask_is_not_imported_before_it_is_needed():
+    code = "import sys, separatrix; assert not {'dask', 'distributed'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
