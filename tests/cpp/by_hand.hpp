@@ -162,8 +162,10 @@ constexpr LoopsFor<Problem> kByHand{
       }
       return true;
     },
-    [](const Problem& p, const double* a, const double* v, double* out, ShouldStop) {
-      for (int64_t i = 0; i < p.n; ++i) add_row(p, i, a[i] * score(p, i, v), out);
+    [](const Problem& p, const double* a, const double* v, int64_t k, double* out, ShouldStop) {
+      const int64_t size = p.d + 1;
+      for (int64_t i = 0; i < p.n * k; ++i)
+        add_row(p, i / k, a[i / k] * score(p, i / k, v + i % k * size), out + i % k * size);
       return true;
     },
     [](const Problem& p, const double* a, const int64_t* group, int64_t, const double*, double* sum,
