@@ -63,7 +63,9 @@ def test_budget_bounds_the_supports_whatever_is_kept(keep, k):
     assert len(free.support_) > 80
     assert len(bound.support_) <= 40
     assert bound.score(X, y) > free.score(X, y) - 0.2
-    K = pairwise_kernels(bound.support_vectors_, X, metric="rbf", gamma=bound._kernel.gamma)
+    K = pairwise_kernels(
+        bound.support_vectors_, X, metric="rbf", gamma=bound._expansion.kernel.gamma
+    )
     scores = bound.decision_function(X)
     np.testing.assert_allclose(scores.T, (bound.dual_coef_ @ (K + 1)).squeeze(), atol=1e-10)
 

@@ -31,7 +31,9 @@ def test_kernels_are_those_of_scikit_learn(name, left, right, rng):
 def test_gamma_means_what_it_means_in_svc(gamma, form):
     X, y = overlapping(n=50)
     expected = SVC(gamma=gamma).fit(X, y)._gamma
-    assert KernelPerceptron(gamma=gamma).fit(form(X), y)._kernel.gamma == pytest.approx(expected)
+    assert KernelPerceptron(gamma=gamma).fit(form(X), y)._expansion.kernel.gamma == pytest.approx(
+        expected
+    )
 
 
 def test_gamma_of_constant_rows_is_one():

@@ -126,7 +126,6 @@ def test_arrays_in_the_order_of_fortran_and_of_other_machines(tmp_path):
 
 
 class Own(MarginLoss):
-    name = "own loss of this test"
     convex = smooth = True
 
     def phi(self, m):

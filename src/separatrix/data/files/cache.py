@@ -37,7 +37,7 @@ FORMAT = 2  # to be raised whenever rows are decoded, or written, in another way
 SEAL = struct.Struct("<QQ8s")
 MAGIC = b"sptrx\x00\r\n"
 LINE = 64  # bytes: where arrays begin, in the file and so in memory
-MOST_FREE = 2  # rooms of blocks that nobody holds, kept for the next ones
+MOST_FREE = 1  # rooms of blocks that nobody holds, kept for the next ones
 OF_A_MOMENT = ("size", "mtime_ns")  # of a file: not in the name of its cache
 
 Identity = dict[str, Any]

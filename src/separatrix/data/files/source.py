@@ -30,7 +30,7 @@ class FileSource(Source):
     :func:`separatrix.read` makes one. Every sum and every pass reads all rows again, from the cache
     if there is one; a thread reads ahead meanwhile.
 
-    **Shuffling.** A shuffled pass takes ``WINDOW`` (3) blocks at a time, draws a random order of
+    **Shuffling.** A shuffled pass takes ``WINDOW`` (2) blocks at a time, draws a random order of
     the rows of each, and visits them in turns, an eighth of each at a time. With a cache the blocks
     come in a random order, else as they stand. All orders follow from the seed of the run and the
     number of the pass. Rows far apart in a file without a cache are never near each other: write

@@ -15,7 +15,7 @@ SPARSE_BLOCK_ROWS = 1 << 13
 
 Measured: no method is chosen, 8 MB at about 85 values a row."""
 
-WINDOW, ROUNDS = 3, 8
+WINDOW, ROUNDS = 2, 8
 """A shuffled pass mixes the rows of so many blocks, each of which is visited in so many parts.
 
 Measured: no method is chosen, memory is bounded."""
