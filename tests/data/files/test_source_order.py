@@ -31,11 +31,11 @@ def test_a_shuffled_pass_visits_every_row_once_in_an_order_of_its_seed(cached, t
         visited(source, Shuffle(1, 0, 2)), np.concatenate([orders[0], orders[1]])
     )
     blocks = orders[0] // 32
-    # Neighbours come from all blocks of a window of three, which with a cache lie anywhere.
-    first = set(blocks[: 3 * 32].tolist())
-    assert len(first) == 3
-    assert set(blocks[:24].tolist()) == first
-    assert (first == {0, 1, 2}) == (not cached)
+    # Neighbours come from all blocks of a window of two, which with a cache lie anywhere.
+    first = set(blocks[: 2 * 32].tolist())
+    assert len(first) == 2
+    assert set(blocks[:16].tolist()) == first
+    assert (first == {0, 1}) == (not cached)
 
 
 def test_orders_do_not_depend_on_the_pieces_of_a_reader():

@@ -124,6 +124,7 @@ class CsvReader(TableFiles):
                 column_types=types, include_columns=list(types),
                 strings_can_be_null=True, true_values=TRUE, false_values=FALSE,
             ),
+            memory_pool=pa.system_memory_pool(),  # others keep what each thread let go
         )  # fmt: skip
 
     def _explained(self, error: Exception, path: Path, names: list[str]) -> Exception:
