@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .formula import Feature, Formula, digits
+from .formula import Feature, Formula, digits, signed
 
 SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _.,=-")
 
@@ -107,12 +107,8 @@ def _value(feature: Feature) -> str:
     elif feature.fill is not None:
         x = f"({x} != {x} ? {digits(feature.fill)} : {x})"
     if feature.mean is not None:
-        x = f"({x} - {_signed(feature.mean)})"
-    return x if feature.scale is None else f"{x} / {_signed(feature.scale)}"
-
-
-def _signed(number: float) -> str:
-    return f"({digits(number)})" if number < 0.0 else digits(number)
+        x = f"({x} - {signed(feature.mean)})"
+    return x if feature.scale is None else f"{x} / {signed(feature.scale)}"
 
 
 def _words(name: str, words: Iterable[str]) -> str:

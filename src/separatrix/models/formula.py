@@ -268,3 +268,8 @@ def finite(numbers: Sequence[float]) -> None:
 def digits(number: float) -> str:
     """A number with the 17 digits that tell it from every other, and an exponent."""
     return f"{number:.16e}"
+
+
+def signed(number: float) -> str:
+    """The same, to stand behind an operator."""
+    return f"({digits(number)})" if number < 0.0 else digits(number)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .formula import Feature, Formula, Type, digits
+from .formula import Feature, Formula, Type, digits, signed
 
 MOST_CLASSES = 100  # each is compared with each
 LARGEST = "1.7976931348623157e308"
@@ -107,12 +107,8 @@ def _value(feature: Feature, formula: Formula) -> str:
     elif feature.fill is not None:
         x = f"CASE WHEN {lost} THEN {digits(feature.fill)} ELSE {x} END"
     if feature.mean is not None:
-        x = f"({x} - {_signed(feature.mean)})"
-    return x if feature.scale is None else f"({x} / {_signed(feature.scale)})"
-
-
-def _signed(number: float) -> str:
-    return f"({digits(number)})" if number < 0.0 else digits(number)
+        x = f"({x} - {signed(feature.mean)})"
+    return x if feature.scale is None else f"({x} / {signed(feature.scale)})"
 
 
 def _is_one_of(column: str, type: Type, values: tuple[Any, ...]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import remedy_lines
 from .problems import Claimed
 
 ENOUGH = 1e-4  # of the minimum: a model that is no farther above it needs no remedy
@@ -19,7 +20,6 @@ class Remedies:
 
     def __init__(self, model: Any, clf: Any, posed: Claimed) -> None:
         self.model, self.clf, self.posed = model, clf, posed
-        self.piped = model is not clf
         self.name = type(clf).__name__
 
     def towards_minimum(self) -> str:
@@ -102,20 +102,13 @@ class Remedies:
     # ---- lines -----------------------------------------------------------------------------
 
     def _setting(self, **parameters: Any) -> str:
-        prefix = f"{self.model.steps[-1][0]}__" if self.piped else ""
-        text = ", ".join(f"{prefix}{name}={value!r}" for name, value in parameters.items())
-        return f"clf.set_params({text}).fit(X, y)"
+        return remedy_lines.setting(self.model, **parameters)
 
     def _replacing(self, classifier: str) -> str:
-        if self.piped:
-            return f"clf.set_params({self.model.steps[-1][0]}={classifier}).fit(X, y)"
-        return f"clf = {classifier}.fit(X, y)"
+        return remedy_lines.replacing(self.model, classifier)
 
     def _scaling(self) -> str:
-        sparse = self.posed.source.storage == "csr"
-        step = "StandardScaler(with_mean=False)" if sparse else "StandardScaler()"
-        inner = f"*clf[:-1], {step}, clf[-1]" if self.piped else f"{step}, clf"
-        return f"clf = make_pipeline({inner}).fit(X, y)"
+        return remedy_lines.scaling(self.model, self.posed.source.storage == "csr")
 
     def _ridge(self) -> str:
         if not hasattr(self.clf, "solver"):

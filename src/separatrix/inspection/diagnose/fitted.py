@@ -25,6 +25,7 @@ from ...objective.moments import Moments
 from ...penalties import L2
 from ...separation import Separability, separability
 from ...solvers import Solver
+from .. import remedy_lines
 from .comparison import SEED, HeldOut
 
 KNOWN = (Perceptron, LinearClassifier, LinearClassifierCV, KernelPerceptron)
@@ -53,7 +54,7 @@ class FittedModel:
     @property
     def piped(self) -> bool:
         """Whether other steps come before the classifier."""
-        return hasattr(self.estimator, "steps")
+        return remedy_lines.is_piped(self.estimator)
 
     @property
     def minimises(self) -> bool:
@@ -93,21 +94,15 @@ class FittedModel:
 
     def setting(self, **parameters: Any) -> str:
         """The line that sets parameters of the classifier and fits again."""
-        prefix = f"{self.estimator.steps[-1][0]}__" if self.piped else ""
-        text = ", ".join(f"{prefix}{name}={value!r}" for name, value in parameters.items())
-        return f"clf.set_params({text}).fit(X, y)"
+        return remedy_lines.setting(self.estimator, **parameters)
 
     def replacing(self, classifier: str) -> str:
         """The line that puts another classifier in the place of this one."""
-        if self.piped:
-            return f"clf.set_params({self.estimator.steps[-1][0]}={classifier}).fit(X, y)"
-        return f"clf = {classifier}.fit(X, y)"
+        return remedy_lines.replacing(self.estimator, classifier)
 
     def scaling(self) -> str:
         """The line that gives the features one scale, right before the classifier."""
-        step = "StandardScaler(with_mean=False)" if self.sparse else "StandardScaler()"
-        inner = f"*clf[:-1], {step}, clf[-1]" if self.piped else f"{step}, clf"
-        return f"clf = make_pipeline({inner}).fit(X, y)"
+        return remedy_lines.scaling(self.estimator, self.sparse)
 
     # ---- the rows ------------------------------------------------------------------------
 

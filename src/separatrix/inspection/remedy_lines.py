@@ -1,0 +1,34 @@
+"""Lines of Python that mend a classifier, for the names ``clf``, ``X`` and ``y``.
+
+The classifier may be the last step of a pipeline.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def is_piped(estimator: Any) -> bool:
+    """Whether other steps come before the classifier."""
+    return hasattr(estimator, "steps")
+
+
+def setting(estimator: Any, **parameters: Any) -> str:
+    """The line that sets parameters of the classifier and fits again."""
+    prefix = f"{estimator.steps[-1][0]}__" if is_piped(estimator) else ""
+    text = ", ".join(f"{prefix}{name}={value!r}" for name, value in parameters.items())
+    return f"clf.set_params({text}).fit(X, y)"
+
+
+def replacing(estimator: Any, classifier: str) -> str:
+    """The line that puts another classifier in the place of this one."""
+    if is_piped(estimator):
+        return f"clf.set_params({estimator.steps[-1][0]}={classifier}).fit(X, y)"
+    return f"clf = {classifier}.fit(X, y)"
+
+
+def scaling(estimator: Any, sparse: bool) -> str:
+    """The line that gives the features one scale, right before the classifier."""
+    step = "StandardScaler(with_mean=False)" if sparse else "StandardScaler()"
+    inner = f"*clf[:-1], {step}, clf[-1]" if is_piped(estimator) else f"{step}, clf"
+    return f"clf = make_pipeline({inner}).fit(X, y)"
