@@ -78,6 +78,7 @@ def test_the_page_on_separability(capsys):
         ("course/smooth", ("optimal True", "[ 3.2 12.9 24.2]", "cycle no mistakes\n1.0")),
         ("course/penalty", ("no progress", "optimal")),
         ("course/proof", ("hinge         0.96  optimal", "no mistakes", "18.0 51.0")),
+        ("pictures", ("LinearClassifier: 569 rows, 11 mistakes",)),
     ],
 )
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -98,7 +99,7 @@ def test_the_pages_run_as_they_stand(page, told, tmp_path, monkeypatch, capsys):
 def test_no_page_has_code_that_is_not_run():
     run = {
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
-        "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof",
+        "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
     }  # fmt: skip
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run
