@@ -155,7 +155,7 @@ class LinearModel(LinearPredictor):
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """Two classes have the form of their own, more the joint one."""
-        loss = settings.loss if len(source.classes) == 2 else settings.loss.multiclass()
+        loss = settings.loss.for_classes(len(source.classes))
         return Objective(loss, L2(settings.l2), source, self.fit_intercept)
 
     def _checked_settings(self) -> FitSettings:
