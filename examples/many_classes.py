@@ -11,7 +11,6 @@ itself and compares scores that were never trained to be compared.
 # against the rest learns of it only how rare it is. Jointly it is easy.
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.multiclass import OneVsRestClassifier
 
 from separatrix import BoundaryDisplay, LinearClassifier
 
@@ -21,13 +20,15 @@ X = np.column_stack([2.5 * y, np.zeros(len(y))]) + rng.normal(scale=0.7, size=(l
 models = {
     "softmax": LinearClassifier("logistic"),
     "Crammer and Singer": LinearClassifier("hinge"),
-    "one against the rest": OneVsRestClassifier(LinearClassifier("logistic")),
+    "one against the rest": LinearClassifier("one_vs_rest_logistic"),
 }
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     model.fit(X, y)
     few = y == 1
-    print(f"{name}: {model.score(X, y):.3f} right, of the small class {model.score(X[few], y[few]):.2f}")
+    print(
+        f"{name}: {model.score(X, y):.3f} right, of the small class {model.score(X[few], y[few]):.2f}"
+    )
     BoundaryDisplay.from_estimator(model, X, y, ax=ax, name=name)
 
 # %%

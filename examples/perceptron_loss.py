@@ -24,7 +24,9 @@ lengths = np.linspace(0.0, 2.0, 100)
 figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained")
 for loss, dash in ((PerceptronLoss(), "-"), (Hinge(), "--"), (Logistic(), ":")):
     ax.plot(lengths, [loss.phi(t * margins).mean() for t in lengths], dash, label=loss.name)
-ax.set(xlabel="length of the weights", ylabel="mean loss", title="The same direction, other lengths")
+ax.set(
+    xlabel="length of the weights", ylabel="mean loss", title="The same direction, other lengths"
+)
 ax.legend(frameon=False)
 
 # %%
