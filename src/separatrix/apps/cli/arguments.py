@@ -68,7 +68,6 @@ Loss = Annotated[
     str,
     typer.Option(help="What a wrong answer costs.", autocompletion=complete_loss),
 ]
-Test = Annotated[float, typer.Option(help="Share of the rows that the fit held out.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")]
 Standardize = Annotated[
     bool,
