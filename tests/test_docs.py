@@ -73,6 +73,7 @@ def test_the_page_on_separability(capsys):
         ),
         ("cluster", ("optimal True", "(3, 2) True")),
         ("models", ("optimal True\nTrue\nTrue\n",)),
+        ("pictures", ("LinearClassifier: 569 rows, 11 mistakes",)),
     ],
 )
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -93,7 +94,7 @@ def test_the_pages_for_practitioners_run(page, told, tmp_path, monkeypatch, caps
 def test_no_page_has_code_that_is_not_run():
     run = {
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
-        "cluster", "models",
+        "cluster", "models", "pictures",
     }  # fmt: skip
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").glob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run

@@ -14,6 +14,7 @@ from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, 
 from .inspection.certify import Certificate, certify
 from .inspection.certify.from_sklearn import from_sklearn
 from .inspection.diagnose import Diagnosis, Finding, diagnose
+from .inspection.displays import BoundaryDisplay
 from .losses import Loss, MarginLoss, get_loss
 from .models.export import export
 from .models.files import load, save
@@ -51,6 +52,7 @@ __all__ = [
     "ArraySource",
     "BatchPerceptron",
     "Block",
+    "BoundaryDisplay",
     "Certificate",
     "Checkpoint",
     "Constant",
