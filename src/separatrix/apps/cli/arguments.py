@@ -10,10 +10,13 @@ import typer
 
 import separatrix
 
+LOSSES = [name for name in separatrix.losses.names() if name != "zero_one"]
+"""Those that a classifier can be trained with."""
+
 
 def complete_loss(incomplete: str) -> list[str]:
     """Losses that begin so."""
-    return [name for name in separatrix.losses.names() if name.startswith(incomplete)]
+    return [name for name in LOSSES if name.startswith(incomplete)]
 
 
 def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -12,12 +12,17 @@ import separatrix
 
 from . import arguments as arg
 from .inputs import Options, check_output, choice, in_memory, opened
-from .output import print_json, say
+from .output import console, print_json, say
 from .progress import Watch
 from .report import fit_report, show_fit
 from .search import fitted
 
 CODE_INTERRUPTED = 130
+SETTINGS: dict[str, Any] = {
+    "loss": "logistic", "standardize": True, "tol": 1e-6, "max_iter": 1000, "class_weight": None,
+    "random_state": 0,
+}  # fmt: skip
+"""Of classifiers, unless said otherwise."""
 PARTIAL = {
     "fit": "the model of the last whole pass is in",
     "search": "the search for l2 is not complete; the model so far is in",
@@ -27,7 +32,7 @@ PARTIAL = {
 def fit(
     data: arg.Data,
     target: arg.Target = None,
-    loss: arg.Loss = "logistic",
+    loss: arg.Loss = SETTINGS["loss"],
     l2: Annotated[
         str, typer.Option(help="Strength of the penalty, or auto: by cross-validation.")
     ] = "auto",
@@ -44,11 +49,11 @@ def fit(
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Let every class weigh the same.")
     ] = False,
-    standardize: arg.Standardize = True,
+    standardize: arg.Standardize = SETTINGS["standardize"],
     tol: Annotated[
         float, typer.Option(help="How near to its minimum the objective is proven to be, relative.")
-    ] = 1e-6,
-    max_iter: Annotated[int, typer.Option(help="Most passes.")] = 1000,
+    ] = SETTINGS["tol"],
+    max_iter: Annotated[int, typer.Option(help="Most passes.")] = SETTINGS["max_iter"],
     format: arg.Format = None,
     cache: Annotated[
         str | None,
@@ -63,22 +68,27 @@ def fit(
     """
     if not 0.0 <= test < 1.0:
         raise ValueError(f"--test {test:g}: expected a share of the rows, 0 or more and below 1")
-    choice("--loss", loss, separatrix.losses.names())
+    choice("--loss", loss, arg.LOSSES)
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, cache, test
     )  # fmt: skip
-    given: dict[str, Any] = {
+    settings = SETTINGS | {
         "loss": loss, "standardize": standardize, "tol": tol, "max_iter": max_iter,
-        "class_weight": "balanced" if balanced else None, "random_state": 0,
+        "class_weight": "balanced" if balanced else None,
     }  # fmt: skip
-    found = fit_and_save(data, options, _penalty(l2), given, output)
+    found = fit_and_save(data, options, _penalty(l2), settings, output)
     if json:
         print_json("fit", found)
     else:
-        show_fit(found)
+        show_fit(found, console())
+    return told_end(found)
+
+
+def told_end(found: dict[str, Any]) -> int:
+    """The code to end with; of a fit that was cut short it is told what was kept."""
     if found["interrupted"] is None:
         return 0
-    say(f"Interrupted: {PARTIAL[found['interrupted']]} {output}.")
+    say(f"Interrupted: {PARTIAL[found['interrupted']]} {found['model']['file']}.")
     return CODE_INTERRUPTED
 
 
@@ -96,11 +106,11 @@ def _penalty(l2: str) -> float | None:
 
 
 def fit_and_save(
-    data: list[str], options: Options, l2: float | None, given: dict[str, Any], output: str
+    data: list[str], options: Options, l2: float | None, settings: dict[str, Any], output: str
 ) -> dict[str, Any]:
     """All that is told of a fit whose model is then in a file."""
     check_output(output)
-    with opened(data, options.format) as paths, Watch(given["tol"]) as watch:
+    with opened(data, options.format) as paths, Watch(settings["tol"]) as watch:
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)
         rows = in_memory(source)
@@ -110,7 +120,7 @@ def fit_and_save(
                 "--cache FOLDER keeps them decoded."
             )
         began = time.perf_counter()
-        model, interrupted = fitted(rows, l2, given, watch)
+        model, interrupted = fitted(rows, l2, settings, watch)
         seconds = time.perf_counter() - began
         separatrix.save(model, output)
         watch.stage("Measuring")

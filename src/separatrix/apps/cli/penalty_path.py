@@ -35,7 +35,7 @@ def path(
 ) -> None:
     """Show how well a classifier does along a path of penalties, by cross-validation, in memory."""
     choice("--score", score, ("loss", "accuracy"))
-    choice("--loss", loss, separatrix.losses.names())
+    choice("--loss", loss, arg.LOSSES)
     options = Options(target, weight, drop or [], as_category or [], missing, format)
     with opened(data, format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")

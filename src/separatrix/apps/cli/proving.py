@@ -39,16 +39,16 @@ def check(
 ) -> int:
     """Prove whether a plane separates the classes; exit code 3 if none does."""
     options = Options(target, None, drop or [], as_category or [], missing, format)
-    facts, verdict = checked(data, options)
+    found, words = checked(data, options)
     if json:
-        print_json("check", {"data": facts, "separability": verdict.to_dict()})
+        print_json("check", found)
     else:
-        console().print(printable(verdict))
-    return 0 if verdict.verdict == "separable" else CODE_NOT_SEPARABLE
+        console().print(printable(words))
+    return 0 if found["separability"]["verdict"] == "separable" else CODE_NOT_SEPARABLE
 
 
-def checked(data: list[str], options: Options) -> tuple[dict[str, Any], Any]:
-    """What was read, and the verdict with all that is told of it."""
+def checked(data: list[str], options: Options) -> tuple[dict[str, Any], str]:
+    """The verdict on the rows of files, as plain data and in words."""
     with opened(data, options.format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)
@@ -56,9 +56,9 @@ def checked(data: list[str], options: Options) -> tuple[dict[str, Any], Any]:
         encoding = getattr(source.reading, "encoding", None)
         names = None if encoding is None else encoding.coef_names
         verdict = separatrix.separability(in_memory(source), feature_names=names)
-        str(verdict)  # looks at the rows, which may be gone later
+        words, told = str(verdict), verdict.to_dict()  # look at the rows
     facts = {"file": " ".join(data), "rows": source.n_rows, "classes": class_counts(source)}
-    return facts, verdict
+    return {"data": facts, "separability": told}, words
 
 
 def certify(

@@ -10,7 +10,7 @@ from rich.console import Console
 import separatrix
 
 from .figures import data_facts, data_lines, fit_facts, measure, proof_line, telling
-from .output import console, counted, percent, printable, table
+from .output import counted, percent, printable, table
 from .progress import NARROW
 
 MANY_CATEGORIES = 0.5
@@ -53,9 +53,8 @@ def _findings(model: Any, source: Any, rows: Any, facts: dict[str, Any]) -> list
     return found
 
 
-def show_fit(found: dict[str, Any]) -> None:
+def show_fit(found: dict[str, Any], out: Console) -> None:
     """For people."""
-    out = console()
     for line in data_lines(found["data"]):
         out.print(printable(line))
     split, model = found["split"], found["model"]

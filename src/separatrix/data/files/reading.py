@@ -22,7 +22,7 @@ PIECE_ROWS = 1 << 13  # read at a time
 
 @dataclass(frozen=True)
 class Split:
-    """Rows that were held out before a fit, by a hash of their number, and what became of others."""
+    """Rows that were held out before a fit, by a hash of their number, and the others."""
 
     held_out: float
     """The share that was asked for (``read(validation=...)``)."""

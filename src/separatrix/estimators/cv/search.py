@@ -61,6 +61,7 @@ class Search:
 
     def run(self) -> Found:
         """One row at a time, each fold by itself, or all folds together."""
+        self._tell("searching", self.l2s.tolist())
         if isinstance(self.given.cv, str):
             return self._left_out()
         if self.clf.standardize or not isinstance(self.given.source, InMemory):
@@ -125,7 +126,7 @@ class Search:
             self.clf.classes_ = self.given.source.classes
             rows = cast(Subset, test).rows
             found = scorer_scores(self.clf, self.given, rows, map(of_features, weights))
-        self._tell("scored", self.l2s.tolist(), found)
+        self._tell("scored", found)
         return found
 
     def _in_row_space(self) -> tuple[Objective, Callable[[Array], Array]]:
@@ -264,11 +265,11 @@ class Search:
         self._tell("searched", objective.penalty.l2)
         return found
 
-    def _tell(self, what: str, *told: Any) -> None:
-        """Callbacks that ask for it are told of every fit, and of the scores of every fold."""
+    def _tell(self, what: str, told: Any) -> None:
+        """Callbacks that ask for it are told of the path, every fit, and the scores of a fold."""
         for callback in self.clf.callbacks:
             if hasattr(callback, what):
-                getattr(callback, what)(*told)
+                getattr(callback, what)(told)
 
 
 def near_enough(stop: Stop, solver: Solver) -> Stop:
