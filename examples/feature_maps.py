@@ -1,6 +1,6 @@
 """Data that no line separates, and the maps that mend it: a picture.
 
-Two Gaussian bumps make XOR separable (the lecture's example); for a ring and for spirals,
+Two Gaussian bumps make XOR separable (the third chapter of the course); for a ring and for spirals,
 scikit-learn's maps and a kernel do.
 
     python examples/feature_maps.py [picture]

@@ -1,16 +1,16 @@
 """Every loss, each a function of the margin ``m = y * (w.x + b)``.
 
-================ ==================== ===========================================
-name             value                slope
-================ ==================== ===========================================
-``zero_one``     1 if m <= 0 else 0   none: a measure, never a training loss
-``perceptron``   max(0, -m)           -1 if m <= 0 else 0
-``logistic``     log(1 + e^-m)        -1 / (1 + e^m)
-``squared``      (1 - m)^2            -2 (1 - m)
-``tanh_squared`` (1 - tanh m)^2       -2 (1 - tanh m) (1 - tanh^2 m)
-``hinge``        max(0, 1 - m)        -1 if m < 1 else 0
+================= =================== ===========================================
+name              value               slope
+================= =================== ===========================================
+``zero_one``      1 if m <= 0 else 0  none: a measure, never a training loss
+``perceptron``    max(0, -m)          -1 if m <= 0 else 0
+``logistic``      log(1 + e^-m)       -1 / (1 + e^m)
+``squared``       (1 - m)^2           -2 (1 - m)
+``tanh_squared``  (1 - tanh m)^2      -2 (1 - tanh m) (1 - tanh^2 m)
+``hinge``         max(0, 1 - m)       -1 if m < 1 else 0
 ``squared_hinge`` max(0, 1 - m)^2     -2 max(0, 1 - m)
-================ ==================== ===========================================
+================= =================== ===========================================
 
 The convention at the kinks: a margin of exactly 0 is a mistake, so the perceptron's slope
 there is -1; a margin of exactly 1 satisfies the hinge, so its slope there is 0.

@@ -268,16 +268,16 @@ class Objective:
 
     @property
     def row_norm2(self) -> Array:
-        """|x|^2 of every row in memory, remembered."""
+        """``|x|^2`` of every row in memory, remembered."""
         if self._known.row_norm2 is None:
             self._known.row_norm2 = self.in_memory.row_norms(squared=True)
         return self._known.row_norm2
 
     @property
     def mean_square(self) -> float:
-        """Weighted mean of |x|^2; infinite if it overflows.
+        """Weighted mean of ``|x|^2``; infinite if it overflows.
 
-        Of sparse rows in memory from |x|^2 of each: moments take as many numbers as features.
+        Of sparse rows in memory from ``|x|^2`` of each: moments take as many numbers as features.
         """
         if self.source.storage == "csr" and isinstance(self.source, InMemory):
             self.row_norm2  # noqa: B018 (from then on it is known)
@@ -289,7 +289,7 @@ class Objective:
 
     @property
     def known_mean_square(self) -> float | None:
-        """The same; None unless somebody has asked for |x|^2 of every row."""
+        """The same; None unless somebody has asked for ``|x|^2`` of every row."""
         known = self._known
         if known.mean_square is None and known.row_norm2 is not None:
             c, norm2 = self.in_memory.weight, known.row_norm2

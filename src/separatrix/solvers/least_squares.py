@@ -48,7 +48,7 @@ SINGULAR, REFINED, MOST_STEPS = 1e-6, 1e-12, 4
 
 @dataclass(frozen=True, repr=False)
 class LeastSquares(Solver):
-    """The minimum of the squared loss, of smallest |w| where there are several.
+    """The minimum of the squared loss, of smallest ``|w|`` where there are several.
 
     From the products of the features where these tell it to the last digits, which a step of
     refinement shows. Else centred rows are reduced to a triangle by orthogonal factorisations, a
