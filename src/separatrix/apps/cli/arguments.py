@@ -11,6 +11,7 @@ import typer
 import separatrix
 
 LOSSES = [name for name in separatrix.losses.names() if name != "zero_one"]
+LOSSES += separatrix.losses.FORMS
 """Those that a classifier can be trained with."""
 
 

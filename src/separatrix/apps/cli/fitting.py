@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .report import fit_report, show_fit
 from .search import fitted
 
 CODE_INTERRUPTED = 130
+RECORDED_ROWS = 2000
 SETTINGS: dict[str, Any] = {
     "loss": "logistic", "standardize": True, "tol": 1e-6, "max_iter": 1000, "class_weight": None,
     "random_state": 0,
@@ -59,6 +61,10 @@ def fit(
         str | None,
         typer.Option(help="Folder for decoded rows, where there are more than memory holds."),
     ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(help="Write the fit step by step to this file, as JSON; 2,000 rows at most."),
+    ] = None,
     json: arg.Json = False,
 ) -> int:
     """Fit a classifier to the rows of a file, measure it on rows held out, and save it.
@@ -76,7 +82,7 @@ def fit(
         "loss": loss, "standardize": standardize, "tol": tol, "max_iter": max_iter,
         "class_weight": "balanced" if balanced else None,
     }  # fmt: skip
-    found = fit_and_save(data, options, _penalty(l2), settings, output)
+    found = fit_and_save(data, options, _penalty(l2), settings, output, trace)
     if json:
         print_json("fit", found)
     else:
@@ -106,13 +112,22 @@ def _penalty(l2: str) -> float | None:
 
 
 def fit_and_save(
-    data: list[str], options: Options, l2: float | None, settings: dict[str, Any], output: str
+    data: list[str],
+    options: Options,
+    l2: float | None,
+    settings: dict[str, Any],
+    output: str,
+    trace: str | None = None,
 ) -> dict[str, Any]:
     """All that is told of a fit whose model is then in a file."""
     check_output(output)
+    if trace is not None:
+        check_output(trace)
     with opened(data, options.format) as paths, Watch(settings["tol"]) as watch:
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)
+        if trace is not None:
+            _check_recorded(trace, source.n_rows)
         rows = in_memory(source)
         if rows is source and options.cache is None:
             say(
@@ -123,6 +138,9 @@ def fit_and_save(
         model, interrupted = fitted(rows, l2, settings, watch)
         seconds = time.perf_counter() - began
         separatrix.save(model, output)
+        if trace is not None:
+            watch.stage("Recording")
+            Path(trace).write_text(model.trace_.recording(rows).to_json(), encoding="utf-8")
         watch.stage("Measuring")
         try:
             found = fit_report(data, source, rows, model)
@@ -131,3 +149,11 @@ def fit_and_save(
             raise KeyboardInterrupt(told) from error
     found["model"] |= {"file": output, "seconds": seconds}
     return found | {"interrupted": interrupted}
+
+
+def _check_recorded(trace: str, rows: int) -> None:
+    if rows > RECORDED_ROWS:
+        raise ValueError(
+            f"--trace {trace}: a fit is told step by step for {RECORDED_ROWS:,} rows at most, and "
+            f"there are {rows:,} to train on; give it fewer, or a larger --test"
+        )
