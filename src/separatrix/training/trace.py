@@ -61,6 +61,8 @@ class Trace:
     features: FeatureMap | None = None
     """If the run went on with other features than those given, to whose weights ``start`` belongs;
     ``replay`` gives those of the features as they were given."""
+    parts: int | None = None
+    """In how many parts rows lay that were passed over at once: then nothing replays it."""
     _counts: AnyArray | None = None
     """What ``strengths`` says, once the rows themselves are too many."""
     _bytes: int = 0
@@ -128,6 +130,12 @@ class Trace:
         at the end of every pass; batch solvers one per iteration. The last has exactly the
         weights with which the fit ended.
         """
+        if self.parts is not None and self.solver.by_row:
+            raise ValueError(
+                f"the fit went row by row over {self.parts} parts at once, and their weights were "
+                "mixed after every pass: there is no one order of updates to replay; fit to arrays "
+                "for one, or take a batch solver"
+            )
         source = array_source(
             check_rows(X), y, classes=self.classes, sample_weight=sample_weight,
             class_weight=self.class_weight,

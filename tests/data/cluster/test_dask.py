@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cluster_engine import HereEngine
 from conftest import quiet
 from sklearn.base import clone
 
@@ -15,6 +16,7 @@ from separatrix import (
     LBFGS,
     ArraySource,
     Checkpoint,
+    GradientDescent,
     KernelPerceptron,
     LinearClassifier,
     LinearClassifierCV,
@@ -23,6 +25,7 @@ from separatrix import (
 )
 from separatrix.data.cluster import dask as engine
 from separatrix.data.cluster.dask_input import dask_source
+from separatrix.data.cluster.source import ClusterSource
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -194,11 +197,26 @@ def test_cross_validation(client):
 
 def test_perceptrons(client):
     X, y, _ = problem()
-    for options in ({"update": "batch"}, {"shuffle": False}):
-        model = Perceptron(max_iter=3, tol=None, **options)
-        there, here = clone(model).fit(*in_chunks(X, y)), clone(model).fit(X, y)
-        np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-9)
-        assert there.score(*in_chunks(X, y)) == there.score(X, y)
+    model = Perceptron(max_iter=3, tol=None, update="batch")
+    there, here = clone(model).fit(*in_chunks(X, y)), clone(model).fit(X, y)
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-9)
+    assert there.score(*in_chunks(X, y)) == there.score(X, y)
+
+
+@quiet
+def test_row_by_row_the_weights_of_parts_are_mixed(client):
+    X, y, weight = problem()
+    parts = [
+        (X[at : at + EACH], y[at : at + EACH], weight[at : at + EACH]) for at in range(0, N, EACH)
+    ]
+    for model in (
+        Perceptron(max_iter=5, random_state=0),
+        LinearClassifier(solver=GradientDescent(8), max_iter=5, random_state=0),
+    ):
+        there = clone(model).fit(*in_chunks(X, y, weight))
+        here = clone(model).fit(ClusterSource(HereEngine(parts)))
+        np.testing.assert_array_equal(there.coef_, here.coef_)
+        np.testing.assert_array_equal(there.history_["mistakes"], here.history_["mistakes"])
 
 
 def test_what_takes_arrays_alone_says_so():

@@ -92,6 +92,8 @@ class SumOver(Generic[T]):
         if part.X is None:
             return None
         of = self.sum.beside(part.kept, part.start)
+        if of.whole_parts:
+            return of.of(part.block)
         if (size := of.batch_rows) is None:
             return ordered_sum(of.of, part.blocks(), threads)
         n = len(part.y)

@@ -96,6 +96,11 @@ class ClusterSource(Source):
         """How many threads work here on rows that were gathered."""
         return n_threads(None)
 
+    @property
+    def parts(self) -> int:
+        """How many have rows."""
+        return len(self.facts)
+
     def total(self, sum: Sum[T]) -> T:
         """Made by the workers, and added up along one tree over the parts."""
         return self.engine.total(SumOver(sum))
