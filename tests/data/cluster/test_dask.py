@@ -12,6 +12,7 @@ from cluster_engine import HereEngine
 from conftest import quiet
 from sklearn.base import clone
 
+import separatrix
 from separatrix import (
     LBFGS,
     ArraySource,
@@ -226,6 +227,25 @@ def test_what_takes_arrays_alone_says_so():
             ask(X, y)
     with pytest.raises(TypeError, match=r"y is a collection of Dask's.*y\.compute\(\)"):
         LinearClassifier().fit(problem()[0], y)
+
+
+@quiet
+def test_workers_read_files(client, tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    X, y, _ = problem()
+    town = np.array(["Aa", "Bb", "Cc"])[np.arange(N) % 3]
+    for number, at in enumerate(range(0, N, EACH)):
+        some = slice(at, at + EACH)
+        columns = {"town": town[some], "x": X[some, 0], "z": X[some, 1], "y": y[some]}
+        pq.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
+    what = str(tmp_path / "*.parquet")
+    model = LinearClassifier(l2=1e-3, tol=1e-11)
+    there = clone(model).fit(separatrix.read(what, target="y", engine="dask"))
+    here = clone(model).fit(separatrix.read(what, target="y"))
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-10)
+    assert there.coef_names_.tolist() == here.coef_names_.tolist()
+    with pytest.raises(ValueError, match=r"target names the column 'label'"):
+        separatrix.read(what, target="label", engine="dask")
 
 
 def test_a_checkpoint_is_taken_up_again(client, tmp_path):
