@@ -26,7 +26,7 @@ from separatrix import (
     loops,
     minimize,
 )
-from separatrix.losses import Columns, Hinge, Logistic, Loss, MarginLoss, Softmax, SquaredHinge
+from separatrix.losses import Hinge, Logistic, Loss, MarginLoss, OneVsRest, Softmax, SquaredHinge
 from separatrix.numeric.standardization import Standardization
 
 IRIS, KINDS = load_iris(return_X_y=True)
@@ -38,7 +38,7 @@ pytestmark = quiet
 
 
 def multiclass_perceptron(X, y, k, passes, step=1.0, l2=0.0):
-    """The rule of the lecture, row by row."""
+    """The rule of the third chapter, row by row."""
     W, b = np.zeros((k, X.shape[1])), np.zeros(k)
     strengths = np.zeros(len(y), dtype=int)
     for p in range(passes):
@@ -58,7 +58,7 @@ def multiclass_perceptron(X, y, k, passes, step=1.0, l2=0.0):
 
 
 def joint_value(name, s, d):
-    """The loss of one row, as the lectures write it."""
+    """The loss of one row, as the course writes it."""
     others = [s[c] for c in range(len(s)) if c != d]
     sign = np.where(np.arange(len(s)) == d, 1, -1)
     return {
@@ -336,13 +336,13 @@ def test_the_joint_form_is_that_of_the_nearest_parent():
 
     class Chooses(Hinge):
         def multiclass(self):
-            return Columns(self)
+            return OneVsRest(self)
 
     class Neither(Loss):
         pass
 
     found = {kind: type(kind().multiclass()) for kind in (Sharper, Own, Chooses, SquaredHinge)}
-    assert found == {Sharper: Softmax, Own: Columns, Chooses: Columns, SquaredHinge: Columns}
+    assert found == {Sharper: Softmax, Own: OneVsRest, Chooses: OneVsRest, SquaredHinge: OneVsRest}
     assert Sharper().multiclass().binary == Sharper()
     with pytest.raises(NotImplementedError, match="Neither defines no loss for more classes"):
         Neither().multiclass()

@@ -209,7 +209,9 @@ def test_what_workers_cannot_read(here, tmp_path):
 
 def test_errors_name_the_file_and_the_row(here, tmp_path):
     what = in_parquet(tmp_path)
-    with pytest.raises(ValueError, match=r"'size' has no value in .*part-0\.parquet, row group 0, "):
+    with pytest.raises(
+        ValueError, match=r"'size' has no value in .*part-0\.parquet, row group 0, "
+    ):
         separatrix.read(what, target="y", engine="dask")
     path = tmp_path / "late.parquet"
     late = table(5, 200).drop(["size"])
