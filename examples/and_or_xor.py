@@ -21,7 +21,7 @@ for ax, name in zip(axes, ("and", "or", "xor"), strict=True):
     BoundaryDisplay.from_estimator(clf, X, y, ax=ax, name=name.upper())
 
 # %%
-# AND, update by update: the weights, then the bias. A step that changes nothing is the end of a pass.
+# AND, update by update: the weights, then the bias. What comes twice is the end of a pass.
 X, y = logic("and")
 for step in Perceptron(shuffle=False).fit(X, y).trace_.replay(X, y):
     print(step.weights[0])

@@ -2,8 +2,8 @@
 A file larger than memory
 =========================
 
-A source reads a few blocks at a time; the fit is the one that arrays would give, with its proof. The
-file here is small, and written on the spot.
+A source reads a few blocks at a time; the fit is the one that arrays would give, with its proof.
+The file here is small, and written on the spot.
 """
 
 # %%

@@ -2,8 +2,8 @@
 Many classes, jointly and one by one
 ====================================
 
-Softmax and Crammer and Singer's hinge train all classes at once; one against the rest trains each by
-itself and compares scores that were never trained to be compared.
+Softmax and Crammer and Singer's hinge train all classes at once; one against the rest trains each
+by itself and compares scores that were never trained to be compared.
 """
 
 # %%
@@ -22,13 +22,12 @@ models = {
     "Crammer and Singer": LinearClassifier("hinge"),
     "one against the rest": LinearClassifier("one_vs_rest_logistic"),
 }
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     model.fit(X, y)
     few = y == 1
-    print(
-        f"{name}: {model.score(X, y):.3f} right, of the small class {model.score(X[few], y[few]):.2f}"
-    )
+    small = model.score(X[few], y[few])
+    print(f"{name}: {model.score(X, y):.3f} right, of the small class {small:.2f}")
     BoundaryDisplay.from_estimator(model, X, y, ax=ax, name=name)
 
 # %%

@@ -15,9 +15,54 @@ from sklearn.pipeline import make_pipeline
 
 from separatrix import LinearClassifier
 
-SPAM = "win free cash prize claim offer urgent click account bonus credit winner".split()
-HAM = "meeting lunch report draft tomorrow thanks project notes train weekend family call".split()
-BOTH = "the a and you to for is on with your please today see now it we of at".split()
+SPAM = [
+    "win",
+    "free",
+    "cash",
+    "prize",
+    "claim",
+    "offer",
+    "urgent",
+    "click",
+    "account",
+    "bonus",
+    "credit",
+    "winner",
+]
+HAM = [
+    "meeting",
+    "lunch",
+    "report",
+    "draft",
+    "tomorrow",
+    "thanks",
+    "project",
+    "notes",
+    "train",
+    "weekend",
+    "family",
+    "call",
+]
+BOTH = [
+    "the",
+    "a",
+    "and",
+    "you",
+    "to",
+    "for",
+    "is",
+    "on",
+    "with",
+    "your",
+    "please",
+    "today",
+    "see",
+    "now",
+    "it",
+    "we",
+    "of",
+    "at",
+]
 
 rng = np.random.default_rng(0)
 spam = rng.random(2000) < 0.3
