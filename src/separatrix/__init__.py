@@ -14,7 +14,15 @@ from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, 
 from .inspection.certify import Certificate, certify
 from .inspection.certify.from_sklearn import from_sklearn
 from .inspection.diagnose import Diagnosis, Finding, diagnose
-from .inspection.displays import BoundaryDisplay, HistoryDisplay, LossDisplay, PathDisplay
+from .inspection.displays import (
+    BoundaryDisplay,
+    CertificateDisplay,
+    CoefficientDisplay,
+    HistoryDisplay,
+    LossDisplay,
+    MarginDisplay,
+    PathDisplay,
+)
 from .losses import Loss, MarginLoss, get_loss
 from .models.export import export
 from .models.files import load, save
@@ -54,7 +62,9 @@ __all__ = [
     "Block",
     "BoundaryDisplay",
     "Certificate",
+    "CertificateDisplay",
     "Checkpoint",
+    "CoefficientDisplay",
     "Constant",
     "CoordinateAscent",
     "Descent",
@@ -73,6 +83,7 @@ __all__ = [
     "LinearProgram",
     "Loss",
     "LossDisplay",
+    "MarginDisplay",
     "MarginLoss",
     "Newton",
     "Objective",

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ...numeric.types import AnyArray, Array
 
+POWER_STEPS = 100
 MOST_NUMBERS = 1 << 22  # of lifted points at a time
 
 
@@ -93,6 +94,39 @@ def _principal(rows: Any) -> Plane:
         found.mean_, found.components_, ("principal component 1", "principal component 2"),
         f"2 principal components ({share:.1%} of variance)",
     )  # fmt: skip
+
+
+def plane_along(rows: Any, w: Array | None, centred: bool = True) -> Plane:
+    """Of a direction w and, at a right angle to it, the one in which the rows spread most.
+
+    Without w the two in which they spread most. ``centred``: spread around their mean, and not 0.
+    """
+    d = rows.shape[1]
+    mean = np.asarray(rows.mean(axis=0)).ravel() if centred else np.zeros(d)
+    axes = np.empty((0, d)) if w is None else (w / np.linalg.norm(w))[None]
+    while len(axes) < 2:
+        v = _leading(rows, mean, axes)
+        axes = np.concatenate([axes, v[None]])
+    along = ("along w", "largest spread beside it")
+    labels = ("largest spread", "second largest") if w is None else along
+    return Plane(mean, axes, labels, f"a plane of {d} dimensions")
+
+
+def _leading(rows: Any, mean: Array, without: Array) -> Array:
+    """The direction of the largest spread outside of some others: by the power method."""
+
+    def outside(v: Array) -> Array:
+        v = v - without.T @ (without @ v)
+        return v / (np.linalg.norm(v) or 1.0)
+
+    v = outside(np.random.default_rng(0).standard_normal(len(mean)))
+    for _ in range(POWER_STEPS):
+        along = rows @ v - mean @ v
+        step = outside(rows.T @ along - mean * along.sum())
+        if not step.any():  # the rows do not spread there at all: any direction will do
+            break
+        v = step
+    return v
 
 
 def responses(estimator: Any, X: Any, plane: Plane, points: Array) -> tuple[AnyArray, Array | None]:
