@@ -18,10 +18,12 @@ from .inspection.displays import (
     BoundaryDisplay,
     CertificateDisplay,
     CoefficientDisplay,
+    DescentDisplay,
     HistoryDisplay,
     LossDisplay,
     MarginDisplay,
     PathDisplay,
+    WeightSpaceDisplay,
 )
 from .losses import Loss, MarginLoss, get_loss
 from .models.export import export
@@ -68,6 +70,7 @@ __all__ = [
     "Constant",
     "CoordinateAscent",
     "Descent",
+    "DescentDisplay",
     "Diagnosis",
     "DualAscent",
     "Finding",
@@ -100,6 +103,7 @@ __all__ = [
     "StepDecay",
     "Stop",
     "Trace",
+    "WeightSpaceDisplay",
     "certify",
     "datasets",
     "diagnose",

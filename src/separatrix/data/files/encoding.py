@@ -136,10 +136,13 @@ class Encoding:
         wanted = self.column_names(labels)
         for name in wanted:
             if names.count(name) != 1:
-                found = "no column" if name not in names else "several columns"
+                from .options import meant
+
+                there = name in names
+                told = f"the columns are {names!r}" if there else meant(name, names)
                 raise ValueError(
-                    f"there is {found} {name!r} {of and f'in {of} '}"
-                    f"among {names!r}; expected one each of {wanted!r}, as in the fit"
+                    f"there {'are several columns' if there else 'is no column'} {name!r}"
+                    f"{of and f' in {of}'}; expected one each of {wanted!r}, as in the fit: {told}"
                 )
 
     def _dense(self, n: int, at: list[Ints | int], values: list[Array]) -> AnyArray:

@@ -36,20 +36,25 @@ class Plane:
         return rows
 
 
-def as_rows(X: Any) -> tuple[Any, list[str]]:
+def as_table(X: Any) -> tuple[Any, list[str]]:
     """The rows as an array or a sparse matrix, and the names of their features."""
-    if sp.issparse(X):
-        rows: Any = sp.csr_array(X)
-    else:
-        rows = np.asarray(X, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] < 2 or not rows.shape[0]:
+    rows: Any = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    if rows.ndim != 2:
+        raise ValueError(f"X has shape {rows.shape}: expected rows of features")
+    names = getattr(X, "columns", None)
+    numbered = [f"x{j}" for j in range(rows.shape[1])]
+    return rows, numbered if names is None else [str(name) for name in names]
+
+
+def as_rows(X: Any) -> tuple[Any, list[str]]:
+    """The same of rows that have the two features at least that span a picture."""
+    rows, names = as_table(X)
+    if rows.shape[1] < 2 or not rows.shape[0]:
         raise ValueError(
             f"X has shape {np.shape(X)}: expected rows of at least two features, which span the "
             "picture"
         )
-    names = getattr(X, "columns", None)
-    numbered = [f"x{j}" for j in range(rows.shape[1])]
-    return rows, numbered if names is None else [str(name) for name in names]
+    return rows, names
 
 
 def plane_of(X: Any, features: Sequence[int | str] | None = None) -> Plane:
