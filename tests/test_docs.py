@@ -293,4 +293,6 @@ def test_every_page_is_in_some_contents():
             below = page.parent.relative_to(docs)
             entries = [line for line in block.splitlines() if line and not line.startswith(":")]
             told |= {str(below / entry) for entry in entries}
-    assert told == {str(page.relative_to(docs).with_suffix("")) for page in docs.rglob("*.md")}
+    assert told - {"gallery/index"} == {
+        str(page.relative_to(docs).with_suffix("")) for page in docs.rglob("*.md")
+    }

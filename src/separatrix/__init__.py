@@ -9,7 +9,7 @@ from importlib.metadata import version as _version
 from . import datasets, features, losses, schedules
 from .config import show_config
 from .data import ArraySource, Block, Source
-from .data.files.read import read
+from .data.read import read
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from .inspection.certify import Certificate, certify
 from .inspection.certify.from_sklearn import from_sklearn

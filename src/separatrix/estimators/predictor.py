@@ -173,6 +173,8 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         if isinstance(source, FileSource) and hasattr(self, "_reading"):
             source = source.read_as(self._reading)
             self.unknown_categories_ = dict(source.rows.unknown)
+        elif source.reading is not None and hasattr(self, "_reading"):
+            self._reading.check_alike(source.reading)
         check_features(source, self.coef_.shape[1], type(self).__name__)
         return source
 

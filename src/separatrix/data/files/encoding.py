@@ -8,7 +8,7 @@ or one of ``2**hash_bits`` features that all such columns share (hashing: Weinbe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -119,6 +119,10 @@ class Encoding:
         if labels and self.weight is not None:
             weight = of.weights(of.whole_column(batch, self.weight), self.weight, place)
         return Encoded(X, y, weight, unknown)
+
+    def with_text_target(self) -> Encoding:
+        """The same where labels are words."""
+        return replace(self, text_target=True)
 
     def text_columns(self) -> set[str]:
         """Those that hold words, in every file."""

@@ -60,6 +60,15 @@ class Reading:
             return reader.as_in_fit(self.format == "svmlight-0", self.n_features)
         return reader
 
+    def check_alike(self, other: Reading) -> None:
+        """Rows that are read already must have been read so: by these columns and dictionaries."""
+        mine, its = self.encoding, other.encoding
+        if mine is not None and (its is None or mine.columns != its.columns):
+            raise ValueError(
+                "these rows were read with other columns, dictionaries or means than those of the "
+                "fit: read them by separatrix.read(..., like=model)"
+            )
+
     def check_width(self, storage: Storage, found: int) -> int:
         """Number of features: sparse rows may lack the last, for their files tell none."""
         if found == self.n_features or (storage == "csr" and found < self.n_features):

@@ -79,7 +79,7 @@ class FileSource(Source):
         rows = self.rows
         encoding = rows.encoding
         if encoding is not None and self.classes.dtype.kind == "U":
-            encoding = replace(encoding, text_target=True)
+            encoding = encoding.with_text_target()
         return Reading(encoding, self.n_features, rows.dtype, rows.format)
 
     def read_as(self, reading: Reading) -> FileSource:
