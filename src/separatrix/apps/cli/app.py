@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from ... import __version__
-from . import demo, fitting, models, proving, using
+from . import demo, fitting, models, playing, proving, using
 from .output import UNTITLED, console, print_json, single_line
 
 OK, WRONG_USE, UNEXPECTED, INTERRUPTED = 0, 2, 70, 130
@@ -50,7 +50,7 @@ app = typer.Typer(
 )  # fmt: skip
 for command in (
     fitting.fit, using.predict, using.evaluate, proving.check, proving.certify, fitting.path,
-    proving.diagnose, models.inspect, models.export, demo.demo,
+    proving.diagnose, models.inspect, models.export, demo.demo, playing.playground,
 ):  # fmt: skip
     app.command()(interruptible(command))
 
