@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import entr
 
 from ...data import InMemory
-from ...losses import Columns, MarginLoss, Softmax
+from ...losses import MarginLoss, OneVsRest, Softmax
 from ...numeric.dot import dot
 from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array, Ints
@@ -57,7 +57,7 @@ STEP_READS = 2.0  # of the rows near a kink
 # ---- losses with a kink
 
 
-class Certificate(NamedTuple):
+class DualBound(NamedTuple):
     """J at some weights, a lower bound on its minimum, and how often the data was read for it."""
 
     value: float
@@ -69,7 +69,7 @@ class Certificate(NamedTuple):
 
 def nonsmooth_lower_bound(
     objective: Objective, W: Array, most_reads: float = np.inf, enough: float = ENOUGH
-) -> Certificate:
+) -> DualBound:
     """J at W, a lower bound on its minimum that is good where W is, and the reads they took.
 
     Rows away from a kink keep the alpha that their score gives them; for those nearest to one,
@@ -106,7 +106,7 @@ def nonsmooth_lower_bound(
             of_all[known[0]] = known[1]
         return of_all
 
-    return Certificate(value, max(bound, 0.0), math.ceil(reads), alpha)
+    return DualBound(value, max(bound, 0.0), math.ceil(reads), alpha)
 
 
 def _tangent_sums(
@@ -224,7 +224,7 @@ def _feasible_mixtures(objective: Objective, bias: Array) -> Iterator[tuple[floa
     if isinstance(objective.loss, Softmax):
         least, mixture = _of_probabilities(sums, bias)
     else:
-        loss = objective.loss.binary if isinstance(objective.loss, Columns) else objective.loss
+        loss = objective.loss.binary if isinstance(objective.loss, OneVsRest) else objective.loss
         if not isinstance(loss, MarginLoss):
             raise TypeError(f"no conjugate of {loss!r} is known here")
         least, mixture = _of_columns(loss, sums, bias)
