@@ -21,11 +21,14 @@ sockets_left = pytest.mark.filterwarnings(
 )
 
 
+@contextmanager
 def local_cluster(workers, processes=False, threads=1):
     """Workers are threads of this process, unless they are to be lost."""
-    return distributed.LocalCluster(
-        n_workers=workers, processes=processes, threads_per_worker=threads, dashboard_address=":0"
-    )
+    # One that was killed is given up if it is not back in 15 seconds: too early on a busy machine.
+    patient = {"distributed.deploy.lost-worker-timeout": f"{PATIENCE}s"}
+    options = {"processes": processes, "threads_per_worker": threads, "dashboard_address": ":0"}
+    with dask.config.set(patient), distributed.LocalCluster(n_workers=workers, **options) as found:
+        yield found
 
 
 @contextmanager
