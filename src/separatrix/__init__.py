@@ -14,7 +14,18 @@ from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, 
 from .inspection.certify import Certificate, certify
 from .inspection.certify.from_sklearn import from_sklearn
 from .inspection.diagnose import Diagnosis, Finding, diagnose
-from .inspection.displays import BoundaryDisplay, HistoryDisplay, LossDisplay, PathDisplay
+from .inspection.displays import (
+    BoundaryDisplay,
+    CertificateDisplay,
+    CoefficientDisplay,
+    DescentDisplay,
+    HistoryDisplay,
+    LossDisplay,
+    MarginDisplay,
+    PathDisplay,
+    WeightSpaceDisplay,
+    animate,
+)
 from .losses import Loss, MarginLoss, get_loss
 from .models.export import export
 from .models.files import load, save
@@ -54,10 +65,13 @@ __all__ = [
     "Block",
     "BoundaryDisplay",
     "Certificate",
+    "CertificateDisplay",
     "Checkpoint",
+    "CoefficientDisplay",
     "Constant",
     "CoordinateAscent",
     "Descent",
+    "DescentDisplay",
     "Diagnosis",
     "DualAscent",
     "Finding",
@@ -73,6 +87,7 @@ __all__ = [
     "LinearProgram",
     "Loss",
     "LossDisplay",
+    "MarginDisplay",
     "MarginLoss",
     "Newton",
     "Objective",
@@ -89,6 +104,8 @@ __all__ = [
     "StepDecay",
     "Stop",
     "Trace",
+    "WeightSpaceDisplay",
+    "animate",
     "certify",
     "datasets",
     "diagnose",
