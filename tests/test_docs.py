@@ -306,3 +306,11 @@ def test_the_citation_is_of_this_version():
 
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
+def test_every_picture_has_a_file_of_its_own():
+    # Blocks of one page are documents of their own to the directive, which then takes the first
+    # picture for all of them.
+    pages = [page.read_text() for page in (ROOT / "docs").rglob("*.md")]
+    named = re.findall(r"\.\. plot::\n   :filename-prefix: ([\w-]+)\n", "".join(pages))
+    assert len(named) == len(set(named)) == "".join(pages).count(".. plot::") > 10
