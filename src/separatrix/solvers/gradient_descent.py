@@ -131,6 +131,14 @@ class GradientDescent(Solver):
             return self.steps(objective, W, rng, state)
         return self._run(objective, W, rng, state).epochs(max_updates=1)
 
+    def visits(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One row or batch after another."""
+        if not self.by_row:
+            return self.steps(objective, W, rng, state)
+        return self._run(objective, W, rng, state).visits()
+
     def _run(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> OnlineRun:
@@ -166,7 +174,7 @@ class GradientDescent(Solver):
             total = total + W
             state = {"weights": W, "t": t, "sum": total}
             average = total / t if self.average else None
-            yield Step(W, state, at.value, at.mistakes, average=average)
+            yield Step(W, state, at.value, at.mistakes, average=average, step_size=float(step))
 
 
 def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True) -> float:

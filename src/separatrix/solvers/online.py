@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,13 @@ from .thresholds import MOST_AHEAD, VALUES_AHEAD
 STEP_CUT = 0.8  # of a step after an epoch that did not lower J
 LOG_ROWS = 1 << 17  # that a log of updated rows holds
 NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
+
+
+class Look(NamedTuple):
+    """What a step tells of the rows looked at, and the size of the step."""
+
+    visited: Ints
+    step_size: float
 
 
 @dataclass
@@ -170,8 +177,13 @@ class OnlineRun:
             total = None if len(kept) == 1 else kept[1]
             yield self._step(kept[0], total, loss_sum, mistakes, int(updates), rows)
 
-    def one_pass(self, max_updates: int) -> Iterator[Step]:
-        """One pass, in pieces of so many updates."""
+    def visits(self) -> Iterator[Step]:
+        """One row, or batch, after another, whether it moves the weights or not."""
+        while True:
+            yield from self.one_pass(1, self.batch)
+
+    def one_pass(self, max_updates: int, most_rows: int | None = None) -> Iterator[Step]:
+        """One pass, in pieces of so many updates; with ``most_rows``, of so many rows looked at."""
         shuffle = Shuffle(self.seed, self.passes) if self.shuffle else None
         self.passes += 1
         loss_sum = mistakes = 0.0
@@ -179,16 +191,17 @@ class OnlineRun:
         rows: list[Ints] = []
         stepwise = max_updates < loops.EVERY_UPDATE
         for visit in self.objective.source.visits(shuffle):
-            for piece, changed in self._visit(visit, max_updates):
+            for piece, changed, look in self._visit(visit, max_updates, most_rows):
                 loss_sum += piece.loss_sum
                 mistakes += piece.mistakes
                 updates += piece.updates
                 if stepwise:
-                    if piece.updates:
+                    if piece.updates or look is not None:
                         # Between two passes there is nothing to go on from: no state.
-                        yield Step(
+                        at = Step(
                             self._plain(), {}, rows=changed, updates=piece.updates, ends_pass=False
                         )
+                        yield at if look is None else at._replace(**look._asdict())
                 elif changed is not None:
                     rows.append(changed)
         self.weights.fold()
@@ -197,8 +210,8 @@ class OnlineRun:
         yield self._step(self.weights.weights, total, loss_sum, mistakes, updates, whole)
 
     def _visit(
-        self, visit: Visit, max_updates: int
-    ) -> Iterator[tuple[loops.PassResult, Ints | None]]:
+        self, visit: Visit, max_updates: int, most_rows: int | None = None
+    ) -> Iterator[tuple[loops.PassResult, Ints | None, Look | None]]:
         block, order = visit
         count = len(block.y) if order is None else len(order)
         # Where every row moves the weights, the log would only repeat the order.
@@ -215,20 +228,26 @@ class OnlineRun:
         position = 0
         while position < count:
             taken = 0 if len(steps) == 1 else -(-position // self.batch)
-            if position and order is None:
+            if order is None and (position or most_rows is not None):
                 order = np.arange(count)
+            end = count if most_rows is None else position + most_rows
             result = self._advance(
                 block,
                 screens,
                 steps=steps[taken:],
-                order=None if order is None else order[position:],
+                order=None if order is None else order[position:end],
                 max_updates=max_updates,
                 log=log,
                 threads=threads,
             )
+            look = None
+            if order is not None and most_rows is not None:
+                seen = self._numbers(order[position : position + result.position], block)
+                look = Look(seen, float(steps[taken]))
             position += result.position
             self.batches += -(-result.position // self.batch)
-            yield result, None if log is None else self._numbers(log[: result.updates], block)
+            changed = None if log is None else self._numbers(log[: result.updates], block)
+            yield result, changed, look
 
     def _numbers(self, log: Ints, block: Block) -> Ints:
         """Numbers of rows in the whole, in half the room where that is enough."""

@@ -13,7 +13,8 @@ import separatrix
 
 def complete_loss(incomplete: str) -> list[str]:
     """Losses that begin so."""
-    return [name for name in separatrix.losses.names() if name.startswith(incomplete)]
+    names = (*separatrix.losses.names(), *separatrix.losses.FORMS)
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -110,9 +110,7 @@ def _draw(where: Path, lessons: list[dict[str, Any]], model: Any) -> list[Path]:
     figure.savefig(found[0], dpi=110)
     plt.close(figure)
     found.append(where / "objective.png")
-    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    ax.plot(model.history_["pass"], model.history_["objective"], "o-")
-    ax.set(xlabel="pass", ylabel="objective", yscale="log", title=f"Tumours: {model.stop_}")
-    figure.savefig(found[1], dpi=110)
-    plt.close(figure)
+    history = separatrix.HistoryDisplay.from_estimator(model, columns="objective", name="Tumours")
+    history.figure_.savefig(found[1], dpi=110)
+    plt.close(history.figure_)
     return found

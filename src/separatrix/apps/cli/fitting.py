@@ -32,6 +32,7 @@ VALUES, VALUES_FROM_FILES = 20, 8
 MANY_CATEGORIES = 0.5
 """Of the rows: a column with a category for each second one is a name, or a number of the row."""
 CODE_INTERRUPTED = 130
+RECORDED_ROWS = 2000
 
 
 def fit(
@@ -64,6 +65,10 @@ def fit(
         str | None,
         typer.Option(help="Folder for decoded rows, where there are more than memory holds."),
     ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(help="Write the fit step by step to this file, as JSON; 2,000 rows at most."),
+    ] = None,
     json: arg.Json = False,
 ) -> int:
     """Fit a classifier to the rows of a file, measure it on rows held out, and save it.
@@ -75,6 +80,8 @@ def fit(
         raise ValueError(f"--test {test:g}: expected a share of the rows, 0 or more and below 1")
     penalty = _penalty(l2)
     check_output(output)
+    if trace is not None:
+        check_output(trace)
     options = Options(
         target, weight, drop or [], as_category or [], missing, format, cache, test
     )  # fmt: skip
@@ -86,6 +93,11 @@ def fit(
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)
         rows = in_memory(source)
+        if trace is not None and source.n_rows > RECORDED_ROWS:
+            raise ValueError(
+                f"--trace {trace}: a fit is told step by step for {RECORDED_ROWS:,} rows at most, "
+                f"and there are {source.n_rows:,} to train on; give it fewer, or a larger --test"
+            )
         if rows is source and cache is None:
             say(
                 "The rows take more than 1 GB, and are read and decoded anew at each pass: "
@@ -95,6 +107,9 @@ def fit(
         model = _fitted(rows, penalty, given, watch)
         seconds = time.perf_counter() - began
         separatrix.save(model, output)
+        if trace is not None:
+            watch.stage("Recording")
+            Path(trace).write_text(model.trace_.recording(rows).to_json(), encoding="utf-8")
         watch.stage("Measuring")
         found = _report(data, source, rows, model)
     found["model"] |= {"file": output, "seconds": seconds}

@@ -59,6 +59,18 @@ def axes(caller: object, ax: Any = None, **figure: Any) -> Any:
     return plt.subplots(layout="constrained", **figure)[1]
 
 
+def stacked_axes(caller: object, ax: Any, wanted: int) -> list[Any]:
+    """Those given, as many as wanted, or new ones above each other."""
+    plt = pyplot(f"{type(caller).__name__}.plot")
+    if ax is None:
+        size = (6.4, 1.6 + 2.4 * wanted)
+        _, ax = plt.subplots(wanted, sharex=True, figsize=size, layout="constrained")
+    found = list(np.atleast_1d(np.asarray(ax, dtype=object)))
+    if len(found) != wanted:
+        raise ValueError(f"ax has {len(found)} axes for {wanted} pictures: give one for each")
+    return found
+
+
 def ink(ax: Any) -> Any:
     """The colour that is black on white paper."""
     return ax.title.get_color()

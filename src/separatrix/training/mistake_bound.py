@@ -59,9 +59,10 @@ class MistakeBoundCallback:
         if self.batch:
             moved = float(np.linalg.norm(step.weights - self.before)) / self.step
             self.before, self.longest = step.weights, max(self.longest, moved)
-        self.most.append(self._bound())
+        self.most.append(self.bound())
 
-    def _bound(self) -> float:
+    def bound(self) -> float:
+        """How many mistakes, or passes with one, there may be at most."""
         if not self.batch:
             return float(self.theory.mistake_bound or np.inf)
         # The larger root of gamma^2 (a + T)^2 = |w_0|^2 + T Z^2, all lengths in units of gamma.
