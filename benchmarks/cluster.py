@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -25,7 +26,6 @@ import numpy as np
 
 from separatrix.data.cluster.parts import Part
 
-from . import cluster_page, cluster_peer
 from .cluster_model import Setting
 from .machine import CORES, processor
 
@@ -128,17 +128,28 @@ def versions() -> dict[str, str]:
 
 
 def main(arguments: list[str] | None = None) -> None:
+    from . import cluster_page, cluster_peer  # here: every worker imports this file, and waits
+
     parser = argparse.ArgumentParser("python -m benchmarks.cluster")
     parser.add_argument("what", nargs="?", choices=("passes", "peer", "page"))
     parser.add_argument("--quick", action="store_true", help="a few settings, once")
     parser.add_argument("--file", type=Path, default=FILE, help="where results are kept")
     options = parser.parse_args(arguments)
     told: dict[str, Any] = json.loads(options.file.read_text()) if options.file.exists() else {}
-    machine = {"processor": processor(), "cores": CORES, "versions": versions()}
+    machine = {
+        "processor": processor(), "cores": CORES, "load": os.getloadavg()[0],
+        "versions": versions(),
+    }  # fmt: skip
     if options.what in (None, "passes"):
-        told["passes"] = {"machine": machine, "settings": list(measure(options.quick))}
+        told["passes"] = {"machine": machine, "settings": []}
+        for found in measure(options.quick):  # kept at once: a run may be ended
+            told["passes"]["settings"].append(found)
+            options.file.write_text(json.dumps(told, indent=1) + "\n")
     if options.what in (None, "peer"):
-        told["peer"] = {"machine": machine, **cluster_peer.contest(options.quick)}
+        try:
+            told["peer"] = {"machine": machine, **cluster_peer.contest(options.quick)}
+        except ImportError as error:
+            print(f"no contest with dask-ml: {error}")
     options.file.write_text(json.dumps(told, indent=1) + "\n")
     print("\n".join(cluster_page.lines(told)))
     if options.file == FILE:

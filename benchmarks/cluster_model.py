@@ -66,7 +66,7 @@ class Model:
     costs: Mapping[str, float]
 
     @classmethod
-    def fitted(cls, settings: Sequence[Setting], seconds: Sequence[float]) -> Model:
+    def fitted(cls, settings: Sequence[Setting], seconds: Any) -> Model:
         """To passes that took so long."""
         counts = np.array([each.counts() for each in settings])
         scale = np.where(counts.any(axis=0), np.abs(counts).max(axis=0), 1.0)
@@ -78,7 +78,7 @@ class Model:
         """Of a pass."""
         return float(np.dot(setting.counts(), [self.costs[name] for name in COSTS]))
 
-    def errors(self, settings: Sequence[Setting], seconds: Sequence[float]) -> Any:
+    def errors(self, settings: Sequence[Setting], seconds: Any) -> Any:
         """Relative, of every setting."""
         return np.array([self.seconds(each) for each in settings]) / seconds - 1.0
 

@@ -24,8 +24,10 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE, PICTURE = DOCS / "cluster.md", DOCS / "images" / "cluster.svg"
 BEGIN = "<!-- from here to the end of the tables: python -m benchmarks.cluster page -->\n"
 END = "<!-- end of the tables -->\n"
+IMAGE = "![Passes per second by workers, measured and predicted](images/cluster.svg)"
 SMALL, LARGE = 10_000, 1_000_000  # bytes of weights
 WORKS = [(seconds, size) for seconds in (1.0, 10.0, 100.0) for size in (SMALL, LARGE)]
+BUSY = 1.0  # load average before anything was measured
 Told = Mapping[str, Any]
 
 
@@ -38,11 +40,12 @@ def models(told: Told) -> tuple[dict[str, Any], dict[str, Any]]:
 def lines(told: Told) -> Iterator[str]:
     """The tables, in Markdown."""
     if "passes" in told:
+        yield f"{IMAGE}\n"
         machine = told["passes"]["machine"]
         version = machine["versions"]["distributed"]
         yield (
             f"Measured: passes per second of {machine['cores']} cores ({machine['processor']}, "
-            f"distributed {version}), a part for each worker.\n"
+            f"distributed {version}), a part for each worker.{beside(machine)}\n"
         )
         yield from measured_lines(told["passes"]["settings"])
         whole, middle = models(told)
@@ -51,8 +54,16 @@ def lines(told: Told) -> Iterator[str]:
         yield "\nPredicted from these costs:\n"
         yield from predicted_lines(whole["model"], Apart(whole["model"], middle["model"]))
     if "peer" in told:
-        yield "\nMeasured against dask-ml, which got the same rows on the same workers:\n"
+        busy = beside(told["peer"]["machine"])
+        yield f"\nMeasured against dask-ml, which got the same rows on the same workers.{busy}\n"
         yield from peer_lines(told["peer"])
+
+
+def beside(machine: Told) -> str:
+    """A warning, if the machine had other work to do."""
+    if machine["load"] < BUSY:
+        return ""
+    return f" Other work ran beside (load {machine['load']:.0f}), so that all times are too long."
 
 
 def columns_of(settings: Sequence[Setting]) -> list[tuple[float, int]]:

@@ -76,10 +76,10 @@ def test_a_part_that_sleeps():
     assert found.nbytes == 80
 
 
-def test_the_page_tells_what_the_file_says():
-    told = json.loads(FILE.read_text())
+def test_the_page_tells_what_the_file_says_and_nothing_else():
+    told = json.loads(FILE.read_text()) if FILE.exists() else {}
     text = cluster_page.PAGE.read_text()
     tables = text.split(cluster_page.BEGIN)[1].split(cluster_page.END)[0]
     expected = "\n".join(cluster_page.lines(told))
     assert tables.strip() == expected.strip(), "run: python -m benchmarks.cluster page"
-    assert "<svg" in cluster_page.PICTURE.read_text()
+    assert cluster_page.PICTURE.exists() == ("passes" in told)
