@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx-mathjax-offline",
+    "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 nitpicky = False
@@ -37,6 +38,20 @@ plot_html_show_source_link = False
 plot_html_show_formats = False
 plot_formats = [("svg", 100)]
 plot_include_source = True
+
+# ---- gallery: every script in examples/ is run
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "abort_on_example_error": True,
+    "capture_repr": (),  # what is drawn and printed, not what the last line returns
+}
 
 # ---- look
 html_theme = "pydata_sphinx_theme"

@@ -293,4 +293,15 @@ def test_every_page_is_in_some_contents():
             below = page.parent.relative_to(docs)
             entries = [line for line in block.splitlines() if line and not line.startswith(":")]
             told |= {str(below / entry) for entry in entries}
-    assert told == {str(page.relative_to(docs).with_suffix("")) for page in docs.rglob("*.md")}
+    assert told - {"gallery/index"} == {
+        str(page.relative_to(docs).with_suffix("")) for page in docs.rglob("*.md")
+    }
+
+
+def test_the_citation_is_of_this_version():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {separatrix.__version__}\n" in text
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..numeric.rows import CsrRows, shape_of
+from ..numeric.rows import CsrRows, shape_of, to_dense
 from ..numeric.threads import running_sum
-from ..numeric.types import AnyArray
+from ..numeric.types import AnyArray, Array
 from .blocks import Block, Shuffle, Visit
-from .source import InMemory, RowChange, RowNumbers, Source, Storage, Sum, T
+from .source import FEW_ROWS, InMemory, RowChange, RowNumbers, Source, Storage, Sum, T
 from .thresholds import VALUES_AT_ONCE
 
 LEAST_ROWS = 512  # of a part of a block: its own sum over features takes time too
@@ -101,6 +101,11 @@ class MappedSource(WrappedSource):
                 held.append((block, mapped))
             yield Visit(mapped, order)
 
+    @property
+    def parts(self) -> int | None:
+        """Those of the source."""
+        return self.source.parts
+
     def total(self, sum: Sum[T]) -> T:
         """Summed by the source: its threads and its reading ahead serve mapped rows too."""
         return self.source.total(SumOfMapped(sum, self.map))
@@ -115,6 +120,13 @@ class MappedSource(WrappedSource):
         found = self.source.sample(size)
         return Source.gathered(self.map(found.block()), self.classes)
 
+    def approximate_mean(self) -> Array | None:
+        """Of rows that are far away those of a sample: no whole part comes here for it."""
+        if self.source.parts is None or self.storage == "csr":
+            return super().approximate_mean()
+        mean: Array = to_dense(self.sample(FEW_ROWS).block().X).mean(axis=0, dtype=np.float64)
+        return mean
+
 
 @dataclass(frozen=True)
 class SumOfMapped(Sum[T]):
@@ -125,6 +137,8 @@ class SumOfMapped(Sum[T]):
 
     def of(self, block: Block) -> T:
         """That of the mapped block, a few rows at a time: what is mapped stays in the cache."""
+        if self.sum.whole_parts:
+            return self.sum.of(self.map(block))
         n, d = shape_of(block.X)
         stored = block.X.indptr[-1] - block.X.indptr[0] if isinstance(block.X, CsrRows) else n * d
         size = max(LEAST_ROWS, int(VALUES_AT_ONCE * n // max(stored, 1)))
@@ -134,6 +148,11 @@ class SumOfMapped(Sum[T]):
     def beside(self, numbers: Mapping[str, AnyArray], start: int) -> SumOfMapped[T]:
         """With numbers that are kept with the rows."""
         return replace(self, sum=self.sum.beside(numbers, start))
+
+    @property
+    def whole_parts(self) -> bool:
+        """As the sum itself has it."""
+        return self.sum.whole_parts
 
     @property
     def batch_rows(self) -> int | None:

@@ -278,7 +278,7 @@ class LinearModel(LinearPredictor):
         self.trace_ = Trace(
             solver, objective.loss, settings.l2, self.fit_intercept, self.class_weight,
             source.classes, W, seed, source.length, source.weight_sum, state,
-            features=settings.features,
+            features=settings.features, parts=source.parts,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=settings.stop,

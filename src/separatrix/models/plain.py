@@ -19,7 +19,7 @@ from .. import losses
 from ..data.feature_map import FeatureMap
 from ..data.files.encoders import Hashed, Number, OneHot
 from ..data.files.encoding import Encoding
-from ..data.files.reading import Reading
+from ..data.files.reading import Reading, Split
 from ..estimators.cv.leave_one_out import LeaveOneOutCheck
 from ..estimators.kernel_expansion import KernelExpansion
 from ..estimators.kernel_trace import KernelTrace
@@ -39,7 +39,7 @@ RECORDS: dict[str, type[Any]] = {
     for cls in (
         Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace, Laplacian,
         LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed, Reading, Runaway,
-        Sigmoid, Standardization, StreamState, Trace, Votes,
+        Sigmoid, Split, Standardization, StreamState, Trace, Votes,
     )
 }  # fmt: skip
 NUMBERS = {"b": bool, "i": int, "u": int, "f": (int, float)}

@@ -34,7 +34,7 @@ class Step(NamedTuple):
     state: State
     """Arrays and numbers from which ``steps`` goes on, bit for bit."""
     objective: float | None = None
-    """J, where known without another read: online, as met during the pass."""
+    """J, where known without another read: online, as met during the pass, or at its start."""
     mistakes: float | None = None
     """Weighted mistakes, likewise."""
     rows: Ints | None = None

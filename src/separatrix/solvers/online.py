@@ -28,6 +28,7 @@ from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
 from .base import State, Step
+from .parameter_mixing import PartPass, Passed
 from .rescaling import common_weight, is_perceptron, near_power, weight_scale
 from .thresholds import MOST_AHEAD, VALUES_AHEAD
 
@@ -140,7 +141,10 @@ class OnlineRun:
         """One pass after another, in pieces of so many updates."""
         ahead, most = 1, self._most_ahead() if max_updates == loops.EVERY_UPDATE else 1
         while True:
-            yield from self.one_pass(max_updates) if ahead == 1 else self._several_epochs(ahead)
+            if self.objective.source.parts is not None:
+                yield self._mixed_pass()
+            else:
+                yield from self.one_pass(max_updates) if ahead == 1 else self._several_epochs(ahead)
             ahead = min(2 * ahead, most)
 
     def _most_ahead(self) -> int:
@@ -165,7 +169,7 @@ class OnlineRun:
         made = ends[: result.position // source.n_rows]
         each = made[:, 3:].reshape(len(made), -1, *V.shape)
         smooth = self.objective.loss.smooth
-        changed = None if smooth else self._numbers(log[: int(made[:, 2].sum())], block)
+        changed = None if smooth else block.numbers(log[: int(made[:, 2].sum())])
         if changed is not None:
             changed.setflags(write=False)  # for all of the passes at once
         last = 0
@@ -242,18 +246,36 @@ class OnlineRun:
             )
             look = None
             if order is not None and most_rows is not None:
-                seen = self._numbers(order[position : position + result.position], block)
+                seen = block.numbers(order[position : position + result.position])
                 look = Look(seen, float(steps[taken]))
             position += result.position
             self.batches += -(-result.position // self.batch)
-            changed = None if log is None else self._numbers(log[: result.updates], block)
+            changed = None if log is None else block.numbers(log[: result.updates])
             yield result, changed, look
 
-    def _numbers(self, log: Ints, block: Block) -> Ints:
-        """Numbers of rows in the whole, in half the room where that is enough."""
-        last = block.start + len(block.y)
-        whole = log + block.start if block.start else log
-        return whole.astype(np.int32 if last <= 2**31 else np.int64)
+    def _mixed_pass(self) -> Step:
+        """One pass over each part where it lies, from the same weights, which are then mixed."""
+        objective, work = self.objective, self.weights
+        ask = PartPass(
+            objective.loss, work.v, self.schedule, self.batches + 1, self.step_scale,
+            Shuffle(self.seed, self.passes) if self.shuffle else None,
+            row_bytes=objective.source.row_bytes, batch=self.batch, l2=objective.penalty.l2,
+            intercept=objective.intercept, weight_scale=self.weight_scale,
+            weighted=not self.common, average=work.sum is not None,
+            by_mistakes=is_perceptron(objective.loss) and not objective.penalty.l2,
+            tells_start=self.adapts,
+        )  # fmt: skip
+        found = Passed(*objective.source.total(ask))
+        self.passes += 1
+        self.batches += found.longest
+        total = None if work.sum is None else work.sum + found.summed()
+        self.weights = loops.OnlineWeights.start(found.mixed(work.v), total)
+        rows = None if objective.loss.smooth else np.concatenate(found.rows)
+        # Parts that go by themselves meet less loss with longer steps: that says nothing of J.
+        value = objective.mean(found.at_start, work.v) if self.adapts else None
+        return self._step(
+            self.weights.v, total, found.loss_sum, found.mistakes, found.updates, rows, value
+        )
 
     def _advance(self, block: Block, screens: bool, **given: Any) -> loops.PassResult:
         """One call of the loop; what screening notes of the rows stays with their source."""
@@ -280,12 +302,14 @@ class OnlineRun:
         mistakes: float,
         updates: int,
         rows: Ints | None,
+        value: float | None = None,
     ) -> Step:
-        """The end of a pass."""
+        """The end of a pass; J as it was met, unless it is known better."""
         if self.common is not None:
             loss_sum, mistakes = self.common * loss_sum, self.common * mistakes
         W = weights if self.unit == 1.0 else self.unit * weights
-        value = self.objective.mean(self.unit * loss_sum, W)
+        if value is None:
+            value = self.objective.mean(self.unit * loss_sum, W)
         state: State = {
             "seed": self.seed, "passes": self.passes, "batches": self.batches, "unit": self.unit,
             "rows_before": self.rows_before, "weight_before": self.weight_before,

@@ -66,6 +66,8 @@ class Trace:
     features: FeatureMap | None = None
     """If the run went on with other features than those given, to whose weights ``start`` belongs;
     ``replay`` gives those of the features as they were given."""
+    parts: int | None = None
+    """In how many parts rows lay that were passed over at once: then nothing replays it."""
     stop: str | None = None
     """The word that the fit ended with."""
     _counts: AnyArray | None = None
@@ -165,6 +167,12 @@ class Trace:
 
     def _objective(self, X: Any, y: Any, sample_weight: Any) -> tuple[ArraySource, Objective]:
         """The rows as given, and what was minimised."""
+        if self.parts is not None and self.solver.by_row:
+            raise ValueError(
+                f"the fit went row by row over {self.parts} parts at once, and their weights were "
+                "mixed after every pass: there is no one order of updates to replay; fit to arrays "
+                "for one, or take a batch solver"
+            )
         if isinstance(X, InMemory):
             labels = X.classes[class_numbers(X.y, len(X.classes))]
             rows, y, sample_weight = as_arrays(X).X, labels, X.weight

@@ -1,4 +1,4 @@
-"""``fit`` and ``path``: what is measured was never seen, and what is told is so."""
+"""``fit``: what is measured was never seen, and what is told is so."""
 
 from __future__ import annotations
 
@@ -144,23 +144,6 @@ def test_rows_that_are_too_many_for_memory_are_read_from_the_file(folder, capsys
     assert np.allclose(separatrix.load("model.sep").coef_, inside.coef_, rtol=1e-6)
     assert run(["path", "flowers.csv", "-t", "kind"]) == 2
     assert "path works in memory" in capsys.readouterr().err
-
-
-def test_the_path_along_the_penalties(folder, capsys):
-    code, found = told(capsys, "path", "flowers.csv", "-t", "kind", "--values", "5")
-    assert code == 0
-    rows = separatrix.read("flowers.csv", target="kind", missing="indicator").sample(300)
-    cv = separatrix.LinearClassifierCV(
-        l2s=5, cv=5, scoring="loss", standardize=True, random_state=0
-    ).fit(rows)
-    assert [each["l2"] for each in found["path"]] == cv.l2_path_.tolist()
-    scores = [each["score"] for each in found["path"]]
-    assert scores == cv.cv_results_["mean_test_score"].tolist()
-    assert found["best"] == cv.l2_path_[int(np.argmax(scores))]
-    assert run(["path", "flowers.csv", "-t", "kind", "--values", "5"]) == 0
-    out = capsys.readouterr().out
-    assert "300 rows in memory" in out
-    assert "best" in out
 
 
 def test_a_fit_is_told_step_by_step(tmp_path):

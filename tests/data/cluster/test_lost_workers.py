@@ -28,7 +28,7 @@ PATIENCE = 120  # seconds, for a process to start
 
 @pytest.fixture(scope="module")
 def cluster():
-    """It waits for a worker that starts again, however slowly: else it would give it up for good."""
+    """It waits for workers that start again, however slowly: else it gives them up for good."""
     options = {"processes": True, "dashboard_address": ":0", "threads_per_worker": 1}
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": PATIENCE}),
