@@ -28,7 +28,7 @@ from ..base import State
 from .binary_coordinate_ascent import PHASE, CoordinateAscentRun, begun, resumed
 from .solver import DualIterate
 
-# Of J_c, at the end of the first round, about a default tolerance: a decade more of epochs costs up to
+# Of J_c, at the end of the first round, as tolerances are: a decade more of epochs costs up to
 # a fifth of a fit to text, a proof of all classes a quarter.
 FIRST_GAP = 1e-6
 
