@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numeric.rows import CsrRows, shape_of
+from ..numeric.rows import n_values
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray
 from .blocks import Block, Shuffle, Visit
@@ -125,9 +125,8 @@ class SumOfMapped(Sum[T]):
 
     def of(self, block: Block) -> T:
         """That of the mapped block, a few rows at a time: what is mapped stays in the cache."""
-        n, d = shape_of(block.X)
-        stored = block.X.indptr[-1] - block.X.indptr[0] if isinstance(block.X, CsrRows) else n * d
-        size = max(LEAST_ROWS, int(VALUES_AT_ONCE * n // max(stored, 1)))
+        n = len(block.y)
+        size = max(LEAST_ROWS, int(VALUES_AT_ONCE * n // max(n_values(block.X), 1)))
         parts = (block.part(at, min(at + size, n)) for at in range(0, max(n, 1), size))
         return running_sum(self.sum.of(self.map(part)) for part in parts)
 

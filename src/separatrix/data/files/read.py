@@ -10,6 +10,7 @@ from typing import Any, Literal
 from ...numeric import checks
 from .cache_folder import cache_folder
 from .formats import open_reader
+from .paths import told_as
 from .reader import Reader, TableReader
 from .reading import Reading
 from .source import FileSource
@@ -133,14 +134,16 @@ def read(
         "min_frequency": min_frequency, "missing": missing,
     }  # fmt: skip
     if like is not None:
-        return _alike(reader, reading_of(like), given, blocks)
+        with told_as(reader.name, reader.spool):
+            return _alike(reader, reading_of(like), given, blocks)
     if isinstance(reader, TableReader):
         from .options import EncodingOptions
 
         options = EncodingOptions(**given, dtype=dtype)
     else:
         _refuse_columns(reader, given)
-    return FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
+    with told_as(reader.name, reader.spool):
+        return FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
 
 
 DEFAULTS = {"categorical": "onehot", "drop": (), "hash_bits": 18, "missing": "error"}
