@@ -1,4 +1,4 @@
-"""The algorithms of the lectures in the plainest NumPy: nothing shared with the package."""
+"""The algorithms of the course in the plainest NumPy: nothing shared with the package."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ from separatrix.training.ending import CONVERGED
 HERE = Path(__file__).parent
 ROWS = [
     line
-    for line in (HERE.parent / "docs" / "lectures.md").read_text().splitlines()
+    for line in (HERE.parent / "docs" / "course" / "formulas.md").read_text().splitlines()
     if line.startswith("| ") and "`" in line
 ]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split("|")[2].strip())
-def test_the_page_of_the_lectures(row):
+def test_the_page_of_formulas(row):
     *_, classes, tests, _ = row.split(" | ") if row.endswith("| ") else (row + " ").split("|")
     for name in re.findall(r"`([\w.]+)`", classes):
         found = separatrix
@@ -73,10 +73,16 @@ def test_the_page_on_separability(capsys):
         ),
         ("cluster", ("optimal True", "(3, 2) True")),
         ("models", ("optimal True\nTrue\nTrue\n",)),
+        ("course/perceptron", ("[[3. 2.]] [-4.] 9 no mistakes", "cycle", "are overlapping")),
+        ("course/descent", ("1.0 oscillating", "-1.5 -1.057", "None 0.0815 35 optimal")),
+        ("course/smooth", ("optimal True", "[ 3.2 12.9 24.2]", "cycle no mistakes\n1.0")),
+        ("course/penalty", ("no progress", "optimal")),
+        ("course/proof", ("hinge         0.96  optimal", "no mistakes", "18.0 51.0")),
+        ("pictures", ("LinearClassifier: 569 rows, 11 mistakes",)),
     ],
 )
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_the_pages_for_practitioners_run(page, told, tmp_path, monkeypatch, capsys):
+def test_the_pages_run_as_they_stand(page, told, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
     blocks = re.findall(
@@ -93,9 +99,9 @@ def test_the_pages_for_practitioners_run(page, told, tmp_path, monkeypatch, caps
 def test_no_page_has_code_that_is_not_run():
     run = {
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
-        "cluster", "models",
+        "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
     }  # fmt: skip
-    pages = [HERE.parent / "README.md", *(HERE.parent / "docs").glob("*.md")]
+    pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run
 
 
@@ -141,7 +147,11 @@ def test_every_word_of_a_fit_is_on_the_page_with_a_test_that_exists():
 
 ROOT = HERE.parent
 PACKAGE = ROOT / "src" / "separatrix"
-PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{p.name}" for p in ROOT.glob("docs/*.md"))]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")),
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -14,6 +14,7 @@ from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, 
 from .inspection.certify import Certificate, certify
 from .inspection.certify.from_sklearn import from_sklearn
 from .inspection.diagnose import Diagnosis, Finding, diagnose
+from .inspection.displays import BoundaryDisplay, HistoryDisplay, LossDisplay, PathDisplay
 from .losses import Loss, MarginLoss, get_loss
 from .models.export import export
 from .models.files import load, save
@@ -51,6 +52,7 @@ __all__ = [
     "ArraySource",
     "BatchPerceptron",
     "Block",
+    "BoundaryDisplay",
     "Certificate",
     "Checkpoint",
     "Constant",
@@ -60,6 +62,7 @@ __all__ = [
     "DualAscent",
     "Finding",
     "GradientDescent",
+    "HistoryDisplay",
     "Info",
     "InteriorPoint",
     "InverseScaling",
@@ -69,9 +72,11 @@ __all__ = [
     "LinearClassifierCV",
     "LinearProgram",
     "Loss",
+    "LossDisplay",
     "MarginLoss",
     "Newton",
     "Objective",
+    "PathDisplay",
     "Pegasos",
     "Perceptron",
     "ProximalPoint",

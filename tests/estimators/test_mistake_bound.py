@@ -78,7 +78,7 @@ def test_the_batch_inequality_holds_with_equality_at_the_bound():
         assert clf.history_["passes_with_mistakes"][passes] == min(passes + 1, clf.n_iter_ - 1)
 
 
-def test_the_bound_of_the_lecture_on_and():
+def test_the_bound_of_the_proof_on_and():
     theory = separability(CORNERS, AND)
     clf = Perceptron(shuffle=False, monitor=theory).fit(CORNERS, AND)
     mistakes = oracles.perceptron(CORNERS, AND, 100)["mistakes"]

@@ -13,7 +13,7 @@ from separatrix.losses import REGISTRY, MarginLoss, get_loss, names
 MARGINS = np.array([-800.0, -40.0, -2.0, -1.0, -0.5, 0.0, 0.3, 1.0, 1.5, 2.0, 40.0, 800.0])
 
 
-def test_the_registry_lists_the_lectures_losses():
+def test_the_registry_lists_the_losses_of_the_course():
     assert names() == (
         "zero_one", "perceptron", "logistic", "squared", "tanh_squared", "hinge",
         "squared_hinge",

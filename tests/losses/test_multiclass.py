@@ -38,7 +38,7 @@ pytestmark = quiet
 
 
 def multiclass_perceptron(X, y, k, passes, step=1.0, l2=0.0):
-    """The rule of the lecture, row by row."""
+    """The rule of the third chapter, row by row."""
     W, b = np.zeros((k, X.shape[1])), np.zeros(k)
     strengths = np.zeros(len(y), dtype=int)
     for p in range(passes):
@@ -58,7 +58,7 @@ def multiclass_perceptron(X, y, k, passes, step=1.0, l2=0.0):
 
 
 def joint_value(name, s, d):
-    """The loss of one row, as the lectures write it."""
+    """The loss of one row, as the course writes it."""
     others = [s[c] for c in range(len(s)) if c != d]
     sign = np.where(np.arange(len(s)) == d, 1, -1)
     return {

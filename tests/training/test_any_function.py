@@ -1,4 +1,4 @@
-"""Gradient descent on any function: the lecture's detour."""
+"""Gradient descent on any function: the second chapter of the course."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def parabola(step, start=-1, **rest):
     [(1.0, "oscillating"), (0.4, "converged"), (1.1, "diverging"), (1e-6, "max_iter"),
      (1.001, "diverging"), (0.99, "converged"), (0.5, "converged"), (1e200, "diverging")],
 )  # fmt: skip
-def test_the_lectures_example(step, stop):
+def test_the_square_from_minus_one(step, stop):
     result = parabola(step)
     assert result.stop == stop
     assert f"stop='{stop}'" in repr(result)

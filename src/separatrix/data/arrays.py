@@ -28,6 +28,7 @@ from .thresholds import (
     BLOCK_BYTES,
     BLOCK_ROWS_PER_SUM,
     FEW_BLOCKS,
+    KEPT_SAMPLE,
     MOST_BLOCKS,
 )
 
@@ -345,12 +346,13 @@ class Subset(InBlocks):
         return some
 
     def sample(self, size: int) -> InMemory:
-        """So many random rows that count; those of one block are copied, once and for all."""
+        """So many random rows that count; few of them are copied, once and for all."""
         rows = self.rows if self.present is None else self.rows[self.present]
         if size >= len(rows):
             return self
         sample = Subset(self.source, rows[random_rows(len(rows), size)])
-        return sample.materialised if len(self.source.slices_of(size)) == 1 else sample
+        few = size <= KEPT_SAMPLE * len(rows) or len(self.source.slices_of(size)) == 1
+        return sample.materialised if few else sample
 
     @cached_property
     def materialised(self) -> ArraySource:

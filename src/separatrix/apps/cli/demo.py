@@ -17,9 +17,6 @@ from .fitting import fit
 from .output import console, table
 from .proving import check
 
-BLUE, ORANGE = "#1f5fa8", "#c8551b"
-PALE = ["#dbe7f5", "#fbe3d2"]
-
 
 def demo(
     folder: Annotated[str, typer.Argument(help="Where its files go.")] = "demo",
@@ -106,32 +103,14 @@ def _draw(where: Path, lessons: list[dict[str, Any]], model: Any) -> list[Path]:
     figure, axes = plt.subplots(2, len(lessons) // 2, figsize=(13, 6.4), layout="constrained")
     for at, lesson in enumerate(lessons):
         ax = axes[at % 2, at // 2]
-        _boundary(ax, lesson["model"], lesson["X"], lesson["y"])
+        separatrix.BoundaryDisplay.from_estimator(lesson["model"], lesson["X"], lesson["y"], ax=ax)
         title = f"{lesson['data']}, {lesson['trained']}: {lesson['mistakes']} wrong"
-        ax.set_title(f"{title}, {lesson['stopped']}", fontsize=10)
+        ax.set_title(f"{title}, {lesson['stopped']}", fontsize="medium")
+        ax.set(xlabel="", ylabel="")
     figure.savefig(found[0], dpi=110)
     plt.close(figure)
     found.append(where / "objective.png")
-    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-    ax.plot(model.history_["pass"], model.history_["objective"], "o-", color=BLUE)
-    ax.set(xlabel="pass", ylabel="objective", yscale="log", title=f"Tumours: {model.stop_}")
-    figure.savefig(found[1], dpi=110)
-    plt.close(figure)
+    history = separatrix.HistoryDisplay.from_estimator(model, columns="objective", name="Tumours")
+    history.figure_.savefig(found[1], dpi=110)
+    plt.close(history.figure_)
     return found
-
-
-def _boundary(axes: Any, model: Any, X: Any, y: Any) -> None:
-    """Rows, regions and the line between them."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    pad = 0.25 * (high - low)
-    sides = [np.linspace(a, b, 200) for a, b in zip(low - pad, high + pad, strict=True)]
-    grid = np.meshgrid(*sides)
-    scores = model.decision_function(np.column_stack([g.ravel() for g in grid]))
-    scores = scores.reshape(grid[0].shape)
-    axes.contourf(*grid, scores >= 0, levels=[-0.5, 0.5, 1.5], colors=PALE)
-    if np.ptp(scores) > 0:
-        axes.contour(*grid, scores, levels=[0.0], colors="#333333", linewidths=1.5)
-    for label, colour, marker in zip(model.classes_, (BLUE, ORANGE), "os", strict=True):
-        at = y == label
-        axes.scatter(*X[at].T, c=colour, marker=marker, s=36, edgecolors="white", label=str(label))
-    axes.legend(fontsize=7, loc="upper left")

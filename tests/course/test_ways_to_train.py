@@ -1,4 +1,4 @@
-"""Each way to train of the lectures against an oracle in the plainest NumPy."""
+"""Each way to train of the course against an oracle in the plainest NumPy."""
 
 from __future__ import annotations
 

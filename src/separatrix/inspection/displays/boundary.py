@@ -1,0 +1,228 @@
+"""Rows, the regions of the classes, and the boundary between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, Self
+
+import numpy as np
+
+from ...numeric.types import AnyArray, Array
+from . import style
+from .plane import as_rows, plane_of, responses
+
+
+class BoundaryDisplay:
+    """The regions that a classifier assigns to its classes, the boundary, and rows on them.
+
+    Regions are those of scikit-learn's ``DecisionBoundaryDisplay``. Of rows with more than two
+    features a plane is seen: two features with the others at their mean, or the two principal
+    components; the title says which. There a row may fall on the wrong side of the line and be
+    right all the same, so mistakes have a ring.
+
+    Use :meth:`from_estimator` to make one.
+
+    Parameters
+    ----------
+    xx0, xx1 : arrays (g, g)
+        The grid.
+    predicted : array (g, g)
+        The number of the class at each of its points.
+    scores : array (g, g), or (g, g, k), or None
+        Of two classes, or of more.
+    classes : array (k,)
+    points : array (n, 2)
+        The rows that are drawn.
+    y : array (n,)
+        Their labels.
+    mistakes : array (n,)
+        Whether the classifier is wrong about them.
+    xlabel, ylabel : str
+    said : str
+        What of the space is seen.
+    name : str
+        Of the classifier.
+
+    Attributes
+    ----------
+    regions_ : DecisionBoundaryDisplay
+    lines_ : list of contours
+    pairs_ : list of contours
+        The surfaces between every two classes, if asked for.
+    rows_ : list of collections
+        One per class.
+    mistakes_ : collection
+    ax_, figure_
+        Where it is drawn.
+
+    Examples
+    --------
+    >>> from separatrix import BoundaryDisplay, LinearClassifier, datasets
+    >>> X, y = datasets.logic("and")
+    >>> clf = LinearClassifier(l2=1e-3).fit(X, y)
+    >>> display = BoundaryDisplay.from_estimator(clf, X, y)
+    >>> display.ax_.get_title()
+    'LinearClassifier: 4 rows, no mistake'
+    """
+
+    regions_: Any
+    lines_: list[Any]
+    pairs_: list[Any]
+    rows_: list[Any]
+    mistakes_: Any
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        *,
+        xx0: Array,
+        xx1: Array,
+        predicted: AnyArray,
+        scores: Array | None,
+        classes: AnyArray,
+        points: Array,
+        y: AnyArray,
+        mistakes: AnyArray,
+        xlabel: str = "",
+        ylabel: str = "",
+        said: str = "",
+        name: str = "",
+    ) -> None:
+        self.xx0, self.xx1 = xx0, xx1
+        self.predicted, self.scores = predicted, scores
+        self.classes, self.points, self.y, self.mistakes = classes, points, y, mistakes
+        self.xlabel, self.ylabel, self.said, self.name = xlabel, ylabel, said, name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        features: Sequence[int | str] | None = None,
+        grid_resolution: int = 200,
+        name: str | None = None,
+        ax: Any = None,
+        levels: Sequence[float] = (0.0,),
+        pairs: bool = False,
+        scatter_kwargs: Mapping[str, Any] | None = None,
+        line_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Of a fitted classifier and rows, in memory, of two features or more.
+
+        ``features`` are the two, by number or name, that span the picture; all others stay at
+        their mean. None: both, or the two principal components of more. What follows ``name``
+        goes to :meth:`plot`.
+        """
+        style.pyplot(f"{cls.__name__}.from_estimator")
+        if grid_resolution < 2:
+            raise ValueError(f"grid_resolution must be 2 or more, got {grid_resolution!r}")
+        plane, (rows, _) = plane_of(X, features), as_rows(X)
+        y = np.asarray(y)
+        if y.shape != (rows.shape[0],):
+            raise ValueError(f"y has shape {y.shape}: expected one label for each of the rows of X")
+        drawn = style.some_rows(len(y))
+        points = plane.coordinates(rows)[drawn]
+        low, high = points.min(axis=0), points.max(axis=0)
+        pad = np.where(high > low, 0.15 * (high - low), 1.0)
+        sides = [
+            np.linspace(a, b, grid_resolution) for a, b in zip(low - pad, high + pad, strict=True)
+        ]
+        xx0, xx1 = np.meshgrid(*sides)
+        grid = np.column_stack([xx0.ravel(), xx1.ravel()])
+        labels, scores = responses(estimator, X, plane, grid)
+        classes = np.asarray(estimator.classes_)
+        wrong = np.asarray(estimator.predict(X)) != y
+        counted = f"{np.count_nonzero(wrong):,} mistakes" if wrong.sum() > 1 else "one mistake"
+        told = [f"{len(y):,} rows, {counted if wrong.any() else 'no mistake'}", plane.said]
+        if len(drawn) < len(y):
+            told.append(f"{len(drawn):,} of the rows drawn")
+        display = cls(
+            xx0=xx0, xx1=xx1, predicted=np.searchsorted(classes, labels).reshape(xx0.shape),
+            scores=None if scores is None else scores.reshape(*xx0.shape, *scores.shape[1:]),
+            classes=classes, points=points, y=y[drawn], mistakes=wrong[drawn],
+            xlabel=plane.labels[0], ylabel=plane.labels[1],
+            said="\n".join(line for line in told if line),
+            name=type(estimator).__name__ if name is None else name,
+        )  # fmt: skip
+        return display.plot(
+            ax, levels=levels, pairs=pairs, scatter_kwargs=scatter_kwargs, line_kwargs=line_kwargs
+        )
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        levels: Sequence[float] = (0.0,),
+        pairs: bool = False,
+        scatter_kwargs: Mapping[str, Any] | None = None,
+        line_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw it.
+
+        ``levels``: the scores of two classes at which there are lines; all but 0 are dashed:
+        ``(-1, 0, 1)`` shows where the hinge begins. ``pairs``: dotted, all of the surface between
+        every two of more classes, ``(w_k - w_j).x + b_k - b_j = 0``, of which the boundary is a
+        part.
+        """
+        ax = style.axes(self, ax)
+        from sklearn.inspection import DecisionBoundaryDisplay
+
+        k = len(self.classes)
+        colours = [style.colour(number) for number in range(k)]
+        regions = DecisionBoundaryDisplay(
+            xx0=self.xx0, xx1=self.xx1, n_classes=k, response=self.predicted,
+            multiclass_colors=colours, xlabel=self.xlabel, ylabel=self.ylabel,
+        )  # fmt: skip
+        own = {"colors": colours} if k == 2 else {}
+        self.regions_ = regions.plot(
+            ax=ax, levels=np.arange(k + 1) - 0.5, alpha=0.22, zorder=-1, **own
+        )
+        looks = style.merged({"linewidth": 1.5, "linestyle": None}, line_kwargs)
+        self.lines_, self.pairs_ = [], []
+        if self.scores is None:
+            self._line(ax, self.predicted, [c + 0.5 for c in range(k - 1)], looks)
+        elif k == 2:
+            self._line(ax, self.scores, levels, looks)
+        else:
+            self._between(ax, looks, pairs)
+        self.rows_ = style.scatter_classes(ax, self.points, self.y, self.classes, scatter_kwargs)
+        self.mistakes_ = style.rings(ax, self.points[self.mistakes], "mistake")
+        name = self.name if name is None else name
+        style.title(ax, name, self.said)
+        ax.legend(loc="best", fontsize="small", framealpha=0.8)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _line(self, ax: Any, height: Any, levels: Sequence[float], looks: dict[str, Any]) -> None:
+        """Where the height has one of the levels; a level that it never has draws nothing."""
+        met = [level for level in np.sort(levels) if height.min() < level < height.max()]
+        if met:
+            style_ = looks["linestyle"] or ["-" if level == 0.0 else "--" for level in met]
+            self.lines_.append(self._contour(ax, height, met, looks, style_))
+
+    def _between(self, ax: Any, looks: dict[str, Any], pairs: bool) -> None:
+        assert self.scores is not None
+        for a, b in combinations(range(len(self.classes)), 2):
+            height = self.scores[..., a] - self.scores[..., b]
+            if not height.min() < 0.0 < height.max():
+                continue
+            if pairs:
+                self.pairs_.append(self._contour(ax, height, [0.0], looks, ":"))
+            elsewhere = (self.predicted != a) & (self.predicted != b)
+            seen = np.ma.array(height, mask=elsewhere)
+            if seen.count() and seen.min() < 0.0 < seen.max():
+                self.lines_.append(self._contour(ax, seen, [0.0], looks, looks["linestyle"] or "-"))
+
+    def _contour(
+        self, ax: Any, height: Any, levels: list[float], looks: dict[str, Any], linestyle: Any
+    ) -> Any:
+        colours = looks.get("color", style.ink(ax))
+        return ax.contour(
+            self.xx0, self.xx1, height, levels=levels, colors=[colours], linestyles=linestyle,
+            linewidths=looks["linewidth"],
+        )  # fmt: skip

@@ -1,0 +1,244 @@
+"""Losses over the margin, with what speaks for and against each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from ...losses import MarginLoss, names
+from ...numeric.types import Array
+from . import style
+from .margins import margin_loss, margins, margins_of
+
+TRADE_OFFS = {
+    "zero_one": ("what one cares about", "its slope is 0: nothing to descend"),
+    "perceptron": ("every mistake pulls, however bad", "least at w = 0, and asks for no margin"),
+    "logistic": ("convex, smooth, gives probabilities", "never 0: without penalty |w| may grow on"),
+    "squared": ("convex, solved in closed form", "very good rows cost as very bad ones do"),
+    "tanh_squared": ("near to 0-1, and smooth", "not convex: gives up on very bad rows"),
+    "hinge": ("convex, good rows cost nothing", "has a kink, where there is no slope"),
+    "squared_hinge": ("convex, smooth, good rows free", "very bad rows outweigh all others"),
+}
+"""By the name of a loss, what speaks for it and what against."""
+
+
+class LossDisplay:
+    """What a row costs by its margin ``y * (w.x + b)``, for several losses at once.
+
+    A margin above 0 is a right answer, 0 and below a mistake. Use :meth:`from_losses`,
+    :meth:`from_estimator` or :meth:`from_predictions` to make one.
+
+    Parameters
+    ----------
+    grid : array (g,)
+        Margins.
+    values : dict of arrays (g,)
+        By the name of a loss, what it is at each of them.
+    trade_offs : dict of (str, str)
+        By the name of a loss, what speaks for it and what against.
+    rows : array (n,), optional
+        Margins of rows, drawn as ticks.
+    own : str, optional
+        The loss to be drawn thick.
+    name : str
+        Of the classifier, if there is one.
+
+    Attributes
+    ----------
+    lines_ : dict of lines
+        By the name of the loss.
+    rows_ : collection or None
+        The ticks of the rows.
+    gap_ : (fill, text) or None
+        What is between two losses.
+    ax_, figure_
+        Where it is drawn.
+
+    Examples
+    --------
+    >>> from separatrix import LossDisplay
+    >>> display = LossDisplay.from_losses(["perceptron", "logistic"], gap=True)
+    >>> display.gap_[1].get_text()
+    'largest gap 0.693\\nat margin 0'
+    """
+
+    lines_: dict[str, Any]
+    rows_: Any
+    gap_: Any
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        grid: Array,
+        values: Mapping[str, Array],
+        *,
+        trade_offs: Mapping[str, tuple[str, str]] | None = None,
+        rows: Array | None = None,
+        own: str | None = None,
+        name: str = "",
+    ) -> None:
+        self.grid, self.values, self.rows, self.own = grid, dict(values), rows, own
+        self.trade_offs = dict(trade_offs or {})
+        self.name = name
+
+    @classmethod
+    def from_losses(
+        cls,
+        losses: Sequence[str | MarginLoss] | None = None,
+        *,
+        limits: tuple[float, float] = (-2.0, 3.0),
+        rows: Array | None = None,
+        own: MarginLoss | None = None,
+        name: str = "",
+        ax: Any = None,
+        trade_offs: bool = True,
+        gap: bool = False,
+        curve_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Of losses by name or of your own; None: all that have a name.
+
+        ``limits`` are the least and the largest margin; ``rows`` margins for ticks; ``own`` the
+        loss to be drawn thick, one more if need be. What follows ``name`` goes to :meth:`plot`.
+        """
+        style.pyplot(f"{cls.__name__}.from_losses")
+        low, high = limits
+        if not low < high:
+            raise ValueError(f"limits must be a smaller and a larger margin, got {limits!r}")
+        grid = np.linspace(low, high, 501)
+        if low < 0.0 < high:  # jumps and kinks are at 0: no point between two others
+            grid = np.unique(np.append(grid, 0.0))
+        chosen = [margin_loss(loss) for loss in (names() if losses is None else losses)]
+        if own is not None and own not in chosen:
+            chosen.append(own)
+        values, told = {}, {}
+        for loss in chosen:
+            values[_name(loss)] = np.asarray(loss.phi(grid))
+            told[_name(loss)] = TRADE_OFFS.get(_name(loss), _of_its_own(loss))
+        display = cls(
+            grid, values, trade_offs=told, rows=rows, own=None if own is None else _name(own),
+            name=name,
+        )  # fmt: skip
+        return display.plot(ax, trade_offs=trade_offs, gap=gap, curve_kwargs=curve_kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        losses: Sequence[str | MarginLoss] | None = None,
+        *,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """With the margins of these rows as ticks, and the loss of a fit of ours drawn thick.
+
+        Two classes. ``kwargs`` are those of :meth:`from_losses`.
+        """
+        style.pyplot(f"{cls.__name__}.from_estimator")
+        rows = margins_of(estimator, X, y)
+        last = estimator[-1] if hasattr(estimator, "steps") else estimator
+        own = getattr(getattr(last, "trace_", None), "loss", None)
+        if len(last.classes_) > 2:
+            raise ValueError(
+                f"there are {len(last.classes_)} classes, whose losses are no functions of one "
+                "margin; pass the rows and a classifier of two"
+            )
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_losses(losses, rows=rows, own=own, name=name, **kwargs)
+
+    @classmethod
+    def from_predictions(cls, y: Any, scores: Any, **kwargs: Any) -> Self:
+        """With the margins ``y * score`` as ticks, the larger of two labels being +1.
+
+        ``kwargs`` are those of :meth:`from_losses`.
+        """
+        style.pyplot(f"{cls.__name__}.from_predictions")
+        return cls.from_losses(rows=margins(y, np.ravel(scores)), **kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        trade_offs: bool = True,
+        gap: bool = False,
+        curve_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw it.
+
+        ``trade_offs``: what speaks for and against each loss, beside the picture. ``gap``: of two
+        losses, what is between them: the soft maximum log(1 + e^-m) is above max(0, -m) by log 2
+        at most.
+        """
+        ax = style.axes(self, ax, figsize=(8.0, 4.4) if trade_offs else None)
+        self.lines_, self.gap_ = {}, None
+        for number, (loss, values) in enumerate(self.values.items()):
+            label = loss
+            if trade_offs and loss in self.trade_offs:
+                label = "{}\n+ {}\n\N{MINUS SIGN} {}".format(loss, *self.trade_offs[loss])
+            looks = {
+                "color": style.colour(number), "linestyle": style.dash(number), "label": label,
+                "linewidth": 3.0 if loss == self.own else 1.5,
+            }  # fmt: skip
+            shown = _with_jumps(self.grid, values)
+            (self.lines_[loss],) = ax.plot(*shown, **style.merged(looks, curve_kwargs))
+        ax.axvline(0.0, color=style.ink(ax), linewidth=0.6)
+        top = min(4.0, max(float(values.max()) for values in self.values.values()))
+        ax.set(xlabel="margin y (w.x + b)", ylabel="loss", ylim=(-0.06 * top, 1.04 * top))
+        ax.set_xlim(self.grid[0], self.grid[-1])
+        if gap:
+            self._draw_gap(ax)
+        self.rows_ = None if self.rows is None else self._ticks(ax, self.rows)
+        if trade_offs:
+            ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
+        else:
+            ax.legend(loc="upper right", fontsize="small")
+        name = self.name if name is None else name
+        if self.rows is not None:
+            wrong = int(np.count_nonzero(~(self.rows > 0.0)))
+            style.title(ax, name, f"{len(self.rows):,} rows, {wrong:,} at or below 0")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _ticks(self, ax: Any, rows: Array) -> Any:
+        """One small line per row at the foot of the picture."""
+        drawn = rows[style.some_rows(len(rows))]
+        ends = ax.get_ylim()[0] * np.array([0.9, 0.1])
+        return ax.vlines(drawn, *ends, color=style.ink(ax), linewidth=0.8, alpha=0.6)
+
+    def _draw_gap(self, ax: Any) -> None:
+        if len(self.values) != 2:
+            raise ValueError(f"gap is that between two losses, and there are {len(self.values)}")
+        one, other = self.values.values()
+        apart = np.abs(one - other)
+        at = int(np.argmax(apart))
+        fill = ax.fill_between(self.grid, one, other, color=style.colour(3), alpha=0.3)
+        text = ax.annotate(
+            f"largest gap {apart[at]:.3f}\nat margin {self.grid[at]:.3g}",
+            (self.grid[at], 0.5 * (one[at] + other[at])), xytext=(18, 22),
+            textcoords="offset points", fontsize="small",
+            arrowprops={"arrowstyle": "->", "color": style.ink(ax)},
+        )  # fmt: skip
+        self.gap_ = (fill, text)
+
+
+def _name(loss: MarginLoss) -> str:
+    return loss.name or type(loss).__name__
+
+
+def _of_its_own(loss: MarginLoss) -> tuple[str, str]:
+    """Of a loss without an entry: what it says of itself."""
+    words = {"convex": loss.convex, "smooth": loss.smooth}
+    yes = ", ".join(word for word, holds in words.items() if holds)
+    no = ", ".join(f"not {word}" for word, holds in words.items() if not holds)
+    return yes or "a loss of your own", no or "nothing that it says"
+
+
+def _with_jumps(grid: Array, values: Array) -> tuple[Array, Array]:
+    """The same, with a gap where the function jumps: no line goes up there."""
+    jumps = np.flatnonzero(np.abs(np.diff(values)) > 0.5 * np.ptp(values)) + 1
+    return np.insert(grid, jumps, np.nan), np.insert(values, jumps, np.nan)

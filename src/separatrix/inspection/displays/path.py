@@ -1,0 +1,245 @@
+"""Weights and held-out scores along the strength of the penalty."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ...estimators import LinearClassifier, LinearClassifierCV
+from ...estimators.cv.results import chosen
+from ...numeric.types import AnyArray, Array
+from . import style
+
+MOST_NAMED = 6  # weights that the legend names: the largest at the l2 that is chosen
+LARGE_RATIO = 10.0  # to the largest of these, from which weights are drawn by their logarithm
+
+
+class PathDisplay:
+    """Weights along ``l2``, and the scores of rows held out, with the value that was chosen.
+
+    The dashed line is the best ``l2``, the dotted one the largest whose mean score is within one
+    standard error of the best. Use :meth:`from_estimator` or :meth:`from_cv_results` to make one.
+
+    Parameters
+    ----------
+    l2s : array (p,)
+        From the largest to the smallest.
+    coefs : array (p, k, d), optional
+        The weights at each of them.
+    cv_results : dict of arrays, optional
+        As ``cv_results_`` of :class:`LinearClassifierCV`.
+    l2 : float, optional
+        The value that was chosen, if another than these two.
+    names : list of str, optional
+        Of the features.
+    name : str
+        Of the classifier.
+
+    Attributes
+    ----------
+    best_l2, one_standard_error_l2 : float or None
+        What the scores say.
+    weights_ : list of lines
+        One per weight.
+    scores_ : line or None
+    band_ : fill or None
+        One standard error above and below.
+    axes_ : list
+        Of the scores and of the weights, where there are both.
+    ax_, figure_
+        The last of them, and where they are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import LinearClassifierCV, PathDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> clf = LinearClassifierCV(l2s=8).fit(X, y == 2)
+    >>> display = PathDisplay.from_estimator(clf, X, y == 2)
+    >>> len(display.weights_), display.best_l2 == clf.l2_
+    (4, True)
+    """
+
+    weights_: list[Any]
+    scores_: Any
+    band_: Any
+    axes_: list[Any]
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        l2s: Array,
+        *,
+        coefs: Array | None = None,
+        cv_results: Mapping[str, AnyArray] | None = None,
+        l2: float | None = None,
+        names: Sequence[str] | AnyArray | None = None,
+        name: str = "",
+    ) -> None:
+        if coefs is None and cv_results is None:
+            raise ValueError("there is nothing to draw: give coefs, cv_results or both")
+        self.l2s, self.coefs = np.asarray(l2s, dtype=np.float64), coefs
+        self.cv_results, self.l2, self.name = cv_results, l2, name
+        self.names = names
+        self.best_l2 = self.one_standard_error_l2 = None
+        if cv_results is not None:
+            table = dict(cv_results)
+            self.best_l2 = float(self.l2s[chosen(table, "best")])
+            self.one_standard_error_l2 = float(self.l2s[chosen(table, "one_standard_error")])
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        l2s: Any = None,
+        sample_weight: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        curve_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Of a :class:`LinearClassifierCV` and its rows, or of a :class:`LinearClassifier`.
+
+        The path is fitted anew, one value of ``l2`` after another. A fitted
+        :class:`LinearClassifierCV` brings its values and its scores with it; for a
+        :class:`LinearClassifier`, fitted or not, ``l2s`` tells the values, and there are no scores.
+        ``ax`` is one, or a pair if there are scores.
+        """
+        style.pyplot(f"{cls.__name__}.from_estimator")
+        if not isinstance(estimator, LinearClassifier | LinearClassifierCV):
+            raise TypeError(
+                f"{type(estimator).__name__} has no path of l2: expected a LinearClassifier or a "
+                "LinearClassifierCV"
+            )
+        results = getattr(estimator, "cv_results_", None)
+        if l2s is None:
+            if results is None:
+                raise ValueError(
+                    "the values of l2 are not known: give l2s=..., or a fitted LinearClassifierCV"
+                )
+            l2s = results["l2"]
+        elif results is not None:
+            raise ValueError("a fitted LinearClassifierCV brings its own values: leave out l2s")
+        l2s = np.sort(np.asarray(l2s, dtype=np.float64))[::-1]
+        if not len(l2s) or not np.all((l2s > 0.0) & np.isfinite(l2s)):
+            raise ValueError(
+                f"l2s must be numbers above 0, which are drawn by logarithm, got {l2s}"
+            )
+        fits = _path(estimator, X, y, sample_weight, l2s)
+        display = cls(
+            l2s, coefs=np.array([coef for coef, _ in fits]), cv_results=results,
+            l2=getattr(estimator, "l2_", None), names=fits[0][1],
+            name=type(estimator).__name__ if name is None else name,
+        )  # fmt: skip
+        return display.plot(ax, curve_kwargs=curve_kwargs)
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, AnyArray],
+        *,
+        l2: float | None = None,
+        name: str = "",
+        ax: Any = None,
+        curve_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Of the scores alone: ``cv_results_`` of a :class:`LinearClassifierCV`."""
+        style.pyplot(f"{cls.__name__}.from_cv_results")
+        missing = {"l2", "mean_test_score", "standard_error"} - set(cv_results)
+        if missing:
+            raise ValueError(
+                f"cv_results has no {', '.join(sorted(missing))}: expected cv_results_ of a "
+                "LinearClassifierCV"
+            )
+        display = cls(cv_results["l2"], cv_results=cv_results, l2=l2, name=name)
+        return display.plot(ax, curve_kwargs=curve_kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        curve_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw the scores, the weights, or one above the other."""
+        parts = [self._draw_scores] if self.cv_results is not None else []
+        parts += [self._draw_weights] if self.coefs is not None else []
+        self.axes_ = style.stacked_axes(self, ax, len(parts))
+        self.weights_, self.scores_, self.band_ = [], None, None
+        for part, axes in zip(parts, self.axes_, strict=True):
+            part(axes, curve_kwargs)
+            self._mark(axes)
+            axes.set_xscale("log")
+        self.axes_[-1].set_xlabel("l2")
+        said = "" if self.l2 is None else f"l2 = {self.l2:.3g} chosen"
+        style.title(self.axes_[0], self.name if name is None else name, said)
+        self.ax_, self.figure_ = self.axes_[-1], self.axes_[-1].figure
+        return self
+
+    def _draw_scores(self, ax: Any, given: Mapping[str, Any] | None) -> None:
+        assert self.cv_results is not None
+        mean, error = self.cv_results["mean_test_score"], self.cv_results["standard_error"]
+        looks = {"color": style.colour(0), "marker": "o", "markersize": 3.5, "label": "mean"}
+        (self.scores_,) = ax.plot(self.l2s, mean, **style.merged(looks, given))
+        self.band_ = ax.fill_between(
+            self.l2s, mean - error, mean + error, color=style.colour(0), alpha=0.2, linewidth=0,
+            label="one standard error",
+        )  # fmt: skip
+        ax.set_ylabel("score of rows held out")
+        ax.legend(fontsize="small")
+
+    def _draw_weights(self, ax: Any, given: Mapping[str, Any] | None) -> None:
+        assert self.coefs is not None
+        p, k, d = self.coefs.shape
+        names = [f"x{j}" for j in range(d)] if self.names is None else list(self.names)
+        flat = self.coefs.reshape(p, k * d)
+        l2 = self.best_l2 if self.l2 is None else self.l2
+        at = p - 1 if l2 is None else int(np.argmin(np.abs(np.log(self.l2s / l2))))
+        largest = np.argsort(-np.abs(flat[at]), kind="stable")[:MOST_NAMED].tolist()
+        for weight in range(k * d):
+            number = largest.index(weight) if weight in largest else None
+            label = names[weight % d] + (f", class {weight // d}" if k > 1 else "")
+            looks: dict[str, Any] = {"color": style.colour(3), "linewidth": 0.6, "zorder": 1}
+            if number is not None:
+                looks = {"color": style.colour(number), "linestyle": style.dash(number),
+                         "linewidth": 1.4, "label": label}  # fmt: skip
+            self.weights_ += ax.plot(self.l2s, flat[:, weight], **style.merged(looks, given))
+        ax.axhline(0.0, color=style.ink(ax), linewidth=0.5)
+        usual = float(np.abs(flat[at]).max())
+        if usual > 0.0 and np.abs(flat).max() > LARGE_RATIO * usual:
+            even = 10.0 ** np.ceil(np.log10(usual))  # a power of ten, so that no ticks collide
+            ax.set_yscale("symlog", linthresh=even)
+        ax.set_ylabel("weight")
+        ax.legend(fontsize="x-small", loc="best")
+
+    def _mark(self, ax: Any) -> None:
+        """Where the values are that the scores, or the fit, choose."""
+        for l2, linestyle in ((self.best_l2, "--"), (self.one_standard_error_l2, ":")):
+            if l2 is not None:
+                ax.axvline(l2, color=style.ink(ax), linewidth=1.0, linestyle=linestyle)
+        if self.l2 is not None and self.l2 not in (self.best_l2, self.one_standard_error_l2):
+            ax.axvline(self.l2, color=style.ink(ax), linewidth=1.0)
+
+
+def _path(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, l2s: Array
+) -> list[tuple[Array, AnyArray]]:
+    """The weights at each l2 and the names of their features, each fit begun where one ended."""
+    ours = set(LinearClassifier().get_params(deep=False))
+    same = {key: value for key, value in estimator.get_params(deep=False).items() if key in ours}
+    same |= {"warm_start": True, "callbacks": (), "verbose": False}
+    clf, found = LinearClassifier(**same), []
+    with warnings.catch_warnings():
+        # Of the smallest values of l2 it may say so; the picture shows what became of them.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for l2 in l2s:
+            clf.set_params(l2=float(l2)).fit(X, y, sample_weight)
+            found.append((clf.coef_, clf.coef_names_))
+    return found

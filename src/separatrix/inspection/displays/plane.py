@@ -1,0 +1,117 @@
+"""A plane through the space of the features, for rows and models that have more than two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...numeric.types import AnyArray, Array
+
+MOST_NUMBERS = 1 << 22  # of lifted points at a time
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Points ``origin + coordinates @ axes``, the two axes of length 1 and orthogonal."""
+
+    origin: Array
+    axes: Array
+    labels: tuple[str, str]
+    said: str
+    """What of the space is seen, if it is not all of it."""
+
+    def coordinates(self, X: Any) -> Array:
+        """Of rows: (n, 2), where they fall on the plane."""
+        found: Array = np.asarray(X @ self.axes.T) - self.axes @ self.origin
+        return found
+
+    def lifted(self, points: Array) -> Array:
+        """Points of the plane as rows."""
+        rows: Array = self.origin + points @ self.axes
+        return rows
+
+
+def as_rows(X: Any) -> tuple[Any, list[str]]:
+    """The rows as an array or a sparse matrix, and the names of their features."""
+    if sp.issparse(X):
+        rows: Any = sp.csr_array(X)
+    else:
+        rows = np.asarray(X, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] < 2 or not rows.shape[0]:
+        raise ValueError(
+            f"X has shape {np.shape(X)}: expected rows of at least two features, which span the "
+            "picture"
+        )
+    names = getattr(X, "columns", None)
+    numbered = [f"x{j}" for j in range(rows.shape[1])]
+    return rows, numbered if names is None else [str(name) for name in names]
+
+
+def plane_of(X: Any, features: Sequence[int | str] | None = None) -> Plane:
+    """Of two features, all others at their mean; or of the two principal components.
+
+    ``features`` are two numbers or names; None takes both of two, and else the principal ones.
+    """
+    rows, names = as_rows(X)
+    d = rows.shape[1]
+    if features is None and d > 2:
+        return _principal(rows)
+    chosen = [0, 1] if features is None else [_number(feature, names) for feature in features]
+    if len(chosen) != 2 or chosen[0] == chosen[1]:
+        raise ValueError(f"features must be two different ones, got {features!r}")
+    origin = np.asarray(rows.mean(axis=0), dtype=np.float64).ravel()
+    origin[chosen] = 0.0
+    labels = (names[chosen[0]], names[chosen[1]])
+    return Plane(origin, np.eye(d)[chosen], labels, "others at their mean" if d > 2 else "")
+
+
+def _number(feature: int | str, names: list[str]) -> int:
+    if isinstance(feature, str):
+        if feature not in names:
+            some = ", ".join(names[:5])
+            raise ValueError(f"there is no feature {feature!r}; names are {some}, ...")
+        return names.index(feature)
+    if not -len(names) <= feature < len(names):
+        raise ValueError(f"there is no feature {feature}: X has {len(names)}")
+    return int(feature) % len(names)
+
+
+def _principal(rows: Any) -> Plane:
+    from sklearn.decomposition import PCA
+
+    if rows.shape[0] < 3:
+        raise ValueError(
+            f"{rows.shape[0]} rows have no two principal components; choose two features=(0, 1)"
+        )
+    found = PCA(2, random_state=0).fit(rows)
+    share = float(np.sum(found.explained_variance_ratio_))
+    return Plane(
+        found.mean_, found.components_, ("principal component 1", "principal component 2"),
+        f"2 principal components ({share:.1%} of variance)",
+    )  # fmt: skip
+
+
+def responses(estimator: Any, X: Any, plane: Plane, points: Array) -> tuple[AnyArray, Array | None]:
+    """The classes that an estimator predicts on the plane, and its scores if it has any.
+
+    ``X`` is what it was fitted to: points are handed to it in the same kind of table.
+    """
+    step = max(1, MOST_NUMBERS // len(plane.origin))
+    parts = [points[i : i + step] for i in range(0, len(points), step)]
+    rows = [_like(X, plane.lifted(part)) for part in parts]
+    predicted = np.concatenate([estimator.predict(part) for part in rows])
+    if not hasattr(estimator, "decision_function"):
+        return predicted, None
+    return predicted, np.concatenate([estimator.decision_function(part) for part in rows])
+
+
+def _like(X: Any, rows: Array) -> Any:
+    """The rows in a frame, if X is one: so that an estimator finds the names that it knows."""
+    if not hasattr(X, "columns"):
+        return rows
+    names = "columns" if hasattr(X, "iloc") else "schema"  # pandas or polars
+    return type(X)(rows, **{names: list(X.columns)})

@@ -1,0 +1,126 @@
+"""Colours, shapes and axes that the displays share; matplotlib is imported when one draws.
+
+Colours: M. A. Petroff, Accessible color sequences for data visualization, arXiv:2107.02270 (2021).
+Whatever a colour tells is told by a shape or a dash as well, for print in grey. What would be black
+has the colour of the title, and what would be white that of the paper: so it shows on dark, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...numeric.types import AnyArray, Array, Ints
+
+COLOURS = (
+    "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6",
+    "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
+)  # fmt: skip
+MARKERS = "os^DvPX*<>"
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
+MOST_ROWS = 2000
+"""Rows that a display draws one by one; of more, so many are drawn by lot."""
+
+
+def colour(number: int) -> str:
+    """Of a class or a curve, by its number."""
+    return COLOURS[number % len(COLOURS)]
+
+
+def marker(number: int) -> str:
+    """Of a class or a curve, by its number."""
+    return MARKERS[number % len(MARKERS)]
+
+
+def dash(number: int) -> Any:
+    """Of a curve, by its number."""
+    return DASHES[number % len(DASHES)]
+
+
+def pyplot(caller: str) -> Any:
+    """matplotlib's, or an error that says how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{caller} draws with matplotlib, which is not installed: "
+            "pip install 'separatrix[plot]'"
+        ) from error
+    return plt
+
+
+def axes(caller: object, ax: Any = None, **figure: Any) -> Any:
+    """The axes given, or those of a new figure."""
+    plt = pyplot(f"{type(caller).__name__}.plot")
+    if ax is not None:
+        return ax
+    return plt.subplots(layout="constrained", **figure)[1]
+
+
+def stacked_axes(caller: object, ax: Any, wanted: int) -> list[Any]:
+    """Those given, as many as wanted, or new ones above each other."""
+    plt = pyplot(f"{type(caller).__name__}.plot")
+    if ax is None:
+        size = (6.4, 1.6 + 2.4 * wanted)
+        _, ax = plt.subplots(wanted, sharex=True, figsize=size, layout="constrained")
+    found = list(np.atleast_1d(np.asarray(ax, dtype=object)))
+    if len(found) != wanted:
+        raise ValueError(f"ax has {len(found)} axes for {wanted} pictures: give one for each")
+    return found
+
+
+def ink(ax: Any) -> Any:
+    """The colour that is black on white paper."""
+    return ax.title.get_color()
+
+
+def paper(ax: Any) -> Any:
+    """The colour behind all else."""
+    return ax.get_facecolor()
+
+
+def title(ax: Any, name: str, said: str) -> None:
+    """Whose picture it is, and what it says."""
+    ax.set_title(": ".join(part for part in (name, said) if part), fontsize="medium")
+
+
+def merged(defaults: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a user gives replaces what would be taken, under any of matplotlib's names for it."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    own: Mapping[str, Any] = {} if given is None else normalize_kwargs(dict(given), Line2D)
+    return {**defaults, **own}
+
+
+def some_rows(n: int) -> Ints:
+    """The numbers of the rows to draw: all, or some by a fixed lot, in order."""
+    if n <= MOST_ROWS:
+        return np.arange(n)
+    chosen = np.random.default_rng(0).choice(n, MOST_ROWS, replace=False)
+    return np.sort(chosen)
+
+
+def scatter_classes(
+    ax: Any, points: Array, y: AnyArray, classes: AnyArray, given: Mapping[str, Any] | None = None
+) -> list[Any]:
+    """One collection of markers per class, each of its own colour and shape."""
+    found = []
+    for number, label in enumerate(classes):
+        at = y == label
+        looks = {
+            "color": colour(number), "marker": marker(number), "edgecolors": paper(ax),
+            "linewidths": 0.5, "s": 26 if len(y) <= 300 else 14, "label": str(label), "zorder": 3,
+        }  # fmt: skip
+        found.append(ax.scatter(points[at, 0], points[at, 1], **{**looks, **(given or {})}))
+    return found
+
+
+def rings(ax: Any, points: Array, label: str) -> Any:
+    """Circles around some of the rows."""
+    return ax.scatter(
+        points[:, 0], points[:, 1], s=70, facecolors="none", edgecolors=ink(ax), linewidths=1.1,
+        label=label if len(points) else None, zorder=4,
+    )  # fmt: skip

@@ -1,0 +1,84 @@
+"""Paths against fits of each l2 by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+from separatrix import LinearClassifier, LinearClassifierCV, PathDisplay, Perceptron
+
+X, Y = load_iris(return_X_y=True)
+
+
+def test_weights_are_those_of_single_fits_and_scores_those_of_the_search():
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    clf = LinearClassifierCV(l2s=[1e-3, 1e-1, 10.0], cv=4, rule="one_standard_error")
+    clf.fit(frame, Y == 1)
+    display = PathDisplay.from_estimator(clf, frame, Y == 1)
+    assert display.l2s.tolist() == [10.0, 1e-1, 1e-3]
+    for at, l2 in enumerate(display.l2s):
+        alone = LinearClassifier(l2=l2).fit(X, Y == 1)
+        drawn = [line.get_ydata()[at] for line in display.weights_]
+        np.testing.assert_allclose(drawn, alone.coef_[0], rtol=1e-2, atol=1e-4)
+    scores, results = display.axes_[0], clf.cv_results_
+    np.testing.assert_array_equal(display.scores_.get_ydata(), results["mean_test_score"])
+    assert display.scores_.axes is scores
+    heights = display.band_.get_paths()[0].vertices[:, 1]
+    low = results["mean_test_score"] - results["standard_error"]
+    assert heights.min() == pytest.approx(low.min())
+    names = {text.get_text() for text in display.ax_.get_legend().get_texts()}
+    assert names == {"a", "b", "c", "d"}
+    assert display.ax_.get_title() == ""
+    assert scores.get_title() == f"LinearClassifierCV: l2 = {clf.l2_:.3g} chosen"
+
+
+def test_the_best_value_and_the_one_of_one_standard_error():
+    results = {
+        "l2": np.array([1.0, 0.1, 0.01, 0.001]),
+        "mean_test_score": np.array([0.5, 0.84, 0.9, 0.8]),
+        "standard_error": np.array([0.01, 0.02, 0.07, 0.03]),
+    }
+    display = PathDisplay.from_cv_results(results)
+    assert (display.best_l2, display.one_standard_error_l2) == (0.01, 0.1)
+    upright = {line.get_xdata()[0]: line.get_linestyle() for line in display.ax_.get_lines()[1:]}
+    assert upright == {0.01: "--", 0.1: ":"}
+    assert display.ax_.get_xscale() == "log"
+    other = PathDisplay.from_cv_results(results, l2=0.001)
+    assert other.ax_.get_lines()[-1].get_xdata()[0] == 0.001
+
+
+def test_the_largest_weights_are_named_and_runaways_do_not_hide_them():
+    l2s = np.array([1.0, 1e-2])
+    coefs = np.zeros((2, 1, 9))
+    coefs[0, 0] = np.arange(9) / 10
+    coefs[1, 0] = [100.0, *np.zeros(8)]
+    display = PathDisplay(l2s, coefs=coefs, l2=1.0).plot()
+    told = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert sorted(told) == ["x3", "x4", "x5", "x6", "x7", "x8"]
+    assert display.ax_.get_yscale() == "symlog"
+    assert len(display.weights_) == 9
+
+
+def test_several_classes_without_scores():
+    display = PathDisplay.from_estimator(LinearClassifier(), X, Y, l2s=[1e-2, 1.0])
+    assert display.scores_ is None
+    assert len(display.weights_) == 12
+    assert display.coefs.shape == (2, 3, 4)
+
+
+def test_what_has_no_path_is_refused():
+    clf = LinearClassifierCV(l2s=3).fit(X, Y)
+    for call, error, words in (
+        (lambda: PathDisplay.from_estimator(Perceptron(), X, Y), TypeError, "no path of l2"),
+        (lambda: PathDisplay.from_estimator(LinearClassifier(), X, Y), ValueError, "give l2s"),
+        (lambda: PathDisplay.from_estimator(clf, X, Y, l2s=[1.0]), ValueError, "leave out l2s"),
+        (lambda: PathDisplay.from_estimator(LinearClassifier(), X, Y, l2s=[0.0]), ValueError,
+         "above 0"),
+        (lambda: PathDisplay.from_cv_results({"l2": [1.0]}), ValueError,
+         "no mean_test_score, standard_error"),
+        (lambda: PathDisplay([1.0]), ValueError, "nothing to draw"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=words):
+            call()
