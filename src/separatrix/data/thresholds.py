@@ -41,8 +41,7 @@ MOST_DEVIATIONS_OFF = 100
 by the scale, where the mean of no feature is farther from 0 than so many deviations: that distance
 is by how much rounding grows.
 
-Measured, CPU seconds of J and its gradient with every row standardised over those without, 2**20
-rows of 20 features: 2.0."""
+Measured: logistic-blocks, 2.31; logistic-blocks-float32, 1.87."""
 
 MOST_OCCUPIED = 0.5
 """Sparse rows that store no more than this part of the features are fitted without the others.
