@@ -6,10 +6,11 @@ BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -type f)
 
 SECONDS ?= 600
 
-.PHONY: help demo test fuzz bench clean
+.PHONY: help demo test docs fuzz bench clean
 help:
 	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
 	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests"
+	@echo "make docs    the pages in build/docs/index.html, with every picture drawn anew"
 	@echo "make fuzz    random fits, every claim compared with fractions (SECONDS=600)"
 	@echo "make bench   race the peers at equal quality (ONLY=name or ONLY=--list, SIZE=small)"
 	@echo "make clean   remove everything that these commands made"
@@ -34,6 +35,11 @@ test: .venv/installed-test
 	$(BIN)/ctest --test-dir build/tests --output-on-failure
 	$(BIN)/python -m pytest
 
+docs: .venv/installed-docs
+	$(BIN)/codespell docs README.md CONTRIBUTING.md CHANGELOG.md
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
+	@echo "open build/docs/index.html"
+
 fuzz: .venv/installed-test
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
 
@@ -47,5 +53,5 @@ bench: .venv/installed-bench
 
 clean:
 	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
-	rm -rf demo benchmarks/results
+	rm -rf demo benchmarks/results docs/generated docs/gallery
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

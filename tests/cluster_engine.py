@@ -20,13 +20,14 @@ class HereEngine(Engine):
     ``lost`` are the numbers of parts that are gone before the next sum.
     """
 
-    def __init__(self, rows, workers=3, dumps=pickle.dumps):
+    def __init__(self, rows, workers=3, dumps=pickle.dumps, make=loaded):
         super().__init__()
+        self.make = make
         self.rows, self.workers, self.n_parts = rows, workers, len(rows)
         self.dumps, self.lost, self.asked = dumps, [], []
 
     def place(self):
-        self.parts = [loaded(number, *rows) for number, rows in enumerate(self.rows)]
+        self.parts = [self.make(number, *rows) for number, rows in enumerate(self.rows)]
 
     def total(self, of):
         self.asked.append(of)
@@ -44,7 +45,7 @@ class HereEngine(Engine):
 
     def replace_lost(self):
         for number in self.lost:
-            self.parts[number] = loaded(number, *self.rows[number])
+            self.parts[number] = self.make(number, *self.rows[number])
         self.lost = []
 
 

@@ -51,6 +51,7 @@ def _fits() -> dict[str, Any]:
     return {
         "two classes": (LinearClassifier(l2=np.float64(0.01)).fit(X, TWO), X),
         "three": (LinearClassifier("hinge", l2=0.01).fit(X, WORDS[THREE]), X),
+        "against the rest": (LinearClassifier("one_vs_rest_logistic", l2=0.01).fit(X, THREE), X),
         "objects": (LinearClassifier("tanh_squared", max_iter=5, tol=None)
                     .fit(X, WORDS[TWO].astype(object)), X),
         "standardized": (LinearClassifier("squared", standardize=True).fit(X, TWO > 0), X),

@@ -78,6 +78,8 @@ def test_the_page_on_separability(capsys):
         ("course/smooth", ("optimal True", "[ 3.2 12.9 24.2]", "cycle no mistakes\n1.0")),
         ("course/penalty", ("no progress", "optimal")),
         ("course/proof", ("hinge         0.96  optimal", "no mistakes", "18.0 51.0")),
+        ("start", ("optimal 8 within", "separable True", "StandardScaler", "0 of 569 rows flip")),
+        ("from_sklearn", ("True\nLinearClassifier(l2=0.00175",)),
         ("pictures", ("LinearClassifier: 569 rows, 11 mistakes",)),
     ],
 )
@@ -100,6 +102,7 @@ def test_no_page_has_code_that_is_not_run():
     run = {
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
+        "start", "from_sklearn",
     }  # fmt: skip
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run
@@ -270,3 +273,26 @@ def test_headers_include_only_from_floors_below():
         own = path.parent.name
         for folder in re.findall(r'^#include "(\w+)/', path.read_text(), re.M):
             assert folder == own or floors[folder] < floors[own], path
+
+
+def test_the_reference_has_every_public_name():
+    page = (ROOT / "docs" / "reference.md").read_text()
+    listed = set(re.findall(r"^   separatrix\.([\w.]+)$", page, re.M))
+    modules = {"losses", "schedules", "datasets", "features"}
+    public = set(separatrix.__all__) | {f"losses.{n}" for n in separatrix.losses.__all__}
+    elsewhere = {"losses.REGISTRY", "losses.Loss", "losses.MarginLoss", "losses.get_loss"}
+    assert listed == public - {"losses"} - elsewhere
+    assert modules <= set(separatrix.__all__)
+
+
+def test_every_page_is_in_some_contents():
+    docs = ROOT / "docs"
+    told = {"index"}
+    for page in docs.rglob("*.md"):
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(), re.S):
+            below = page.parent.relative_to(docs)
+            entries = [line for line in block.splitlines() if line and not line.startswith(":")]
+            told |= {str(below / entry) for entry in entries}
+    assert told - {"gallery/index"} == {
+        str(page.relative_to(docs).with_suffix("")) for page in docs.rglob("*.md")
+    }

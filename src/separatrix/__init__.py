@@ -9,12 +9,22 @@ from importlib.metadata import version as _version
 from . import datasets, features, losses, schedules
 from .config import show_config
 from .data import ArraySource, Block, Source
-from .data.files.read import read
+from .data.read import read
 from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
 from .inspection.certify import Certificate, certify
 from .inspection.certify.from_sklearn import from_sklearn
 from .inspection.diagnose import Diagnosis, Finding, diagnose
-from .inspection.displays import BoundaryDisplay, HistoryDisplay, LossDisplay, PathDisplay
+from .inspection.displays import (
+    BoundaryDisplay,
+    CertificateDisplay,
+    CoefficientDisplay,
+    DescentDisplay,
+    HistoryDisplay,
+    LossDisplay,
+    MarginDisplay,
+    PathDisplay,
+    WeightSpaceDisplay,
+)
 from .losses import Loss, MarginLoss, get_loss
 from .models.export import export
 from .models.files import load, save
@@ -54,10 +64,13 @@ __all__ = [
     "Block",
     "BoundaryDisplay",
     "Certificate",
+    "CertificateDisplay",
     "Checkpoint",
+    "CoefficientDisplay",
     "Constant",
     "CoordinateAscent",
     "Descent",
+    "DescentDisplay",
     "Diagnosis",
     "DualAscent",
     "Finding",
@@ -73,6 +86,7 @@ __all__ = [
     "LinearProgram",
     "Loss",
     "LossDisplay",
+    "MarginDisplay",
     "MarginLoss",
     "Newton",
     "Objective",
@@ -89,6 +103,7 @@ __all__ = [
     "StepDecay",
     "Stop",
     "Trace",
+    "WeightSpaceDisplay",
     "certify",
     "datasets",
     "diagnose",

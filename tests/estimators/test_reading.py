@@ -15,6 +15,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
+import separatrix
 from separatrix import KernelPerceptron, LinearClassifier, Perceptron, read
 
 COLUMNS = ["a", "b", "word", "code"]
@@ -284,3 +285,22 @@ def test_rows_held_out_are_read_as_the_others(files):
     for mine, its in ((source, other), (source.validation, other.validation)):
         assert len(clf.predict(mine)) == len(clf.predict(its))
         assert clf.score(its) == pytest.approx(clf.score(mine))
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_which_rows_were_held_out_is_kept(files, tmp_path, in_memory):
+    rows = read(files / "train.parquet", validation=0.3, **OPTIONS)
+    given = rows.sample(rows.n_rows) if in_memory else rows
+    separatrix.save(LinearClassifier().fit(given), tmp_path / "model.sep")
+    clf = separatrix.load(tmp_path / "model.sep")
+    split = clf.split_
+    assert split.held_out == 0.3
+    again = read(files / "train.parquet", like=clf, validation=split.held_out)
+    again = again.sample(again.n_rows) if in_memory else again
+    assert again.fingerprint() == split.trained_on
+    other = pd.read_parquet(files / "train.parquet")
+    other.loc[other.index[:20], "a"] += 1e-9
+    assert read(other, like=clf, validation=0.3).fingerprint() != split.trained_on
+    assert pickle.loads(pickle.dumps(clf)).split_ == split
+    assert LinearClassifier().fit(read(files / "train.parquet", **OPTIONS)).split_ is None
+    assert LinearClassifier().fit([[0.0], [1.0]], [0, 1]).split_ is None

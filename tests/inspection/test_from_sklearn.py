@@ -64,6 +64,19 @@ def test_a_translation_has_the_minimum_of_the_original(model, k, weighted):
     assert np.allclose(clf.intercept_, model.intercept_, atol=1e-4)
 
 
+def test_the_log_loss_of_sgd_is_that_of_each_class_against_the_rest():
+    X, y = rows(3)
+    model = SGDClassifier(loss="log_loss", alpha=0.02)
+    clf = from_sklearn(model, X, y).set_params(tol=1e-10).fit(X, y)
+    model.coef_, model.intercept_ = clf.coef_, clf.intercept_
+    W = np.column_stack([clf.coef_, clf.intercept_])
+    least = plain.least(plain.sgd, model, X, y)
+    assert plain.sgd(model, W, X, y) == pytest.approx(least, rel=1e-7)
+    new = SGDClassifier(loss="log_loss")
+    assert from_sklearn(new).loss == "one_vs_rest_logistic"  # who knows how many classes will come
+    assert from_sklearn(new, *rows(2)).loss == "logistic"
+
+
 def test_alpha_of_sgd_is_twice_l2_and_is_divided_by_the_number_of_rows():
     X, y = rows()
     model = SGDClassifier(loss="squared_hinge", alpha=0.02, class_weight={"a": 3.0})
@@ -87,6 +100,7 @@ FITTED = [
     (LinearSVC(C=0.3, fit_intercept=False), 2),
     (SGDClassifier(random_state=0), 3),
     (SGDClassifier(loss="log_loss", random_state=0), 2),
+    (SGDClassifier(loss="log_loss", random_state=0), 3),
     (RidgeClassifier(), 3), (RidgeClassifierCV(), 2),
     (Perceptron(), 3), (Perceptron(penalty="l2"), 2),
 ]  # fmt: skip
@@ -188,8 +202,9 @@ def test_what_is_not_the_same_here_is_refused_by_name():
         (LinearSVC(loss="hinge", fit_intercept=False), {"X": X, "y": y}, "against the rest"),
         (SGDClassifier(), {"X": X, "y": y}, "against the rest"),
         (Perceptron(), {"X": X, "y": y}, "against the rest"),
-        (SGDClassifier(loss="log_loss").fit(X, y), {}, "probabilities"),
         (SGDClassifier(loss="squared_hinge", class_weight="balanced"), {"X": X, "y": y},
+         "against the rest alone"),
+        (SGDClassifier(loss="log_loss", class_weight="balanced"), {"X": X, "y": y},
          "against the rest alone"),
         (RidgeClassifier(class_weight="balanced"),
          {"X": X, "y": y, "sample_weight": np.ones(120)}, "counts rows"),

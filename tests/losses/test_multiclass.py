@@ -26,7 +26,7 @@ from separatrix import (
     loops,
     minimize,
 )
-from separatrix.losses import Columns, Hinge, Logistic, Loss, MarginLoss, Softmax, SquaredHinge
+from separatrix.losses import Hinge, Logistic, Loss, MarginLoss, OneVsRest, Softmax, SquaredHinge
 from separatrix.numeric.standardization import Standardization
 
 IRIS, KINDS = load_iris(return_X_y=True)
@@ -336,13 +336,13 @@ def test_the_joint_form_is_that_of_the_nearest_parent():
 
     class Chooses(Hinge):
         def multiclass(self):
-            return Columns(self)
+            return OneVsRest(self)
 
     class Neither(Loss):
         pass
 
     found = {kind: type(kind().multiclass()) for kind in (Sharper, Own, Chooses, SquaredHinge)}
-    assert found == {Sharper: Softmax, Own: Columns, Chooses: Columns, SquaredHinge: Columns}
+    assert found == {Sharper: Softmax, Own: OneVsRest, Chooses: OneVsRest, SquaredHinge: OneVsRest}
     assert Sharper().multiclass().binary == Sharper()
     with pytest.raises(NotImplementedError, match="Neither defines no loss for more classes"):
         Neither().multiclass()

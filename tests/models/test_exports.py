@@ -46,6 +46,7 @@ def models():
     return {
         "two classes": (fitted["two classes"][0], plain, X),
         "three": (fitted["three"][0], plain, X),
+        "against the rest": (fitted["against the rest"][0], plain, X),
         "objects": (fitted["objects"][0], plain, X),
         "perceptron": (fitted["perceptron"][0], plain, X),
         "scaled": (scaled, FRAME, FRAME),
@@ -56,7 +57,7 @@ def models():
 
 
 MODELS = models()
-NUMERIC = ("two classes", "three", "objects", "perceptron", "scaled")
+NUMERIC = ("two classes", "three", "against the rest", "objects", "perceptron", "scaled")
 
 
 def expected(model, rows):

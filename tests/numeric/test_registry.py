@@ -22,7 +22,7 @@ from separatrix import (
     schedules,
     solvers,
 )
-from separatrix.losses import Columns, Logistic
+from separatrix.losses import Logistic
 from separatrix.numeric.registry import Registered
 
 ROOMS = (losses, penalties, schedules, solvers)
@@ -30,6 +30,7 @@ DEFAULTS = [(room, room.REGISTRY[name]()) for room in ROOMS for name in room.REG
 OTHERS = [
     (losses, Logistic().multiclass()),
     (losses, losses.get_loss("squared").multiclass()),
+    (losses, losses.get_loss("one_vs_rest_logistic")),
     (penalties, L2(0.1)),
     (schedules, InverseScaling(0.3, 0.7, 12.5)),
     (schedules, schedules.StepDecay(2.0, 0.25, 7)),
@@ -126,7 +127,7 @@ def test_classes_without_a_name_of_their_own_are_refused():
     with pytest.raises(TypeError, match=r"Mine has no name in the registry.*set a `name`"):
         Mine().to_dict()
     with pytest.raises(TypeError, match=r"not what Logistic\(\).multiclass\(\) gives"):
-        Columns(Logistic()).to_dict()
+        losses.CrammerSinger(Logistic()).to_dict()
 
 
 def test_a_class_of_the_user_registers_itself():

@@ -43,6 +43,11 @@ class Block(NamedTuple):
             return None
         return np.flatnonzero(self.weight)
 
+    def numbers(self, rows: Ints) -> Ints:
+        """What some of its rows are in the whole, in half the room where that is enough."""
+        whole = rows + self.start if self.start else rows
+        return whole.astype(np.int32 if self.at.stop <= 2**31 else np.int64)
+
     def part(self, start: int, stop: int) -> Block:
         """Rows start, ..., stop - 1 of it, not copied."""
         weight = None if self.weight is None else self.weight[start:stop]

@@ -51,7 +51,7 @@ class InBlocks(InMemory):
         return self._each(part)[0]
 
     def row_norms(self, squared: bool = False) -> Array:
-        """|x| of every row, or its square."""
+        """``|x|`` of every row, or its square."""
         out = np.empty(len(self.y))
 
         def part(block: Block) -> tuple[()]:

@@ -77,6 +77,11 @@ class Sum(ABC, Generic[T_co]):
         """Only with ``batch_rows``: of all batches, on so many threads."""
         raise NotImplementedError(f"{self!r} is summed over blocks")
 
+    @property
+    def whole_parts(self) -> bool:
+        """Whether a part of ``parts`` must not be cut: it is asked of each as one block."""
+        return False
+
     def unpack(self, total: Array) -> T_co:
         """Only with a size: the sum of all blocks as ``of`` gives it."""
         raise NotImplementedError(f"{self!r} has no compiled loop of its own")
@@ -204,6 +209,14 @@ class Source(ABC):
     def threads(self) -> int:
         """How many threads may work on its rows."""
         return 1
+
+    @property
+    def parts(self) -> int | None:
+        """In how many places rows lie that are passed over at once, row by row.
+
+        None: they are visited here, one after another.
+        """
+        return None
 
     def total(self, sum: Sum[T]) -> T:
         """The sum over all rows, entry by entry: for batch solvers.

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..numeric.rows import n_values
+from ..numeric.rows import n_values, to_dense
 from ..numeric.threads import running_sum
-from ..numeric.types import AnyArray
+from ..numeric.types import AnyArray, Array
 from .blocks import Block, Shuffle, Visit
+from .class_moments import FEW_ROWS
 from .source import InMemory, RowChange, RowNumbers, Source, Storage, Sum, T
 from .thresholds import VALUES_AT_ONCE
 
@@ -101,6 +102,11 @@ class MappedSource(WrappedSource):
                 held.append((block, mapped))
             yield Visit(mapped, order)
 
+    @property
+    def parts(self) -> int | None:
+        """Those of the source."""
+        return self.source.parts
+
     def total(self, sum: Sum[T]) -> T:
         """Summed by the source: its threads and its reading ahead serve mapped rows too."""
         return self.source.total(SumOfMapped(sum, self.map))
@@ -115,6 +121,13 @@ class MappedSource(WrappedSource):
         found = self.source.sample(size)
         return Source.gathered(self.map(found.block()), self.classes)
 
+    def approximate_mean(self) -> Array | None:
+        """Of rows that are far away those of a sample: no whole part comes here for it."""
+        if self.source.parts is None or self.storage == "csr":
+            return super().approximate_mean()
+        mean: Array = to_dense(self.sample(FEW_ROWS).block().X).mean(axis=0, dtype=np.float64)
+        return mean
+
 
 @dataclass(frozen=True)
 class SumOfMapped(Sum[T]):
@@ -125,6 +138,8 @@ class SumOfMapped(Sum[T]):
 
     def of(self, block: Block) -> T:
         """That of the mapped block, a few rows at a time: what is mapped stays in the cache."""
+        if self.sum.whole_parts:
+            return self.sum.of(self.map(block))
         n = len(block.y)
         size = max(LEAST_ROWS, int(VALUES_AT_ONCE * n // max(n_values(block.X), 1)))
         parts = (block.part(at, min(at + size, n)) for at in range(0, max(n, 1), size))
@@ -133,6 +148,11 @@ class SumOfMapped(Sum[T]):
     def beside(self, numbers: Mapping[str, AnyArray], start: int) -> SumOfMapped[T]:
         """With numbers that are kept with the rows."""
         return replace(self, sum=self.sum.beside(numbers, start))
+
+    @property
+    def whole_parts(self) -> bool:
+        """As the sum itself has it."""
+        return self.sum.whole_parts
 
     @property
     def batch_rows(self) -> int | None:

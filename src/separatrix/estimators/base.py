@@ -155,7 +155,7 @@ class LinearModel(LinearPredictor):
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """Two classes have the form of their own, more the joint one."""
-        loss = settings.loss if len(source.classes) == 2 else settings.loss.multiclass()
+        loss = settings.loss.for_classes(len(source.classes))
         return Objective(loss, L2(settings.l2), source, self.fit_intercept)
 
     def _checked_settings(self) -> FitSettings:
@@ -278,7 +278,7 @@ class LinearModel(LinearPredictor):
         self.trace_ = Trace(
             solver, objective.loss, settings.l2, self.fit_intercept, self.class_weight,
             source.classes, W, seed, source.length, source.weight_sum, state,
-            features=settings.features,
+            features=settings.features, parts=source.parts,
         )  # fmt: skip
         result = minimize(
             objective, solver, stop=settings.stop,
@@ -291,7 +291,7 @@ class LinearModel(LinearPredictor):
         W = original_weights(result.weights, settings.features)
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
         self._features = settings.features
-        self.stop_ = result.stop
+        self.stop_ = self.trace_.stop = result.stop
         self.converged_ = result.stop in CONVERGED
         return result
 

@@ -19,7 +19,7 @@ from ..data.validation import array_source, check_rows, sound_rows, weighed_clas
 from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, get_kernel
 from ..kernels.gaussian import goes_by_blocks
 from ..kernels.perceptron import KernelPerceptronRun
-from ..kernels.update_rules import ManyClasses, TwoClasses
+from ..kernels.update_rules import update_rule
 from ..numeric import checks
 from ..numeric.registry import as_plain
 from ..numeric.tolerances import LARGEST_FLOAT
@@ -31,6 +31,7 @@ from ..training.run import Run
 from ..training.stopping import Stop, StoppingRules
 from .feature_space import FeatureSpace
 from .kernel_expansion import KernelExpansion, rows_and_labels
+from .kernel_trace import KernelTrace
 from .sources import accuracy, check_features, refuse_labels_beside
 from .thresholds import KERNEL_CACHE_MB
 
@@ -109,6 +110,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         As in :class:`Perceptron`. "cycle", for a fixed order, a constant step and no budget: the
         scores of all rows were the same before, so that this run would go on for ever.
     converged_ : bool
+    trace_ : KernelTrace
+        ``clf.trace_.recording(X, y)`` is the fit step by step.
 
     Notes
     -----
@@ -140,6 +143,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     converged_: bool
     stop_: str
     history_: dict[str, AnyArray]
+    trace_: KernelTrace
     n_features_in_: int
     feature_names_in_: AnyArray
     _expansion: KernelExpansion
@@ -216,6 +220,10 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         self.stop_, self.converged_ = why, why in ("no mistakes", "tol")
         self.history_, self.n_iter_ = history(loop.infos), len(loop.infos)
+        self.trace_ = KernelTrace(
+            kernel, self.learning_rate, self.shuffle, self.fit_intercept, self.class_weight,
+            self.budget, classes, run.seed, len(labels), self.n_iter_, why,
+        )  # fmt: skip
         self._keep(run, kernel, rows, loop.rule)
         return self
 
@@ -278,15 +286,12 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     def _run(
         self, kernel: Kernel, rows: Matrix, classes: AnyArray, numbers: Ints, weight: Array | None
     ) -> KernelPerceptronRun:
-        binary = len(classes) == 2
         cache = self.cache_mb
         if cache is None:
             cache = 0.0 if goes_by_blocks(kernel, rows, self.budget) else KERNEL_CACHE_MB
         rng = np.random.default_rng(checks.seed(self.random_state))
         return KernelPerceptronRun(
-            TwoClasses(np.where(numbers == 1, 1.0, -1.0))
-            if binary
-            else ManyClasses(numbers, len(classes)),
+            update_rule(numbers, len(classes)),
             KernelCache(kernel, rows, float(self.fit_intercept), cache * 2**20),
             np.ones(len(numbers)) if weight is None else weight,
             as_schedule(self.learning_rate),

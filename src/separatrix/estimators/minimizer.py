@@ -124,12 +124,13 @@ class LossModel(LinearModel):
             raise ValueError(
                 f"n_jobs must be None, a positive whole number, or -1 for all, got {self.n_jobs!r}"
             )
+        perceptron = isinstance(loss.for_classes(2), PerceptronLoss)
         stop = Stop(
             max_iter=checks.whole("max_iter", self.max_iter),
             tol=checks.number("tol", self.tol, optional=True),
-            no_mistakes=isinstance(loss, PerceptronLoss) and l2 == 0.0,
+            no_mistakes=perceptron and l2 == 0.0,
         )
-        return FitSettings(loss, l2, stop, "best" if isinstance(loss, PerceptronLoss) else "last")
+        return FitSettings(loss, l2, stop, "best" if perceptron else "last")
 
     def _asks_by_row(self) -> bool:
         return isinstance(self.solver, Solver) and self.solver.by_row
@@ -172,7 +173,11 @@ class LossModel(LinearModel):
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Probability of each class, (n, k); only for losses that define one."""
+        """Probability of each class, (n, k); only for losses that define one.
+
+        For "logistic" on more than two classes the softmax; for "one_vs_rest_logistic" that of each
+        class against the rest, divided by their sum, as OneVsRestClassifier of scikit-learn has it.
+        """
         return self._probability(X, "probability")
 
     @available_if(_has_probability)  # type: ignore[untyped-decorator]
@@ -186,8 +191,7 @@ class LossModel(LinearModel):
             method = "predict_proba" if kind == "probability" else "predict_log_proba"
             return cast(Array, lazily(self, method, X, len(self.classes_), np.float64))
         scores = self.decision_function(X)
-        loss: Any = get_loss(self.loss)
-        loss = loss if len(self.classes_) == 2 else loss.multiclass()
+        loss = get_loss(self.loss).for_classes(len(self.classes_))
         if kind == "log_probability" and not hasattr(loss, kind):
             return np.log(self._probability(X, "probability"))
         of = getattr(loss, kind)

@@ -16,9 +16,9 @@ from ..separation import Separability
 from ..solvers import BatchPerceptron, Rosenblatt, Solver
 from ..training.loop import Callback
 from ..training.minimize import Result
+from ..training.mistake_bound import mistake_bound_callback
 from ..training.stopping import Stop
 from .base import FitSettings
-from .mistake_bound import mistake_bound_callback
 from .partial_fit import StreamModel
 from .sources import FiniteScores
 
@@ -107,7 +107,8 @@ class Perceptron(StreamModel):
         Objective and mistakes are those met during the pass, each row before its update.
         With a ``monitor`` two more.
     trace_ : Trace
-        ``for step in clf.trace_.replay(X, y)`` gives every intermediate weight vector.
+        ``for step in clf.trace_.replay(X, y)`` gives every intermediate weight vector, and
+        ``clf.trace_.recording(X, y)`` tells the fit step by step.
     n_features_in_ : int
     feature_names_in_ : array
         If X had names; of a file, all its columns that are features.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..data import Source
 from ..data.cluster.dask_input import is_dask
 from ..data.files.decoding import Decoded
-from ..data.files.reading import Reading, is_path
+from ..data.files.reading import Reading, Split, is_path
 from ..data.files.source import FileSource
 from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
@@ -59,6 +59,17 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         numbered = np.array([f"x{j}" for j in range(self.coef_.shape[1])], dtype=object)
         names: AnyArray = getattr(self, "feature_names_in_", numbered)
         return names
+
+    @property
+    def split_(self) -> Split | None:
+        """Which rows of files were held out before the fit (``read(validation=...)``), if any.
+
+        ``held_out`` is their share, and ``trained_on`` the fingerprint of the other rows:
+        ``read(..., like=model, validation=split.held_out).fingerprint()`` is equal if it is of the
+        same ones.
+        """
+        check_is_fitted(self)
+        return self._reading.split if hasattr(self, "_reading") else None
 
     def decision_function(self, X: Any) -> Array:
         """Scores ``w.x + b``: for two classes (n,), above 0 for the larger; else (n, k).
@@ -162,6 +173,8 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         if isinstance(source, FileSource) and hasattr(self, "_reading"):
             source = source.read_as(self._reading)
             self.unknown_categories_ = dict(source.rows.unknown)
+        elif source.reading is not None and hasattr(self, "_reading"):
+            self._reading.check_alike(source.reading)
         check_features(source, self.coef_.shape[1], type(self).__name__)
         return source
 

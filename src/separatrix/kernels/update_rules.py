@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from ..losses.rivals import best_rival
 from ..numeric.types import AnyArray, Array, Ints
 
@@ -55,3 +57,10 @@ class ManyClasses:
     def changes(self, row: int, rival: int) -> tuple[tuple[int, int], ...]:
         """True class and best rival, of equal ones the first."""
         return (int(self.y[row]), 1), (rival, -1)
+
+
+def update_rule(numbers: Ints, n_classes: int) -> UpdateRule:
+    """For rows by the numbers of their classes."""
+    if n_classes == 2:
+        return TwoClasses(np.where(numbers == 1, 1.0, -1.0))
+    return ManyClasses(numbers, n_classes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..losses import REGISTRY, Columns, CrammerSinger, JointPerceptron, Loss, Softmax
+from ..losses import REGISTRY, CrammerSinger, JointPerceptron, Loss, OneVsRest, Softmax
 from ._compiled import _loops
 
 # By exact type: a subclass may compute otherwise.
@@ -19,7 +19,7 @@ COMPILED: dict[type[Loss], int] = {
 
 def compiled(loss: Loss) -> int | None:
     """The number of a loss in the compiled loops, or None."""
-    if isinstance(loss, Columns):
+    if isinstance(loss, OneVsRest):
         inner = COMPILED.get(type(loss.binary))
         return None if inner is None else _loops.joint_ids["columns"] + inner
     return COMPILED.get(type(loss))

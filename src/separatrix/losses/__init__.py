@@ -1,22 +1,23 @@
 """Every loss, each a function of the margin ``m = y * (w.x + b)``.
 
-================ ==================== ===========================================
-name             value                slope
-================ ==================== ===========================================
-``zero_one``     1 if m <= 0 else 0   none: a measure, never a training loss
-``perceptron``   max(0, -m)           -1 if m <= 0 else 0
-``logistic``     log(1 + e^-m)        -1 / (1 + e^m)
-``squared``      (1 - m)^2            -2 (1 - m)
-``tanh_squared`` (1 - tanh m)^2       -2 (1 - tanh m) (1 - tanh^2 m)
-``hinge``        max(0, 1 - m)        -1 if m < 1 else 0
+================= =================== ===========================================
+name              value               slope
+================= =================== ===========================================
+``zero_one``      1 if m <= 0 else 0  none: a measure, never a training loss
+``perceptron``    max(0, -m)          -1 if m <= 0 else 0
+``logistic``      log(1 + e^-m)       -1 / (1 + e^m)
+``squared``       (1 - m)^2           -2 (1 - m)
+``tanh_squared``  (1 - tanh m)^2      -2 (1 - tanh m) (1 - tanh^2 m)
+``hinge``         max(0, 1 - m)       -1 if m < 1 else 0
 ``squared_hinge`` max(0, 1 - m)^2     -2 max(0, 1 - m)
-================ ==================== ===========================================
+================= =================== ===========================================
 
 The convention at the kinks: a margin of exactly 0 is a mistake, so the perceptron's slope
 there is -1; a margin of exactly 1 satisfies the hinge, so its slope there is 0.
 
 For more than two classes ``multiclass()`` gives the joint form: softmax for ``logistic``, the
 multiclass perceptron, Crammer and Singer's hinge, and one -1/+1 column per class for the rest.
+That is also the form of ``one_vs_rest_logistic``, which on two classes is the logistic loss.
 
 A subclass that sets ``name`` registers itself and can then be asked for by that name:
 
@@ -46,11 +47,10 @@ from .margin import (
     TanhSquared,
     ZeroOne,
 )
-from .multiclass import Columns, CrammerSinger, Joint, JointPerceptron, Softmax
+from .multiclass import ONE_VS_REST, CrammerSinger, Joint, JointPerceptron, OneVsRest, Softmax
 
 __all__ = [
     "REGISTRY",
-    "Columns",
     "CrammerSinger",
     "Hinge",
     "Joint",
@@ -58,6 +58,7 @@ __all__ = [
     "Logistic",
     "Loss",
     "MarginLoss",
+    "OneVsRest",
     "PerceptronLoss",
     "Softmax",
     "Squared",
@@ -69,9 +70,12 @@ __all__ = [
     "names",
 ]
 
+FORMS = {ONE_VS_REST + Logistic.name: OneVsRest(Logistic())}
+"""Names of losses that differ from others on more than two classes alone."""
+
 
 def names() -> tuple[str, ...]:
-    """All losses by name.
+    """All losses of the margin by name.
 
     >>> names()[:3]
     ('zero_one', 'perceptron', 'logistic')
@@ -86,23 +90,29 @@ def from_dict(data: Mapping[str, Any]) -> Loss:
     {'loss': 'hinge'}
     >>> from_dict({"loss": "logistic", "multiclass": True})
     Softmax(binary=Logistic())
+    >>> from_dict({"loss": "logistic", "multiclass": "one_vs_rest"})
+    OneVsRest(binary=Logistic())
     """
-    several = isinstance(data, Mapping) and data.get("multiclass") is True
-    if several:
+    form = data.get("multiclass") if isinstance(data, Mapping) else None
+    if form is True or form == "one_vs_rest":
         data = {key: value for key, value in data.items() if key != "multiclass"}
     loss = registry.from_dict(Loss, data)
-    return loss.multiclass() if several else loss
+    if form == "one_vs_rest" and isinstance(loss, MarginLoss):
+        return OneVsRest(loss)
+    return loss.multiclass() if form else loss
 
 
 def get_loss(loss: str | Loss) -> Loss:
     """A loss by name, or the object itself, if one can be trained with it.
 
-    >>> get_loss("hinge")
-    Hinge()
+    >>> get_loss("hinge"), get_loss("one_vs_rest_logistic")
+    (Hinge(), OneVsRest(binary=Logistic()))
     """
+    if isinstance(loss, str) and loss in FORMS:
+        loss = FORMS[loss]
     if isinstance(loss, str):
         if loss not in REGISTRY:
-            known = ", ".join(name for name in REGISTRY if name != ZeroOne.name)
+            known = ", ".join(name for name in (*REGISTRY, *FORMS) if name != ZeroOne.name)
             raise ValueError(f"unknown loss {loss!r}; choose one of {known}, or pass a Loss object")
         loss = REGISTRY[loss]()
     if not isinstance(loss, Loss):

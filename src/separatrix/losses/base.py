@@ -58,6 +58,10 @@ class Loss(Registered):
         """Whether the loss defines what lower bounds on J are made of."""
         return False
 
+    def for_classes(self, k: int) -> Loss:
+        """The loss for this number of classes."""
+        return self if k == 2 else self.multiclass()
+
     def multiclass(self) -> Loss:
         """The loss for more than two classes; y is then the number of the class."""
         for kind in type(self).__mro__:

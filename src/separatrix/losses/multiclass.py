@@ -25,6 +25,8 @@ from .margin import Hinge, Logistic, PerceptronLoss
 from .rivals import best_rival
 
 Entries = Callable[[int, int], "Array | None"]
+ONE_VS_REST = "one_vs_rest_"
+"""Before the name of a loss: each class against the rest, whatever its own form for more is."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,14 @@ class Joint(Loss):
     def name(self) -> str:  # type: ignore[override]
         """The name of the two-class loss that this one stands for."""
         return self.binary.name
+
+    def for_classes(self, k: int) -> Loss:
+        """Of two classes the loss that this one stands for."""
+        return self.binary if k == 2 else self
+
+    def multiclass(self) -> Loss:
+        """It is one."""
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """The two-class loss as plain data, and that its form for more classes is meant."""
@@ -173,10 +183,25 @@ class Softmax(Joint):
 
 
 @dataclass(frozen=True)
-class Columns(Joint):
-    """One two-class loss per class, +1 for the class and -1 for the rest; their sum."""
+class OneVsRest(Joint):
+    """One two-class loss per class, +1 for the class and -1 for the rest; their sum.
+
+    Every class has an objective of its own, of two classes, and J is their sum: what
+    ``OneVsRestClassifier`` of scikit-learn minimises class by class. For "logistic", whose own form
+    is the softmax, ``loss="one_vs_rest_logistic"`` asks for it.
+    """
 
     shifts = False
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Another than that of the two-class loss, where this is not its own form."""
+        own = self.binary.multiclass() == self
+        return self.binary.name if own else ONE_VS_REST + self.binary.name
+
+    def to_dict(self) -> dict[str, Any]:
+        """The two-class loss as plain data, and that one against the rest is meant."""
+        return {**self.binary.to_dict(), "multiclass": "one_vs_rest"}
 
     @property
     def convex(self) -> bool:  # type: ignore[override]
@@ -226,6 +251,26 @@ class Columns(Joint):
         """Columns do not see each other."""
         return np.diag(weight @ self.binary.curvature(signs(y, scores) * scores))
 
+    @property
+    def probability(self) -> Callable[[Array], Array]:
+        """Each class's own, divided by their sum, where the two-class loss defines one."""
+        log_probability = self.log_probability
+        return lambda scores: np.exp(log_probability(scores))
+
+    @property
+    def log_probability(self) -> Callable[[Array], Array]:
+        """Their logarithms: no sum of the classes' own underflows."""
+        own: Any = self.binary
+        probability = own.probability  # an AttributeError says that there is none
+
+        def of(scores: Array) -> Array:
+            has_log = hasattr(own, "log_probability")
+            each = own.log_probability(scores) if has_log else np.log(probability(scores))
+            log: Array = each - logsumexp(each, axis=1)[:, None]
+            return log
+
+        return of
+
 
 def signs(y: AnyArray, scores: Array) -> Array:
     """+1 in the column of the true class, -1 elsewhere."""
@@ -235,7 +280,7 @@ def signs(y: AnyArray, scores: Array) -> Array:
 
 
 MULTICLASS |= {
-    MarginLoss: Columns,
+    MarginLoss: OneVsRest,
     PerceptronLoss: JointPerceptron,
     Logistic: Softmax,
     Hinge: CrammerSinger,

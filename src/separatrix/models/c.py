@@ -59,12 +59,18 @@ static inline void separatrix_probabilities(const double *x, double *probabiliti
 }
 """
 
+LOG_SIGMOID = """  for (int k = 0; k < separatrix_n_classes; k++) {
+    const double m = probabilities[k];
+    probabilities[k] = (m < 0.0 ? m : 0.0) - log1p(exp(-fabs(m)));
+  }
+"""
+
 SOFTMAX = """
 /* The probability of every class. */
 static inline void separatrix_probabilities(const double *x, double *probabilities) {
   double largest, sum = 0.0;
   separatrix_margins(x, probabilities);
-  largest = probabilities[0];
+%s  largest = probabilities[0];
   for (int k = 1; k < separatrix_n_classes; k++) {
     if (probabilities[k] > largest) largest = probabilities[k];
   }
@@ -95,7 +101,10 @@ def as_c(formula: Formula) -> str:
     text += f"    for (int j = 0; j < {d}; j++) sum += separatrix_coef[k][j] * z[j];\n"
     text += "    margins[k] = sum;\n  }\n}\n"
     text += PREDICT_TWO if k == 1 else PREDICT_MORE
-    text += {"sigmoid": SIGMOID, "softmax": SOFTMAX, None: ""}[formula.probability]
+    text += {
+        "sigmoid": SIGMOID, "softmax": SOFTMAX % "", "normalized_sigmoid": SOFTMAX % LOG_SIGMOID,
+        None: "",
+    }[formula.probability]  # fmt: skip
     return text + "\n#endif\n"
 
 

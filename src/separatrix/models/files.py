@@ -25,6 +25,8 @@ DERIVED = {KernelPerceptron: ("support_", "support_vectors_", "dual_coef_", "int
 """Attributes that others tell, too."""
 OPTIONAL = ("feature_names_in_", "unknown_categories_", "_reading", "loo_check_")
 """Attributes that a fit may leave out."""
+LATER: dict[type[Any], tuple[str, ...]] = {KernelPerceptron: ("trace_",)}
+"""Attributes that are not in files which were written before there were such."""
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -146,7 +148,7 @@ def _estimator(model: Any, reader: Reader) -> Any:
     estimator = cls(**parameters)
     if attributes:
         hints = _fitted(cls)
-        needed = [name for name in hints if name not in OPTIONAL]
+        needed = [name for name in hints if name not in OPTIONAL and name not in LATER.get(cls, ())]
         if lost := [name for name in needed if name not in attributes]:
             raise Damaged(f"the attribute {lost[0]!r} is missing")
         if unknown := set(attributes) - set(hints):

@@ -17,9 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.files.encoders import Column, Hashed, Number, OneHot
 from ..estimators import KernelPerceptron
 from ..estimators.predictor import LinearPredictor
+from ..losses import Logistic, Loss, OneVsRest, PerceptronLoss, Softmax, get_loss
 from ..numeric.types import AnyArray, Array
 
 Type = Literal["number", "text", "whole", "float", "boolean"]
+Probability = Literal["sigmoid", "softmax", "normalized_sigmoid"]
+PROBABILITIES: tuple[tuple[Loss, Probability], ...] = (
+    (Logistic(), "sigmoid"), (Softmax(Logistic()), "softmax"),
+    (OneVsRest(Logistic()), "normalized_sigmoid"),
+)  # fmt: skip
+"""How margins become probabilities, by the loss; the last: every sigmoid over their sum."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class Formula:
     coef: Array
     intercept: Array
     classes: AnyArray
-    probability: Literal["sigmoid", "softmax"] | None
+    probability: Probability | None
 
     @property
     def is_numeric(self) -> bool:
@@ -97,9 +104,8 @@ def formula_of(model: Any) -> Formula:
             f"the steps of the pipeline make {len(features)} features, and its classifier has "
             f"weights for {last.coef_.shape[1]}"
         )
-    probability: Literal["sigmoid", "softmax"] | None = None
-    if hasattr(last, "predict_proba"):
-        probability = "sigmoid" if len(last.classes_) == 2 else "softmax"
+    loss = get_loss(getattr(last, "loss", PerceptronLoss())).for_classes(len(last.classes_))
+    probability = next((word for known, word in PROBABILITIES if known == loss), None)
     if hasattr((before or [last])[0], "feature_names_in_"):  # else columns go by their number
         used = sorted({feature.column for feature in features})
         columns, types = [columns[j] for j in used], [types[j] for j in used]

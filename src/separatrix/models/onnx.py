@@ -211,9 +211,21 @@ class Graph:
         if formula.probability == "sigmoid":
             both = self.node("Concat", [self.node("Neg", [margins]), margins], axis=1)
             self.node("Sigmoid", [both], probabilities)
-        elif formula.probability == "softmax":
-            self.node("Softmax", [margins], probabilities, axis=1)
+        elif formula.probability is not None:
+            shares = margins
+            if formula.probability == "normalized_sigmoid":
+                shares = self._log_sigmoid(margins)
+            self.node("Softmax", [shares], probabilities, axis=1)
         return margins
+
+    def _log_sigmoid(self, margins: str) -> str:
+        """``min(m, 0) - log(1 + e^-|m|)``: of its softmax every share is a sigmoid over their sum.
+
+        That knows no underflow.
+        """
+        decay = self.node("Exp", [self.node("Neg", [self.node("Abs", [margins])])])
+        log = self.node("Log", [self.node("Add", [self.constant(1.0), decay])])
+        return self.node("Sub", [self.node("Min", [margins, self.constant(0.0)]), log])
 
     def _labels(self, formula: Formula) -> str:
         labels = formula.classes

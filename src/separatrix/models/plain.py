@@ -19,9 +19,10 @@ from .. import losses
 from ..data.feature_map import FeatureMap
 from ..data.files.encoders import Hashed, Number, OneHot
 from ..data.files.encoding import Encoding
-from ..data.files.reading import Reading
+from ..data.files.reading import Reading, Split
 from ..estimators.cv.leave_one_out import LeaveOneOutCheck
 from ..estimators.kernel_expansion import KernelExpansion
+from ..estimators.kernel_trace import KernelTrace
 from ..estimators.stream import StreamState
 from ..kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 from ..kernels.votes import Update, Votes
@@ -36,9 +37,9 @@ from .schema import conforms
 RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
-        Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, Laplacian, LeaveOneOutCheck,
-        Linear, Number, OneHot, Polynomial, Precomputed, Reading, Runaway, Sigmoid,
-        Standardization, StreamState, Trace, Votes,
+        Encoding, FeatureMap, Gaussian, Hashed, KernelExpansion, KernelTrace, Laplacian,
+        LeaveOneOutCheck, Linear, Number, OneHot, Polynomial, Precomputed, Reading, Runaway,
+        Sigmoid, Split, Standardization, StreamState, Trace, Votes,
     )
 }  # fmt: skip
 NUMBERS = {"b": bool, "i": int, "u": int, "f": (int, float)}

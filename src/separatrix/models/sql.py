@@ -142,9 +142,12 @@ def _probabilities(formula: Formula) -> list[str]:
         shares = [f"(CASE WHEN m0 {sign} 0e0 THEN 1e0 ELSE {e} END) / (1e0 + {e})" for sign in "<>"]
     else:
         # 1 / sum of exp(m_j - m_i): where that overflows, 0.
+        each = [f"m{i}" for i in range(len(labels))]
+        if formula.probability == "normalized_sigmoid":  # logarithms of sigmoids in their place
+            each = ["((m - ABS(m)) / 2e0 - LN(1e0 + EXP(-ABS(m))))".replace("m", m) for m in each]
         shares = [
-            f"1e0 / {_sum([f'EXP(m{j} - m{i})' if j != i else '1e0' for j in range(len(labels))])}"
-            for i in range(len(labels))
+            f"1e0 / {_sum(['1e0' if j == i else f'EXP({b} - {a})' for j, b in enumerate(each)])}"
+            for i, a in enumerate(each)
         ]
     return [
         f"{share} AS {name(f'probability_{label}')}"

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import loops
 from ..data import Block, Sum
-from ..losses import Columns, CrammerSinger, Hinge, Joint, Logistic, Loss, MarginLoss, Softmax
+from ..losses import CrammerSinger, Hinge, Joint, Logistic, Loss, MarginLoss, OneVsRest, Softmax
 from ..losses.multiclass import signs
 from ..numeric.dot import dot
 from ..numeric.tolerances import EPS
@@ -163,10 +163,10 @@ class ExactTangents(Sum[tuple[float, float, _Pair]]):
         """In two reads of the rows."""
         loss = self.loss
         high, low = _exact_scores(block, self.W)
-        binary = loss.binary if isinstance(loss, Columns) else loss
+        binary = loss.binary if isinstance(loss, OneVsRest) else loss
         if not isinstance(binary, MarginLoss):
             raise TypeError(f"{loss!r} is not a function of a margin, nor of one for each class")
-        sign = signs(block.y, high) if isinstance(loss, Columns) else block.y[:, None]
+        sign = signs(block.y, high) if isinstance(loss, OneVsRest) else block.y[:, None]
         a = -binary.slope(sign * high) if self.alpha is None else self.alpha[block.at]
         sums = _Pair(
             *loops.compensated_transpose_product(block.X, -block.weights[:, None] * a * sign)
@@ -187,9 +187,9 @@ def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
     side = np.where(there, np.nextafter(high, np.copysign(np.inf, low)), high)
     slope = loss.gradient(y, high if loss.smooth else side)
     losses: Array = loss.value(y, high) + np.sum(slope * low, axis=1)
-    binary = loss.binary if isinstance(loss, Columns) else loss
+    binary = loss.binary if isinstance(loss, OneVsRest) else loss
     if isinstance(binary, MarginLoss) and binary.has_curvature:  # what is left of a perfect fit
-        sign = signs(y, high) if isinstance(loss, Columns) else y[:, None]
+        sign = signs(y, high) if isinstance(loss, OneVsRest) else y[:, None]
         losses += np.sum(0.5 * binary.curvature(sign * side) * low * low, axis=1)
     return np.maximum(losses, 0.0)
 

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 
 from .. import loops
 from ..data import InMemory, Source
-from ..losses import Columns, Loss, MarginLoss
+from ..losses import Loss, MarginLoss, OneVsRest
 from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
@@ -92,7 +92,7 @@ class Objective:
 
     def column(self, number: int) -> Objective:
         """A class against the rest: of a loss with a column per class, one term of the sum."""
-        if not isinstance(self.loss, Columns):
+        if not isinstance(self.loss, OneVsRest):
             raise TypeError(f"{self.loss!r} is no sum over classes, each against the rest")
         y = np.where(self.in_memory.y == number, 1.0, -1.0)
         source = self.in_memory.with_labels(y, np.array([False, True]))
@@ -147,7 +147,7 @@ class Objective:
     def at_zeros(self) -> Evaluation:
         """The same at weights of 0, without a read: all rows of a class are alike there."""
         W, margin, total = np.zeros(self.shape), np.zeros(1), self.source.weight_sum
-        loss = self.loss.binary if isinstance(self.loss, Columns) else self.loss
+        loss = self.loss.binary if isinstance(self.loss, OneVsRest) else self.loss
         if not isinstance(loss, MarginLoss):
             return self.value_and_gradient(W)
         sums = self.class_sums
@@ -271,16 +271,16 @@ class Objective:
 
     @property
     def row_norm2(self) -> Array:
-        """|x|^2 of every row in memory, remembered."""
+        """``|x|^2`` of every row in memory, remembered."""
         if self._known.row_norm2 is None:
             self._known.row_norm2 = self.in_memory.row_norms(squared=True)
         return self._known.row_norm2
 
     @property
     def mean_square(self) -> float:
-        """Weighted mean of |x|^2; infinite if it overflows.
+        """Weighted mean of ``|x|^2``; infinite if it overflows.
 
-        Of sparse rows in memory from |x|^2 of each: moments take as many numbers as features.
+        Of sparse rows in memory from ``|x|^2`` of each: moments take as many numbers as features.
         """
         if self.source.storage == "csr" and isinstance(self.source, InMemory):
             self.row_norm2  # noqa: B018 (from then on it is known)
@@ -292,7 +292,7 @@ class Objective:
 
     @property
     def known_mean_square(self) -> float | None:
-        """The same; None unless somebody has asked for |x|^2 of every row."""
+        """The same; None unless somebody has asked for ``|x|^2`` of every row."""
         known = self._known
         if known.mean_square is None and known.row_norm2 is not None:
             c, norm2 = self.in_memory.weight, known.row_norm2

@@ -26,7 +26,7 @@ from numpy.typing import DTypeLike
 
 from .. import loops
 from ..data import Block, Sum
-from ..losses import Columns, Loss, MarginLoss, Squared
+from ..losses import Loss, MarginLoss, OneVsRest, Squared
 from ..numeric.rows import shape_of, slice_rows
 from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray, Array
@@ -175,7 +175,7 @@ class HessianProduct(Sum[tuple[Array]]):
         """(k, d + 1)."""
         product = np.zeros(self.V.shape)
         loss = self.loss
-        if isinstance(loss, Columns) and type(loss.binary) is Squared:
+        if isinstance(loss, OneVsRest) and type(loss.binary) is Squared:
             loss = loss.binary  # all columns curve alike, at any score
         if isinstance(loss, MarginLoss):
             curvature = curvature_of(block, loss, self.W)(0, 0)

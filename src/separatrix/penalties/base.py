@@ -16,7 +16,7 @@ class Penalty(Registered, ABC):
     _kind, _registry = "penalty", REGISTRY
 
     l2: float
-    """Factor of |w|^2: what curvature, decay of weights and the dual are made of."""
+    """Factor of ``|w|^2``: what curvature, decay of weights and the dual are made of."""
 
     @abstractmethod
     def value(self, W: Array) -> float:

@@ -74,7 +74,7 @@ class Separability(Certificate):
 
     @property
     def radius(self) -> float:
-        """The largest |(x, 1)|, or |x| without an intercept."""
+        """The largest ``|(x, 1)|``, or ``|x|`` without an intercept."""
         return self.signed.radius
 
     @property

@@ -67,7 +67,7 @@ class Certificate:
 
     @property
     def residual(self) -> float | None:
-        """Not separable: |sum lambda z| of the witness; no unit (w, b) has a larger margin."""
+        """Not separable: ``|sum lambda z|`` of the witness; no unit (w, b) has a larger margin."""
         if self.witness is None:
             return None
         weights = np.array([float(w) for w in self.witness.weights])

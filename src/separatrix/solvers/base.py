@@ -34,7 +34,7 @@ class Step(NamedTuple):
     state: State
     """Arrays and numbers from which ``steps`` goes on, bit for bit."""
     objective: float | None = None
-    """J, where known without another read: online, as met during the pass."""
+    """J, where known without another read: online, as met during the pass, or at its start."""
     mistakes: float | None = None
     """Weighted mistakes, likewise."""
     rows: Ints | None = None
@@ -62,6 +62,10 @@ class Step(NamedTuple):
     """In which J curves by about 1 at the weights, if the solver works in such."""
     average: Array | None = None
     """Mean of the weights after every update so far, if the solver keeps it."""
+    visited: Ints | None = None
+    """Rows looked at, where each look is told (``Solver.visits``)."""
+    step_size: float | None = None
+    """What the gradient was multiplied by, likewise, and by batch solvers that are given it."""
 
     def read_only(self) -> Step:
         """The same for others to look at: what a solver goes on from, they cannot change."""
@@ -109,6 +113,15 @@ class Solver(Registered, ABC):
     ) -> Iterator[Step]:
         """Every intermediate weight vector; the same as ``steps`` unless a step has several."""
         return self.steps(objective, W, rng, state)
+
+    def visits(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """The weights after every row (or batch) looked at, whether it moved them or not.
+
+        The same as ``updates`` for solvers that look at all rows at once.
+        """
+        return self.updates(objective, W, rng, state)
 
     def check(self, objective: Objective) -> None:
         """Refuse early what cannot work, and name the remedy; nothing to refuse by default."""

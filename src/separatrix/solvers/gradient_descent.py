@@ -131,6 +131,14 @@ class GradientDescent(Solver):
             return self.steps(objective, W, rng, state)
         return self._run(objective, W, rng, state).epochs(max_updates=1)
 
+    def visits(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One row or batch after another."""
+        if not self.by_row:
+            return self.steps(objective, W, rng, state)
+        return self._run(objective, W, rng, state).visits()
+
     def _run(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> OnlineRun:
@@ -166,7 +174,7 @@ class GradientDescent(Solver):
             total = total + W
             state = {"weights": W, "t": t, "sum": total}
             average = total / t if self.average else None
-            yield Step(W, state, at.value, at.mistakes, average=average)
+            yield Step(W, state, at.value, at.mistakes, average=average, step_size=float(step))
 
 
 def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True) -> float:
@@ -230,23 +238,43 @@ class LargestRow(Sum[tuple[list[float]]]):
 
 def largest_batch(objective: Objective, batch: int) -> float:
     """The same of batches in the order given, found on some of them from all over the rows."""
-    source, largest = objective.source, 0.0
-    d = source.n_features + 1
-    for (X, y, weight, _), order in source.visits():
-        rows = np.arange(len(y)) if order is None else order
-        count = -(-len(rows) // batch)
-        some = np.linspace(0, count - 1, min(count, max(2, SAMPLE_ROWS // batch)))
-        for start in (batch * some.astype(np.int64)).tolist():
-            at = rows[start : start + batch]
+    source, ask = objective.source, LargestBatch(batch, objective.intercept)
+    if source.parts is None:
+        largest = max(max(ask.of(block)[0]) for block, _ in source.visits())
+    else:
+        largest = max(source.total(ask)[0])
+    return largest * (source.n_rows / source.weight_sum)
+
+
+@dataclass(frozen=True)
+class LargestBatch(Sum[tuple[list[float]]]):
+    """Most that one of some batches of each block adds."""
+
+    batch: int
+    intercept: bool
+
+    @property
+    def whole_parts(self) -> bool:
+        """Batches follow each other without a gap."""
+        return True
+
+    def of(self, block: Block) -> tuple[list[float]]:
+        """Of one block, whose rows that count are met as they stand."""
+        X, y, weight, _ = block
+        rows = np.arange(len(y)) if block.present is None else block.present
+        count, largest = -(-len(rows) // self.batch), 0.0
+        some = np.linspace(0, count - 1, min(count, max(2, SAMPLE_ROWS // self.batch)))
+        for start in (self.batch * some.astype(np.int64)).tolist():
+            at = rows[start : start + self.batch]
             x = np.column_stack(
-                [to_dense(take_rows(X, at)), np.full(len(at), float(objective.intercept))]
+                [to_dense(take_rows(X, at)), np.full(len(at), float(self.intercept))]
             )
             if weight is not None:
                 x *= np.sqrt(weight[at])[:, None]
             with one_blas_thread(x.size * min(x.shape)):
-                products = x @ x.T if len(x) < d else x.T @ x
+                products = x @ x.T if len(x) < x.shape[1] else x.T @ x
                 largest = max(largest, float(np.linalg.eigvalsh(products)[-1]) / len(at))
-    return largest * (source.n_rows / source.weight_sum)
+        return ([largest],)
 
 
 def subgradient_descent(

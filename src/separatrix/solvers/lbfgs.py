@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..loops import Interrupted
-from ..losses import Columns
+from ..losses import OneVsRest
 from ..numeric import checks
 from ..numeric.dot import dot
 from ..numeric.standardization import Standardization
@@ -256,7 +256,7 @@ class LBFGSRun:
         known = len(now.hessian_at) > 0
         # Only where classes do not see each other: of the softmax such blocks are no second
         # derivative, and may lead nowhere in a thousand steps.
-        several = isinstance(self.objective.loss, Columns)
+        several = isinstance(self.objective.loss, OneVsRest)
         several &= now.weights.size * now.weights.shape[1] <= MOST_PER_CLASS
         cost = k * self.cost if known and several else self.cost
         least = max(REFRESH, cost / 4) if known else cost / 8

@@ -25,7 +25,7 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 
 from .. import loops
 from ..data import Block
-from ..losses import Columns, Loss, Squared
+from ..losses import Loss, OneVsRest, Squared
 from ..numeric.dot import dot
 from ..numeric.rows import slice_rows, to_dense
 from ..numeric.threads import one_blas_thread
@@ -48,7 +48,7 @@ SINGULAR, REFINED, MOST_STEPS = 1e-6, 1e-12, 4
 
 @dataclass(frozen=True, repr=False)
 class LeastSquares(Solver):
-    """The minimum of the squared loss, of smallest |w| where there are several.
+    """The minimum of the squared loss, of smallest ``|w|`` where there are several.
 
     From the products of the features where these tell it to the last digits, which a step of
     refinement shows. Else centred rows are reduced to a triangle by orthogonal factorisations, a
@@ -122,7 +122,7 @@ class LeastSquares(Solver):
 
 def is_squared(loss: Loss) -> bool:
     """Whether a loss is the squared one, for two classes or more."""
-    return type(loss.binary if isinstance(loss, Columns) else loss) is Squared
+    return type(loss.binary if isinstance(loss, OneVsRest) else loss) is Squared
 
 
 def targets(y: AnyArray, k: int) -> Array:

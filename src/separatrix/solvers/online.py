@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,12 +28,20 @@ from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
 from .base import State, Step
+from .parameter_mixing import PartPass, Passed
 from .rescaling import common_weight, is_perceptron, near_power, weight_scale
 from .thresholds import MOST_AHEAD, VALUES_AHEAD
 
 STEP_CUT = 0.8  # of a step after an epoch that did not lower J
 LOG_ROWS = 1 << 17  # that a log of updated rows holds
 NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
+
+
+class Look(NamedTuple):
+    """What a step tells of the rows looked at, and the size of the step."""
+
+    visited: Ints
+    step_size: float
 
 
 @dataclass
@@ -133,7 +141,10 @@ class OnlineRun:
         """One pass after another, in pieces of so many updates."""
         ahead, most = 1, self._most_ahead() if max_updates == loops.EVERY_UPDATE else 1
         while True:
-            yield from self.one_pass(max_updates) if ahead == 1 else self._several_epochs(ahead)
+            if self.objective.source.parts is not None:
+                yield self._mixed_pass()
+            else:
+                yield from self.one_pass(max_updates) if ahead == 1 else self._several_epochs(ahead)
             ahead = min(2 * ahead, most)
 
     def _most_ahead(self) -> int:
@@ -158,7 +169,7 @@ class OnlineRun:
         made = ends[: result.position // source.n_rows]
         each = made[:, 3:].reshape(len(made), -1, *V.shape)
         smooth = self.objective.loss.smooth
-        changed = None if smooth else self._numbers(log[: int(made[:, 2].sum())], block)
+        changed = None if smooth else block.numbers(log[: int(made[:, 2].sum())])
         if changed is not None:
             changed.setflags(write=False)  # for all of the passes at once
         last = 0
@@ -170,8 +181,13 @@ class OnlineRun:
             total = None if len(kept) == 1 else kept[1]
             yield self._step(kept[0], total, loss_sum, mistakes, int(updates), rows)
 
-    def one_pass(self, max_updates: int) -> Iterator[Step]:
-        """One pass, in pieces of so many updates."""
+    def visits(self) -> Iterator[Step]:
+        """One row, or batch, after another, whether it moves the weights or not."""
+        while True:
+            yield from self.one_pass(1, self.batch)
+
+    def one_pass(self, max_updates: int, most_rows: int | None = None) -> Iterator[Step]:
+        """One pass, in pieces of so many updates; with ``most_rows``, of so many rows looked at."""
         shuffle = Shuffle(self.seed, self.passes) if self.shuffle else None
         self.passes += 1
         loss_sum = mistakes = 0.0
@@ -179,16 +195,17 @@ class OnlineRun:
         rows: list[Ints] = []
         stepwise = max_updates < loops.EVERY_UPDATE
         for visit in self.objective.source.visits(shuffle):
-            for piece, changed in self._visit(visit, max_updates):
+            for piece, changed, look in self._visit(visit, max_updates, most_rows):
                 loss_sum += piece.loss_sum
                 mistakes += piece.mistakes
                 updates += piece.updates
                 if stepwise:
-                    if piece.updates:
+                    if piece.updates or look is not None:
                         # Between two passes there is nothing to go on from: no state.
-                        yield Step(
+                        at = Step(
                             self._plain(), {}, rows=changed, updates=piece.updates, ends_pass=False
                         )
+                        yield at if look is None else at._replace(**look._asdict())
                 elif changed is not None:
                     rows.append(changed)
         self.weights.fold()
@@ -197,8 +214,8 @@ class OnlineRun:
         yield self._step(self.weights.weights, total, loss_sum, mistakes, updates, whole)
 
     def _visit(
-        self, visit: Visit, max_updates: int
-    ) -> Iterator[tuple[loops.PassResult, Ints | None]]:
+        self, visit: Visit, max_updates: int, most_rows: int | None = None
+    ) -> Iterator[tuple[loops.PassResult, Ints | None, Look | None]]:
         block, order = visit
         count = len(block.y) if order is None else len(order)
         # Where every row moves the weights, the log would only repeat the order.
@@ -215,26 +232,50 @@ class OnlineRun:
         position = 0
         while position < count:
             taken = 0 if len(steps) == 1 else -(-position // self.batch)
-            if position and order is None:
+            if order is None and (position or most_rows is not None):
                 order = np.arange(count)
+            end = count if most_rows is None else position + most_rows
             result = self._advance(
                 block,
                 screens,
                 steps=steps[taken:],
-                order=None if order is None else order[position:],
+                order=None if order is None else order[position:end],
                 max_updates=max_updates,
                 log=log,
                 threads=threads,
             )
+            look = None
+            if order is not None and most_rows is not None:
+                seen = block.numbers(order[position : position + result.position])
+                look = Look(seen, float(steps[taken]))
             position += result.position
             self.batches += -(-result.position // self.batch)
-            yield result, None if log is None else self._numbers(log[: result.updates], block)
+            changed = None if log is None else block.numbers(log[: result.updates])
+            yield result, changed, look
 
-    def _numbers(self, log: Ints, block: Block) -> Ints:
-        """Numbers of rows in the whole, in half the room where that is enough."""
-        last = block.start + len(block.y)
-        whole = log + block.start if block.start else log
-        return whole.astype(np.int32 if last <= 2**31 else np.int64)
+    def _mixed_pass(self) -> Step:
+        """One pass over each part where it lies, from the same weights, which are then mixed."""
+        objective, work = self.objective, self.weights
+        ask = PartPass(
+            objective.loss, work.v, self.schedule, self.batches + 1, self.step_scale,
+            Shuffle(self.seed, self.passes) if self.shuffle else None,
+            row_bytes=objective.source.row_bytes, batch=self.batch, l2=objective.penalty.l2,
+            intercept=objective.intercept, weight_scale=self.weight_scale,
+            weighted=not self.common, average=work.sum is not None,
+            by_mistakes=is_perceptron(objective.loss) and not objective.penalty.l2,
+            tells_start=self.adapts,
+        )  # fmt: skip
+        found = Passed(*objective.source.total(ask))
+        self.passes += 1
+        self.batches += found.longest
+        total = None if work.sum is None else work.sum + found.summed()
+        self.weights = loops.OnlineWeights.start(found.mixed(work.v), total)
+        rows = None if objective.loss.smooth else np.concatenate(found.rows)
+        # Parts that go by themselves meet less loss with longer steps: that says nothing of J.
+        value = objective.mean(found.at_start, work.v) if self.adapts else None
+        return self._step(
+            self.weights.v, total, found.loss_sum, found.mistakes, found.updates, rows, value
+        )
 
     def _advance(self, block: Block, screens: bool, **given: Any) -> loops.PassResult:
         """One call of the loop; what screening notes of the rows stays with their source."""
@@ -261,12 +302,14 @@ class OnlineRun:
         mistakes: float,
         updates: int,
         rows: Ints | None,
+        value: float | None = None,
     ) -> Step:
-        """The end of a pass."""
+        """The end of a pass; J as it was met, unless it is known better."""
         if self.common is not None:
             loss_sum, mistakes = self.common * loss_sum, self.common * mistakes
         W = weights if self.unit == 1.0 else self.unit * weights
-        value = self.objective.mean(self.unit * loss_sum, W)
+        if value is None:
+            value = self.objective.mean(self.unit * loss_sum, W)
         state: State = {
             "seed": self.seed, "passes": self.passes, "batches": self.batches, "unit": self.unit,
             "rows_before": self.rows_before, "weight_before": self.weight_before,

@@ -90,6 +90,12 @@ class Rosenblatt(Solver):
         """One update after another; a step without ``rows`` ends a pass."""
         return self._run(objective, W, rng, state).epochs(max_updates=1)
 
+    def visits(
+        self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
+    ) -> Iterator[Step]:
+        """One row after another."""
+        return self._run(objective, W, rng, state).visits()
+
 
 @dataclass(frozen=True, repr=False)
 class BatchPerceptron(Solver):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ..data import Source
+from ..data import Block, Source, Sum
 from ..losses import JointPerceptron, Loss, PerceptronLoss
 from ..numeric.types import Array
 from ..objective import Objective
@@ -50,12 +52,18 @@ def common_weight(source: Source) -> float | None:
     """
     if source.weight_sum == source.n_rows:
         return None
-    least, most = np.inf, 0.0
-    for block in source.blocks():
+    least, most = source.total(WeightRanges())
+    return max(most) if min(least) == max(most) else None
+
+
+@dataclass(frozen=True)
+class WeightRanges(Sum[tuple[list[float], list[float]]]):
+    """Smallest and largest weight above 0 of each block."""
+
+    def of(self, block: Block) -> tuple[list[float], list[float]]:
+        """Of one block."""
         some = block.weights[block.weights != 0.0]
-        least = min(least, float(some.min(initial=np.inf)))
-        most = max(most, float(some.max(initial=0.0)))
-    return most if least == most else None
+        return [float(some.min(initial=np.inf))], [float(some.max(initial=0.0))]
 
 
 def weight_scale(source: Source, state: State | None, common: float | None) -> float:

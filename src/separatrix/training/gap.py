@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ..losses import Columns, MarginLoss
+from ..losses import MarginLoss, OneVsRest
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.accuracy import EXACT, SUMS, exact_tangents, exact_value, rounding
@@ -225,7 +225,7 @@ class GapTracker:
         At a kink W does not tell the alphas: they are found anew if not known.
         """
         objective = self.objective
-        if not isinstance(objective.loss, (MarginLoss, Columns)):
+        if not isinstance(objective.loss, (MarginLoss, OneVsRest)):
             return
         if alpha is None and not objective.loss.smooth:
             enough = 0.1 * max(self.tol, LEAST)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..data import InMemory, Source
 from ..data.labels_in_memory import LabelsInMemory
-from ..losses import Columns
+from ..losses import OneVsRest
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..objective.accuracy import exact_mistakes
@@ -87,7 +87,7 @@ def _grows(objective: Objective, moved: Array | None, norms: Array) -> bool:
 def _sources(objective: Objective) -> list[Source]:
     """The data; where every class has a loss of its own, once for each class."""
     source = objective.source
-    if not isinstance(objective.loss, Columns):
+    if not isinstance(objective.loss, OneVsRest):
         return [source]
     if not isinstance(source, InMemory):
         source = LabelsInMemory.of(source)

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..data import Source
+from ..data import ArraySource, InMemory, Source
+from ..data.arrays import as_arrays
 from ..data.feature_map import FeatureMap
+from ..data.labels import class_numbers
 from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
 from ..numeric.types import AnyArray, Array, Ints
@@ -17,6 +19,9 @@ from ..objective import Objective
 from ..penalties import L2
 from ..solvers import Solver, State, Step
 from ..solvers.base import locked
+from .recording import Recording
+from .recording.columns import MOST_ROWS, MOST_STEPS, columns_of
+from .recording.linear import Recipe, linear_recording
 from .units import original_step
 
 MOST_BYTES = 8 << 20
@@ -61,6 +66,10 @@ class Trace:
     features: FeatureMap | None = None
     """If the run went on with other features than those given, to whose weights ``start`` belongs;
     ``replay`` gives those of the features as they were given."""
+    parts: int | None = None
+    """In how many parts rows lay that were passed over at once: then nothing replays it."""
+    stop: str | None = None
+    """The word that the fit ended with."""
     _counts: AnyArray | None = None
     """What ``strengths`` says, once the rows themselves are too many."""
     _bytes: int = 0
@@ -128,8 +137,49 @@ class Trace:
         at the end of every pass; batch solvers one per iteration. The last has exactly the
         weights with which the fit ended.
         """
+        return self._replay(self._objective(X, y, sample_weight)[1])
+
+    def recording(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, max_steps: int = MOST_STEPS
+    ) -> Recording:
+        """The fit step by step, for people to look at: see :class:`Recording`.
+
+        Runs it again on the same data, of 2,000 rows at most: X and y, or a source in memory. A
+        step is one row looked at, right or wrong; later steps than ``max_steps`` are left out.
+        """
+        given, objective = self._objective(X, y, sample_weight)
+        if self.n_rows > MOST_ROWS:
+            raise ValueError(
+                f"the fit had {self.n_rows:,} rows, and a recording is of {MOST_ROWS:,} at most; "
+                "fit to fewer rows, or see replay"
+            )
+        rng = np.random.default_rng(self.seed)
+        steps = self.solver.visits(objective, self.start, rng, self.state)
+        columns = columns_of(
+            objective, self.start, steps, self.n_iter, max_steps, self.features
+        )  # fmt: skip
+        return linear_recording(
+            Recipe(self.solver, self.start, self.seed, self.features, self.stop),
+            objective,
+            given,
+            columns,
+        )
+
+    def _objective(self, X: Any, y: Any, sample_weight: Any) -> tuple[ArraySource, Objective]:
+        """The rows as given, and what was minimised."""
+        if self.parts is not None and self.solver.by_row:
+            raise ValueError(
+                f"the fit went row by row over {self.parts} parts at once, and their weights were "
+                "mixed after every pass: there is no one order of updates to replay; fit to arrays "
+                "for one, or take a batch solver"
+            )
+        if isinstance(X, InMemory):
+            labels = X.classes[class_numbers(X.y, len(X.classes))]
+            rows, y, sample_weight = as_arrays(X).X, labels, X.weight
+        else:
+            rows = check_rows(X)
         source = array_source(
-            check_rows(X), y, classes=self.classes, sample_weight=sample_weight,
+            rows, y, classes=self.classes, sample_weight=sample_weight,
             class_weight=self.class_weight,
         )  # fmt: skip
         d = self.start.shape[1] - 1 if self.features is None else self.features.n_features
@@ -143,8 +193,8 @@ class Trace:
                 f"the weights of the rows sum to {source.weight_sum:g}, but in the fit to "
                 f"{self.weight_sum:g}; pass the same sample_weight to replay"
             )
-        rows: Source = source if self.features is None else self.features.source(source)
-        return self._replay(Objective(self.loss, L2(self.l2), rows, self.fit_intercept))
+        seen: Source = source if self.features is None else self.features.source(source)
+        return source, Objective(self.loss, L2(self.l2), seen, self.fit_intercept)
 
     def _replay(self, objective: Objective) -> Iterator[Step]:
         if not self.n_iter:

@@ -33,7 +33,16 @@ ERRORS = [
      "column 'size' has no value in"),
     (["fit", "flowers.csv", "-t", "kind", "--l2", "much"], "--l2 much: expected a number"),
     (["fit", "flowers.csv", "-t", "kind", "--test", "2"], "--test 2: expected a share"),
-    (["fit", "flowers.csv", "-t", "kind", "--loss", "logisitc"], "logisitc"),
+    (["fit", "flowers.csv", "-t", "kind", "--loss", "logisitc"], "is it 'logistic'?"),
+    (["fit", "flowers.csv", "-t", "kind", "--missing", "men"], "is it 'mean'?"),
+    (["fit", "flowers.csv", "-t", "kind", "--format", "cvs"], "is it 'csv'?"),
+    (["fit", "flowers.csv", "-t", "kind", "--tol", "-1"], "--tol must be"),
+    (["path", "flowers.csv", "-t", "kind", "--values", "0"], "--values must be"),
+    (["fit", ".", "-t", "kind"], ". is a folder; expected a file or a glob"),
+    (["fit", "-", "flowers.csv", "-t", "kind"], "- is standard input, and stands alone"),
+    (["fit", "flowers.csv", "-t", "kind", "-o", "/proc/m.sep"], "/proc/m.sep cannot be written"),
+    (["fit", "empty.csv", "-t", "kind"], "empty.csv is empty"),
+    (["fit", "dates.parquet", "-t", "kind"], "column 'when' is timestamp"),
     (["fit", "flowers.csv", "-t", "kind", "-o", "no/where.sep"], "there is no folder 'no'"),
     (["fit", "words.csv", "-t", "kind"], "words.csv, line 3: column 'size' holds 'big'"),
     (["fit", "short.csv", "-t", "kind"], "short.csv, line 3 has 1 value"),
@@ -52,6 +61,9 @@ def test_what_is_wrong_takes_a_line_or_two(folder, arguments, message, capsys):
     (folder / "short.csv").write_text("size,kind\n1,a\n2\n")
     (folder / "one.csv").write_text("size,kind\n1,a\n2,a\n")
     (folder / "few.csv").write_text("size,kind\n1,a\n2,b\n")
+    (folder / "empty.csv").write_text("")
+    when = pd.to_datetime(["2024-01-01", "2024-01-02"])
+    pd.DataFrame({"when": when, "kind": ["a", "b"]}).to_parquet("dates.parquet")
     before = sorted(folder.iterdir())
     assert run(arguments) == 2
     out, err = capsys.readouterr()
@@ -70,7 +82,7 @@ def test_an_error_of_the_program_is_short_unless_debug_asks(monkeypatch, capsys)
     def broken(*args):
         raise RuntimeError("a screw\nis loose")
 
-    monkeypatch.setattr(fitting, "_fitted", broken)
+    monkeypatch.setattr(fitting, "fitted", broken)
     assert run(["fit", "flowers.csv", "-t", "kind"]) == 70
     err = capsys.readouterr().err
     assert "fit: RuntimeError: a screw is loose\n" in err
@@ -86,8 +98,43 @@ def test_interrupted_before_there_is_a_model(monkeypatch, capsys):
 
     monkeypatch.setattr(separatrix.LinearClassifierCV, "fit", pressed)
     assert run(["fit", "flowers.csv", "-t", "kind"]) == 130
-    assert "interrupted; l2 was still being searched" in capsys.readouterr().err
+    assert "interrupted; the search had not begun" in capsys.readouterr().err
     assert not os.path.exists("model.sep")
+
+
+@pytest.mark.parametrize(("folds", "expected"), [(0, 1.0), (1, 0.1), (2, 0.01)])
+def test_a_search_that_was_interrupted_leaves_the_best_so_far(monkeypatch, capsys, folds, expected):
+    scores = [[-0.6, -0.3, -0.5], [-0.6, -0.5, -0.2]][:folds]
+
+    def pressed(self, rows):
+        for callback in self.callbacks:
+            if hasattr(callback, "scored"):
+                callback.searching([1.0, 0.1, 0.01])
+                for l2 in [1.0, 0.1][: 2 * folds]:
+                    callback.searched(l2)
+                for each in scores:
+                    callback.scored(each)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(separatrix.LinearClassifierCV, "fit", pressed)
+    assert run(["fit", "flowers.csv", "-t", "kind", "--json"]) == 130
+    out, err = capsys.readouterr()
+    found, model = json.loads(out), separatrix.load("model.sep")
+    assert model.l2 == found["model"]["l2"] == expected
+    assert (model.stop_, found["interrupted"]) == ("optimal", "search")
+    why = f"the best by the {folds} of 5 folds" if folds else "the last that was tried"
+    assert why in err
+    assert "the search for l2 is not complete; the model so far is in model.sep" in err
+
+
+def test_interrupted_while_it_is_measured(monkeypatch, capsys):
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "fit_report", pressed)
+    assert run(["fit", "flowers.csv", "-t", "kind", "--l2", "0.1"]) == 130
+    assert "interrupted; the model is in model.sep" in capsys.readouterr().err
+    assert separatrix.load("model.sep").stop_ == "optimal"
 
 
 def test_a_model_that_was_interrupted_is_saved_and_named(monkeypatch, capsys):
@@ -102,6 +149,7 @@ def test_a_model_that_was_interrupted_is_saved_and_named(monkeypatch, capsys):
     code, found = told(capsys, "fit", "flowers.csv", "-t", "kind", "--l2", "1", "-o", "part.sep")
     assert code == 130
     assert found["model"]["stop"] == separatrix.load("part.sep").stop_ == "interrupted"
+    assert found["interrupted"] == "fit"
 
 
 def test_the_installed_command_prints_one_object_and_nothing_else(folder):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import time
@@ -35,3 +36,14 @@ def test_without_matplotlib_there_are_no_pictures(tmp_path, monkeypatch, capsys)
     demo = pytest.importorskip("separatrix.apps.cli.demo")
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     assert demo._draw(tmp_path, [], None) == []
+
+
+def test_the_demo_as_one_object(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["demo", "here", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["check"]["separability"]["verdict"] == "separable"
+    assert found["fit"]["model"]["stop"] == "optimal"
+    assert all((tmp_path / name).is_file() for name in found["files"])
+    assert [line.split()[1] for line in found["next"]] == ["inspect", "predict", "path"]
+    assert {each["stopped"] for each in found["lessons"]} >= {"no mistakes", "cycle", "optimal"}

@@ -1,4 +1,4 @@
-"""``fit`` and ``path``: what is measured was never seen, and what is told is so."""
+"""``fit``: what is measured was never seen, and what is told is so."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sklearn.metrics import balanced_accuracy_score, confusion_matrix, log_loss
 
 import separatrix
 from separatrix.apps.cli.app import run
+from separatrix.training.recording.recording import from_json
 
 
 @pytest.fixture
@@ -145,18 +146,24 @@ def test_rows_that_are_too_many_for_memory_are_read_from_the_file(folder, capsys
     assert "path works in memory" in capsys.readouterr().err
 
 
-def test_the_path_along_the_penalties(folder, capsys):
-    code, found = told(capsys, "path", "flowers.csv", "-t", "kind", "--values", "5")
-    assert code == 0
-    rows = separatrix.read("flowers.csv", target="kind", missing="indicator").sample(300)
-    cv = separatrix.LinearClassifierCV(
-        l2s=5, cv=5, scoring="loss", standardize=True, random_state=0
-    ).fit(rows)
-    assert [each["l2"] for each in found["path"]] == cv.l2_path_.tolist()
-    scores = [each["score"] for each in found["path"]]
-    assert scores == cv.cv_results_["mean_test_score"].tolist()
-    assert found["best"] == cv.l2_path_[int(np.argmax(scores))]
-    assert run(["path", "flowers.csv", "-t", "kind", "--values", "5"]) == 0
-    out = capsys.readouterr().out
-    assert "300 rows in memory" in out
-    assert "best" in out
+def test_a_fit_is_told_step_by_step(tmp_path):
+    path = tmp_path / "rows.csv"
+    rows = [f"{i},{(i * 7) % 5},{'yes' if i > 20 else 'no'}" for i in range(40)]
+    path.write_text("\n".join(["a,b,y", *rows]) + "\n")
+    trace, model = tmp_path / "run.json", tmp_path / "model.sep"
+    given = ["fit", str(path), "--target", "y", "--l2", "0.01", "--test", "0"]
+    assert run([*given, "-o", str(model), "--trace", str(trace)]) == 0
+    whole = from_json(trace.read_text(encoding="utf-8"))
+    clf = separatrix.load(model)
+    assert whole["data"]["classes"] == ["no", "yes"]
+    np.testing.assert_array_equal(whole["steps"]["weights"][-1][0][:2], clf.coef_[0])
+    assert whole["stop"] == clf.stop_ == "optimal"
+
+
+def test_too_many_rows_for_a_trace_are_refused_before_the_fit(tmp_path, capsys):
+    path, model = tmp_path / "rows.csv", tmp_path / "model.sep"
+    path.write_text("a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(3000)))
+    given = ["fit", str(path), "--target", "y", "--l2", "1", "-o", str(model)]
+    assert run([*given, "--trace", str(tmp_path / "run.json")]) == 2
+    assert "2,000 rows at most" in capsys.readouterr().err
+    assert not model.exists()

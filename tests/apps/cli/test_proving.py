@@ -93,16 +93,44 @@ def test_models_that_were_fitted_to_arrays(capsys):
 def test_certify_a_model_of_ours_on_the_rows_of_its_fit(capsys):
     flowers().to_csv("t.csv", index=False)
     told(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
-    code, found = told(capsys, "certify", "m.sep", "t.csv", "--test", "0.2")
+    code, found = told(capsys, "certify", "m.sep", "t.csv")
     model = separatrix.load("m.sep")
     certificate = found["certificate"]
     assert code == 0
     assert certificate["objective"] == pytest.approx(model.objective_)
     assert certificate["relative_gap"] <= 2e-6
-    _, other = told(capsys, "certify", "m.sep", "t.csv")  # also rows that it did not see
-    assert other["certificate"]["relative_gap"] > 1e-4
-    assert run(["certify", "m.sep", "t.csv", "--test", "0.2"]) == 0
-    assert "above" in capsys.readouterr().out
+    trained = separatrix.read("t.csv", like=model, validation=0.2)
+    assert found["data"]["is_of_fit"] is True
+    assert found["data"]["rows"] == trained.n_rows
+    assert found["data"]["held_out_rows"] == trained.validation.n_rows
+    assert run(["certify", "m.sep", "t.csv"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"The {trained.n_rows} rows of its fit, without {300 - trained.n_rows} others" in out
+    assert "above" in out
+
+
+@pytest.mark.parametrize("command", ["certify", "diagnose", "evaluate"])
+def test_another_file_than_that_of_the_fit_is_told(command, capsys):
+    table = flowers()
+    table.to_csv("t.csv", index=False)
+    told(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
+    table.loc[7, "height"] += 0.01  # one number of one row
+    held_out = separatrix.read(table, target="kind", missing="indicator", validation=0.2).validation
+    table.to_csv("changed.csv", index=False)
+    table[:2].to_csv("few.csv", index=False)  # of these none is held out
+    _, found = told(capsys, command, "m.sep", "t.csv")
+    assert found["data"]["is_of_fit"] is True
+    if command == "evaluate":
+        assert found["figures"]["rows"] == held_out.n_rows
+    for name, rows in {"changed.csv": 300, "few.csv": 2}.items():
+        if command == "certify" and rows == 2:
+            continue  # of one class
+        code, found = told(capsys, command, "m.sep", name)
+        assert code == 0
+        assert found["data"]["is_of_fit"] is False
+        assert found["data"]["rows"] == rows
+        assert run([command, "m.sep", name]) == 0
+        assert "this is not the file of its fit" in capsys.readouterr().err or command == "evaluate"
 
 
 def test_certify_a_model_of_scikit_learn(capsys):

@@ -7,14 +7,16 @@ import os
 import pty
 import re
 import select
+import shutil
 import struct
 import subprocess
 import termios
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
-from apps.cli.tables import COMMAND, process
+from apps.cli.tables import COMMAND, INSTALLED, process
 
 import separatrix
 
@@ -25,13 +27,13 @@ SECONDS = 90.0  # a loaded machine is slow
 class Terminal:
     """A process with a terminal of its own."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, command=COMMAND, **variables):
         self.ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
         environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
         self.process = subprocess.Popen(
-            [*COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs,
-            start_new_session=True, env=environment | {"TERM": "xterm"},
+            [*command, *arguments], stdin=theirs, stdout=theirs, stderr=theirs,
+            start_new_session=True, env=environment | {"TERM": "xterm"} | variables,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         os.close(theirs)
@@ -89,6 +91,54 @@ def test_progress_and_ctrl_c_in_a_narrow_terminal(endless):
     model = separatrix.load("part.sep")
     assert model.stop_ == "interrupted"
     assert model.predict("noise.csv").shape == (5000,)
+
+
+def test_ctrl_c_during_the_search_for_l2(endless):
+    terminal = Terminal(
+        "fit", "noise.csv", "-t", "y", "--loss", "perceptron", "--max-iter", "100000",
+        "-o", "best.sep",
+    )  # fmt: skip
+    terminal.read_until("Searching l2")
+    time.sleep(2.0)  # some fits
+    terminal.press(b"\x03")
+    terminal.read_until("is fitted to all rows")
+    time.sleep(1.2)  # a second one soon after would end at once
+    terminal.press(b"\x03")
+    terminal.read_until(None)
+    assert terminal.process.wait(SECONDS) == 130
+    assert "the model so far is in best.sep" in " ".join(lines(terminal.text))
+    model = separatrix.load("best.sep")
+    assert type(model) is separatrix.LinearClassifier
+    assert model.predict("noise.csv").shape == (5000,)
+
+
+def test_sigterm_leaves_the_model_so_far(endless):
+    fit = Terminal(
+        "fit", "noise.csv", "-t", "y", "--loss", "perceptron", "--l2", "0", "--max-iter",
+        "100000000", "-o", "part.sep",
+    )  # fmt: skip
+    fit.read_until("Fitting: pass")
+    fit.process.terminate()
+    fit.read_until(None)
+    assert fit.process.wait(SECONDS) == 130
+    assert separatrix.load("part.sep").stop_ == "interrupted"
+
+
+@pytest.mark.skipif(not (INSTALLED and shutil.which("bash")), reason="bash and the command")
+def test_completion_by_the_tab_key(endless):
+    script = process("--show-completion", "bash").stdout.decode()
+    Path("completion.sh").write_text(script)
+    path = f"{Path(INSTALLED).parent}{os.pathsep}{os.environ['PATH']}"
+    bash = Terminal(command=["bash", "--norc", "--noprofile", "-i"], PATH=path, PS1="ready> ")
+    bash.read_until("ready> ")
+    bash.press(b". ./completion.sh\n")
+    bash.press(b"separatrix pre\t")
+    bash.read_until("separatrix predict")
+    bash.press(b"\x15separatrix fit noise.csv --loss logi\t")  # after the line was wiped
+    bash.read_until("logistic")
+    bash.press(b"\x15exit\n")
+    bash.read_until(None)
+    assert bash.process.wait(SECONDS) == 0
 
 
 @pytest.mark.parametrize(

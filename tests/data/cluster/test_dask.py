@@ -8,13 +8,16 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cluster_engine import HereEngine
 from conftest import quiet
 from sklearn.base import clone
 
+import separatrix
 from separatrix import (
     LBFGS,
     ArraySource,
     Checkpoint,
+    GradientDescent,
     KernelPerceptron,
     LinearClassifier,
     LinearClassifierCV,
@@ -23,6 +26,7 @@ from separatrix import (
 )
 from separatrix.data.cluster import dask as engine
 from separatrix.data.cluster.dask_input import dask_source
+from separatrix.data.cluster.source import ClusterSource
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -194,11 +198,26 @@ def test_cross_validation(client):
 
 def test_perceptrons(client):
     X, y, _ = problem()
-    for options in ({"update": "batch"}, {"shuffle": False}):
-        model = Perceptron(max_iter=3, tol=None, **options)
-        there, here = clone(model).fit(*in_chunks(X, y)), clone(model).fit(X, y)
-        np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-9)
-        assert there.score(*in_chunks(X, y)) == there.score(X, y)
+    model = Perceptron(max_iter=3, tol=None, update="batch")
+    there, here = clone(model).fit(*in_chunks(X, y)), clone(model).fit(X, y)
+    np.testing.assert_allclose(there.coef_, here.coef_, rtol=1e-9)
+    assert there.score(*in_chunks(X, y)) == there.score(X, y)
+
+
+@quiet
+def test_row_by_row_the_weights_of_parts_are_mixed(client):
+    X, y, weight = problem()
+    parts = [
+        (X[at : at + EACH], y[at : at + EACH], weight[at : at + EACH]) for at in range(0, N, EACH)
+    ]
+    for model in (
+        Perceptron(max_iter=5, random_state=0),
+        LinearClassifier(solver=GradientDescent(8), max_iter=5, random_state=0),
+    ):
+        there = clone(model).fit(*in_chunks(X, y, weight))
+        here = clone(model).fit(ClusterSource(HereEngine(parts)))
+        np.testing.assert_array_equal(there.coef_, here.coef_)
+        np.testing.assert_array_equal(there.history_["mistakes"], here.history_["mistakes"])
 
 
 def test_what_takes_arrays_alone_says_so():
@@ -208,6 +227,25 @@ def test_what_takes_arrays_alone_says_so():
             ask(X, y)
     with pytest.raises(TypeError, match=r"y is a collection of Dask's.*y\.compute\(\)"):
         LinearClassifier().fit(problem()[0], y)
+
+
+@quiet
+def test_workers_read_files(client, tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    X, y, _ = problem()
+    town = np.array(["Aa", "Bb", "Cc"])[np.arange(N) % 3]
+    for number, at in enumerate(range(0, N, EACH)):
+        some = slice(at, at + EACH)
+        columns = {"town": town[some], "x": X[some, 0], "z": X[some, 1], "y": y[some]}
+        pq.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
+    what = str(tmp_path / "*.parquet")
+    model = LinearClassifier(l2=1e-3, tol=1e-11)
+    there = clone(model).fit(separatrix.read(what, target="y", engine="dask"))
+    here = clone(model).fit(separatrix.read(what, target="y"))
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-10)
+    assert there.coef_names_.tolist() == here.coef_names_.tolist()
+    with pytest.raises(ValueError, match=r"target names the column 'label'"):
+        separatrix.read(what, target="label", engine="dask")
 
 
 def test_a_checkpoint_is_taken_up_again(client, tmp_path):

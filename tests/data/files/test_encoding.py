@@ -139,7 +139,7 @@ def test_two_columns_of_one_name_are_refused():
 
 def test_a_table_without_a_column_of_the_fit_is_refused():
     encoding = encoding_of(pa.table(frame()), target="label")
-    with pytest.raises(ValueError, match=r"there is no column 'word' in f.csv among .*expected"):
+    with pytest.raises(ValueError, match=r"there is no column 'word' in f.csv; expected .*fit: "):
         encoding.encode(pa.table({"a": [1.0]}), place=Place("f.csv"))
     with pytest.raises(ValueError, match=r"column 'a' is large_string .*expected numbers"):
         encoding.encode(pa.table(frame().assign(a="x")))

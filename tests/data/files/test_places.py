@@ -70,7 +70,7 @@ def test_a_file_to_predict_that_lacks_a_column_is_named(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.drop(columns="b").to_csv(tmp_path / "new.csv", index=False)
     clf = LinearClassifier().fit(separatrix.read(tmp_path / "t.csv", target="y"))
-    message = r"there is no column 'b' in \S+new\.csv among \['a', 'y'\]; expected .*as in the fit"
+    message = r"there is no column 'b' in \S+new\.csv; .* fit: the columns are \['a', 'y'\]"
     with pytest.raises(ValueError, match=message):
         clf.predict(tmp_path / "new.csv")
     with pytest.raises(ValueError, match="no column 'b' in the pandas DataFrame"):

@@ -65,7 +65,7 @@ def test_alphas_handed_on_save_epochs(monkeypatch, loss, k, solver, share, inter
 
 @pytest.mark.parametrize("standardize", [False, True])
 def test_callbacks_that_ask_are_told_of_every_fit_of_the_search(standardize):
-    told = []
+    told, paths, folds = [], [], []
 
     class Watch:
         def __call__(self, step, info):
@@ -74,7 +74,16 @@ def test_callbacks_that_ask_are_told_of_every_fit_of_the_search(standardize):
         def searched(self, l2):
             told.append(l2)
 
+        def searching(self, l2s):
+            paths.append(l2s)
+
+        def scored(self, scores):
+            folds.append(scores)
+
     X, y = overlapping()
     clf = LinearClassifierCV(l2s=4, cv=3, standardize=standardize, callbacks=[Watch()]).fit(X, y)
+    assert paths == [clf.l2_path_.tolist()]
+    each = [clf.cv_results_[f"split{i}_test_score"].tolist() for i in range(3)]
+    assert folds == (each if standardize else [])
     assert list(dict.fromkeys(told)) == clf.l2_path_.tolist()
     assert not standardize or told == clf.l2_path_.tolist() * 3  # else folds are fitted together

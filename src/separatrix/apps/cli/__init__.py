@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 
 def main() -> None:
     """Run the command with the arguments of this process, and end it."""
+    try:
+        # Who asks the process to end is asking what Ctrl-C asks: a fit is kept.
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        sys.exit(_run())
+    except KeyboardInterrupt:  # before there is a command
+        sys.stderr.write("separatrix: interrupted; nothing was written\n")
+        sys.exit(130)
+
+
+def _run() -> int:
     try:
         import rich  # noqa: F401
         import typer  # noqa: F401
@@ -15,7 +26,7 @@ def main() -> None:
             f"separatrix: {error.name} is missing, which the command line needs: "
             "pip install 'separatrix[cli]'\n"
         )
-        sys.exit(2)
+        return 2
     from .app import run
 
-    sys.exit(run(sys.argv[1:]))
+    return run(sys.argv[1:])

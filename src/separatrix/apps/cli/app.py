@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from ... import __version__
-from . import demo, fitting, models, proving, using
+from . import demo, fitting, models, penalty_path, proving, using
 from .output import UNTITLED, console, print_json, single_line
 
 OK, WRONG_USE, UNEXPECTED, INTERRUPTED = 0, 2, 70, 130
@@ -49,8 +49,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 for command in (
-    fitting.fit, using.predict, using.evaluate, proving.check, proving.certify, fitting.path,
-    proving.diagnose, models.inspect, models.export, demo.demo,
+    fitting.fit, using.predict, using.evaluate, proving.check, proving.certify,
+    penalty_path.path,    proving.diagnose, models.inspect, models.export, demo.demo,
 ):  # fmt: skip
     app.command()(interruptible(command))
 
@@ -112,7 +112,7 @@ def _ending(error: BaseException) -> tuple[int, str]:
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f"{error.filename}: "
         return WRONG_USE, f"{name}{error.strerror}"
-    if isinstance(error, (ValueError, ImportError, MemoryError)):
+    if isinstance(error, (ValueError, ImportError, MemoryError, OSError)):
         return WRONG_USE, as_options(single_line(str(error)))
     told = f"{type(error).__name__}: {single_line(str(error))}"
     return UNEXPECTED, f"{told}\nThis is an error of the program; --debug shows where it happened."
@@ -128,6 +128,10 @@ WORDS = (  # what the library calls its arguments, and what a user of the comman
     (r"\bcategorical names the column", "--as-category names the column"),
     (r"say format= \(", "say --format ("),
     (r"\bmax_iter\b", "--max-iter"),
+    (r"\btol must be", "--tol must be"),
+    (r"\bl2s must be (.*), or an array of positive values", r"--values must be \1"),
+    (r"\bdrop names '", "--drop names '"),
+    (r", or pass a polars\.scan_csv\(\.\.\., separator=\.\.\.\)", ""),
 )
 
 

@@ -10,10 +10,14 @@ import typer
 
 import separatrix
 
+LOSSES = [name for name in separatrix.losses.names() if name != "zero_one"]
+LOSSES += separatrix.losses.FORMS
+"""Those that a classifier can be trained with."""
+
 
 def complete_loss(incomplete: str) -> list[str]:
     """Losses that begin so."""
-    return [name for name in separatrix.losses.names() if name.startswith(incomplete)]
+    return [name for name in LOSSES if name.startswith(incomplete)]
 
 
 def complete_column(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -68,7 +72,6 @@ Loss = Annotated[
     str,
     typer.Option(help="What a wrong answer costs.", autocompletion=complete_loss),
 ]
-Test = Annotated[float, typer.Option(help="Share of the rows that the fit held out.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")]
 Standardize = Annotated[
     bool,

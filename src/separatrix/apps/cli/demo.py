@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import shlex
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,40 +15,58 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 import separatrix
 
-from .fitting import fit
-from .output import console, table
-from .proving import check
+from . import arguments as arg
+from .fitting import SETTINGS, fit_and_save, told_end
+from .inputs import Options
+from .output import console, print_json, printable, table
+from .proving import checked
+from .report import show_fit
 
 
 def demo(
     folder: Annotated[str, typer.Argument(help="Where its files go.")] = "demo",
-) -> None:
+    json: arg.Json = False,
+) -> int:
     """Train on data that comes along, and leave the model and pictures in a folder."""
-    began, out = time.perf_counter(), console()
+    began, out = time.perf_counter(), console(quiet=json)
     where = Path(folder)
     where.mkdir(parents=True, exist_ok=True)
     data, model = where / "tumours.csv", where / "tumours.sep"
     _write_tumours(data)
     out.rule("Can a plane separate the tumours?")
-    check([str(data)], target="diagnosis")
+    options = Options(target="diagnosis", test=0.2)
+    check, words = checked([str(data)], replace(options, test=0.0))
+    out.print(printable(words))
     out.rule("A classifier, and its proof")
-    fit([str(data)], target="diagnosis", output=str(model))
+    fit = fit_and_save([str(data)], options, None, SETTINGS, str(model))
+    show_fit(fit, out)
     out.rule("Small problems, and how runs end")
     lessons = _lessons()
-    out.print(table("", FIGURES, ([each[name] for name in FIGURES] for each in lessons)))
+    figures = [{name: each[name] for name in FIGURES} for each in lessons]
+    out.print(table("", FIGURES, (list(each.values()) for each in figures)))
     out.print(
         "'no mistakes' proves that a line separates the rows, 'cycle' that the run would go on for "
         "ever, 'optimal' that no line has an objective lower by a millionth.\n"
     )
-    pictures = _draw(where, lessons, separatrix.load(model))
-    files = ", ".join(str(path) for path in (data, model, *pictures))
-    out.print(f"In {time.perf_counter() - began:.1f} s: {files}\n\nTry next:", soft_wrap=True)
-    for line in (
-        f"separatrix inspect {model}",
-        f"separatrix predict {model} {data} --proba",
-        f"separatrix path {data} --target diagnosis",
-    ):
+    files = [str(path) for path in (data, model, *_draw(where, lessons, separatrix.load(model)))]
+    seconds, commands = time.perf_counter() - began, _commands(data, model)
+    if json:
+        found = {"check": check, "fit": fit, "lessons": figures, "files": files}
+        print_json("demo", found | {"seconds": seconds, "next": commands})
+    out.print(f"In {seconds:.1f} s: {', '.join(files)}\n\nTry next:", soft_wrap=True)
+    for line in commands:
         out.print(f"  {line}", soft_wrap=True)
+    return told_end(fit)
+
+
+def _commands(data: Path, model: Path) -> list[str]:
+    """What to try next."""
+    lines = (
+        ["inspect", str(model)],
+        ["predict", str(model), str(data), "--proba"],
+        ["path", str(data), "--target", "diagnosis"],
+    )
+    return [shlex.join(["separatrix", *line]) for line in lines]
 
 
 def _write_tumours(path: Path) -> None:

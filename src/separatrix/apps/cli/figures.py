@@ -28,7 +28,7 @@ def class_counts(source: Any) -> list[dict[str, Any]]:
 
 def data_facts(name: str, source: Any, rows: Any) -> dict[str, Any]:
     """What was read: of columns what is known from rows that are trained on."""
-    encoding = getattr(source.reading, "encoding", None)
+    encoding = getattr(rows.reading, "encoding", None)
     found: dict[str, Any] = {
         "file": name, "rows": source.n_rows, "features": source.n_features, "columns": None,
         "classes": class_counts(source), "missing": None, "categories": {},

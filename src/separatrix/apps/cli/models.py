@@ -12,9 +12,9 @@ import separatrix
 
 from . import arguments as arg
 from .figures import fit_facts, proof_line, telling
-from .fitting import show_coefficients
-from .inputs import check_output, loaded
-from .output import console, counted, print_json, printable, table
+from .inputs import check_output, choice, loaded
+from .output import console, counted, percent, print_json, printable, table
+from .report import show_coefficients
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
 
@@ -22,9 +22,11 @@ SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
 def inspect(model: arg.Model, json: arg.Json = False) -> None:
     """Show what is in a model file: what was fitted, how it ended, what tells classes apart."""
     estimator = loaded(model)
+    split = getattr(estimator, "split_", None)
     found: dict[str, Any] = {
         "model": fit_facts(estimator) | {"file": model, "bytes": os.path.getsize(model)},
         "columns": _columns(estimator),
+        "held_out": None if split is None else split.held_out,
         "coefficients": telling(estimator),
     }
     if json:
@@ -41,6 +43,7 @@ def inspect(model: arg.Model, json: arg.Json = False) -> None:
         ("classes", ", ".join(map(str, facts["classes"]))),
         ("features", f"{facts['features']:,}"),
         ("columns", None if found["columns"] is None else ", ".join(found["columns"])),
+        ("held out", None if split is None else f"{percent(split.held_out)} of the rows"),
     ]
     lines = [each for each in about if each[1] is not None]
     out.print(table("Model", ["", ""], lines, numbers=False))
@@ -64,8 +67,7 @@ def export(
     json: arg.Json = False,
 ) -> None:
     """Write a model as ONNX, JSON, a query of SQL, or a header of C."""
-    if to not in SUFFIXES:
-        raise ValueError(f"--to {to}: expected {', '.join(SUFFIXES)}")
+    choice("--to", to, list(SUFFIXES))
     estimator = loaded(model)
     path = output or str(Path(model).with_suffix(SUFFIXES[to]))
     check_output(path)

@@ -20,9 +20,9 @@ up, a key more does not. docs/command_line.md has them all."""
 UNTITLED = "yellow"
 
 
-def console(stderr: bool = False) -> Console:
+def console(stderr: bool = False, quiet: bool = False) -> Console:
     """Where to print: plain text without colours, unless it is a terminal that wants them."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    return Console(stderr=stderr, quiet=quiet, markup=False, emoji=False, highlight=False)
 
 
 def say(text: str) -> None:

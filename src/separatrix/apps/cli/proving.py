@@ -13,15 +13,16 @@ import separatrix
 from . import arguments as arg
 from .figures import class_counts, labels_and_weights
 from .inputs import (
+    Judged,
     Options,
     anybodys_model,
     in_memory,
+    judged,
     loaded,
     opened,
-    read_like,
     rows_in_memory,
 )
-from .output import console, counted, print_json, printable
+from .output import console, counted, print_json, printable, say
 from .progress import Watch
 
 CODE_NOT_SEPARABLE = 3
@@ -38,56 +39,71 @@ def check(
 ) -> int:
     """Prove whether a plane separates the classes; exit code 3 if none does."""
     options = Options(target, None, drop or [], as_category or [], missing, format)
-    with opened(data, format) as paths, Watch() as watch:
+    found, words = checked(data, options)
+    if json:
+        print_json("check", found)
+    else:
+        console().print(printable(words))
+    return 0 if found["separability"]["verdict"] == "separable" else CODE_NOT_SEPARABLE
+
+
+def checked(data: list[str], options: Options) -> tuple[dict[str, Any], str]:
+    """The verdict on the rows of files, as plain data and in words."""
+    with opened(data, options.format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)
         watch.stage("Looking for a plane")
         encoding = getattr(source.reading, "encoding", None)
         names = None if encoding is None else encoding.coef_names
         verdict = separatrix.separability(in_memory(source), feature_names=names)
-        told = verdict.to_dict() if json else str(verdict)
-    if isinstance(told, dict):
-        facts = {"file": " ".join(data), "rows": source.n_rows, "classes": class_counts(source)}
-        print_json("check", {"data": facts, "separability": told})
-    else:
-        console().print(printable(told))
-    return 0 if verdict.verdict == "separable" else CODE_NOT_SEPARABLE
+        words, told = str(verdict), verdict.to_dict()  # look at the rows
+    facts = {"file": " ".join(data), "rows": source.n_rows, "classes": class_counts(source)}
+    return {"data": facts, "separability": told}, words
 
 
 def certify(
     model: arg.Model,
     data: arg.Data,
     target: arg.Target = None,
-    test: arg.Test = 0.0,
     format: arg.Format = None,
     json: arg.Json = False,
 ) -> None:
     """Prove how far a model, of ours or of scikit-learn (skops), is above its minimum.
 
-    The rows are to be those of its fit. Of a fit that held rows out, say the same --test.
+    The rows are to be those of its fit. One that held rows out knows which, and leaves them out.
     """
     estimator = anybodys_model(model)
     with opened(data, format) as paths, Watch() as watch:
         watch.stage("Fitting the same objective")
         if type(estimator).__module__.startswith("separatrix"):
-            given = {"target": target, "format": format, "validation": test or None}
-            rows = in_memory(read_like(estimator, paths, **given))
-            certificate = separatrix.certify(estimator, rows)
+            found = judged(estimator, paths, target, format)
+            certificate = separatrix.certify(estimator, found.rows)
         else:
-            rows, certificate = _certified(estimator, paths, target, test, format)
+            rows, certificate = _certified(estimator, paths, target, format)
+            found = Judged(rows, None, None)
     if json:
-        facts = {"file": " ".join(data), "rows": rows.n_rows}
-        found = {"model": model, "data": facts, "certificate": certificate.to_dict()}
-        print_json("certify", found)
+        told = {"model": model, "data": found.told(data), "certificate": certificate.to_dict()}
+        print_json("certify", told)
     else:
+        tell_rows(found)
         console().print(printable(certificate))
 
 
+def tell_rows(found: Judged) -> None:
+    """Which rows a model is judged by."""
+    if found.is_of_fit:
+        n, out = found.rows.n_rows, counted(found.held_out.n_rows, "other")
+        console().print(f"The {counted(n, 'row')} of its fit, without {out} that it held out.")
+    elif found.is_of_fit is False:
+        n = found.rows.n_rows
+        say(f"warning: this is not the file of its fit; all {counted(n, 'row')} are taken.")
+
+
 def _certified(
-    estimator: Any, paths: list[str], target: str | None, test: float, format: str | None
+    estimator: Any, paths: list[str], target: str | None, format: str | None
 ) -> tuple[Any, Any]:
     """Of a model that scikit-learn fitted, to columns in its own order if it knows their names."""
-    options = Options(target=target, missing="error", format=format, test=test)
+    options = Options(target=target, missing="error", format=format)
     names = getattr(estimator, "feature_names_in_", None)
     options.features = None if names is None else [str(name) for name in names]
     rows = rows_in_memory(options.read(paths), "certify")
@@ -104,25 +120,25 @@ def diagnose(
     model: arg.Model,
     data: arg.Data,
     target: arg.Target = None,
-    test: arg.Test = 0.0,
     format: arg.Format = None,
     json: arg.Json = False,
 ) -> None:
     """Say what is wrong with a model, the worst first, given the rows of its fit; in memory.
 
-    Of a fit that held rows out, say the same --test.
+    One that held rows out knows which, and leaves them out.
     """
     estimator = loaded(model)
     with opened(data, format) as paths, Watch() as watch:
         watch.stage(f"Reading {data[0]}")
-        given = {"target": target, "format": format, "validation": test or None}
-        rows = rows_in_memory(read_like(estimator, paths, **given), "diagnose")
+        of = judged(estimator, paths, target, format)
+        rows = rows_in_memory(of.rows, "diagnose")
         watch.stage("Looking for causes")
         found = separatrix.diagnose(estimator, rows)
     if json:
-        facts = {"file": " ".join(data), "rows": rows.n_rows, "in_memory": True}
+        facts = of.told(data) | {"in_memory": True}
         print_json("diagnose", {"model": model, "data": facts} | found.to_dict())
         return
+    tell_rows(of)
     out = console()
     out.print(f"{counted(rows.n_rows, 'row')} in memory.")
     out.print(printable(found))

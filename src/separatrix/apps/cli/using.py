@@ -16,9 +16,9 @@ import typer
 
 from . import arguments as arg
 from .figures import class_counts, measure
-from .fitting import show_measures
-from .inputs import Options, check_output, loaded, opened, read_like
-from .output import console, print_json, printable, say
+from .inputs import Options, check_output, judged, loaded, opened
+from .output import console, counted, print_json, printable, say
+from .report import show_measures
 
 ARROW_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
@@ -180,16 +180,23 @@ def evaluate(
     format: arg.Format = None,
     json: arg.Json = False,
 ) -> None:
-    """Measure a model on labelled rows, which should be none that it was fitted to."""
+    """Measure a model on labelled rows that it was not fitted to.
+
+    Of the file of its fit these are the rows that it held out, of any other file all.
+    """
     estimator = loaded(model)
     with opened(data, format) as paths:
-        source = read_like(estimator, paths, target=target, format=format)
-        if not len(source.classes):
+        of = judged(estimator, paths, target, format)
+        rows = of.rows if of.held_out is None else of.held_out
+        if not len(rows.classes):
             raise ValueError(f"{data[0]}: which column holds the labels? Say --target NAME")
-        found = measure(estimator, source)
-    facts = {"file": " ".join(data), "rows": source.n_rows, "classes": class_counts(source)}
+        found = measure(estimator, rows)
+    facts = of.told(data) | {"classes": class_counts(rows)}
     if json:
         print_json("evaluate", {"model": model, "data": facts, "figures": found})
         return
     out = console()
+    if of.is_of_fit:
+        n, trained = counted(rows.n_rows, "row"), counted(of.rows.n_rows, "other")
+        out.print(f"The {n} that its fit held out, without {trained} that it was trained on.")
     show_measures(out, {"evaluated": found})

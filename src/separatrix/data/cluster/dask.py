@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ... import loops
 from ...numeric.tree_sum import Node, TreeSum
 from .engine import Engine, T
-from .parts import Change, Folded, PartSum, fold, loaded
+from .parts import Change, Folded, Part, PartSum, fold, loaded
 
 POLL_SECONDS = 0.1  # between two looks at whether Ctrl-C was pressed
 WORKER_SECONDS = 30.0  # without any worker, after which a fit gives up
@@ -34,13 +34,19 @@ class Run:
 
 
 class DaskEngine(Engine):
-    """Parts on the workers of a Dask client: each from its rows, labels and weights, delayed.
+    """Parts on the workers of a Dask client: each made of its rows, labels and weights, delayed.
 
     A worker that joins has no parts until the next fit, or until others are lost.
     """
 
-    def __init__(self, client: Any, delayed: Sequence[tuple[Any, ...]]) -> None:
+    def __init__(
+        self,
+        client: Any,
+        delayed: Sequence[tuple[Any, ...]],
+        make: Callable[..., Part] = loaded,
+    ) -> None:
         super().__init__()
+        self.make = make
         self.client, self.delayed, self.n_parts = client, delayed, len(delayed)
         self.runs: list[Run] = []
         self.parts: list[Any] = []
@@ -49,7 +55,7 @@ class DaskEngine(Engine):
         """Neighbouring parts on one worker, as many as it has threads to serve."""
         from dask import delayed
 
-        make = delayed(loaded, pure=False)  # parts change: no two fits may share them
+        make = delayed(self.make, pure=False)  # parts change: no two fits may share them
         threads = self._threads_of_workers()
         every, before, first = sum(threads.values()), 0, 0
         for worker in sorted(threads):

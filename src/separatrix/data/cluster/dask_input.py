@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..containers import DASK
 from .dask import DaskEngine
+from .file_parts import FilePart
+from .parts import named
 from .source import ClusterSource
 
 
@@ -22,7 +25,16 @@ def dask_source(X: Any, y: Any, sample_weight: Any) -> ClusterSource:
     return ClusterSource(DaskEngine(active_client(), delayed_parts(X, y, sample_weight)))
 
 
-def active_client() -> Any:
+def dask_files(parts: Sequence[FilePart]) -> DaskEngine:
+    """What has the workers of the active client read files."""
+    client = active_client("engine='dask' has workers read files", "leave out engine")
+    return DaskEngine(client, [(part,) for part in parts], named)
+
+
+def active_client(
+    what: str = "X is a collection of Dask's",
+    otherwise: str = "pass X.compute() if it fits into memory",
+) -> Any:
     """That of the cluster in use; an error that says how to start one."""
     from distributed import get_client
 
@@ -30,9 +42,8 @@ def active_client() -> Any:
         client = get_client()
     except ValueError:
         raise RuntimeError(
-            "X is a collection of Dask's, and there is no client whose workers could hold it: "
-            "start a cluster first, e.g. client = dask.distributed.Client(); or pass X.compute() "
-            "if it fits into memory."
+            f"{what}, and there is no client whose workers could hold it: start a cluster first, "
+            f"e.g. client = dask.distributed.Client(); or {otherwise}."
         ) from None
     if client.asynchronous:
         raise RuntimeError(

@@ -41,6 +41,8 @@ class Part:
     """How many it has gone through."""
     kept: dict[str, AnyArray] = field(default_factory=dict)
     """Numbers kept beside the rows, by the name of who asked for them."""
+    file: Any = None
+    """Where its rows are to be read from, if they do not come by themselves."""
 
     def __sizeof__(self) -> int:
         """Bytes, by which an engine knows what there is to hold and to send."""
@@ -92,6 +94,8 @@ class SumOver(Generic[T]):
         if part.X is None:
             return None
         of = self.sum.beside(part.kept, part.start)
+        if of.whole_parts:
+            return of.of(part.block)
         if (size := of.batch_rows) is None:
             return ordered_sum(of.of, part.blocks(), threads)
         n = len(part.y)
@@ -130,12 +134,23 @@ def fold(
 # ---- from what users have to parts
 
 
+def named(number: int, file: Any) -> Part:
+    """A part whose rows are to be read yet."""
+    return Part(number, None, np.empty(0), None, None, file=file)
+
+
 def loaded(number: int, X: Any, y: Any, weight: Any = None) -> Part:
     """A part from rows, labels and weights of any kind, checked; labels are as given."""
-    where = f"part {number}"
-    names = _names(X)
+    part = Part(number, None, np.empty(0), None, _names(X))
+    fill(part, X, y, weight)
+    return part
+
+
+def fill(part: Part, X: Any, y: Any, weight: Any) -> None:
+    """Give a part its rows, checked, if there are any."""
+    where = f"part {part.number}" if part.file is None else str(part.file)
     if len(getattr(X, "shape", ())) == 2 and X.shape[0] == 0:
-        return Part(number, None, np.empty(0), None, names)
+        return
     rows = _rows(X, where)
     n = shape_of(rows)[0]
     try:
@@ -148,7 +163,8 @@ def loaded(number: int, X: Any, y: Any, weight: Any = None) -> Part:
             "X and y alike."
         )
     weight = None if weight is None else np.asarray(weight, dtype=np.float64)
-    return Part(number, rows, labels, check_weights(weight, n, Place(where)), names)
+    part.weight = check_weights(weight, n, Place(where))
+    part.X, part.y = rows, labels
 
 
 def _names(X: Any) -> tuple[str, ...] | None:

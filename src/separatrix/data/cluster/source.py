@@ -32,9 +32,10 @@ class ClusterSource(Source):
     workers, nor on who holds which part. Parts without rows are allowed.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, placed: bool = False) -> None:
         self.engine = engine
-        engine.place()
+        if not placed:
+            engine.place()
         (found,) = engine.total(FactsOf())
         self.facts: Sequence[PartFacts] = check_alike(found)
         self.lengths = [facts.rows for facts in found]
@@ -97,6 +98,11 @@ class ClusterSource(Source):
         """How many threads work here on rows that were gathered."""
         return n_threads(None)
 
+    @property
+    def parts(self) -> int:
+        """How many have rows."""
+        return len(self.facts)
+
     def total(self, sum: Sum[T]) -> T:
         """Made by the workers, and added up along one tree over the parts."""
         return self.engine.total(SumOver(sum))
@@ -117,7 +123,9 @@ class ClusterSource(Source):
         counts[[facts.number for facts in self.facts]] = [facts.present for facts in self.facts]
         before = tuple((np.cumsum(counts) - counts).tolist())
         (found,) = self.engine.total(Sampled(random_rows(self.n_rows, size), before))
-        return Source.gathered(concatenated(found), self.classes)
+        rows = Source.gathered(concatenated(found), self.classes)
+        rows.reading = self.reading
+        return rows
 
     def take(self, rows: Ints) -> InMemory:
         """Some rows by their numbers, increasing."""

@@ -10,6 +10,7 @@ from copy import copy
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
@@ -57,6 +58,22 @@ class CsvReader(TableFiles):
     def guessed(self, exact: Iterable[str]) -> CsvReader:
         """The same files, their types guessed from the first rows."""
         return GuessedCsv(self, set(exact))
+
+    def findings(self) -> ColumnTypes:
+        """The types, found by reading all rows."""
+        return self._types
+
+    def common(self, findings: Any = None) -> Any:
+        """The types, which only all rows tell."""
+        return findings
+
+    def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> CsvReader:
+        """The same files with the types of all; without them it finds its own."""
+        found = copy(self)
+        found.is_part = True
+        if common is not None:
+            found.__dict__["_types"] = common
+        return found
 
     @property
     def _names(self) -> list[str]:

@@ -67,6 +67,19 @@ class ColumnTypes:
             if at >= 0:
                 self.numbers[name] = values[at].as_py()
 
+    def __add__(self, other: ColumnTypes) -> ColumnTypes:
+        """What the rows of both tell, those of the other standing after these."""
+        found = ColumnTypes([])
+        for name, type in self.types.items():
+            its = other.types[name]
+            both = {pa.int64(), pa.float64()} >= {type, its}
+            wider = its if type == pa.null() else pa.float64() if both else pa.string()
+            found.types[name] = type if its in (type, pa.null()) else wider
+        found.words = other.words | self.words
+        found.numbers = other.numbers | self.numbers
+        found.whole = self.whole and other.whole
+        return found
+
     def mixed(self) -> list[str]:
         """Columns that hold words among numbers."""
         return [

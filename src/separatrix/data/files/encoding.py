@@ -8,7 +8,7 @@ or one of ``2**hash_bits`` features that all such columns share (hashing: Weinbe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -120,6 +120,10 @@ class Encoding:
             weight = of.weights(of.whole_column(batch, self.weight), self.weight, place)
         return Encoded(X, y, weight, unknown)
 
+    def with_text_target(self) -> Encoding:
+        """The same where labels are words."""
+        return replace(self, text_target=True)
+
     def text_columns(self) -> set[str]:
         """Those that hold words, in every file."""
         names = {column.name for column in self.columns if getattr(column, "type", "") == "text"}
@@ -136,10 +140,13 @@ class Encoding:
         wanted = self.column_names(labels)
         for name in wanted:
             if names.count(name) != 1:
-                found = "no column" if name not in names else "several columns"
+                from .options import meant
+
+                there = name in names
+                told = f"the columns are {names!r}" if there else meant(name, names)
                 raise ValueError(
-                    f"there is {found} {name!r} {of and f'in {of} '}"
-                    f"among {names!r}; expected one each of {wanted!r}, as in the fit"
+                    f"there {'are several columns' if there else 'is no column'} {name!r}"
+                    f"{of and f' in {of}'}; expected one each of {wanted!r}, as in the fit: {told}"
                 )
 
     def _dense(self, n: int, at: list[Ints | int], values: list[Array]) -> AnyArray:

@@ -67,10 +67,11 @@ def open_reader(
         if len(paths) > 1:
             raise ValueError(f"{paths[0]} and others: expected files, or one pipe alone.")
         return _open_stream(paths[0], format, block_rows)
-    return _open_files(Files(paths), format, target, weight, block_rows)
+    return open_files(Files(paths), format, target, weight, block_rows)
 
 
-def _open_files(files: Files, format: str, target: Any, weight: Any, block_rows: int) -> Reader:
+def open_files(files: Files, format: str, target: Any, weight: Any, block_rows: int) -> Reader:
+    """The reader of files whose format is known."""
     if format == "npy":
         return NpyReader(files, target, weight, block_rows)
     if format in ZERO_BASED:
@@ -112,7 +113,7 @@ def _open_stream(what: Any, format: str | None, block_rows: int) -> Reader:
         return nullcontext(getattr(stream, "buffer", stream))
 
     def file(spooled: Files) -> Reader:
-        return _open_files(spooled, str(format), None, None, block_rows)
+        return open_files(spooled, str(format), None, None, block_rows)
 
     if what == "-":
         name = "standard input"

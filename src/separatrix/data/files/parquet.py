@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from .reader import Place
 from .tables import TableFiles, explained
 
 REMEDY = "it was cut off or damaged, or is no Parquet file; write or fetch it anew."
+PART_BYTES = 32 << 20  # that row groups have, where workers read some each: decoded, some more
 BUFFER_BYTES = 1 << 20  # read at once for each column
 
 
@@ -25,9 +27,28 @@ class ParquetReader(TableFiles):
         with self.files.unchanged(path), _opened(path) as file:
             return file.schema_arrow
 
+    def parts_of(self, path: Path) -> list[tuple[int, int] | None]:
+        """Row groups side by side, until they are worth a part."""
+        with self.files.unchanged(path), _opened(path) as file:
+            groups = map(file.metadata.row_group, range(file.num_row_groups))
+            sizes = [group.total_byte_size for group in groups]
+        ends, size = [0], 0
+        for group, more in enumerate(sizes):
+            size += more
+            if size >= PART_BYTES or group + 1 == len(sizes):
+                ends.append(group + 1)
+                size = 0
+        return list(pairwise(ends)) or [None]
+
+    def _first_row(self, path: Path) -> int:
+        if self.stretch is None:
+            return 0
+        with self.files.unchanged(path), _opened(path) as file:
+            return sum(file.metadata.row_group(at).num_rows for at in range(self.stretch[0]))
+
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
         with self.files.unchanged(path), _opened(path) as file:
-            for group in range(file.num_row_groups):
+            for group in range(*(self.stretch or (0, file.num_row_groups))):
                 where = f"{path}, row group {group}"
                 batches = file.iter_batches(
                     self.block_rows, row_groups=[group], columns=columns, use_threads=False

@@ -13,6 +13,8 @@ from ...numeric.types import AnyArray, Array
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from .paths import Files
+
 
 class Place(NamedTuple):
     """Where some rows stand: for errors."""
@@ -87,6 +89,31 @@ class Reader(ABC):
         The file goes with the reader that is returned.
         """
         return self
+
+
+class SharedFiles(Reader):
+    """A reader of files that several read at once, each a part, as if one had read all of them."""
+
+    files: Files
+
+    def parts_of(self, path: Path) -> Sequence[tuple[int, int] | None]:
+        """Stretches of one file that can be read apart; None: all of it."""
+        return [None]
+
+    @abstractmethod
+    def findings(self) -> Any:
+        """What these files tell of all; findings of several add up."""
+
+    @abstractmethod
+    def common(self, findings: Any = None) -> Any:
+        """What must be known of all files to read one, given what all tell.
+
+        Without findings: what is known before any row is read, or None if that is not enough.
+        """
+
+    @abstractmethod
+    def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> Reader:
+        """The same files as some of others, which may have all the rows; or a stretch of one."""
 
 
 class TypesRefuted(Exception):

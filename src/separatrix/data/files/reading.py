@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,16 @@ PIECE_ROWS = 1 << 13  # read at a time
 
 
 @dataclass(frozen=True)
+class Split:
+    """Rows that were held out before a fit, by a hash of their number, and the others."""
+
+    held_out: float
+    """The share that was asked for (``read(validation=...)``)."""
+    trained_on: str
+    """The fingerprint of the other rows."""
+
+
+@dataclass(frozen=True)
 class Reading:
     """What is kept of a source with the model that was fitted to it."""
 
@@ -30,6 +40,8 @@ class Reading:
     dtype: str
     format: str | None = None
     """That of the files, for those whose suffix tells none."""
+    split: Split | None = field(default=None, compare=False)
+    """Which rows were held out, if any were: other rows are read in the same way."""
 
     def rows(self, what: Any, labels: bool = False) -> Iterator[Decoded]:
         """All rows of files, of a frame or of an array of its columns; with labels if asked."""
@@ -47,6 +59,15 @@ class Reading:
         if isinstance(reader, SvmlightReader) and self.format in ("svmlight-0", "svmlight-1"):
             return reader.as_in_fit(self.format == "svmlight-0", self.n_features)
         return reader
+
+    def check_alike(self, other: Reading) -> None:
+        """Rows that are read already must have been read so: by these columns and dictionaries."""
+        mine, its = self.encoding, other.encoding
+        if mine is not None and (its is None or mine.columns != its.columns):
+            raise ValueError(
+                "these rows were read with other columns, dictionaries or means than those of the "
+                "fit: read them by separatrix.read(..., like=model)"
+            )
 
     def check_width(self, storage: Storage, found: int) -> int:
         """Number of features: sparse rows may lack the last, for their files tell none."""

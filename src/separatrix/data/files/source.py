@@ -20,7 +20,7 @@ from ..source import InMemory, Source, Storage, Sum, T
 from ..thresholds import BLOCK_BYTES
 from .facts import held_out, starts
 from .prefetch import prefetched
-from .reading import Reading
+from .reading import Reading, Split
 from .stored import StoredRows
 from .thresholds import ROUNDS, WINDOW
 
@@ -73,16 +73,28 @@ class FileSource(Source):
 
     @property
     def reading(self) -> Reading:
-        """How its rows are read: a model that is fitted to them keeps it."""
+        """How its rows are read, and which were held out: a model that is fitted to them keeps it.
+
+        With rows held out the others are read once, for their fingerprint.
+        """
+        return self._with_split(self)
+
+    def _with_split(self, trained_on: Source) -> Reading:
+        share = 0.0 if self._side else self.rows.facts.share
+        split = Split(share, trained_on.fingerprint()) if share else None
+        return replace(self._own_reading, split=split)
+
+    @property
+    def _own_reading(self) -> Reading:
         rows = self.rows
         encoding = rows.encoding
         if encoding is not None and self.classes.dtype.kind == "U":
-            encoding = replace(encoding, text_target=True)
+            encoding = encoding.with_text_target()
         return Reading(encoding, self.n_features, rows.dtype, rows.format)
 
     def read_as(self, reading: Reading) -> FileSource:
         """The same rows with the features of a fit: its columns, dictionaries and means."""
-        if reading == self.reading:
+        if reading == self._own_reading:
             return self
         rows, encoding = self.rows, reading.encoding
         if (encoding is None) != (rows.encoding is None):
@@ -107,7 +119,7 @@ class FileSource(Source):
     def sample(self, size: int) -> InMemory:
         """At most so many random rows in memory; a model that is fitted to them reads files too."""
         found = super().sample(size)
-        found.reading = self.reading
+        found.reading = self._with_split(found if size >= self.n_rows else self)
         return found
 
     def _check_training_rows(self) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -87,6 +88,15 @@ class Survey:
         self.weight_sum = running_total(self.weight_sum, ones)
         return y, given
 
+    def __add__(self, other: Survey) -> Survey:
+        """What the rows of both tell."""
+        found = copy(self)
+        pairs = zip(self.columns, other.columns, strict=True)
+        found.columns = [column.merged(its) for column, its in pairs]
+        found.n_read = self.n_read + other.n_read
+        found.weight_sum = self.weight_sum + other.weight_sum
+        return found
+
     @property
     def n_values(self) -> int:
         """Values other than 0 of all rows."""
@@ -128,6 +138,12 @@ class _ColumnSurvey(ABC):
     @abstractmethod
     def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
         """Look at some more rows."""
+
+    def merged(self, other: Any) -> Self:
+        """What both know, of the same column in other rows."""
+        found = copy(self)
+        found.n_values += other.n_values
+        return found
 
     @abstractmethod
     def column(self, weight_sum: float) -> Column:
@@ -174,6 +190,14 @@ class _NumberSurvey(_ColumnSurvey):
         self.sum = running_total(self.sum, values[here] * ones[here])
         self.weight = running_total(self.weight, ones[here])
 
+    def merged(self, other: Any) -> Self:
+        """With the sums of both."""
+        found = super().merged(other)
+        found.any_missing |= other.any_missing
+        found.sum += other.sum
+        found.weight += other.weight
+        return found
+
     def column(self, weight_sum: float) -> Column:
         """Missing ones become the mean, or 0."""
         how = self.options.missing
@@ -204,10 +228,23 @@ class _CategorySurvey(_ColumnSurvey):
         self._note(column, place)
         add_counts(self.counts, column, weight)
         self.bytes += sum(len(str(value)) for value in list(self.counts)[known:])
+        self._check_number(f"up to {place.row(len(column) - 1)}")
+
+    def merged(self, other: Any) -> Self:
+        """The categories of both."""
+        found = super().merged(other)
+        found.counts = dict(self.counts)
+        for value, size in other.counts.items():
+            found.counts[value] = found.counts.get(value, 0.0) + size
+        found.bytes = sum(len(str(value)) for value in found.counts)
+        found._check_number("in all files")
+        return found
+
+    def _check_number(self, where: str) -> None:
         if len(self.counts) > MOST_CATEGORIES or self.bytes > MOST_CATEGORY_BYTES:
             raise ValueError(
-                f"column {self.name!r} has {len(self.counts)} different values up to "
-                f"{place.row(len(column) - 1)}, and a feature for each is meant for at most "
+                f"column {self.name!r} has {len(self.counts)} different values {where}, and a "
+                f"feature for each is meant for at most "
                 f"{MOST_CATEGORIES} of {MOST_CATEGORY_BYTES >> 20} MB in all: read with "
                 f"categorical='hash', or {{{self.name!r}: 'hash'}}, or leave the column out by "
                 "features=[...]"

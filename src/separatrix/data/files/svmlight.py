@@ -7,6 +7,7 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import partial
 from io import BufferedReader
 from pathlib import Path
@@ -18,14 +19,25 @@ from ...loops import svmlight as loops
 from ...numeric.lazy import cached_property
 from ...numeric.types import AnyArray
 from .paths import Files
-from .reader import Piece, Place, Reader
+from .reader import Piece, Place, SharedFiles
 
 CHUNK = 1 << 20  # bytes of text at a time: with what it comes to, it fits into a cache
 EXAMPLE = "-1 3:0.5 7:2"
 SHOWN = 40  # characters of a wrong word
 
 
-class SvmlightReader(Reader):
+class IndexRange(NamedTuple):
+    """The smallest and the largest index of some files."""
+
+    low: int
+    high: int
+
+    def __add__(self, other: Any) -> IndexRange:
+        """Of both."""
+        return IndexRange(min(self.low, other[0]), max(self.high, other[1]))
+
+
+class SvmlightReader(SharedFiles):
     """Sparse rows with numbers as labels, by the compiled parser.
 
     ``zero_based`` says whether the first feature has the number 0 in the file; None: it has if
@@ -59,6 +71,22 @@ class SvmlightReader(Reader):
         """Raise if a file changed or vanished, and name it."""
         self.files.check_unchanged()
 
+    def findings(self) -> IndexRange:
+        """The range of the indices."""
+        return self._index_range
+
+    def common(self, findings: Any = None) -> Any:
+        """Whether features are counted from 0 on, and how many there are."""
+        if findings is None and (self._zero_based is None or self._n_features is None):
+            return None
+        told = copy(self)
+        told.__dict__["_index_range"] = findings
+        return told.zero_based, told.n_features
+
+    def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> SvmlightReader:
+        """The same files with the features of all."""
+        return self if common is None else SvmlightReader(self.files, *common)
+
     @property
     def zero_based(self) -> bool:
         """Whether the first feature has the number 0."""
@@ -72,14 +100,14 @@ class SvmlightReader(Reader):
         return max(self._index_range[1] + self.zero_based, 0)
 
     @cached_property
-    def _index_range(self) -> tuple[int, int]:
+    def _index_range(self) -> IndexRange:
         """The smallest and the largest index of all files: a read, much faster than parsing."""
         ranges = [
             loops.index_range(chunk.text)
             for path in self.files.paths
             for chunk in self._chunks(path)
         ]
-        return min(low for low, _ in ranges), max(high for _, high in ranges)
+        return IndexRange(min(low for low, _ in ranges), max(high for _, high in ranges))
 
     def pieces(self) -> Iterator[Piece]:
         """All rows, about a megabyte of text at a time."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,19 @@ import pyarrow as pa
 
 from ...numeric.lazy import cached_property
 from .paths import Files
-from .reader import Piece, Place, TableReader
+from .reader import Piece, Place, SharedFiles, TableReader
 
 NAMELESS_INDEX = re.compile(r"__index_level_\d+__")  # pandas keeps the numbers of its rows so
 
 
-class TableFiles(TableReader):
+class TableFiles(TableReader, SharedFiles):
     """Files with the same columns, in any order; their types are the narrowest that hold all."""
 
     format: str
+    is_part = False
+    """Whether others have rows, if these have none."""
+    stretch: tuple[int, int] | None = None
+    """Row groups that are read, from the first to before the last; None: all."""
 
     def __init__(self, files: Files, block_rows: int) -> None:
         self.files, self.name = files, str(files)
@@ -47,6 +52,25 @@ class TableFiles(TableReader):
             common = unified(common, plain_schema(self._schema(path), str(path)), first, path)
         return common
 
+    def findings(self) -> Any:
+        """The types of the columns."""
+        return self._common_schema
+
+    def common(self, findings: Any = None) -> Any:
+        """The types: files tell them without a look at their rows."""
+        return self._common_schema
+
+    def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> TableFiles:
+        """The same files with the types of all."""
+        found = copy(self)
+        found.is_part, found.stretch = True, stretch
+        found.__dict__["_common_schema"] = common
+        return found
+
+    def _first_row(self, path: Path) -> int:
+        """Its number in the file."""
+        return 0
+
     def identity(self) -> dict[str, Any]:
         """Format and files; types follow from these."""
         return {"format": self.format, "files": self.files.identity()}
@@ -60,12 +84,12 @@ class TableFiles(TableReader):
         schema = selected(self.schema, columns)
         empty = True
         for path in self.files.paths:
-            start = 0
+            start = first = self._first_row(path)
             for batch, place in self._batches(path, schema.names):
                 yield from cut(brought_to(batch, schema), place, start, self.block_rows)
                 start += batch.num_rows
-            empty = empty and start == 0
-        if empty:
+            empty = empty and start == first
+        if empty and not self.is_part:
             raise ValueError(f"{self.files} has columns but no rows; expected at least two.")
 
 

@@ -52,8 +52,9 @@ class LinearClassifierCV(LossModel):
     loss, solver, max_iter, tol, standardize, fit_intercept, class_weight, n_jobs, random_state, \
 callbacks, verbose
         As in :class:`LinearClassifier`. Callbacks and the live line are those of the last fit; a
-        :class:`Checkpoint` keeps the finished fits of the search, too, and a callback with a method
-        ``searched(l2)`` is told of each.
+        :class:`Checkpoint` keeps the finished fits of the search, too. A callback may have
+        methods ``searching(l2s)``, which is told of the path, ``searched(l2)``, of each fit, and
+        ``scored(scores)``, of every fold, where these are fitted one after another.
         With ``standardize`` every fold is scaled by the deviations of the rows that it trains on,
         and so has a penalty of its own for the features as given, ``l2 * |scale * w|^2``: folds
         that are fitted together share one, and these are fitted one after another.

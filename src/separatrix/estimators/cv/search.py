@@ -61,6 +61,7 @@ class Search:
 
     def run(self) -> Found:
         """One row at a time, each fold by itself, or all folds together."""
+        self._tell("searching", self.l2s.tolist())
         if isinstance(self.given.cv, str):
             return self._left_out()
         if self.clf.standardize or not isinstance(self.given.source, InMemory):
@@ -120,10 +121,13 @@ class Search:
     ) -> list[float]:
         """Of the rows that a fold tests, by each of the weights of the coordinates they have."""
         if self.clf.scoring in (None, "loss"):
-            return fold_scores(self.clf.scoring, self.objective.loss, test, weights)
-        self.clf.classes_ = self.given.source.classes
-        rows = cast(Subset, test).rows
-        return scorer_scores(self.clf, self.given, rows, map(of_features, weights))
+            found = fold_scores(self.clf.scoring, self.objective.loss, test, weights)
+        else:
+            self.clf.classes_ = self.given.source.classes
+            rows = cast(Subset, test).rows
+            found = scorer_scores(self.clf, self.given, rows, map(of_features, weights))
+        self._tell("scored", found)
+        return found
 
     def _in_row_space(self) -> tuple[Objective, Callable[[Array], Array]]:
         """What folds are fitted to, and what takes its weights to those of the features.
@@ -176,7 +180,7 @@ class Search:
 
         found = self.finished.once(depends_on, fitted)
         path.restore(found["path"])
-        self._tell(l2)
+        self._tell("searched", l2)
         return None if found["fit"] is None else Fit(**found["fit"])
 
     # ---- leaving out one row at a time ---------------------------------------------------
@@ -258,14 +262,14 @@ class Search:
 
         found = self.finished.once(depends_on, settled, stop.max_iter)
         self.unfinished.note(objective.penalty.l2, found["stop"])
-        self._tell(objective.penalty.l2)
+        self._tell("searched", objective.penalty.l2)
         return found
 
-    def _tell(self, l2: float) -> None:
-        """Callbacks that ask for it are told of every fit."""
+    def _tell(self, what: str, told: Any) -> None:
+        """Callbacks that ask for it are told of the path, every fit, and the scores of a fold."""
         for callback in self.clf.callbacks:
-            if hasattr(callback, "searched"):
-                callback.searched(l2)
+            if hasattr(callback, what):
+                getattr(callback, what)(told)
 
 
 def near_enough(stop: Stop, solver: Solver) -> Stop:

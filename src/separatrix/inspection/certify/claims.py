@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...losses import Loss, get_loss
+from ...losses import Loss, OneVsRest, get_loss
 
 LOSSES = {
     "log_loss": "logistic", "hinge": "hinge", "squared_hinge": "squared_hinge",
@@ -31,7 +31,7 @@ class Claim:
     """The objective that a model claims to minimise."""
 
     loss: Loss
-    """For two classes."""
+    """For two classes, or for any number of them."""
     share: float
     """What the losses of the rows are multiplied with."""
     strength: float
@@ -59,7 +59,7 @@ class Claim:
         over = {"": "the sum", "rows": "the sum over the rows, divided by their number,",
                 "weights": "the weighted mean"}[self.divided_by]  # fmt: skip
         factor = "" if self.share == 1.0 else f"{self.share:.6g} * "
-        name = self.loss.name.replace("_", " ")
+        name = self.loss.for_classes(2).name.replace("_", " ")
         text = f"{factor}{over} of the {name} loss"
         if self.strength:
             text += f" + {self.strength:.6g} * |w|^2"
@@ -68,8 +68,9 @@ class Claim:
         elif self.intercept_scaling is not None:
             text += f", the bias penalised as the weight of a column of {self.intercept_scaling:g}"
         if k > 2:
-            each = "summed over the classes, each against the rest"
-            text += f", {each if self.one_vs_rest else 'for all classes at once'}"
+            each = self.one_vs_rest or isinstance(self.loss.for_classes(k), OneVsRest)
+            text += ", summed over the classes, each against the rest" * each
+            text += ", for all classes at once" * (not each)
         if self.class_weight is not None:
             text += f", class_weight={self.class_weight!r}"
             text += " (of the class that stands against the rest)" * (self.one_vs_rest and k > 2)

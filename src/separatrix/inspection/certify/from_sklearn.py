@@ -15,7 +15,7 @@ from ...data.validation import weighed_classes
 from ...estimators import LinearClassifier, Perceptron
 from ...estimators.sources import refuse_labels_beside, reweighted
 from ...estimators.stream import COLUMNS, StreamState
-from ...losses import get_loss
+from ...losses import Logistic, OneVsRest, get_loss
 from ...solvers import GradientDescent, Rosenblatt, Solver
 from ...training.trace import Trace
 from . import certify, weights_of
@@ -64,10 +64,11 @@ def from_sklearn(
     Notes
     -----
     Refused unless fitted, for there is no such objective here: a bias that is penalised (LinearSVC,
-    liblinear); one class against the rest for more than two classes, but for the squared hinge
-    without class weights. A fitted one of these has the same weights and predictions here, while
-    ``objective_`` and ``gap_`` are of the objective here, which ``fit`` would minimise. ``stop_``
-    of a fitted one is "optimal" if that gap is within ``tol``, else "converted".
+    liblinear); one class against the rest for more than two classes, but for the squared hinge and
+    the logistic loss without class weights. A fitted one of these has the same weights and
+    predictions here, while ``objective_`` and ``gap_`` are of the objective here, which ``fit``
+    would minimise. ``stop_`` of a fitted one is "optimal" if that gap is within ``tol``, else
+    "converted".
 
     Examples
     --------
@@ -87,7 +88,7 @@ def from_sklearn(
     _refuse_unknown(estimator)
     k = _number_of_classes(estimator, X, y)
     _refuse_objective(estimator, claim, fitted, k)
-    clf = _translated(estimator, claim, _l2(estimator, claim, X, y, sample_weight, n))
+    clf = _translated(estimator, claim, _l2(estimator, claim, X, y, sample_weight, n), k)
     if not fitted:
         return clf
     _take_weights(clf, estimator)
@@ -140,11 +141,6 @@ def _refuse_objective(estimator: Any, claim: Claim, fitted: bool, k: int | None)
     """What this package does not minimise, unless the weights are there already."""
     name = type(estimator).__name__
     against_rest = claim.one_vs_rest and k is not None and k > 2
-    if against_rest and claim.loss.name == "logistic":
-        raise ValueError(
-            f"{name}(loss='log_loss') on {k} classes is not covered: it fits each class against "
-            "the rest, and the probabilities here are those of all classes at once"
-        )
     if fitted:
         return
     if claim.intercept_scaling is not None:
@@ -158,7 +154,7 @@ def _refuse_objective(estimator: Any, claim: Claim, fitted: bool, k: int | None)
             f"{name}(multi_class='crammer_singer') is not covered unless fitted: on two classes it "
             "has half the penalty that it has on more"
         )
-    if against_rest and claim.loss.name != "squared_hinge":
+    if against_rest and claim.loss.name not in ("squared_hinge", "logistic"):
         raise ValueError(
             f"{name}(loss={claim.loss.name!r}) on {k} classes is not covered unless fitted: it "
             "fits each class against the rest, and here this loss is joint; use "
@@ -217,11 +213,16 @@ def _weight(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> tuple[int,
     return len(labels), float(total)
 
 
-def _translated(estimator: Any, claim: Claim, l2: float) -> LinearClassifier | Perceptron:
+def _translated(
+    estimator: Any, claim: Claim, l2: float, k: int | None
+) -> LinearClassifier | Perceptron:
     given = estimator.get_params(deep=False)
     same = {name: given[name] for name in COPIED & given.keys()}
     if type(estimator).__name__ != "Perceptron":
-        return LinearClassifier(claim.loss.name, l2=l2, **same)
+        # Of two classes both are the same, and where their number is not known, only one of more.
+        rest = claim.one_vs_rest and claim.loss == Logistic() and k != 2
+        loss = OneVsRest(Logistic()) if rest else claim.loss
+        return LinearClassifier(loss.name, l2=l2, **same)
     same.pop("n_jobs")  # it has one vector of weights, and no threads
     patience = None if estimator.tol is None else estimator.n_iter_no_change
     return Perceptron(
@@ -248,7 +249,7 @@ def _take_weights(clf: LinearClassifier | Perceptron, estimator: Any) -> None:
         clf.objective_, clf.gap_, clf.solver_, clf._runaway = np.nan, None, solver, None
     # A run of no passes, from these weights on: partial_fit goes on from there.
     clf.trace_ = Trace(
-        solver, loss if len(W) == 1 else loss.multiclass(), float(clf.l2), clf.fit_intercept,
+        solver, loss.for_classes(len(clf.classes_)), float(clf.l2), clf.fit_intercept,
         clf.class_weight, clf.classes_, W, 0, 0, 0.0,
     )  # fmt: skip
     clf._stream, clf._features = StreamState(solver, solver, None), None

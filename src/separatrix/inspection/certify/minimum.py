@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...losses import PerceptronLoss
+from ...losses import OneVsRest, PerceptronLoss
 from ...numeric.types import Array
 from ...objective import Objective
 from ...objective.accuracy import SUMS, exact_value
@@ -59,7 +59,8 @@ def minimum(problem: Problem) -> Minimum:
         return Minimum(value, 0.0, value, proven=True, verdict=_verdict(objective))
     if objective.penalty.l2 > 0.0:
         return _fitted(problem, value)
-    if objective.loss.name not in VANISHING:
+    # Classes that can be told apart need not each be separable from the rest.
+    if objective.loss.name not in VANISHING or isinstance(objective.loss, OneVsRest):
         return _fitted(problem, value, None if not objective.loss.attained else True)
     verdict, attained = _verdict(objective), objective.loss.attained
     if verdict == "separable":

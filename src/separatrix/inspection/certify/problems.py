@@ -70,7 +70,7 @@ def claimed(claim: Claim, source: Source, W: Array) -> Claimed:
         rows = mapped(rows, WithColumn(scaling), rows.n_features + 1)
         V = np.column_stack([W[:, :-1], W[:, -1] / scaling, np.zeros(len(W))])
     if not one_vs_rest:
-        loss = claim.loss if k == 2 else claim.loss.multiclass()
+        loss = claim.loss.for_classes(k)
         return Claimed(claim, source, W, (_problem(claim, loss, rows, V),))
     problems = []
     for number in range(k):

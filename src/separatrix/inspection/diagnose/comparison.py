@@ -8,7 +8,7 @@ import numpy as np
 
 from ...data import ArraySource, InMemory
 from ...estimators.cv.l2_path import outweighing_l2
-from ...losses import JointPerceptron, Logistic, Loss, PerceptronLoss
+from ...losses import JointPerceptron, Logistic, PerceptronLoss
 from ...numeric.lazy import cached_property
 from ...numeric.types import Array, Ints
 from ...objective import Objective
@@ -144,6 +144,6 @@ def _fitted(objective: Objective, stop: Stop, start: Array | None = None) -> Arr
 
 def logistic_mistakes(objective: Objective, sample: InMemory) -> float:
     """Share of sampled rows that a quick logistic fit to them gets wrong."""
-    loss: Loss = Logistic() if len(sample.classes) == 2 else Logistic().multiclass()
+    loss = Logistic().for_classes(len(sample.classes))
     W = _fitted(replace(objective, loss=loss, source=sample, penalty=L2(1e-4)), QUICK)
     return float(loss.mistakes(sample.y, sample.scores(W)).mean())

@@ -366,8 +366,7 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
         n_jobs=getattr(clf, "n_jobs", None),
     )  # fmt: skip
     X = source if in_source else X  # an array would be taken for columns of a table
-    loss = get_loss(getattr(clf, "loss", PerceptronLoss()))
-    loss = loss if len(clf.classes_) == 2 else loss.multiclass()
+    loss = get_loss(getattr(clf, "loss", PerceptronLoss())).for_classes(len(clf.classes_))
     l2 = float(getattr(clf, "l2_", getattr(clf, "l2", 0.0)))
     objective = Objective(loss, L2(l2), source, clf.fit_intercept)
     return FittedModel(estimator, clf, X, rows, labels, source, objective)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...losses import Columns, JointPerceptron, Logistic, PerceptronLoss, Softmax, TanhSquared
+from ...losses import JointPerceptron, Logistic, OneVsRest, PerceptronLoss, Softmax, TanhSquared
 from ...losses.multiclass import signs
 from ...numeric.types import Array
 from ...schedules import Constant
@@ -157,7 +157,7 @@ def _suspect(model: FittedModel) -> bool:
 
 
 def _is_tanh(model: FittedModel) -> bool:
-    binary = model.loss.binary if isinstance(model.loss, Columns) else model.loss
+    binary = model.loss.binary if isinstance(model.loss, OneVsRest) else model.loss
     return isinstance(binary, TanhSquared)
 
 

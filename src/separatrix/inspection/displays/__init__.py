@@ -1,8 +1,23 @@
 """Pictures of data, losses and fits, after the conventions of scikit-learn's displays."""
 
 from .boundary import BoundaryDisplay
+from .certificate import CertificateDisplay
+from .coefficient import CoefficientDisplay
+from .descent import DescentDisplay
 from .history import HistoryDisplay
 from .loss import LossDisplay
+from .margin import MarginDisplay
 from .path import PathDisplay
+from .weight_space import WeightSpaceDisplay
 
-__all__ = ["BoundaryDisplay", "HistoryDisplay", "LossDisplay", "PathDisplay"]
+__all__ = [
+    "BoundaryDisplay",
+    "CertificateDisplay",
+    "CoefficientDisplay",
+    "DescentDisplay",
+    "HistoryDisplay",
+    "LossDisplay",
+    "MarginDisplay",
+    "PathDisplay",
+    "WeightSpaceDisplay",
+]

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ...numeric.types import AnyArray, Array
 
+POWER_STEPS = 100
 MOST_NUMBERS = 1 << 22  # of lifted points at a time
 
 
@@ -35,20 +36,25 @@ class Plane:
         return rows
 
 
-def as_rows(X: Any) -> tuple[Any, list[str]]:
+def as_table(X: Any) -> tuple[Any, list[str]]:
     """The rows as an array or a sparse matrix, and the names of their features."""
-    if sp.issparse(X):
-        rows: Any = sp.csr_array(X)
-    else:
-        rows = np.asarray(X, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[1] < 2 or not rows.shape[0]:
+    rows: Any = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    if rows.ndim != 2:
+        raise ValueError(f"X has shape {rows.shape}: expected rows of features")
+    names = getattr(X, "columns", None)
+    numbered = [f"x{j}" for j in range(rows.shape[1])]
+    return rows, numbered if names is None else [str(name) for name in names]
+
+
+def as_rows(X: Any) -> tuple[Any, list[str]]:
+    """The same of rows that have the two features at least that span a picture."""
+    rows, names = as_table(X)
+    if rows.shape[1] < 2 or not rows.shape[0]:
         raise ValueError(
             f"X has shape {np.shape(X)}: expected rows of at least two features, which span the "
             "picture"
         )
-    names = getattr(X, "columns", None)
-    numbered = [f"x{j}" for j in range(rows.shape[1])]
-    return rows, numbered if names is None else [str(name) for name in names]
+    return rows, names
 
 
 def plane_of(X: Any, features: Sequence[int | str] | None = None) -> Plane:
@@ -93,6 +99,39 @@ def _principal(rows: Any) -> Plane:
         found.mean_, found.components_, ("principal component 1", "principal component 2"),
         f"2 principal components ({share:.1%} of variance)",
     )  # fmt: skip
+
+
+def plane_along(rows: Any, w: Array | None, centred: bool = True) -> Plane:
+    """Of a direction w and, at a right angle to it, the one in which the rows spread most.
+
+    Without w the two in which they spread most. ``centred``: spread around their mean, and not 0.
+    """
+    d = rows.shape[1]
+    mean = np.asarray(rows.mean(axis=0)).ravel() if centred else np.zeros(d)
+    axes = np.empty((0, d)) if w is None else (w / np.linalg.norm(w))[None]
+    while len(axes) < 2:
+        v = _leading(rows, mean, axes)
+        axes = np.concatenate([axes, v[None]])
+    along = ("along w", "largest spread beside it")
+    labels = ("largest spread", "second largest") if w is None else along
+    return Plane(mean, axes, labels, f"a plane of {d} dimensions")
+
+
+def _leading(rows: Any, mean: Array, without: Array) -> Array:
+    """The direction of the largest spread outside of some others: by the power method."""
+
+    def outside(v: Array) -> Array:
+        v = v - without.T @ (without @ v)
+        return v / (np.linalg.norm(v) or 1.0)
+
+    v = outside(np.random.default_rng(0).standard_normal(len(mean)))
+    for _ in range(POWER_STEPS):
+        along = rows @ v - mean @ v
+        step = outside(rows.T @ along - mean * along.sum())
+        if not step.any():  # the rows do not spread there at all: any direction will do
+            break
+        v = step
+    return v
 
 
 def responses(estimator: Any, X: Any, plane: Plane, points: Array) -> tuple[AnyArray, Array | None]:

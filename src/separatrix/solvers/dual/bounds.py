@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import entr
 
 from ...data import InMemory
-from ...losses import Columns, MarginLoss, Softmax
+from ...losses import MarginLoss, OneVsRest, Softmax
 from ...numeric.dot import dot
 from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array, Ints
@@ -224,7 +224,7 @@ def _feasible_mixtures(objective: Objective, bias: Array) -> Iterator[tuple[floa
     if isinstance(objective.loss, Softmax):
         least, mixture = _of_probabilities(sums, bias)
     else:
-        loss = objective.loss.binary if isinstance(objective.loss, Columns) else objective.loss
+        loss = objective.loss.binary if isinstance(objective.loss, OneVsRest) else objective.loss
         if not isinstance(loss, MarginLoss):
             raise TypeError(f"no conjugate of {loss!r} is known here")
         least, mixture = _of_columns(loss, sums, bias)

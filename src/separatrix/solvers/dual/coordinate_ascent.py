@@ -16,7 +16,7 @@ import numpy as np
 
 from ...data import InMemory
 from ...data.labels_in_memory import LabelsInMemory
-from ...losses import Columns, Logistic, Loss, SquaredHinge
+from ...losses import Logistic, Loss, OneVsRest, SquaredHinge
 from ...numeric.types import Array
 from ...objective import Objective
 from ..base import State
@@ -32,7 +32,8 @@ __all__ = ["PHASE", "CoordinateAscent"]
 class CoordinateAscent(DualSolver):
     """Climbs the dual one row at a time: for rows with features of their own.
 
-    For the hinge, the squared hinge and, of two classes, the logistic loss, with a penalty. It
+    For the hinge, the squared hinge and, of two classes or of each against the rest, the logistic
+    loss, with a penalty. It
     needs no system of equations, however many rows and features there are, and each epoch costs
     about a read of the rows. A weak penalty, or features of different scales, take many. It begins
     at alpha = 0, wherever the weights are; along a path of penalties with the alphas of the last.
@@ -52,7 +53,7 @@ class CoordinateAscent(DualSolver):
 
     def knows(self, loss: Loss) -> bool:
         """Two classes, or more."""
-        columns = type(loss) is Columns and type(loss.binary) in (SquaredHinge, Logistic)
+        columns = type(loss) is OneVsRest and type(loss.binary) in (SquaredHinge, Logistic)
         return super().knows(loss) or columns
 
     def iterates(
@@ -60,7 +61,7 @@ class CoordinateAscent(DualSolver):
     ) -> Iterator[tuple[DualIterate, State]]:
         """One for each round."""
         of_rounds = multiclass_iterates if objective.shape[0] > 1 else binary_iterates
-        if isinstance(objective.loss, Columns):
+        if isinstance(objective.loss, OneVsRest):
             of_rounds = columns_iterates
         alpha = None
         if state is not None and state["phase"] == HANDED_ON:

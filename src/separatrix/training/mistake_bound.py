@@ -30,7 +30,8 @@ class MistakeBoundCallback:
     """A callback that holds every pass against the bound of its rule.
 
     Online, each mistake gains at least ``gamma`` along the best separator and adds at most R^2
-    to ``|w|^2``: no more than (R / gamma)^2 of them, for many classes 2 R^2 / gamma^2.
+    to ``|w|^2``: no more than (R / gamma)^2 of them, for many classes 2 R^2 / gamma^2. Over rows in
+    parts on a cluster so many times as many (:mod:`separatrix.solvers.parameter_mixing`).
 
     Batch, T passes with a mistake from the sum of all n signed rows:
     ``(n + T)^2 gamma^2 <= |w_0|^2 + T Z^2``, Z the longest sum of mistakes of any pass. The bound
@@ -43,6 +44,7 @@ class MistakeBoundCallback:
     step: float
     ahead: float
     """How many margins the start is ahead of zeros: one for every row (or pair) in its sum."""
+    parts: int = 1
     before: Array = field(init=False)
     longest: float = 0.0
     so_far: list[float] = field(default_factory=list)
@@ -59,11 +61,12 @@ class MistakeBoundCallback:
         if self.batch:
             moved = float(np.linalg.norm(step.weights - self.before)) / self.step
             self.before, self.longest = step.weights, max(self.longest, moved)
-        self.most.append(self._bound())
+        self.most.append(self.bound())
 
-    def _bound(self) -> float:
+    def bound(self) -> float:
+        """How many mistakes, or passes with one, there may be at most."""
         if not self.batch:
-            return float(self.theory.mistake_bound or np.inf)
+            return self.parts * float(self.theory.mistake_bound or np.inf)
         # The larger root of gamma^2 (a + T)^2 = |w_0|^2 + T Z^2, all lengths in units of gamma.
         gamma = float(self.theory.margin or 0.0)
         a, first = self.ahead, float(np.linalg.norm(self.start)) / gamma
@@ -123,7 +126,7 @@ def mistake_bound_callback(
             f"{step:g}; set learning_rate=1 or start='zeros'"
         )
     _check_rows(theory, objective)
-    return MistakeBoundCallback(theory, batch, W, step, ahead)
+    return MistakeBoundCallback(theory, batch, W, step, ahead, objective.source.parts or 1)
 
 
 def _constant_step(learning_rate: LearningRate) -> float:

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from ...numeric import checks
-from .cache_folder import cache_folder
-from .formats import open_reader
-from .paths import told_as
-from .reader import Reader, TableReader
-from .reading import Reading
-from .source import FileSource
-from .stored import StoredRows
+from ..numeric import checks
+from .cluster.source import ClusterSource
+from .files.cache_folder import cache_folder
+from .files.formats import open_reader
+from .files.paths import told_as
+from .files.reader import Reader, TableReader
+from .files.reading import Reading
+from .files.source import FileSource
+from .files.stored import StoredRows
 
 Categorical = Literal["onehot", "hash", "error"]
 PIECE_ROWS = 1 << 13  # rows that are decoded at a time, where no block is smaller
@@ -38,7 +39,8 @@ def read(
     cache: str | os.PathLike[str] | None = None,
     dtype: Literal["float32", "float64"] = "float64",
     validation: float | None = None,
-) -> FileSource:
+    engine: Literal["dask"] | None = None,
+) -> FileSource | ClusterSource:
     """Rows of files, objects or functions as a source: a few blocks in memory at a time.
 
     It stands wherever X and y do: ``LinearClassifier().fit(separatrix.read("part-*.parquet",
@@ -91,11 +93,16 @@ def read(
         Share of the rows to hold out, by a hash of their number: ``history_`` has their mean loss
         after each pass as "validation_loss", and ``source.validation`` is a source of them.
         Neither training nor the survey of categories and means sees them.
+    engine : "dask" or None
+        "dask": the workers of the active Dask client read the files, each its parts (a file, or
+        some row groups of Parquet), and hold the rows in memory. They must see the files under the
+        same paths. Not for ``.npy``, objects and functions, nor with ``block_rows``, ``cache``
+        or ``validation``.
 
     Returns
     -------
-    FileSource
-        See there for what shuffling means.
+    FileSource or ClusterSource
+        See FileSource for what shuffling means.
 
     Examples
     --------
@@ -118,6 +125,15 @@ def read(
         raise ValueError(f"validation must be a share between 0 and 1, or None, got {validation!r}")
     if cache is not None and not isinstance(cache, (str, os.PathLike)):
         raise TypeError(f'cache must be None, "auto" or a folder, got {cache!r}')
+    given: dict[str, Any] = {
+        "target": target, "features": features, "drop": drop, "weight": weight,
+        "categorical": categorical, "hash_bits": hash_bits, "max_categories": max_categories,
+        "min_frequency": min_frequency, "missing": missing,
+    }  # fmt: skip
+    if engine is not None:
+        checks.choice("engine", engine, ("dask",))
+        kept = {"block_rows": block_rows, "cache": cache, "validation": validation}
+        return _by_workers(what, format, dtype, like, given, kept)
     opened = open_reader(
         what, format=format, target=target, weight=weight,
         block_rows=min(block_rows or PIECE_ROWS, PIECE_ROWS),
@@ -127,21 +143,10 @@ def read(
         "block_rows": block_rows, "validation": validation or 0.0, "cache": cache,
         "keep_cache": not opened.once,
     }  # fmt: skip
-    options = None
-    given: dict[str, Any] = {
-        "target": target, "features": features, "drop": drop, "weight": weight,
-        "categorical": categorical, "hash_bits": hash_bits, "max_categories": max_categories,
-        "min_frequency": min_frequency, "missing": missing,
-    }  # fmt: skip
     if like is not None:
         with told_as(reader.name, reader.spool):
             return _alike(reader, reading_of(like), given, blocks)
-    if isinstance(reader, TableReader):
-        from .options import EncodingOptions
-
-        options = EncodingOptions(**given, dtype=dtype)
-    else:
-        _refuse_columns(reader, given)
+    options = _options(reader, given, dtype)
     with told_as(reader.name, reader.spool):
         return FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
 
@@ -164,21 +169,72 @@ def _alike(
     reader: Reader, reading: Reading, given: Mapping[str, Any], blocks: dict[str, Any]
 ) -> FileSource:
     """Rows read as a model reads."""
-    for name, value in given.items():
-        if value != DEFAULTS.get(name) and name not in ("target", "weight"):
-            raise ValueError(f"like= says how columns are read, and {name}={value!r} too: say one")
-    encoding = reading.encoding
-    if encoding is not None:
-        target, weight = given["target"], given["weight"]
-        encoding = replace(
-            encoding, target=target or encoding.target, weight=weight or encoding.weight
-        )
+    reading = _with_roles(reading, given)
     rows = StoredRows(
-        reading.adapted(reader), encoding=encoding, dtype=reading.dtype, **blocks
+        reading.adapted(reader), encoding=reading.encoding, dtype=reading.dtype, **blocks
     )  # fmt: skip
     source = FileSource(rows)
     source.n_features = reading.check_width(source.storage, source.n_features)
     return source
+
+
+def _with_roles(reading: Reading, given: Mapping[str, Any]) -> Reading:
+    """How a model reads, with another target and weight if they are named."""
+    for name, value in given.items():
+        if value != DEFAULTS.get(name) and name not in ("target", "weight"):
+            raise ValueError(f"like= says how columns are read, and {name}={value!r} too: say one")
+    encoding = reading.encoding
+    if encoding is None:
+        return reading
+    target, weight = given["target"] or encoding.target, given["weight"] or encoding.weight
+    return replace(reading, encoding=replace(encoding, target=target, weight=weight))
+
+
+def _by_workers(
+    what: Any,
+    format: str | None,
+    dtype: str,
+    like: Any,
+    given: Mapping[str, Any],
+    kept: Mapping[str, Any],
+) -> ClusterSource:
+    """Rows that workers of a cluster read and hold."""
+    remedies = {
+        "block_rows": "parts end where files and row groups do",
+        "cache": "workers hold decoded rows in memory",
+        "validation": "hold out files, and read those with like=model for their score",
+    }
+    for name, value in kept.items():
+        if value is not None:
+            raise ValueError(
+                f"{name}={value!r} is not for engine='dask': leave it out; {remedies[name]}."
+            )
+    from .cluster.dask_input import dask_files
+    from .cluster.file_parts import file_parts, file_source
+
+    files, parts = file_parts(what, format)
+    options, reading = None, None
+    if like is None:
+        options = _options(files, given, dtype)
+    else:
+        reading = _with_roles(reading_of(like), given)
+    known = options if reading is None else reading.encoding
+    if known is not None and known.target is None:
+        raise ValueError(
+            "engine='dask' is for rows with labels: say which column they are, target='...'; "
+            "predict takes the paths of files."
+        )
+    return file_source(dask_files(parts), files, options, dtype, reading)
+
+
+def _options(reader: Reader, given: Mapping[str, Any], dtype: Any) -> Any:
+    """What is said of the columns of a table; None where there are none."""
+    if not isinstance(reader, TableReader):
+        _refuse_columns(reader, given)
+        return None
+    from .files.options import EncodingOptions
+
+    return EncodingOptions(**given, dtype=dtype)
 
 
 def _refuse_columns(reader: Reader, given: Mapping[str, Any]) -> None:

@@ -1,0 +1,82 @@
+"""How ``make docs`` builds the pages. Nothing is fetched, neither while building nor viewing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import separatrix
+
+project = "separatrix"
+author = "The separatrix developers"
+copyright = author
+release = version = separatrix.__version__
+
+extensions = [
+    "matplotlib.sphinxext.plot_directive",
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx-mathjax-offline",
+    "sphinx_gallery.gen_gallery",
+]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+nitpicky = False
+
+# ---- pages
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+# ---- reference
+autosummary_generate = True
+autodoc_typehints = "none"  # the text of every parameter says what it takes
+numpydoc_show_class_members = False
+templates_path = ["templates"]
+
+# ---- pictures: drawn by the blocks above them
+plot_html_show_source_link = False
+plot_html_show_formats = False
+plot_formats = [("svg", 100)]
+plot_include_source = True
+
+# ---- gallery: every script in examples/ is run
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "abort_on_example_error": True,
+    "capture_repr": (),  # what is drawn and printed, not what the last line returns
+}
+
+# ---- look
+html_theme = "pydata_sphinx_theme"
+html_title = "separatrix"
+html_static_path: list[str] = []
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": [],
+    "footer_end": [],
+}
+
+
+def inherited_from_elsewhere(
+    app: Any, what: str, name: str, member: Any, skip: bool, options: Any
+) -> bool | None:
+    """Whether a method is scikit-learn's or Python's own: its pages are not here to link to."""
+    where = getattr(member, "__module__", None)
+    return True if what == "class" and where and not where.startswith("separatrix") else None
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-skip-member", inherited_from_elsewhere)

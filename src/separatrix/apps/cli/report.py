@@ -1,0 +1,118 @@
+"""What is told of a fit and of how well a model does: as plain data, and in words and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+
+import separatrix
+
+from .figures import data_facts, data_lines, fit_facts, measure, proof_line, telling
+from .output import counted, percent, printable, table
+from .progress import NARROW
+
+MANY_CATEGORIES = 0.5
+"""Of the rows: a column with a category for each second one is a name, or a number of the row."""
+
+
+def fit_report(data: list[str], source: Any, rows: Any, model: Any) -> dict[str, Any]:
+    """All that is told of a fit."""
+    sizes = source.class_weight_sums()
+    majority = source.classes.tolist()[int(sizes.argmax())]
+    held_out = source.validation
+    facts = data_facts(" ".join(data), source, rows)
+    return {
+        "data": facts,
+        "split": {
+            "training_rows": source.n_rows,
+            "held_out_rows": 0 if held_out is None else held_out.n_rows,
+        },
+        "model": fit_facts(model),
+        "held_out": None if held_out is None else measure(model, held_out, majority),
+        "training": measure(model, rows, majority),
+        "coefficients": telling(model, rows),
+        "findings": _findings(model, source, rows, facts),
+    }
+
+
+def _findings(model: Any, source: Any, rows: Any, facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """What ``diagnose`` says of the fit, and columns that are names of rows."""
+    found = []
+    if rows is not source:
+        for finding in separatrix.diagnose(model, rows).findings:
+            found.append({"cause": finding.cause, "sentence": finding.sentence})
+    for name, count in facts["categories"].items():
+        if count > MANY_CATEGORIES * source.n_rows and count > 20:
+            sentence = (
+                f"{name!r} has {count:,} different values in {source.n_rows:,} rows, as names, "
+                f"dates or numbers of rows have: leave it out by --drop {name!r}."
+            )
+            found.append({"cause": "a name as a category", "sentence": sentence})
+    return found
+
+
+def show_fit(found: dict[str, Any], out: Console) -> None:
+    """For people."""
+    for line in data_lines(found["data"]):
+        out.print(printable(line))
+    split, model = found["split"], found["model"]
+    out.print(
+        f"{counted(split['training_rows'], 'row')} to train on, {split['held_out_rows']:,} held "
+        "out to measure by.\n"
+    )
+    how = " (found by cross-validation)" if model["l2_found"] else ""
+    out.print(
+        f"Loss {model['loss']}, l2 = {model['l2']:.3g}{how}, {model['solver']}, "
+        f"{counted(model['passes'], 'pass')} in {model['seconds']:.2g} s."
+    )
+    out.print(proof_line(model))
+    show_measures(out, {"held out": found["held_out"], "training": found["training"]})
+    show_coefficients(out, found["coefficients"])
+    for finding in found["findings"]:
+        out.print(printable(f"Warning: {finding['sentence']}"), style="yellow")
+    out.print(f"The model is in {printable(model['file'])}.", soft_wrap=True)
+
+
+def show_measures(out: Console, measures: dict[str, dict[str, Any] | None]) -> None:
+    """Figures side by side, and the confusion matrix of the first."""
+    known = {name: found for name, found in measures.items() if found is not None}
+    figures: list[tuple[str, Any]] = [
+        ("rows", lambda m: f"{m['rows']:,}"),
+        ("accuracy", lambda m: percent(m["accuracy"])),
+        ("always the majority", lambda m: percent(m["majority_accuracy"])),
+        ("balanced accuracy", lambda m: percent(m["balanced_accuracy"])),
+        ("log loss", lambda m: m["log_loss"]),
+        ("mistakes", lambda m: f"{m['mistakes']:,g}"),
+    ]
+    lines = [[name, *(of(found) for found in known.values())] for name, of in figures]
+    out.print(table("How well it does", ["", *known], (line for line in lines if any(line[1:]))))
+    first = next(iter(known.values()))
+    if first["confusion"] is not None:
+        labels = [str(label) for label in first["confusion"]["labels"]]
+        counts = [[f"{n:,g}" for n in row] for row in first["confusion"]["counts"]]
+        rows = [[label, *row] for label, row in zip(labels, counts, strict=True)]
+        title = f"Rows {next(iter(known))}: true class down, predicted across"
+        out.print(table(title, ["", *labels], rows))
+    for column, count in first["unknown_categories"].items():
+        out.print(
+            printable(f"{count:,} values of {column!r} were not in the rows to train on."),
+            style="yellow",
+        )
+
+
+def show_coefficients(out: Console, found: list[dict[str, Any]]) -> None:
+    """The most telling ones."""
+    if not found:
+        return
+    scaled = found[0]["in_deviations"]
+    columns: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "feature": lambda e: e["feature"], "coefficient": lambda e: e["coefficient"],
+        "times deviation" if scaled else "size": lambda e: e["effect"],
+        "speaks for": lambda e: str(e["class"]),
+    }  # fmt: skip
+    if out.width < NARROW:
+        del columns["coefficient"]
+    lines = ([of(each) for of in columns.values()] for each in found)
+    out.print(table("Most telling features", list(columns), lines))

@@ -1,0 +1,104 @@
+"""The fit itself: with a penalty that is told, or one that is searched; and what Ctrl-C leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import separatrix
+
+from .output import counted, say
+from .progress import Watch
+
+FOLDS = 5
+VALUES, VALUES_FROM_FILES = 20, 8
+"""Penalties that are tried; fewer where rows are read anew for each step."""
+
+
+class Fitted(NamedTuple):
+    """A model, and what Ctrl-C cut short: ``"search"`` of its l2, its ``"fit"``, or nothing."""
+
+    model: Any
+    interrupted: str | None
+
+
+@dataclass
+class Tried:
+    """A callback that knows what a search has found so far."""
+
+    path: list[float] = field(default_factory=list)
+    fits: list[float] = field(default_factory=list)
+    """The l2 of every one that has ended."""
+    scores: list[list[float]] = field(default_factory=list)
+    """Of every fold that is done, along the path."""
+
+    def __call__(self, step: Any, info: Any) -> None:
+        """Of the passes of a fit nothing is kept."""
+
+    def searching(self, l2s: list[float]) -> None:
+        """The search begins."""
+        self.path = l2s
+
+    def searched(self, l2: float) -> None:
+        """One more fit has ended."""
+        self.fits.append(l2)
+
+    def scored(self, scores: list[float]) -> None:
+        """One more fold is done."""
+        self.scores.append(scores)
+
+    def best(self) -> tuple[float, str]:
+        """The l2 to keep, and why."""
+        if not self.scores:
+            return (self.fits or self.path[:1])[-1], "the last that was tried (no fold was done)"
+        mean = np.mean(self.scores, axis=0)
+        folds = f"{len(self.scores)} of {FOLDS} folds"
+        return self.path[int(np.nanargmax(mean))], f"the best by the {folds} that were done"
+
+
+def fitted(rows: Any, l2: float | None, settings: dict[str, Any], watch: Watch) -> Fitted:
+    """With this l2, or None: the best of a path, by cross-validation.
+
+    Ctrl-C ends a fit after its last whole pass. It also ends a search, and the best l2 so far is
+    fitted to all rows.
+    """
+    search_cut = False
+    if l2 is None:
+        tried = Tried()
+        try:
+            return _done(_searched(rows, settings, watch, tried), False)
+        except KeyboardInterrupt as error:
+            if not tried.path:
+                message = "the search had not begun, so there is no model to save"
+                raise KeyboardInterrupt(message) from error
+            l2, why = tried.best()
+            search_cut = True
+            say(
+                f"Interrupted after {counted(len(tried.fits), 'fit')} of the search: "
+                f"l2 = {l2:.3g}, {why}, is fitted to all rows. Ctrl-C again ends that, too."
+            )
+    watch.stage("Fitting")
+    clf = separatrix.LinearClassifier(l2=l2, callbacks=[watch], **settings)
+    try:
+        return _done(clf.fit(rows), search_cut)
+    except KeyboardInterrupt as error:
+        message = "no pass had ended, so there is no model to save"
+        raise KeyboardInterrupt(message) from error
+
+
+def _searched(rows: Any, settings: dict[str, Any], watch: Watch, tried: Tried) -> Any:
+    values = VALUES if hasattr(rows, "block") else VALUES_FROM_FILES
+    watch.stage("Searching l2", values * FOLDS if settings["standardize"] else None)
+    # The loss of rows left out; accuracy for the perceptron's, which is least at weights of 0.
+    scoring = None if settings["loss"] == "perceptron" else "loss"
+    clf = separatrix.LinearClassifierCV(
+        l2s=values, cv=FOLDS, scoring=scoring, callbacks=[watch, tried], **settings
+    )
+    return clf.fit(rows)
+
+
+def _done(clf: Any, search_cut: bool) -> Fitted:
+    cut = "search" if search_cut else "fit" if clf.stop_ == "interrupted" else None
+    return Fitted(clf.set_params(callbacks=[]), cut)

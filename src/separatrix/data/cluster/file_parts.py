@@ -1,0 +1,210 @@
+"""Files that workers read by themselves, with the columns, dictionaries and means of one machine.
+
+Parts are whole files, or of Parquet some row groups. First they are only named. A first pass over
+them finds what types, categories and means there are; what each part finds is merged along the
+tree. Then the rows are read, once, to stay with the worker. A part that is lost is read again.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...numeric.rows import CsrRows, as_scipy, concatenate_rows
+from ..files.decoding import decoded, refuse_mixed
+from ..files.encoding import Encoding
+from ..files.formats import FORMATS, format_of, kept_format, open_files
+from ..files.paths import Files, is_stream, named_files
+from ..files.reader import Reader, SharedFiles, TableReader
+from ..files.reading import Reading, is_path
+from .engine import Engine
+from .parts import Part, fill
+from .source import ClusterSource
+
+if TYPE_CHECKING:
+    from ..files.options import EncodingOptions
+    from ..files.survey import Survey
+
+PIECE_ROWS = 1 << 13  # that are decoded at a time
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """A file, or some row groups of it, as whoever asks sees it."""
+
+    path: Path
+    size: int
+    format: str
+    groups: tuple[int, int] | None = None
+    """First row group and the one after the last; None: all there is."""
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def findings(self) -> Any:
+        """What it tells of all files."""
+        return self._checked().findings()
+
+    def open(self, common: Any) -> Reader:
+        """Its reader, with what is known of all files."""
+        return self._checked().as_part(common, self.groups)
+
+    def _checked(self) -> SharedFiles:
+        """Its reader where this runs, if it is there and the same."""
+        try:
+            size = self.path.stat().st_size
+        except OSError as error:
+            raise FileNotFoundError(
+                f"{self.path} cannot be opened on the worker at {socket.gethostname()} "
+                f"({error.strerror}): workers read files by themselves; put it where all of them "
+                "see it under this path, or leave out engine='dask'."
+            ) from None
+        if size != self.size:
+            raise ValueError(
+                f"{self.path} has {size} bytes on the worker at {socket.gethostname()}, and "
+                f"{self.size} where it was first looked at: expected one file that all see, "
+                "unchanged; read it anew."
+            )
+        return _shared(Files([self.path]), self.format)
+
+
+def _shared(files: Files, format: str) -> SharedFiles:
+    reader = open_files(files, format, None, None, PIECE_ROWS)
+    assert isinstance(reader, SharedFiles)
+    return reader
+
+
+def file_parts(what: Any, format: str | None) -> tuple[SharedFiles, list[FilePart]]:
+    """A reader of all files, and the parts in which workers read them."""
+    if not is_path(what):
+        raise TypeError(
+            f"engine='dask' reads files on the workers, got a {type(what).__name__}: expected a "
+            "path, a glob or a list of them; pass a collection of Dask's to fit, or leave out "
+            "engine."
+        )
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)} or None, got {format!r}.")
+    paths = [path.absolute() for path in named_files(what)]
+    format = format or format_of(paths)
+    if format == "npy":
+        raise ValueError(
+            "engine='dask' does not read .npy files: fit to dask arrays of them, e.g. "
+            "dask.array.from_array(numpy.load(path, mmap_mode='r'), chunks=(100_000, -1))."
+        )
+    for path in paths:
+        if is_stream(path):
+            raise ValueError(f"{path} is a pipe, which only one can read: expected files.")
+    files = Files(paths)
+    reader = _shared(files, format)
+    parts = [
+        FilePart(path, size, format, groups)
+        for path, (size, _) in zip(paths, files.first, strict=True)
+        for groups in reader.parts_of(path)
+    ]
+    return reader, parts
+
+
+def file_source(
+    engine: Engine,
+    files: SharedFiles,
+    options: EncodingOptions | None,
+    dtype: str,
+    like: Reading | None = None,
+) -> ClusterSource:
+    """Rows that workers read, as a source; ``options`` are for tables, ``like`` in their place."""
+    if like is not None:
+        adapted, dtype = like.adapted(files), like.dtype
+        assert isinstance(adapted, SharedFiles)
+        files = adapted
+    engine.place()
+    common = files.common()
+    if common is None:
+        common = files.common(*engine.total(Findings()))
+    reader = files.as_part(common)
+    encoding = None if like is None else like.encoding
+    if encoding is None and options is not None:
+        encoding = _encoding(engine, reader, options, common)
+    engine.change(Read(common, encoding, dtype))
+    source = ClusterSource(engine, placed=True)
+    column = "" if encoding is None else f" {encoding.target!r}"
+    source.target = f"the target{column} of {reader.name}"
+    if like is None:
+        if encoding is not None and source.classes.dtype.kind == "U":
+            encoding = encoding.with_text_target()
+        like = Reading(encoding, source.n_features, dtype, kept_format(reader))
+    source.reading = like
+    return source
+
+
+def _encoding(engine: Engine, reader: Reader, options: EncodingOptions, common: Any) -> Encoding:
+    from ..files.survey import Survey
+
+    assert isinstance(reader, TableReader)
+    survey = Survey(reader.schema, options)
+    named = options.categorical if isinstance(options.categorical, Mapping) else {}
+    refuse_mixed(reader, {column.name for column in survey.columns}.difference(named))
+    if survey.needs_rows:
+        (survey,) = engine.total(Surveyed(options, common))
+    return survey.encoding()
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What each file tells of all: types of columns, or how many features there are."""
+
+    def __call__(self, part: Part, threads: int) -> tuple[Any]:
+        """Of one part."""
+        return (_file(part).findings(),)
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """The categories and means of a file, to be merged."""
+
+    options: EncodingOptions
+    common: Any
+
+    def __call__(self, part: Part, threads: int) -> tuple[Survey]:
+        """Of one part."""
+        from ..files.survey import Survey
+
+        reader = _file(part).open(self.common)
+        assert isinstance(reader, TableReader)
+        survey = Survey(reader.schema, self.options)
+        for piece in reader.pieces(survey.names):
+            batch: Any = piece.X
+            survey.add(batch, piece.where)
+        return (survey,)
+
+
+@dataclass(frozen=True)
+class Read:
+    """The change from a part that is only named to one with rows."""
+
+    common: Any
+    encoding: Encoding | None
+    dtype: str
+
+    def __call__(self, part: Part) -> None:
+        """Of one part."""
+        pieces = list(decoded(_file(part).open(self.common), self.encoding, self.dtype))
+        if not pieces:
+            return
+        X = concatenate_rows([piece.X for piece in pieces])
+        y, weight = (
+            np.concatenate([getattr(piece, name) for piece in pieces])
+            if getattr(pieces[0], name) is not None
+            else None
+            for name in ("y", "weight")
+        )
+        fill(part, as_scipy(X) if isinstance(X, CsrRows) else X, y, weight)
+
+
+def _file(part: Part) -> FilePart:
+    assert isinstance(part.file, FilePart), "a part of files has one"
+    return part.file

@@ -1,0 +1,152 @@
+"""The margins of rows: how far right, and how far wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from ...numeric.types import Array
+from . import style
+from .margins import margins, margins_of
+
+MOST_BINS = 60
+
+
+class MarginDisplay:
+    """How the margins of rows are spread, mistakes in another colour and hatched.
+
+    The margin is ``y * (w.x + b)``, or, of more than two classes, the score of the row's own class
+    less that of its best rival: a mistake is 0 or below. Use :meth:`from_estimator`,
+    :meth:`from_predictions` or :meth:`from_cv_results` to make one.
+
+    Parameters
+    ----------
+    margins : array (n,)
+    name : str
+        Of the classifier.
+
+    Attributes
+    ----------
+    right_, mistakes_ : bars
+    edges_ : array
+        Of all bars; 0 is one of them.
+    ax_, figure_
+        Where it is drawn.
+
+    Examples
+    --------
+    >>> from separatrix import MarginDisplay
+    >>> display = MarginDisplay.from_predictions([0, 0, 1, 1], [-2.0, 0.5, 1.0, 3.0])
+    >>> display.ax_.get_title()
+    '1 mistake in 4 rows'
+    """
+
+    right_: Any
+    mistakes_: Any
+    edges_: Array
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, margins: Array, *, name: str = "") -> None:
+        self.margins, self.name = np.asarray(margins, dtype=np.float64), name
+        if self.margins.ndim != 1 or not len(self.margins) or not np.all(np.isfinite(self.margins)):
+            raise ValueError("margins must be finite numbers, one for each of one row or more")
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **kwargs: Any
+    ) -> Self:
+        """Of a fitted classifier and rows; ``kwargs`` are those of :meth:`plot`."""
+        style.pyplot(f"{cls.__name__}.from_estimator")
+        name = type(estimator).__name__ if name is None else name
+        return cls(margins_of(estimator, X, y), name=name).plot(**kwargs)
+
+    @classmethod
+    def from_predictions(cls, y: Any, scores: Any, *, name: str = "", **kwargs: Any) -> Self:
+        """Of labels and scores, (n,) or (n, k); ``kwargs`` are those of :meth:`plot`."""
+        style.pyplot(f"{cls.__name__}.from_predictions")
+        return cls(margins(y, scores), name=name).plot(**kwargs)
+
+    @classmethod
+    def from_cv_results(
+        cls,
+        cv_results: Mapping[str, Any],
+        X: Any,
+        y: Any,
+        *,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Of rows, each judged by the fits that did not see it.
+
+        ``cv_results`` is what scikit-learn's ``cross_validate`` returns with
+        ``return_estimator=True`` and ``return_indices=True``; ``kwargs`` are those of :meth:`plot`.
+        """
+        style.pyplot(f"{cls.__name__}.from_cv_results")
+        if not {"estimator", "indices"} <= set(cv_results):
+            raise ValueError(
+                "cv_results has no estimator and indices: call cross_validate with "
+                "return_estimator=True, return_indices=True"
+            )
+        fits, y = cv_results["estimator"], np.asarray(y)
+        rows = getattr(X, "iloc", np.asarray(X) if isinstance(X, list) else X)
+        found = [
+            margins_of(fit, rows[test], y[test])
+            for fit, test in zip(fits, cv_results["indices"]["test"], strict=True)
+        ]
+        told = f"{type(fits[0]).__name__}, rows held out" if name is None else name
+        return cls(np.concatenate(found), name=told).plot(**kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        bins: int | None = None,
+        bar_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw it; ``bins`` is how many bars there are, about, and None lets the data say."""
+        ax = style.axes(self, ax)
+        wrong = ~(self.margins > 0.0)
+        self.edges_ = _edges(self.margins, bins)
+        widths = np.diff(self.edges_)
+        looks = (
+            (~wrong, "right", style.colour(0), ""),
+            (wrong, "mistake (0 and below)", style.colour(2), "////"),
+        )
+        bars = []
+        for chosen, label, colour, hatch in looks:
+            # The last bin holds its right edge: so a margin of 0 counts among the mistakes.
+            edges = self.edges_ if chosen is not wrong else self.edges_[self.edges_ <= 0.0]
+            heights = np.zeros(len(widths))
+            if len(edges) > 1:
+                heights[: len(edges) - 1] = np.histogram(self.margins[chosen], edges)[0]
+            own = {
+                "color": colour, "hatch": hatch, "edgecolor": style.paper(ax), "linewidth": 0.4,
+                "label": label, **(bar_kwargs or {}),
+            }  # fmt: skip
+            bars.append(ax.bar(self.edges_[:-1], heights, widths, align="edge", **own))
+        self.right_, self.mistakes_ = bars
+        ax.axvline(0.0, color=style.ink(ax), linewidth=1.0)
+        ax.set(xlabel="margin", ylabel="rows")
+        ax.legend(fontsize="small")
+        count = int(wrong.sum())
+        said = f"{count or 'no'} mistake{'' if count <= 1 else 's'} in {len(wrong):,} rows"
+        style.title(ax, self.name if name is None else name, said)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _edges(margins: Array, bins: int | None) -> Array:
+    """Edges of bars of one width, 0 among them."""
+    low, high = min(0.0, float(margins.min())), max(0.0, float(margins.max()))
+    if low == high:
+        return np.array([-0.5, 0.0, 0.5])
+    if bins is None:
+        bins = min(MOST_BINS, len(np.histogram_bin_edges(margins, "auto")) - 1)
+    width = (high - low) / max(bins, 2)
+    first = np.floor(low / width) - (low == margins.min() == 0.0)  # a bar for margins of 0
+    found: Array = width * np.arange(first, np.ceil(high / width) + 1)
+    return found

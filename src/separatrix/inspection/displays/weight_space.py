@@ -1,0 +1,316 @@
+"""The walk of the weights over the contours of what is minimised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.class_weight import compute_sample_weight
+
+from ...losses import MarginLoss, ZeroOne
+from ...numeric.types import Array
+from ...training.trace import Trace
+from ...training.units import original_weights
+from . import style
+from .margins import margin_loss
+from .plane import as_table
+
+MOST_STEPS = 2000
+"""Of a walk that are drawn; of more, every second, third, ... one, and the last."""
+MOST_NUMBERS = 1 << 22  # of margins at a time
+LEVELS = 14
+BIAS = "b"
+
+
+class WeightSpaceDisplay:
+    """Two of the weights (w, b), the objective over them, and the walk that a fit took.
+
+    All other weights are held where the walk ended; the title says so. Two classes. Use
+    :meth:`from_estimator`, or, without a fit, :meth:`from_loss`.
+
+    Parameters
+    ----------
+    xx0, xx1 : arrays (g, g)
+        The grid of the two weights.
+    objective : array (g, g)
+        The mean loss there, and the penalty.
+    path : array (t, 2), optional
+        The walk, the start first.
+    labels : (str, str)
+        What the two weights are.
+    steps : bool
+        Whether the loss goes up in steps, and so has no contour lines.
+    said : str
+        What is held, and where.
+    name : str
+        Of the classifier, or the loss.
+
+    Attributes
+    ----------
+    contours_ : contours, or a mesh where the loss goes up in steps
+    path_ : line or None
+    ends_ : list of lines
+        The start, and the end.
+    ax_, figure_
+        Where it is drawn.
+
+    Examples
+    --------
+    The 0-1 loss is flat wherever it does not jump: there is nothing to descend.
+
+    >>> from separatrix import WeightSpaceDisplay, datasets
+    >>> X, y = datasets.logic("and")
+    >>> display = WeightSpaceDisplay.from_loss("zero_one", X, y, at=[0, 0, -1.5])
+    >>> display.ax_.get_title(), sorted(set(display.objective.ravel().tolist()))
+    ('zero_one: b = -1.5', [0.0, 0.25, 0.5])
+    """
+
+    contours_: Any
+    path_: Any
+    ends_: list[Any]
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        xx0: Array,
+        xx1: Array,
+        objective: Array,
+        *,
+        path: Array | None = None,
+        labels: tuple[str, str] = ("", ""),
+        steps: bool = False,
+        said: str = "",
+        name: str = "",
+    ) -> None:
+        self.xx0, self.xx1, self.objective, self.path = xx0, xx1, objective, path
+        self.labels, self.steps, self.said, self.name = labels, steps, said, name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        weights: Sequence[int | str] | None = None,
+        loss: str | MarginLoss | None = None,
+        grid_resolution: int = 120,
+        name: str | None = None,
+        ax: Any = None,
+        curve_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Replay a fit on its rows, given again, and draw where it went.
+
+        ``weights`` are two features by number or name, or ``"b"``, the bias; None: the two that
+        went furthest. ``loss``: the contours of another than that of the fit, without penalty.
+        """
+        style.pyplot(f"{cls.__name__}.from_estimator")
+        if hasattr(estimator, "steps"):
+            X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
+            estimator = estimator[-1]
+        trace = getattr(estimator, "trace_", None)
+        if not isinstance(trace, Trace):
+            raise TypeError(
+                f"{type(estimator).__name__} has no trace_ to replay: expected a fitted "
+                "Perceptron, LinearClassifier or LinearClassifierCV"
+            )
+        if len(trace.classes) != 2:
+            raise ValueError(
+                f"there are {len(trace.classes)} classes, each with weights of its own: pass a "
+                "fit of two"
+            )
+        walk = [step.weights[0] for step in trace.replay(X, y, sample_weight)]
+        W = np.array([original_weights(trace.start, trace.features)[0], *walk])
+        rows, names = as_table(X)
+        weigh = compute_sample_weight(trace.class_weight, y)
+        weigh = weigh if sample_weight is None else weigh * np.asarray(sample_weight, dtype=float)
+        scale = getattr(estimator, "scale_", None)
+        l2 = trace.l2 * np.ones(rows.shape[1]) * (1.0 if scale is None else np.square(scale))
+        space = _Space(rows, y, weigh, trace.loss if loss is None else margin_loss(loss),
+                       l2 if loss is None else 0.0 * l2)  # fmt: skip
+        chosen = _chosen(weights, names, W)
+        return cls._drawn(
+            space, W[-1], chosen, names, W[:, chosen], None, grid_resolution,
+            type(estimator).__name__ if name is None else name, ax, curve_kwargs,
+        )  # fmt: skip
+
+    @classmethod
+    def from_loss(
+        cls,
+        loss: str | MarginLoss,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        l2: float = 0.0,
+        at: Any = None,
+        weights: Sequence[int | str] | None = None,
+        limits: float = 3.0,
+        grid_resolution: int = 120,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """The objective alone, ``mean of loss + l2 * |w|^2``, around the weights ``at``.
+
+        ``at`` is (d + 1,), the bias last; None: zeros. The picture goes as far as ``limits`` to
+        every side of the two ``weights``; None: the first two of (w, b).
+        """
+        style.pyplot(f"{cls.__name__}.from_loss")
+        rows, names = as_table(X)
+        n, d = rows.shape
+        centre = np.zeros(d + 1) if at is None else np.asarray(at, dtype=np.float64)
+        if centre.shape != (d + 1,):
+            raise ValueError(f"at has shape {centre.shape}: expected ({d + 1},), the bias last")
+        weigh = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        found = margin_loss(loss)
+        space = _Space(rows, y, weigh, found, np.full(d, float(l2)))
+        chosen = _chosen([0, 1 if d > 1 else BIAS] if weights is None else weights, names, None)
+        told = (found.name or type(found).__name__) if name is None else name
+        return cls._drawn(
+            space, centre, chosen, names, None, float(limits), grid_resolution, told, ax, None
+        )
+
+    @classmethod
+    def _drawn(
+        cls, space: _Space, centre: Array, chosen: list[int], names: list[str], path: Array | None,
+        reach: float | None, resolution: int, name: str, ax: Any,
+        curve_kwargs: Mapping[str, Any] | None,
+    ) -> Self:  # fmt: skip
+        if resolution < 2:
+            raise ValueError(f"grid_resolution must be 2 or more, got {resolution!r}")
+        seen = centre[chosen][None] if path is None else path
+        low, high = seen.min(axis=0), seen.max(axis=0)
+        pad = np.full(2, reach) if reach else 0.25 * (high - low)
+        pad = np.where(pad > 0.0, pad, 1.0)
+        sides = [np.linspace(a, b, resolution) for a, b in zip(low - pad, high + pad, strict=True)]
+        xx0, xx1 = np.meshgrid(*sides)
+        words = [f"weight of {each}" for each in names] + ["bias b"]
+        short = [f"w[{each}]" for each in names] + [BIAS]
+        held = [j for j in range(len(centre)) if j not in chosen]
+        said = ", ".join(f"{short[j]} = {centre[j]:.3g}" for j in held)
+        if len(held) > 2:
+            said = f"{len(held)} other weights held at their last"
+        display = cls(
+            xx0, xx1, space.objective(centre, chosen, xx0, xx1), path=path,
+            labels=(words[chosen[0]], words[chosen[1]]), steps=isinstance(space.loss, ZeroOne),
+            said=said, name=name,
+        )  # fmt: skip
+        return display.plot(ax, curve_kwargs=curve_kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        colorbar: bool = True,
+        curve_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Draw it; ``colorbar`` says how high the contours are."""
+        ax = style.axes(self, ax)
+        if self.steps:
+            self.contours_ = ax.pcolormesh(
+                self.xx0, self.xx1, self.objective, cmap="cividis", alpha=0.6, zorder=0
+            )
+        else:
+            # As much of the picture between any two contours: a deep valley shows as a high wall.
+            levels = np.unique(np.quantile(self.objective, np.linspace(0.0, 1.0, LEVELS)))
+            levels = levels if len(levels) > 1 else levels[0] + np.array([0.0, 1.0])
+            self.contours_ = ax.contourf(
+                self.xx0, self.xx1, self.objective, levels=levels, cmap="cividis", alpha=0.6,
+                zorder=0,
+            )  # fmt: skip
+        if colorbar:
+            bar = ax.figure.colorbar(self.contours_, ax=ax, format="%.3g")
+            bar.set_label("mean loss" if self.path is None else "objective", fontsize="small")
+            bar.ax.tick_params(labelsize="small")
+        self.path_, self.ends_ = None, []
+        if self.path is not None:
+            self._walk(ax, self.path, curve_kwargs)
+        ax.set(xlabel=self.labels[0], ylabel=self.labels[1])
+        style.title(ax, self.name if name is None else name, self.said)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _walk(self, ax: Any, path: Array, given: Mapping[str, Any] | None) -> None:
+        every = max(1, -(-len(path) // MOST_STEPS))
+        drawn = np.concatenate([path[:-1:every], path[-1:]])
+        looks = {
+            "color": style.ink(ax), "linewidth": 1.0, "marker": "." if len(drawn) <= 200 else "",
+            "markersize": 4, "zorder": 3,
+        }  # fmt: skip
+        (self.path_,) = ax.plot(*drawn.T, **style.merged(looks, given))
+        for at, marker, label in ((0, "s", "start"), (-1, "*", "end")):
+            self.ends_ += ax.plot(
+                *path[at], marker=marker, markersize=8 + 4 * (marker == "*"), linestyle="",
+                color=style.colour(2 if at else 1), markeredgecolor=style.paper(ax), label=label,
+                zorder=4,
+            )  # fmt: skip
+        ax.legend(fontsize="small")
+
+
+class _Space:
+    """The objective of rows of two classes, at many weights at once."""
+
+    def __init__(self, rows: Any, y: Any, weigh: Array, loss: Any, l2: Array) -> None:
+        labels = np.asarray(y)
+        classes = np.unique(labels)
+        if labels.shape != (rows.shape[0],) or len(classes) != 2:
+            raise ValueError(
+                f"y has shape {labels.shape} and {len(classes)} classes: expected a label for each "
+                "row of X, out of two"
+            )
+        self.rows, self.loss, self.l2 = rows, loss, l2
+        self.signs = np.where(labels == classes[1], 1.0, -1.0)
+        self.share = weigh / weigh.sum()
+
+    def objective(self, centre: Array, chosen: list[int], xx0: Array, xx1: Array) -> Array:
+        """Where two of the weights are those of a grid, the others those of the centre."""
+        rest = centre.copy()
+        rest[chosen] = 0.0
+        fixed = self.signs * (self.rows @ rest[:-1] + rest[-1])
+        columns = np.column_stack([self.signs * self._column(j) for j in chosen])
+        grid = np.column_stack([xx0.ravel(), xx1.ravel()])
+        size = max(1, MOST_NUMBERS // len(fixed))
+        mean = np.concatenate([
+            self.loss.phi(grid[i : i + size] @ columns.T + fixed) @ self.share
+            for i in range(0, len(grid), size)
+        ])  # fmt: skip
+        strength = np.append(self.l2, 0.0)
+        penalty = np.square(grid) @ strength[chosen] + np.square(rest) @ strength
+        found: Array = (mean + penalty).reshape(xx0.shape)
+        return found
+
+    def _column(self, j: int) -> Array:
+        n, d = self.rows.shape
+        if j == d:
+            return np.ones(n)
+        column = self.rows[:, [j]]
+        return np.asarray(column.toarray() if hasattr(column, "toarray") else column).ravel()
+
+
+def _chosen(weights: Sequence[int | str] | None, names: list[str], W: Array | None) -> list[int]:
+    """The numbers of two weights, d being the bias."""
+    d = len(names)
+    if weights is None:
+        assert W is not None
+        furthest = np.argsort(-np.ptp(W, axis=0), kind="stable")[:2]
+        return sorted(int(j) for j in furthest)
+    found = []
+    for each in weights:
+        if each == BIAS and BIAS not in names:
+            found.append(d)
+        elif isinstance(each, str) and each in names:
+            found.append(names.index(each))
+        elif not isinstance(each, str) and 0 <= each <= d:
+            found.append(int(each))
+        else:
+            raise ValueError(
+                f"there is no weight {each!r}: expected a number from 0 to {d}, the bias, 'b', or "
+                f"a name among {', '.join(names[:5])}"
+            )
+    if len(found) != 2 or found[0] == found[1]:
+        raise ValueError(f"weights must be two different ones, got {weights!r}")
+    return found

@@ -1,0 +1,124 @@
+"""Row by row over parts that others hold: iterative parameter mixing.
+
+Problem     As row by row, where rows lie in parts that cannot be visited one after another.
+Input       Weights W; parts of the rows, each with whoever holds it; step sizes.
+Output      W after every pass, and J and the mistakes as all parts met them.
+Algorithm   Every part is passed over once, row by row, from the same W, to weights W_i of its own.
+            Then W <- W + sum_i mu_i (W_i - W). For the perceptron mu_i is the share of part i in
+            the mistakes of the pass; with a penalty, and for other losses, all are equal: so the
+            step is to first order the one along the gradient of J, however uneven the parts.
+            Where the step is cut by how J goes on, J is that of the mixed W, told a pass later.
+Paper       McDonald, Hall and Mann, Distributed training strategies for the structured perceptron,
+            NAACL 2010. Theorem 3: on rows within R of the origin and with a margin gamma, the sum
+            of mu_i k_i over all parts and passes, k_i the mistakes of part i, is at most
+            (R / gamma)^2. By mistakes mu_i = k_i / k, and so all mistakes are at most parts times
+            as many; once the bound is used up there comes a pass without any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import loops
+from ..data import Block, Shuffle, Sum
+from ..data.blocks import random_order
+from ..losses import Loss
+from ..numeric.types import Array, Ints
+from ..objective.sums import Value
+from ..schedules import Schedule, step_sizes
+
+
+class Passed(NamedTuple):
+    """What a pass over parts came to, added up."""
+
+    loss_sum: float
+    mistakes: float
+    updates: int
+    shares: float
+    """What the changes were multiplied by before they were added."""
+    change: Array
+    sum: Array | float
+    """Of the weights after every batch, if it is wanted."""
+    batches: list[int]
+    """Of every part."""
+    rows: list[Ints]
+    """That were updated, in order, unless all were."""
+    at_start: float
+    """The loss at the weights from which the pass went out, if that is wanted."""
+
+    @property
+    def longest(self) -> int:
+        """Steps that were taken one after another."""
+        return max(self.batches)
+
+    def mixed(self, W: Array) -> Array:
+        """The weights that a pass from W leads to."""
+        return W + self.change / self.shares if self.shares else W
+
+    def summed(self) -> Array | float:
+        """What the pass adds to a sum of weights step by step: its mean, once for each step."""
+        return self.sum * (self.longest / sum(self.batches))
+
+
+@dataclass(frozen=True)
+class PartPass(Sum[Passed]):
+    """A pass over each part by itself, from the same weights."""
+
+    loss: Loss
+    W: Array
+    schedule: Schedule | Callable[[int], float]
+    first: int
+    """Number of the first step: that of every part, for they are taken at the same time."""
+    step_scale: float
+    shuffle: Shuffle | None
+    row_bytes: float
+    batch: int
+    l2: float
+    intercept: bool
+    weight_scale: float
+    weighted: bool
+    """False: every row that counts, counts as 1."""
+    by_mistakes: bool
+    average: bool
+    tells_start: bool
+
+    @property
+    def whole_parts(self) -> bool:
+        """Rows are met one after another."""
+        return True
+
+    def of(self, block: Block) -> Passed:
+        """Of one part; mistakes and loss are those met, each row before its update."""
+        order = block.present
+        count = len(block.y) if order is None else len(order)
+        if not count:
+            return Passed(0.0, 0.0, 0, 0.0, np.zeros(self.W.shape), 0.0, [0], [], 0.0)
+        if self.shuffle is not None:
+            drawn = random_order(count, self.shuffle.of_block(block.start), self.row_bytes)
+            order = drawn if order is None else order[drawn]
+        batches = -(-count // self.batch)
+        weights = loops.OnlineWeights.start(
+            self.W, np.zeros(self.W.shape) if self.average else None
+        )
+        log = None if self.loss.smooth else np.empty(count, dtype=np.int64)
+        if not count:
+            return Passed(0.0, 0.0, 0, 0.0, np.zeros(self.W.shape), 0.0, [0], [], 0.0)
+        at_start = Value(self.loss, self.W).of(block)[0] if self.tells_start else 0.0
+        result = loops.online_pass(
+            block.X, block.y, self.loss, weights,
+            steps=self.step_scale * step_sizes(self.schedule, self.first, batches),
+            weight=block.weight if self.weighted else None, weight_scale=self.weight_scale,
+            order=order, l2=self.l2, batch=self.batch, intercept=self.intercept, log=log,
+        )  # fmt: skip
+        weights.fold()
+        share = result.mistakes if self.by_mistakes else 1.0
+        return Passed(
+            result.loss_sum, result.mistakes, result.updates, share,
+            share * (weights.weights - self.W), 0.0 if weights.sum is None else weights.sum,
+            [batches], [] if log is None else [block.numbers(log[: result.updates])],
+            at_start,
+        )  # fmt: skip

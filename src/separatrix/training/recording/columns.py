@@ -1,0 +1,201 @@
+"""What is known of every step of a fit, a column for each thing, whatever trained it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from ...data.arrays import as_arrays
+from ...data.feature_map import FeatureMap
+from ...losses.rivals import best_rival
+from ...numeric.rows import Rows, to_dense
+from ...numeric.types import AnyArray, Array, Ints
+from ...objective import Objective
+from ...solvers import Step
+
+MOST_ROWS = 2000
+MOST_STEPS = 20_000
+MOST_WEIGHTS = 30
+"""Numbers in weights that are told at every step."""
+MOST_NUMBERS = 1 << 24
+"""In the weights of all steps."""
+SCORES_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Entry i is about the state after step i, and entry 0 about the start; N steps in all."""
+
+    visited: Sequence[Ints | None]
+    """(N,): rows looked at; None: all."""
+    updated: list[Ints]
+    """(N,): rows that moved the weights, where the solver tells them apart."""
+    margins: Sequence[Array | None]
+    """(N,): of the rows looked at, before the step."""
+    sizes: Sequence[float | None]
+    """(N,): step sizes, where there are such."""
+    weights: Array | None
+    """(N + 1, k, d + 1); None for kernels."""
+    average: Array | None
+    mistakes: Array
+    """(N + 1,)."""
+    objective: Array
+    norm: Array
+    passes: list[int]
+    """The last step of every pass."""
+    cut: bool
+    coefficients: list[list[tuple[int, int, float]]] | None = None
+    """(N,): for kernels, changes of coefficients: column, row and amount."""
+
+    def __len__(self) -> int:
+        return len(self.visited)
+
+    @property
+    def best(self) -> list[int | None]:
+        """(N + 1,): the pocket, earliest on ties."""
+        found: list[int | None] = [None] * (len(self) + 1)
+        best, ends = None, set(self.passes)
+        for step in range(1, len(self) + 1):
+            if step in ends and (best is None or self.mistakes[step] < self.mistakes[best]):
+                best = step
+            found[step] = best
+        return found
+
+
+def with_ones(rows: Rows) -> Array:
+    """(x, 1) of every row, dense."""
+    dense = to_dense(rows)
+    return np.column_stack([dense, np.ones(len(dense))])
+
+
+def margins_of(y: AnyArray, scores: Array) -> Array:
+    """``y * score``; for more classes, how far the true one is ahead of its best rival."""
+    if scores.shape[1] == 1:
+        margins: Array = y * scores[:, 0]
+        return margins
+    own, _, best = best_rival(y, scores)
+    return own - best
+
+
+def row_steps(steps: Iterator[Step]) -> Iterator[Step]:
+    """One step after another, the end of a pass told by the last of its rows."""
+    before: Step | None = None
+    for step in steps:
+        if step.ends_pass:
+            # A pass of single rows ends with a step of its own, which moves nothing: its weights
+            # are those of the last row but for what the solver folds into them.
+            joined = step if before is None else before._replace(
+                weights=step.weights, average=step.average, ends_pass=True
+            )  # fmt: skip
+            yield joined
+            before = None
+        else:
+            if before is not None:
+                yield before
+            before = step
+
+
+def columns_of(
+    objective: Objective, start: Array, steps: Iterator[Step], n_passes: int, most: int,
+    features: FeatureMap | None = None,
+) -> Columns:  # fmt: skip
+    """Of a run on rows in memory, by its steps; weights are told of the features as given."""
+    most = min(most, max(1, MOST_NUMBERS // start.size))
+    kept: list[Step] = []
+    passes: list[int] = []
+    for number, step in enumerate(islice(row_steps(steps), most), 1):
+        # The state of a run may be large, and is of no use here.
+        kept.append(step._replace(state={}, alpha=None, variables=None))
+        if step.ends_pass:
+            passes.append(number)
+        if len(passes) == n_passes:
+            break
+    weights = np.stack([start, *(step.weights for step in kept)])
+    mistakes, values = _evaluated(objective, weights)
+    visited = [step.visited for step in kept]
+    margins, average = _margins(objective, weights, visited), _averages(kept, weights)
+    if features is not None:
+        weights = np.stack([features.to_weights(W) for W in weights])
+        average = None if average is None else np.stack([features.to_weights(W) for W in average])
+    nobody = np.empty(0, np.int64)
+    return Columns(
+        visited=visited,
+        updated=[nobody if step.rows is None else step.rows for step in kept],
+        margins=margins,
+        sizes=[step.step_size for step in kept],
+        weights=weights,
+        average=average,
+        mistakes=mistakes,
+        objective=values,
+        norm=np.sqrt(np.einsum("nkd,nkd->n", weights, weights)),
+        passes=passes,
+        cut=len(passes) < n_passes,
+    )
+
+
+def _averages(kept: list[Step], weights: Array) -> Array | None:
+    """The mean after every step; where the solver tells it, its own."""
+    told = [step.average for step in kept]
+    if not any(mean is not None for mean in told):
+        return None
+    counts = np.arange(1, len(kept) + 1)[:, None, None]
+    found = np.concatenate([weights[:1], np.cumsum(weights[1:], axis=0) / counts])
+    for step, mean in enumerate(told, 1):
+        if mean is not None:
+            found[step] = mean
+    return found
+
+
+def _evaluated(objective: Objective, weights: Array) -> tuple[Array, Array]:
+    """Weighted mistakes and J at each of these weights, computed once where they repeat."""
+    moved = np.ones(len(weights), dtype=bool)
+    moved[1:] = np.any(weights[1:] != weights[:-1], axis=(1, 2))
+    of = np.cumsum(moved) - 1
+    different = weights[moved]
+    source, loss = objective.in_memory, objective.loss
+    k, n = weights.shape[1], len(source.y)
+    share = np.ones(n) if source.weight is None else source.weight
+    mistakes, values = np.empty(len(different)), np.empty(len(different))
+    each = max(1, SCORES_AT_ONCE // (n * k))
+    for first in range(0, len(different), each):
+        some = different[first : first + each]
+        count = len(some)
+        with np.errstate(over="ignore", invalid="ignore"):  # a run that diverges ends in infinity
+            scores = source.scores(np.ascontiguousarray(some.reshape(count * k, -1)))
+            by_row = scores.reshape(n, count, k).transpose(1, 0, 2).reshape(count * n, k)
+            y = np.tile(source.y, count)
+            wrong = loss.mistakes(y, by_row).reshape(count, n)
+            losses = np.asarray(loss.value(y, by_row)).reshape(count, n)
+            at = slice(first, first + count)
+            mistakes[at] = wrong @ share
+            penalties = [objective.penalty.value(W) for W in some]
+            values[at] = losses @ share / source.weight_sum + penalties
+    return mistakes[of], values[of]
+
+
+def _margins(
+    objective: Objective, weights: Array, visited: list[Ints | None]
+) -> list[Array | None]:
+    """Of the rows in turn, by the weights before each step."""
+    source = objective.in_memory
+    lengths = [0 if rows is None else len(rows) for rows in visited]
+    if not any(lengths):
+        return [None] * len(visited)
+    rows = np.concatenate([rows for rows in visited if rows is not None]).astype(np.int64)
+    step = np.repeat(np.arange(len(visited)), lengths)
+    found = np.empty(len(rows))
+    each = max(1, SCORES_AT_ONCE // weights[0].size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for first in range(0, len(rows), each):
+            at = slice(first, first + each)
+            x = with_ones(as_arrays(source.take(rows[at])).X)
+            scores = np.einsum("nd,nkd->nk", x, weights[step[at]])
+            found[at] = margins_of(source.y[rows[at]], scores)
+    ends = np.cumsum(lengths)
+    return [
+        None if rows is None else found[end - length : end]
+        for rows, length, end in zip(visited, lengths, ends, strict=True)
+    ]

@@ -1,0 +1,110 @@
+"""The recording of a linear model: its words, and what theory says of the run."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...data import ArraySource
+from ...data.feature_map import FeatureMap
+from ...data.labels import class_numbers
+from ...numeric.types import Array
+from ...objective import Objective
+from ...schedules import Constant, as_schedule
+from ...separation import separability
+from ...solvers import BatchPerceptron, Rosenblatt, Solver, Step
+from ..gap import GapTracker, provable
+from ..mistake_bound import MistakeBoundCallback, mistake_bound_callback
+from .columns import Columns, with_ones
+from .recording import MOST_TOLD, Recording
+from .words import Story
+
+
+class Recipe(NamedTuple):
+    """By whom, from where and with which seed a run was made."""
+
+    solver: Solver
+    start: Array
+    seed: int
+    features: FeatureMap | None
+    stop: str | None
+
+
+def linear_recording(
+    recipe: Recipe, objective: Objective, given: ArraySource, columns: Columns
+) -> Recording:
+    """Of a run on an objective, and of the rows as they were given to it."""
+    k = len(given.classes)
+    tells = len(given.y) * given.n_features <= MOST_TOLD
+    x = with_ones(given.X) if tells else None
+    standardized = recipe.features is not None and recipe.features.standardization is not None
+    story = Story(
+        recipe.solver, objective.loss, objective.penalty.l2, objective.intercept, standardized,
+        given.classes.tolist(), x, given.y, columns,
+    )  # fmt: skip
+    method = {
+        "solver": _written(recipe.solver), "loss": objective.loss.name,
+        "l2": float(objective.penalty.l2), "fit_intercept": objective.intercept, "kernel": None,
+        "seed": int(recipe.seed),
+    }  # fmt: skip
+    bounds = {
+        "updates": _most_updates(recipe, objective, given, columns),
+        "objective": _lower_bound(objective, columns, recipe.features),
+    }
+    return Recording(
+        method, given.classes.tolist(), None if x is None else x[:, :-1],
+        class_numbers(given.y, k).astype(np.int64), columns, bounds, story.arithmetic,
+        story.sentence, recipe.stop,
+    )  # fmt: skip
+
+
+def _written(solver: Solver) -> dict[str, Any] | None:
+    try:
+        return solver.to_dict()
+    except TypeError:  # a function of the user's own has no name
+        return None
+
+
+def _most_updates(
+    recipe: Recipe, objective: Objective, given: ArraySource, columns: Columns
+) -> float | None:
+    """What theory allows a perceptron at most, where it says anything."""
+    solver = recipe.solver
+    if not isinstance(solver, (Rosenblatt, BatchPerceptron)) or recipe.features is not None:
+        return None
+    if not isinstance(as_schedule(solver.learning_rate), Constant):
+        return None
+    theory = separability(given, fit_intercept=objective.intercept)
+    try:
+        bound = mistake_bound_callback(
+            theory, objective, recipe.start, learning_rate=solver.learning_rate,
+            update="online" if isinstance(solver, Rosenblatt) else "batch",
+            l2=objective.penalty.l2,
+        )  # fmt: skip
+    except ValueError:  # it says why the theory does not hold here: not separable, a penalty, ...
+        return None
+    return _batch_bound(bound, columns) if bound.batch else theory.mistake_bound
+
+
+def _batch_bound(bound: MistakeBoundCallback, columns: Columns) -> float | None:
+    """With the longest sum of mistakes that the run met."""
+    weights = columns.weights
+    if weights is None or len(weights) < 2:
+        return None
+    moved = np.linalg.norm(np.diff(weights, axis=0), axis=(1, 2))
+    bound.longest = float(moved.max()) / bound.step
+    return bound.bound()
+
+
+def _lower_bound(
+    objective: Objective, columns: Columns, features: FeatureMap | None
+) -> float | None:
+    """That no weights get below, proven by duality at the last ones; None where there is none."""
+    weights = columns.weights
+    if weights is None or not provable(objective) or not np.isfinite(columns.objective[-1]):
+        return None
+    W = weights[-1] if features is None else features.from_weights(weights[-1])
+    found = GapTracker(objective, tol=0.0)
+    found.update(Step(W, {}), 1, due=True, last=True)
+    return float(found.lower_bound) or None  # 0 is no news: losses are not negative

@@ -1,0 +1,42 @@
+"""The command is made of what everybody can use: public names of the package, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import separatrix
+from separatrix.apps import cli
+
+FILES = sorted(Path(cli.__file__).parent.glob("*.py"))
+
+
+def foreign(tree):
+    """What is taken from the package that is not public, and private names of others."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names = {alias.name for alias in node.names}
+            if node.level > 1 and not (node.module is None and names == {"__version__"}):
+                yield f"from {'.' * node.level}{node.module or ''} import {', '.join(names)}"
+            if node.level == 0 and str(node.module).startswith("separatrix"):
+                yield f"from {node.module}"
+        elif isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.startswith("separatrix."))
+        elif isinstance(node, ast.Attribute):
+            owner = node.value.id if isinstance(node.value, ast.Name) else ""
+            if owner == "separatrix" and node.attr not in separatrix.__all__:
+                yield f"separatrix.{node.attr}"
+            if node.attr.startswith("_") and not node.attr.endswith("__") and owner != "self":
+                yield f"{owner}.{node.attr}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_only_public_names(path):
+    assert list(foreign(ast.parse(path.read_text()))) == []
+
+
+def test_the_test_sees_what_is_private():
+    text = "from ...estimators import base\nseparatrix.loops\nmodel._reading\nself._mine"
+    assert len(list(foreign(ast.parse(text)))) == 3

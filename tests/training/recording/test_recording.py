@@ -1,0 +1,305 @@
+"""Recordings against loops in plain NumPy, and their words and schema."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from conftest import CORNERS, LOGIC, overlapping, quiet
+
+from separatrix import (
+    ArraySource,
+    GradientDescent,
+    InverseScaling,
+    KernelPerceptron,
+    LeastSquares,
+    LinearClassifier,
+    Newton,
+    Perceptron,
+)
+from separatrix.training.recording.recording import from_json
+from separatrix.training.recording.schema import PATH, Mismatch, check_recording
+
+X, Y = overlapping(40, 2, seed=1)
+THREE = np.arange(40) % 3
+pytestmark = quiet
+
+RUNS = {
+    "online": Perceptron(4, shuffle=False),
+    "shuffled": Perceptron(4, random_state=3),
+    "with l2": Perceptron(4, l2=0.05, random_state=3, keep="best"),
+    "batch from the sum": Perceptron(6, update="batch", start="sum"),
+    "sequential": LinearClassifier(
+        "logistic", solver=GradientDescent(1, shuffle=False, learning_rate=0.5), max_iter=3
+    ),
+    "stochastic": LinearClassifier(
+        "hinge", solver=GradientDescent(1, learning_rate=InverseScaling(0.5)), max_iter=3,
+        random_state=0,
+    ),
+    "mini-batch": LinearClassifier(
+        "squared", solver=GradientDescent(7, learning_rate=0.1, average=True), max_iter=3,
+        random_state=0,
+    ),
+    "adaptive": LinearClassifier(solver=GradientDescent(1), max_iter=4, random_state=0),
+    "batch": LinearClassifier("tanh_squared", solver=GradientDescent(None, learning_rate=1.0)),
+    "searched": LinearClassifier("squared_hinge", solver=GradientDescent()),
+    "Newton": LinearClassifier(solver=Newton()),
+    "least squares": LinearClassifier("squared", solver=LeastSquares()),
+    "standardized": LinearClassifier(
+        solver=GradientDescent(1, learning_rate=0.1), standardize=True, max_iter=2, random_state=0
+    ),
+    "dual": LinearClassifier("hinge", l2=0.01),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("name", RUNS)
+def test_a_recording_ends_where_the_fit_ended_and_fits_its_schema(name, y):
+    clf = RUNS[name].fit(X, y)
+    recording = clf.trace_.recording(X, y)
+    whole = json.loads(recording.to_json())
+    jsonschema.validate(whole, json.loads(PATH.read_text()))
+    replayed = list(clf.trace_.replay(X, y))
+    np.testing.assert_array_equal(whole["steps"]["weights"][-1], replayed[-1].weights)
+    assert len(whole["passes"]) == clf.n_iter_
+    assert whole["passes"][-1] == whole["total"] == len(whole["steps"]["sentence"])
+    assert (whole["cut"], whole["stop"]) == (False, clf.stop_)
+    assert all(whole["steps"]["arithmetic"])
+
+
+@pytest.mark.parametrize("name", ["online", "shuffled", "with l2"])
+def test_every_look_of_the_perceptron(name):
+    clf = RUNS[name].fit(X, Y)
+    recording = clf.trace_.recording(X, Y)
+    told = recording.to_dict()["steps"]
+    W, sign = np.zeros(3), np.where(Y.max() == Y, 1.0, -1.0)
+    x = np.column_stack([X, np.ones(len(X))])
+    seen = []
+    for step, (row,) in enumerate(told["rows"]):
+        margin = sign[row] * (x[row] @ W)
+        assert told["margins"][step][0] == pytest.approx(margin, abs=1e-12)
+        W = W * [1 - 2 * clf.l2, 1 - 2 * clf.l2, 1.0]
+        if margin <= 0:
+            W = W + sign[row] * x[row]
+        assert told["updated"][step] == ([row] if margin <= 0 else [])
+        np.testing.assert_allclose(told["weights"][step], [W], rtol=1e-12)
+        margins = sign * (x @ W)
+        assert told["mistakes"][step] == np.sum(margins <= 0)
+        value = np.mean(np.maximum(0.0, -margins)) + clf.l2 * (W[:2] @ W[:2])
+        assert told["objective"][step] == pytest.approx(value, rel=1e-9)
+        assert told["norm"][step] == pytest.approx(np.linalg.norm(W))
+        seen.append(W)
+        if told["average"] is not None:
+            np.testing.assert_allclose(told["average"][step], [np.mean(seen, axis=0)], rtol=1e-9)
+    for order in np.reshape(told["rows"], (-1, len(X))):
+        assert sorted(order) == list(range(len(X)))
+    best = told["best"][-1]
+    ends = np.array(recording.columns.passes)
+    assert best == ends[np.argmin(np.array(told["mistakes"])[ends - 1])]
+
+
+def test_gradient_descent_row_by_row():
+    clf = LinearClassifier(
+        "logistic", l2=0.1, solver=GradientDescent(1, shuffle=False, learning_rate=0.5), max_iter=2
+    ).fit(X, Y)
+    told = clf.trace_.recording(X, Y).to_dict()["steps"]
+    W, sign = np.zeros(3), np.where(Y.max() == Y, 1.0, -1.0)
+    x = np.column_stack([X, np.ones(len(X))])
+    for step, (row,) in enumerate(told["rows"]):
+        m = sign[row] * (x[row] @ W)
+        decay = 1 - 2 * 0.5 * 0.1
+        W = W * [decay, decay, 1.0] + 0.5 / (1 + np.exp(m)) * sign[row] * x[row]
+        np.testing.assert_allclose(told["weights"][step], [W], rtol=1e-9)
+    assert told["rows"][: len(X)] == [[row] for row in range(len(X))]
+
+
+def test_changes_lead_from_weights_to_weights():
+    for name in ("shuffled", "batch", "mini-batch"):
+        whole = RUNS[name].fit(X, THREE).trace_.recording(X, THREE).to_dict()
+        before = np.array(whole["start"]["weights"])
+        for change, weights in zip(
+            whole["steps"]["change"], whole["steps"]["weights"], strict=True
+        ):
+            after = before if change is None else before + change
+            np.testing.assert_allclose(after, weights, rtol=1e-12, atol=1e-14)
+            before = np.array(weights)
+
+
+def test_the_words_of_the_first_steps():
+    clf = Perceptron(shuffle=False, start=[[1.0, 0.0, 0.0]]).fit([[2.0, 1.0], [-1.0, 3.0]], [0, 1])
+    recording = clf.trace_.recording([[2.0, 1.0], [-1.0, 3.0]], [0, 1])
+    assert recording.arithmetic(1) == (
+        "(w, b) <- (w, b) + y (x, 1): (1, 0, 0) - 1*(2, 1, 1) = (-1, -1, -1)"
+    )
+    assert recording.sentence(1) == (
+        "Row 0 (class 0) is on the wrong side, margin -2: subtracting it raises its margin."
+    )
+    assert "lies on" not in recording.sentence(2)
+    last = len(recording)
+    assert recording.arithmetic(last).startswith("(w, b) stays (")
+    assert recording.sentence(last).endswith("ends without a mistake: every row is on its side.")
+
+
+def test_written_numbers_add_up():
+    """Every ``old + gain*x = new`` in the arithmetic is true to the digits shown."""
+    for name in ("online", "with l2", "sequential", "stochastic"):
+        clf = RUNS[name].fit(X, Y)
+        recording = clf.trace_.recording(X, Y)
+        for step in range(1, len(recording) + 1):
+            text = recording.arithmetic(step)
+            if "*(" not in text:
+                continue
+            left, right = text.split(": ")[1].split(" = ")
+            old, rest = left.split(") ", 1)
+            sign, (gain, x) = rest[0], rest[2:].split("*")
+            numbers = [np.array(eval(part)) for part in (old + ")", x, right)]
+            gain = float(gain) * (-1 if sign == "-" else 1)
+            np.testing.assert_allclose(
+                numbers[0] + gain * numbers[1], numbers[2], rtol=1e-4, atol=1e-4
+            )
+
+
+def test_bounds_of_theory():
+    clf = Perceptron(shuffle=False).fit(CORNERS, LOGIC["and"])
+    recording = clf.trace_.recording(CORNERS, LOGIC["and"])
+    assert clf.n_updates_ <= recording.bounds["updates"] == pytest.approx(51.0)
+    batch = Perceptron(update="batch", start="sum").fit(CORNERS, LOGIC["and"])
+    told = batch.trace_.recording(CORNERS, LOGIC["and"])
+    passes = sum(bool(len(rows)) for rows in told.columns.updated)
+    assert passes <= told.bounds["updates"] < np.inf
+    assert Perceptron(3).fit(X, Y).trace_.recording(X, Y).bounds["updates"] is None
+    fit = LinearClassifier(l2=0.1, tol=1e-10).fit(X, Y)
+    bound = fit.trace_.recording(X, Y).bounds["objective"]
+    assert bound == pytest.approx(fit.objective_, rel=1e-6)
+    assert bound <= fit.objective_
+
+
+def test_a_run_that_diverges_is_told_without_infinities():
+    solver = GradientDescent(None, learning_rate=1e200)
+    clf = LinearClassifier("squared", solver=solver, max_iter=1, tol=None)
+    clf.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    whole = from_json(clf.trace_.recording([[0.0], [1.0], [2.0]], [0, 1, 1]).to_json())
+    assert whole["steps"]["objective"][-1] is None
+
+
+def test_parts_of_a_recording_make_the_whole():
+    clf = Perceptron(4, random_state=0).fit(X, Y)
+    recording = clf.trace_.recording(X, Y)
+    whole = recording.to_dict()["steps"]
+    parts = [recording.to_dict(first, 50)["steps"] for first in range(1, len(recording) + 1, 50)]
+    for name, column in whole.items():
+        joined = None if column is None else [one for part in parts for one in part[name]]
+        assert joined == column
+    short = clf.trace_.recording(X, Y, max_steps=50)
+    assert (len(short), short.columns.cut) == (50, True)
+    assert short.to_dict()["steps"] == parts[0]
+    with pytest.raises(ValueError, match="first must be a step"):
+        recording.to_dict(0)
+
+
+def test_weighted_rows_classes_and_sources():
+    weight = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
+    clf = Perceptron(3, random_state=0, class_weight={Y.max(): 2.0})
+    clf.fit(X, Y, sample_weight=weight)
+    with pytest.raises(ValueError, match="sample_weight"):
+        clf.trace_.recording(X, Y)
+    told = clf.trace_.recording(X, Y, weight).to_dict()["steps"]
+    assert {row for (row,) in told["rows"]} == set(np.flatnonzero(weight))
+    np.testing.assert_array_equal(told["weights"][-1], list(clf.trace_.replay(X, Y, weight))[-1][0])
+    source = ArraySource(X, np.where(Y.max() == Y, 1.0, -1.0), np.unique(Y))
+    of_source = Perceptron(3, shuffle=False).fit(source)
+    of_arrays = Perceptron(3, shuffle=False).fit(X, Y)
+    assert (
+        of_source.trace_.recording(source).to_dict()["steps"]
+        == (of_arrays.trace_.recording(X, Y).to_dict()["steps"])
+    )
+
+
+def test_wide_rows_tell_no_weights_and_many_rows_are_refused():
+    wide = np.random.default_rng(0).normal(size=(20, 40))
+    y = np.arange(20) % 2
+    told = Perceptron(3, shuffle=False).fit(wide, y).trace_.recording(wide, y).to_dict()
+    assert told["steps"]["weights"] == [None] * told["total"]
+    assert "mistake" in told["steps"]["arithmetic"][0]
+    many = np.zeros((2001, 1))
+    labels = np.arange(2001) % 2
+    clf = Perceptron(1, shuffle=False).fit(many, labels)
+    with pytest.raises(ValueError, match="2,000"):
+        clf.trace_.recording(many, labels)
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+def test_the_kernel_perceptron_by_hand(y):
+    clf = KernelPerceptron(gamma=1.0, max_iter=3, random_state=2, keep="last").fit(X, y)
+    recording = clf.trace_.recording(X, y)
+    whole = from_json(recording.to_json())
+    K = np.exp(-np.sum((X[:, None] - X[None]) ** 2, axis=2)) + 1.0
+    k = 1 if len(np.unique(y)) == 2 else 3
+    scores, coefficients = np.zeros((len(X), k)), np.zeros((k, len(X)))
+    of = np.searchsorted(np.unique(y), y)
+    steps = whole["steps"]
+    for step, (row,) in enumerate(steps["rows"]):
+        if k == 1:
+            margin = (2 * of[row] - 1) * scores[row, 0]
+        else:
+            margin = scores[row, of[row]] - np.delete(scores[row], of[row]).max()
+        assert steps["margins"][step][0] == pytest.approx(margin, abs=1e-9)
+        assert (
+            bool(steps["coefficients"][step]) == (margin <= 1e-12) == bool(steps["updated"][step])
+        )
+        for column, at, amount in steps["coefficients"][step]:
+            coefficients[int(column), int(at)] += amount
+            scores[:, int(column)] += amount * K[int(at)]
+        norm = np.sqrt(np.einsum("ki,ij,kj->", coefficients, K, coefficients))
+        assert steps["norm"][step] == pytest.approx(norm, abs=1e-9)
+    support = np.zeros((k, len(X)))
+    support[:, clf.support_] = clf.dual_coef_
+    np.testing.assert_allclose(coefficients, support)
+    assert whole["method"]["kernel"]["kernel"] == "Gaussian"
+    assert " <- a_" in next(text for text in steps["arithmetic"] if "<-" in text)
+
+
+def test_a_kernel_with_a_budget_is_refused():
+    clf = KernelPerceptron(budget=5, max_iter=2).fit(X, Y)
+    with pytest.raises(ValueError, match="budget"):
+        clf.trace_.recording(X, Y)
+
+
+def test_ten_thousand_steps_take_less_than_two_seconds():
+    many, y = overlapping(200, 2, seed=0)
+    clf = Perceptron(50, patience=None, random_state=0).fit(many, y)
+    began = time.process_time()
+    text = clf.trace_.recording(many, y).to_json(count=4000)
+    assert time.process_time() - began < 2.0
+    assert json.loads(text)["total"] == 10_000
+
+
+def test_the_schema_refuses_what_another_checker_refuses():
+    schema = json.loads(Path(PATH).read_text())
+    good = Perceptron(2, shuffle=False).fit(X, Y).trace_.recording(X, Y).to_dict()
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        bad = json.loads(json.dumps(good))
+        holder = bad
+        while True:  # walk down to somewhere, and break it
+            keys = list(holder) if isinstance(holder, dict) else range(len(holder))
+            key = keys[rng.integers(len(keys))]
+            inner = holder[key]
+            if not isinstance(inner, (dict, list)) or not len(inner) or rng.random() < 0.2:
+                break
+            holder = inner
+        values = [None, -1, 0.5, "x", True, [], {}, [[1.0]], 3]
+        if isinstance(holder, dict) and rng.random() < 0.3:
+            del holder[key]
+        else:
+            holder[key] = values[rng.integers(len(values))]
+        ours = True
+        try:
+            check_recording(bad)
+        except Mismatch:
+            ours = False
+        assert ours == jsonschema.Draft202012Validator(schema).is_valid(bad)
