@@ -38,6 +38,7 @@ test: .venv/installed-test
 docs: .venv/installed-docs
 	$(BIN)/codespell docs README.md CONTRIBUTING.md CHANGELOG.md
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
+	cp docs/gallery/images/sphx_glr_feature_maps_001.png docs/images/feature-maps.png
 	@echo "open build/docs/index.html"
 
 fuzz: .venv/installed-test

@@ -296,3 +296,12 @@ def test_every_page_is_in_some_contents():
     assert told - {"gallery/index"} == {
         str(page.relative_to(docs).with_suffix("")) for page in docs.rglob("*.md")
     }
+
+
+def test_the_citation_is_of_this_version():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {separatrix.__version__}\n" in text
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120

@@ -24,6 +24,7 @@ from .inspection.displays import (
     MarginDisplay,
     PathDisplay,
     WeightSpaceDisplay,
+    animate,
 )
 from .losses import Loss, MarginLoss, get_loss
 from .models.export import export
@@ -104,6 +105,7 @@ __all__ = [
     "Stop",
     "Trace",
     "WeightSpaceDisplay",
+    "animate",
     "certify",
     "datasets",
     "diagnose",

@@ -143,6 +143,19 @@ def test_rows_as_a_source():
     assert theirs.objective_ == pytest.approx(ours.objective_, rel=1e-12)
 
 
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_a_fitted_pipeline_sees_a_source_behind_its_other_steps(in_memory):
+    X, y = rows()
+    pipe = make_pipeline(StandardScaler(), LogisticRegression(C=0.3)).fit(X, y)
+    source = separatrix.read(lambda: iter([(X[:70], y[:70]), (X[70:], y[70:])]))
+    new = from_sklearn(pipe, source.sample(len(X)) if in_memory else source)
+    expected = from_sklearn(pipe, X, y)
+    assert new[-1].l2 == expected[-1].l2
+    assert new[-1].objective_ == pytest.approx(expected[-1].objective_, rel=1e-12)
+    assert new[-1].gap_ <= 1e-3 * new[-1].objective_
+    assert new.predict(X).tolist() == pipe.predict(X).tolist()
+
+
 def test_a_pipeline_keeps_its_other_steps():
     X, y = rows()
     pipe = make_pipeline(StandardScaler(), LogisticRegression(C=0.3)).fit(X, y)

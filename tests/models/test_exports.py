@@ -39,6 +39,12 @@ def models():
         (StandardScaler(), slice(EVIL[0], EVIL[1])), ("passthrough", ["size"]),
     )  # fmt: skip
     encoded = make_pipeline(hot, LinearClassifier(l2=0.01)).fit(NAMED, TWO)
+    fewer = make_column_transformer(
+        (OneHotEncoder(drop="first", min_frequency=8, handle_unknown="ignore"), ["colour"]),
+        (OneHotEncoder(drop="if_binary", max_categories=2, handle_unknown="ignore"), ["size"]),
+        ("passthrough", [EVIL[0]]),
+    )  # fmt: skip
+    joined = make_pipeline(fewer, LinearClassifier(l2=0.01)).fit(NAMED, TWO)
     of_table = table().to_pandas()
     rare = separatrix.read(
         NAMED.assign(y=WORDS[THREE]), target="y", min_frequency=8, categorical={"size": "onehot"}
@@ -51,6 +57,7 @@ def models():
         "perceptron": (fitted["perceptron"][0], plain, X),
         "scaled": (scaled, FRAME, FRAME),
         "one-hot": (encoded, NAMED, NAMED),
+        "one-hot, dropped and joined": (joined, NAMED, NAMED),
         "table": (fitted["table"][0], of_table, table()),
         "infrequent": (LinearClassifier(l2=0.01).fit(rare), NAMED, NAMED),
     }
@@ -102,6 +109,30 @@ def test_sql(case, run, tmp_path):
     if probabilities is not None:
         assert np.allclose([row[2:-k] for row in found], probabilities, rtol=1e-12, atol=1e-12)
     assert len(found[0]) == 2 + k + (0 if probabilities is None else probabilities.shape[1])
+
+
+def test_features_that_were_read_as_float32(tmp_path):
+    frame = pd.DataFrame(X * [1.0, 1e3, 1e-3], columns=["x0", "x1", "x2"])
+    clf = LinearClassifier(l2=1e-3).fit(
+        separatrix.read(frame.assign(y=TWO), target="y", dtype="float32")
+    )
+    text = query(clf, tmp_path)
+    as_read = frame.astype(np.float32).astype(np.float64)
+    for rows, units in ((as_read, 0.0), (frame, 2.0**-24)):  # of each feature: its rounding
+        found = in_sqlite(text, rows.assign(**{"the 'key'": range(60)}))
+        margins = np.array([row[-1] for row in found])
+        most = 1e-12 + units * np.abs(rows.to_numpy()) @ np.abs(clf.coef_[0])
+        assert np.all(np.abs(margins - clf.decision_function(rows)) <= most)
+
+
+def test_missing_and_rare_categories_of_a_one_hot_encoder(tmp_path):
+    words = pd.DataFrame({"word": [*["a"] * 30, *["b"] * 20, *[np.nan] * 5, *["c"] * 5]})
+    words["word"] = words["word"].astype(object)
+    hot = OneHotEncoder(min_frequency=8, drop=["a"], handle_unknown="ignore")
+    model = make_pipeline(hot, LinearClassifier(l2=0.01)).fit(words, TWO)
+    found = in_sqlite(query(model, tmp_path), words.assign(**{"the 'key'": range(60)}))
+    margins = [row[-1] for row in found]
+    assert np.allclose(margins, model.decision_function(words), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
@@ -308,11 +339,10 @@ def test_arguments_that_are_wrong(tmp_path):
         separatrix.export(clf, tmp_path / "model", "c", key="id")
     with pytest.raises(ValueError, match="takes numbers alone"):
         separatrix.export(MODELS["table"][0], tmp_path / "model", "c")
-    drop = make_pipeline(OneHotEncoder(drop="first"), LinearClassifier()).fit(
-        NAMED[["colour"]], TWO
-    )
-    with pytest.raises(ValueError, match="drop='first'"):
-        separatrix.export(drop, tmp_path / "model", "sql")
+    unknown = OneHotEncoder(min_frequency=8, handle_unknown="infrequent_if_exist")
+    joined = make_pipeline(unknown, LinearClassifier()).fit(NAMED[["colour"]], TWO)
+    with pytest.raises(ValueError, match=r"handle_unknown='infrequent_if_exist' .*'ignore'"):
+        separatrix.export(joined, tmp_path / "model", "sql")
     nul = Perceptron(5).fit(pd.DataFrame(X, columns=["a", "b", "c\0"]), TWO)
     with pytest.raises(ValueError, match="no word for"):
         separatrix.export(nul, tmp_path / "model", "sql")

@@ -150,7 +150,7 @@ class OwnClassifier(LinearClassifier):
         (KernelPerceptron(np.dot), "kernel is 'dot'"),
         (LinearClassifierCV(cv=KFold(3)), "cv is 'KFold'"),
         (OwnClassifier(), "got a OwnClassifier"),
-        (make_pipeline(LinearClassifier()), "got a Pipeline"),
+        (make_pipeline(LinearClassifier()), "got a pipeline.*standardize=True.*export"),
         (LinearClassifier, "got a "),
     ],
 )

@@ -57,6 +57,13 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     (array(['yes'], dtype='<U3'), 'no mistakes')
     """
     cls = type(estimator)
+    if hasattr(estimator, "steps"):
+        raise TypeError(
+            "save keeps the estimators of separatrix, and got a pipeline, whose other steps are "
+            "not: fit with standardize=True in place of a StandardScaler, and to separatrix.read "
+            "in place of a OneHotEncoder, and the model has them; or use separatrix.export, which "
+            "writes a pipeline as one, or joblib or skops"
+        )
     if ESTIMATORS.get(cls.__name__) is not cls:
         raise TypeError(
             f"save keeps the estimators of separatrix ({', '.join(ESTIMATORS)}), and got a "

@@ -197,23 +197,43 @@ def _unchanged(
 def _one_hot(
     step: Any, features: list[Feature], columns: list[str], types: list[Type]
 ) -> list[Feature]:
-    for option in ("drop", "min_frequency", "max_categories"):
-        if getattr(step, option) is not None:
-            raise ValueError(
-                f"an export knows no OneHotEncoder with {option}={getattr(step, option)!r}: leave "
-                "it out, or read the table with separatrix.read"
-            )
     made = []
-    for feature, categories in zip(features, step.categories_, strict=True):
+    for j, feature in enumerate(features):
         if feature != Feature(feature.name, feature.column):
             raise ValueError("an export takes a OneHotEncoder of columns as they come, not scaled")
-        types[feature.column] = _type(categories)
-        for value in categories.tolist():
-            lost = value is None or value != value
-            one = None if lost else value
-            name = f"{feature.name}_{value}"
-            made.append(Feature(name, feature.column, "category", values=(one,)))
+        types[feature.column] = _type(step.categories_[j])
+        made += [
+            Feature(f"{feature.name}_{name}", feature.column, "category", values=values)
+            for name, values in _groups(step, j)
+        ]
     return made
+
+
+def _groups(step: Any, j: int) -> list[tuple[str, tuple[Any, ...]]]:
+    """Names and categories of the features that a OneHotEncoder makes of one of its columns."""
+    categories = step.categories_[j].tolist()
+    joins = step.min_frequency is not None or step.max_categories is not None
+    rare = step.infrequent_categories_[j] if joins else None
+    infrequent = [] if rare is None else list(map(_known, rare.tolist()))
+    if infrequent and step.handle_unknown in ("infrequent_if_exist", "warn"):
+        raise ValueError(
+            f"a OneHotEncoder with handle_unknown={step.handle_unknown!r} takes categories that it "
+            "does not know for infrequent ones, and an export takes them for none: fit it with "
+            "handle_unknown='ignore'"
+        )
+    each = [(str(value), _known(value)) for value in categories]
+    groups = [(name, (value,)) for name, value in each if value not in infrequent]
+    if infrequent:
+        groups.append(("infrequent_sklearn", tuple(infrequent)))
+    dropped = None if step.drop_idx_ is None else step.drop_idx_[j]
+    if dropped is None:
+        return groups
+    return [group for group in groups if _known(categories[dropped]) not in group[1]]
+
+
+def _known(value: Any) -> Any:
+    """None for a category that is missing."""
+    return None if value is None or value != value else value
 
 
 def _type(categories: AnyArray) -> Type:

@@ -17,9 +17,9 @@ from scipy.optimize import linprog
 
 from ..numeric.types import AnyArray, Array, Ints
 from . import rational, thresholds
-from .certify import Weights, rounded, spanning
 from .scales import rescaled
 from .search import Search, WeakSeparator
+from .settled import Weights, rounded, spanning
 from .signed_rows import SignedRows
 
 NEGLIGIBLE_TERM = 1e-9  # of the largest term w_j x_j

@@ -14,11 +14,11 @@ from . import text
 from .coefficients import infinite_coefficients, runs_away
 from .margin import Margin, largest_margin, novikoff_bound
 from .verify import verified
-from .witness import Certificate, PairWitness, Witness, named
+from .witness import PairWitness, Proof, Witness, named
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Separability(Certificate):
+class Separability(Proof):
     """What :func:`separability` returns: the verdict, and the certificate that proves it.
 
     z below is the signed row ``y * (x, 1)``, or, for more than two classes, Kesler's pair of a

@@ -16,8 +16,8 @@ from ..data import Block, Source, Sum
 from ..data.wrapped import MappedSource
 from ..numeric.rows import CsrRows, Rows, shape_of, slice_rows, to_dense
 from ..numeric.types import Array, Ints
-from .certify import rounded
 from .rational import Fractions, common_denominator, lowest_bits
+from .settled import rounded
 from .signed_blocks import CHUNK
 from .signed_rows import SignedRows
 

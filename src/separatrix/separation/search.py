@@ -27,7 +27,12 @@ import numpy as np
 from ..numeric.types import Array, Ints
 from . import rational, thresholds
 from .budget import ReadBudget
-from .certify import (
+from .exact_simplex import farkas
+from .exact_sums import exact_sum
+from .linear_program import Unsolved, min_norm_combination
+from .newton import SquaredHingeNewton
+from .rational import Exact, Fractions
+from .settled import (
     Weights,
     certain,
     close,
@@ -39,11 +44,6 @@ from .certify import (
     solved_on,
     spanning,
 )
-from .exact_simplex import farkas
-from .exact_sums import exact_sum
-from .linear_program import Unsolved, min_norm_combination
-from .newton import SquaredHingeNewton
-from .rational import Exact, Fractions
 from .signed_rows import SignedRows, dense
 from .working_set import ACTIVE, MAX_ROUNDS, TIE, WorkingSet
 

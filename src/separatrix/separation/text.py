@@ -10,13 +10,13 @@ import numpy as np
 
 from .margin import Margin, novikoff_bound
 from .rational import nearest
-from .witness import Certificate, PairWitness, Witness
+from .witness import PairWitness, Proof, Witness
 
 LISTED = 8  # rows or features named in a sentence
 
 
 def paragraph(
-    found: Certificate,
+    found: Proof,
     margin: Margin | None,
     runaway: Mapping[str, str] | None = None,
     infinite: Mapping[str, str] | None = None,
@@ -36,7 +36,7 @@ def paragraph(
     return " ".join(parts)
 
 
-def _opening(found: Certificate) -> str:
+def _opening(found: Proof) -> str:
     classes = ", ".join(str(c) for c in found.classes[:LISTED].tolist())
     more = ", ..." if len(found.classes) > LISTED else ""
     how = " (settled in exact arithmetic)" if found.exact else ""
@@ -47,7 +47,7 @@ def _opening(found: Certificate) -> str:
     )
 
 
-def _separable(found: Certificate, margin: Margin) -> list[str]:
+def _separable(found: Proof, margin: Margin) -> list[str]:
     radius = found.signed.radius
     bound = novikoff_bound(radius, margin.lower, len(found.classes))
     what = "A plane has every row strictly on its side" if len(found.classes) == 2 else (
@@ -61,11 +61,11 @@ def _separable(found: Certificate, margin: Margin) -> list[str]:
     ]
 
 
-def _row(found: Certificate) -> str:
+def _row(found: Proof) -> str:
     return "(x, 1)" if found.signed.intercept else "x"
 
 
-def _cannot(found: Certificate, witness: Witness | PairWitness) -> str:
+def _cannot(found: Proof, witness: Witness | PairWitness) -> str:
     rows = _listed(np.asarray(witness.rows).tolist())
     count = len(witness.rows)
     if isinstance(witness.weights, tuple):
@@ -82,7 +82,7 @@ def _cannot(found: Certificate, witness: Witness | PairWitness) -> str:
 
 
 def _quasi(
-    found: Certificate, on: int, runaway: Mapping[str, str], infinite: Mapping[str, str]
+    found: Proof, on: int, runaway: Mapping[str, str], infinite: Mapping[str, str]
 ) -> list[str]:
     shared = "not identified" in infinite.values()
     few = ", told for few of the features that repeat each other" if shared else ""

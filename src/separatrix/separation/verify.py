@@ -1,4 +1,4 @@
-"""Certificates checked again, from the data alone, by other means than found them."""
+"""Proofs checked again, from the data alone, by other means than found them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..data.validation import array_source, check_rows
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array, Ints
 from . import rational
-from .certify import CANCELLATION, faithful, rounded
 from .exact_sums import exact_sum
 from .scales import rescaled
+from .settled import CANCELLATION, faithful, rounded
 from .signed_rows import SignedRows, dense
-from .witness import Certificate, PairWitness, Witness
+from .witness import PairWitness, Proof, Witness
 
 
-def verified(found: Certificate, X: Any, y: Any, exactly: bool) -> bool:
+def verified(found: Proof, X: Any, y: Any, exactly: bool) -> bool:
     """Whether the certificate proves the verdict on these data."""
     rows = found.signed if X is None and y is None else _other(found, X, y)
     if rows is None:
@@ -40,7 +40,7 @@ def verified(found: Certificate, X: Any, y: Any, exactly: bool) -> bool:
     )
 
 
-def _other(found: Certificate, X: Any, y: Any) -> SignedRows | None:
+def _other(found: Proof, X: Any, y: Any) -> SignedRows | None:
     if isinstance(X, Source) and y is None:
         source = X
     elif y is None:
@@ -56,13 +56,13 @@ def _other(found: Certificate, X: Any, y: Any) -> SignedRows | None:
     return SignedRows(source, intercept=found.signed.intercept)
 
 
-def _flat(found: Certificate, boundary: AnyArray) -> Ints:
+def _flat(found: Proof, boundary: AnyArray) -> Ints:
     """Rows, or pairs of a row and a class number, as the numbers of signed rows."""
     flat = np.asarray(boundary, np.int64)
     return np.sort(flat[:, 0] * len(found.classes) + flat[:, 1] if flat.ndim == 2 else flat)
 
 
-def _direction(found: Certificate, rows: SignedRows) -> list[Fraction] | None:
+def _direction(found: Proof, rows: SignedRows) -> list[Fraction] | None:
     """The direction as these rows see it, exactly; None if it is none, or two that disagree."""
     W, fractions = found.direction, found.exact_direction
     if W is None or W.shape != (rows.shape[0], rows.source.n_features + 1):
@@ -80,7 +80,7 @@ def _direction(found: Certificate, rows: SignedRows) -> list[Fraction] | None:
     return list(rows.own(each).ravel())
 
 
-def _separates(found: Certificate, rows: SignedRows, exactly: bool, boundary: Ints | None) -> bool:
+def _separates(found: Proof, rows: SignedRows, exactly: bool, boundary: Ints | None) -> bool:
     """Whether every margin is > 0, but exactly those of the boundary 0."""
     given = _direction(found, rows)
     if given is None or (boundary is not None and not len(boundary) < rows.count):
@@ -125,7 +125,7 @@ def _places(Z: Array, w: tuple[Fraction, ...], on: AnyArray) -> bool:
 
 
 def _cancels(
-    found: Certificate, rows: SignedRows, given: Witness | PairWitness, added: Ints | None,
+    found: Proof, rows: SignedRows, given: Witness | PairWitness, added: Ints | None,
     exactly: bool,
 ) -> bool:  # fmt: skip
     """Whether weighted rows, with all of some others added once, sum to 0.

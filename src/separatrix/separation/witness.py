@@ -1,4 +1,4 @@
-"""Certificates: what proves a verdict, in terms of the rows of the data.
+"""Proofs of a verdict, in terms of the rows of the data.
 
 By the lemma of Farkas (1902) exactly one of two things exists: a direction with the margins that
 a verdict claims, or weights with which rows cancel, so that no direction has them.
@@ -33,7 +33,7 @@ class PairWitness(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate:
+class Proof:
     """A verdict, and what anyone can check it by.
 
     z below is the signed row ``y * (x, 1)``, or, for more than two classes, Kesler's pair of a

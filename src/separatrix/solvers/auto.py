@@ -13,7 +13,7 @@ from ..objective import Objective
 from .base import Solver
 from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import InteriorPoint
-from .dual_ascent import DualAscent, is_wide, suits_interior_point
+from .dual_ascent import DualAscent, is_badly_scaled, is_wide, suits_interior_point
 from .gradient_descent import GradientDescent
 from .lbfgs import LBFGS
 from .least_squares import LeastSquares, is_squared
@@ -124,6 +124,15 @@ def _suits_interior_point(objective: Objective) -> bool:
     return bool(curvature >= weak)
 
 
+def _drowns_in_features(objective: Objective) -> bool:
+    """Whether a squared hinge needs interior points for the digits of its penalty.
+
+    Where rows can be separated, these are all that J consists of.
+    """
+    squared_hinge = isinstance(objective.loss, SquaredHinge)
+    return squared_hinge and InteriorPoint().accepts(objective) and is_badly_scaled(objective)
+
+
 def _mean_squared_correlation(objective: Objective) -> float:
     """1 if features have nothing in common, up to ``MOST_CORRELATED``.
 
@@ -187,6 +196,9 @@ def choose(objective: Objective) -> Solver:
     if _suits_columns_ascent(objective):
         why = f"the rows are sparse: single ones serve {loss.name} class by class"
         return CoordinateAscent(reason=why)
+    if not sparse and _drowns_in_features(objective):
+        why = f"{loss.name} has features so large that the penalty is lost beside them"
+        return DualAscent(reason=why)
     k = objective.shape[0]
     twice = loss.has_curvature and loss.convex
     if twice and not sparse and k * d <= FEW_WEIGHTS and n * d * k**2 <= SMALL_TABLE:

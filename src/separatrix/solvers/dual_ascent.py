@@ -43,7 +43,7 @@ class DualAscent(DualSolver):
     a fit, which of them ran. :class:`ProximalPoint`: the bias is free as it is in J, and no scale
     of the features slows it down. Where there are two classes and few rows per feature, those at a
     kink change with every such step: then :class:`InteriorPoint` for the hinge and its square, also
-    for few rows or more classes whose features are so large that the penalty is lost beside them.
+    for features so large that the penalty is lost beside them.
     With more than 1500 features and rows systems of equations would be too large, and they are not
     needed on sparse rows with twice as many features or that store few of theirs, nor for more than
     two classes, unless there are few weights, where interior points are quick: then
@@ -172,11 +172,9 @@ def suits_interior_point(objective: Objective) -> bool:
 
 
 def is_badly_scaled(objective: Objective) -> bool:
-    """Whether features drown the penalty, and rows are too few, or classes too many, to mend it."""
-    n, d = objective.source.n_rows, objective.source.n_features
-    few = objective.shape[0] > 1 or n <= thresholds.FEW_ROWS_PER_FEATURE * d
+    """Whether features drown the penalty, which systems of the rows near a kink then lose."""
     bounded = not isinstance(objective.loss, Logistic)
-    return few and bounded and affordable(objective) and drowns_penalty(objective)
+    return bounded and affordable(objective) and drowns_penalty(objective)
 
 
 def affordable(objective: Objective) -> bool:

@@ -166,7 +166,7 @@ two, with six rows of that room per feature, go on with proximal points."""
 MOST_CURVATURE_OF_PRODUCTS = 1e11
 """Mean of |x|^2 in units of twice the penalty up to which systems are solved in the space of rows:
 beyond, their products keep too few digits of the penalty and of small features, and systems are
-those of the features, each scaled; few rows per feature then begin with interior points.
+those of the features, each scaled; the dual then begins with interior points.
 
 Measured: no speed, minima that are reached."""
 

@@ -21,6 +21,7 @@ from ...training.trace import Trace
 from . import certify, weights_of
 from .claims import CLAIMS, Claim, claim_of
 from .minimum import TOL
+from .rows import Transformed, mapped
 
 OBJECTIVE = {
     "C", "Cs", "alpha", "alphas", "penalty", "l1_ratio", "l1_ratios", "loss", "intercept_scaling",
@@ -63,6 +64,7 @@ def from_sklearn(
 
     Notes
     -----
+    How many classes there are is told by the fit or by y: without both it is taken for two.
     Refused unless fitted, for there is no such objective here: a bias that is penalised (LinearSVC,
     liblinear); one class against the rest for more than two classes, but for the squared hinge and
     the logistic loss without class weights. A fitted one of these has the same weights and
@@ -104,12 +106,9 @@ def _pipeline(pipeline: Any, X: Any, y: Any, sample_weight: Any, n: Any) -> Any:
     """The same steps, the last one translated; a fitted one sees X behind the others."""
     *others, (name, last) = pipeline.steps
     if X is not None and hasattr(last, "coef_") and others:
-        if isinstance(X, Source):
-            raise TypeError(
-                "a pipeline's last step sees rows behind the others, and a source is as it was "
-                "read: pass X and y as arrays, or n"
-            )
-        X = pipeline[:-1].transform(X)
+        transform = pipeline[:-1].transform
+        source = isinstance(X, Source)
+        X = mapped(X, Transformed(transform), last.coef_.shape[1]) if source else transform(X)
     result = copy(pipeline)
     translated = from_sklearn(last, X, y, sample_weight=sample_weight, n=n)
     result.steps = [*others, (name, translated)]

@@ -1,5 +1,6 @@
 """Pictures of data, losses and fits, after the conventions of scikit-learn's displays."""
 
+from .animation import animate
 from .boundary import BoundaryDisplay
 from .certificate import CertificateDisplay
 from .coefficient import CoefficientDisplay
@@ -20,4 +21,5 @@ __all__ = [
     "MarginDisplay",
     "PathDisplay",
     "WeightSpaceDisplay",
+    "animate",
 ]

@@ -57,7 +57,7 @@ STEP_READS = 2.0  # of the rows near a kink
 # ---- losses with a kink
 
 
-class Certificate(NamedTuple):
+class DualBound(NamedTuple):
     """J at some weights, a lower bound on its minimum, and how often the data was read for it."""
 
     value: float
@@ -69,7 +69,7 @@ class Certificate(NamedTuple):
 
 def nonsmooth_lower_bound(
     objective: Objective, W: Array, most_reads: float = np.inf, enough: float = ENOUGH
-) -> Certificate:
+) -> DualBound:
     """J at W, a lower bound on its minimum that is good where W is, and the reads they took.
 
     Rows away from a kink keep the alpha that their score gives them; for those nearest to one,
@@ -106,7 +106,7 @@ def nonsmooth_lower_bound(
             of_all[known[0]] = known[1]
         return of_all
 
-    return Certificate(value, max(bound, 0.0), math.ceil(reads), alpha)
+    return DualBound(value, max(bound, 0.0), math.ceil(reads), alpha)
 
 
 def _tangent_sums(

@@ -32,11 +32,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ...losses import Logistic
+from ...numeric.dot import dot
 from ...numeric.linear_systems import cholesky_solver
 from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array
 from ...objective import Objective
 from ...objective.sums import Gram
+from ...objective.thresholds import GRAM_TILE
 from .. import thresholds
 from ..base import State
 from .losses import binary_dual_loss
@@ -124,13 +126,12 @@ def interior_iterates(run: AnyRun) -> Iterator[tuple[DualIterate, State]]:
 
 
 def iterate(run: AnyRun) -> DualIterate:
-    """Where a run stands."""
-    if isinstance(run, InteriorPointRun):
-        alpha = run.at.alpha
-        return DualIterate(
-            run.W, run.objective_value, run.mistakes, run.bound, alpha=lambda: alpha[:, None]
-        )
-    return DualIterate(run.W, run.objective_value, run.mistakes, run.bound, told=False)
+    """Where a run stands: to be told if it brings something, for products fall long before."""
+    alpha = run.at.alpha[:, None] if isinstance(run, InteriorPointRun) else None
+    return DualIterate(
+        run.W, run.objective_value, run.mistakes, run.bound, told=False,
+        alpha=None if alpha is None else lambda: alpha,
+    )  # fmt: skip
 
 
 def dual_variables(objective: Objective, state: State) -> Array:
@@ -191,10 +192,10 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
 
     def _complementarity(self, at: Point) -> float:
         """The mean product of the pairs, over all rows."""
-        first = float(self.share @ (at.alpha * at.slack))
+        first = dot(self.share, at.alpha * at.slack)
         if not self.dual_loss.nonsmooth:
             return first
-        return 0.5 * (first + float(self.share @ (at.upper_slack * at.xi)))
+        return 0.5 * (first + dot(self.share, at.upper_slack * at.xi))
 
     def _bounded(self, move: Move) -> list[tuple[Array, Array]]:
         pairs = [(self.at.alpha, move.alpha), (self.at.slack, move.slack)]
@@ -260,7 +261,8 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
         """The system of the features, factored."""
         objective, standardization = self.objective, self.objective.standardization
         weighted = self.source.with_weight(self.share / curvature)
-        (hessian,) = weighted.total(Gram(standardization, ROWS))
+        tiled = ROWS if self.source.n_features >= GRAM_TILE else None
+        (hessian,) = weighted.total(Gram(standardization, tiled))
         objective.add_penalty(hessian, standardization)
         objective.regularise_biases(hessian)
         inverse = cholesky_solver(hessian, min_pivot=0.0)
@@ -289,6 +291,6 @@ class InteriorPointRun(PredictorCorrector[Point, Move, Products]):
         self.gradient = dual_loss.gradient(sums.weighted_rows) + objective.penalty.gradient(self.W)
         self.misfit = float(np.sum(self.gradient[:, :-1] ** 2)) / (4.0 * self.l2)
         margins, weight = self._margins(self.W), self.share * source.weight_sum
-        total = float(weight @ dual_loss.loss.phi(margins))
+        total = dot(weight, dual_loss.loss.phi(margins))
         self.objective_value = objective.mean(total, self.W)
-        self.mistakes = float(weight @ (margins <= 0.0))
+        self.mistakes = float(np.sum(weight, where=margins <= 0.0))

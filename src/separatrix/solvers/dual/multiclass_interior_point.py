@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
+from ...numeric.dot import dot
 from ...numeric.linear_systems import cholesky_solver
 from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS, SMALLEST_NORMAL
@@ -123,7 +124,7 @@ class CrammerSingerRun(PredictorCorrector[Point, Point, Array]):
 
     def _complementarity(self, at: Point) -> float:
         """The mean product of the pairs, over all."""
-        return float(self.share @ np.mean(at.alpha * at.slack, axis=1))
+        return dot(self.share, np.mean(at.alpha * at.slack, axis=1))
 
     def _bounded(self, move: Point) -> list[tuple[Array, Array]]:
         return [(self.at.alpha, move.alpha), (self.at.slack, move.slack)]
