@@ -2,14 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SIZE ?= full
+CHROMIUM ?= chromium
 BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -type f)
 
 SECONDS ?= 600
 
-.PHONY: help demo test docs fuzz bench clean
+.PHONY: help demo test test-browser docs fuzz bench clean
 help:
 	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
 	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests"
+	@echo "make test-browser   the playground in Chromium, as a person uses it"
 	@echo "make docs    the pages in build/docs/index.html, with every picture drawn anew"
 	@echo "make fuzz    random fits, every claim compared with fractions (SECONDS=600)"
 	@echo "make bench   race the peers at equal quality (ONLY=name or ONLY=--list, SIZE=small)"
@@ -34,6 +36,11 @@ test: .venv/installed-test
 	$(BIN)/cmake --build build/tests
 	$(BIN)/ctest --test-dir build/tests --output-on-failure
 	$(BIN)/python -m pytest
+
+test-browser: .venv/installed-test
+	@command -v $(CHROMIUM) > /dev/null || { echo "no $(CHROMIUM): apt-get install chromium fonts-dejavu-core, or CHROMIUM=/path/to/it"; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright axe-playwright-python
+	CHROMIUM=$(CHROMIUM) $(BIN)/python -m pytest tests/apps/playground/browser.py
 
 docs: .venv/installed-docs
 	$(BIN)/codespell docs README.md CONTRIBUTING.md CHANGELOG.md

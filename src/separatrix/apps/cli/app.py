@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from ... import __version__
-from . import demo, fitting, models, penalty_path, proving, using
+from . import demo, fitting, models, penalty_path, playing, proving, using
 from .output import UNTITLED, console, print_json, single_line
 
 OK, WRONG_USE, UNEXPECTED, INTERRUPTED = 0, 2, 70, 130
@@ -49,8 +49,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 for command in (
-    fitting.fit, using.predict, using.evaluate, proving.check, proving.certify,
-    penalty_path.path,    proving.diagnose, models.inspect, models.export, demo.demo,
+    fitting.fit, using.predict, using.evaluate, proving.check, proving.certify, penalty_path.path,
+    proving.diagnose, models.inspect, models.export, demo.demo, playing.playground,
 ):  # fmt: skip
     app.command()(interruptible(command))
 

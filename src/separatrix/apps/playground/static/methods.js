@@ -1,0 +1,85 @@
+// The form of the method: which settings each has, and their defaults.
+
+const LOSSES = ["perceptron", "logistic", "squared", "tanh_squared", "hinge", "squared_hinge"];
+const FIELDS = {
+  loss: ["Loss", LOSSES],
+  form: ["Form", ["batch", "sequential", "stochastic", "mini-batch"]],
+  batch_size: ["Rows in a batch", 8, 1],
+  learning_rate: ["Step size", 1, "any"],
+  schedule: ["Schedule", ["constant", "inverse_scaling", "step_decay"]],
+  l2: ["Penalty l2", 0, "any"],
+  start: ["Start", ["zeros", "random", "sum"]],
+  shuffle: ["Shuffle rows", false],
+  keep: ["Keep", ["last", "best", "average"]],
+  fit_intercept: ["Bias", true],
+  max_iter: ["Most passes", 50, 1],
+  kernel: ["Kernel", ["rbf", "poly", "linear"]],
+  gamma: ["gamma", 1, "any"],
+  degree: ["Degree", 2, 1],
+  centers: ["Centres", 2, 1],
+  seed: ["Seed", 0, 1],
+};
+const COMMON = ["fit_intercept", "max_iter", "seed"];
+export const METHODS = {
+  perceptron: ["Perceptron, row by row", ["learning_rate", "schedule", "l2", "start", "shuffle", "keep"]],
+  batch_perceptron: ["Perceptron, batch", ["learning_rate", "start", "keep"]],
+  gradient_descent: ["Gradient descent", ["loss", "form", "batch_size", "learning_rate", "schedule", "l2", "start", "keep"]],
+  newton: ["Newton's method", ["loss", "l2", "start"]],
+  least_squares: ["Least squares", ["l2"]],
+  kernel_perceptron: ["Kernel perceptron", ["kernel", "gamma", "degree", "learning_rate", "shuffle"]],
+  radial_basis: ["Radial basis features", ["gamma", "centers", "learning_rate", "shuffle", "keep"]],
+};
+
+export function startingMethod(name = "perceptron") {
+  const told = { name };
+  for (const field of [...METHODS[name][1], ...COMMON]) {
+    const given = FIELDS[field][1];
+    told[field] = Array.isArray(given) ? given[0] : given;
+  }
+  if (name === "batch_perceptron") told.start = "sum";
+  if (name === "gradient_descent") Object.assign(told, { loss: "logistic", learning_rate: 0.5 });
+  if (name === "newton") Object.assign(told, { loss: "logistic", l2: 0.01 });
+  return told;
+}
+
+function labelled(text, input) {
+  const label = document.createElement("label");
+  if (input.type === "checkbox") label.append(input, text);
+  else label.append(text, " ", input);
+  return label;
+}
+
+function choice(options, value, names = null) {
+  const made = document.createElement("select");
+  options.forEach((option) => made.append(new Option(names ? names[option] : option, option)));
+  made.value = value;
+  return made;
+}
+
+// Builds the form anew for a method, and tells changes.
+export function drawMethod(form, method, changed) {
+  const names = Object.fromEntries(Object.entries(METHODS).map(([name, [text]]) => [name, text]));
+  const chooser = choice(Object.keys(METHODS), method.name, names);
+  chooser.id = "method-name";
+  chooser.addEventListener("change", () => changed(startingMethod(chooser.value), chooser.id));
+  const parts = [labelled("Method", chooser)];
+  for (const field of [...METHODS[method.name][1], ...COMMON]) {
+    const [text, kind, step] = FIELDS[field];
+    let input;
+    if (Array.isArray(kind)) {
+      input = choice(kind, method[field]);
+    } else {
+      input = document.createElement("input");
+      input.type = typeof kind === "boolean" ? "checkbox" : "number";
+      if (input.type === "checkbox") input.checked = method[field];
+      else Object.assign(input, { value: method[field], step, min: 0 });
+    }
+    input.id = `method-${field}`;
+    input.addEventListener("change", () => {
+      const value = input.type === "checkbox" ? input.checked : input.type === "number" ? Number(input.value) : input.value;
+      changed({ ...method, [field]: value }, input.id);
+    });
+    parts.push(labelled(text, input));
+  }
+  form.replaceChildren(...parts);
+}

@@ -1,0 +1,277 @@
+"""The server of the playground: what it answers, and what it refuses."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+import uvicorn
+from conftest import quiet
+
+import separatrix
+from separatrix.apps.playground import server as module
+from separatrix.apps.playground.limits import MOST_ANSWER_BYTES, MOST_BODY_BYTES
+from separatrix.apps.playground.methods import BadRequest, Method
+from separatrix.apps.playground.runs import Run, Runs, presets, verdict
+from separatrix.training.recording.recording import from_json
+
+AND = [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 1]]
+XOR = [[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]]
+THREE = [[0, 0, 0], [1, 0, 1], [0, 1, 2], [0.1, 0, 0], [1, 0.1, 1], [0.1, 1, 2]]
+NAMES = (
+    "perceptron", "batch_perceptron", "gradient_descent", "newton", "least_squares",
+    "kernel_perceptron", "radial_basis",
+)  # fmt: skip
+TOKEN = "right"
+pytestmark = quiet
+
+
+@pytest.fixture(scope="module")
+def port():
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    at = bound.getsockname()[1]
+    config = uvicorn.Config(module.application(TOKEN, at), log_level="error", ws="none")
+    running = uvicorn.Server(config)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]}, daemon=True)
+    thread.start()
+    until = time.monotonic() + 20
+    while not running.started and time.monotonic() < until:
+        time.sleep(0.02)
+    yield at
+    running.should_exit = True
+    thread.join(10)
+    bound.close()
+
+
+def post(port, path, body, **headers):
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    given = {"X-Token": TOKEN, "Content-Type": "application/json", "Host": f"127.0.0.1:{port}"}
+    given |= {name.replace("_", "-"): value for name, value in headers.items()}
+    return sent(port, "POST", path, raw, {k: v for k, v in given.items() if v is not None})
+
+
+def sent(port, method, path, body=None, headers=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request(method, path, body, headers or {"Host": f"127.0.0.1:{port}"})
+    answer = connection.getresponse()
+    found = answer.status, dict(answer.getheaders()), answer.read()
+    connection.close()
+    return found
+
+
+def test_a_run_is_answered_with_a_recording(port):
+    status, headers, body = post(port, "/api/run", {"points": AND, "method": {}})
+    assert status == 200
+    told = json.loads(body)
+    recording = from_json(json.dumps(told["recording"]))
+    assert recording["steps"]["arithmetic"][0] == (
+        "(w, b) <- (w, b) + y (x, 1): (0, 0, 0) - 1*(0, 0, 1) = (0, 0, -1)"
+    )
+    assert recording["stop"] == "no mistakes"
+    assert told["line"] is True
+    assert headers["content-type"] == "application/json"
+    assert "script-src 'self'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("points", [AND, XOR, THREE], ids=["and", "xor", "three"])
+@pytest.mark.parametrize("name", NAMES)
+def test_copied_python_makes_the_same_recording(name, points):
+    made = Run.of({"points": points, "method": {"name": name, "max_iter": 7, "shuffle": True}})
+    given: dict = {}
+    exec(made.python, given)
+    assert given["recording"].to_dict() == made.recording.to_dict()
+
+
+@pytest.mark.parametrize("form", ["batch", "sequential", "stochastic", "mini-batch"])
+@pytest.mark.parametrize("loss", separatrix.losses.names())
+def test_gradient_descent_in_all_its_forms(form, loss):
+    settings = {
+        "name": "gradient_descent", "form": form, "loss": loss, "batch_size": 2, "max_iter": 3,
+        "learning_rate": 0.1, "schedule": "inverse_scaling", "keep": "average",
+    }  # fmt: skip
+    if loss == "zero_one":
+        with pytest.raises(BadRequest):
+            Run.of({"points": AND, "method": settings})
+        return
+    told = Run.of({"points": AND, "method": settings}).recording.to_dict()
+    rows = {"batch": None, "mini-batch": 2}.get(form, 1)
+    assert all((None if one is None else len(one)) == rows for one in told["steps"]["rows"])
+    assert told["steps"]["average"] is not None
+
+
+def test_grids_are_scores_of_the_step(port):
+    for name in ("kernel_perceptron", "radial_basis", "perceptron"):
+        asked = {"points": XOR, "method": {"name": name, "max_iter": 5}}
+        last = len(Run.of(asked).recording)
+        body = asked | {"step": last, "box": [0, 1, 0, 1]}
+        status, _, found = post(port, "/api/grid", body)
+        assert status == 200
+        told = json.loads(found)
+        run = Run.of(asked)
+        X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+        Z = X if run.features is None else run.features.transform(X)
+        scores = np.array(told["scores"][0]).reshape(told["size"], -1)
+        corners = [scores[0, 0], scores[0, -1], scores[-1, 0], scores[-1, -1]]
+        np.testing.assert_allclose(corners, run.clf.decision_function(Z), atol=1e-9)
+
+
+def test_a_verdict_has_its_witness():
+    apart = verdict({"points": AND})
+    assert (apart["verdict"], apart["meeting"]) == ("separable", None)
+    assert apart["mistake_bound"] == pytest.approx(51.0)
+    meets = verdict({"points": XOR})
+    np.testing.assert_allclose(meets["meeting"], [0.5, 0.5])
+
+
+def test_every_preset_runs():
+    found = presets()
+    assert {"and", "or", "xor", "ring", "spirals", "three classes"} < set(found)
+    for points in found.values():
+        recording = Run.of({"points": points, "method": {"max_iter": 2}}).recording
+        assert len(recording) == 2 * len(points) or recording.stop in ("no mistakes", "cycle")
+
+
+def test_later_parts_join_and_no_answer_is_too_long(port):
+    rng = np.random.default_rng(0)
+    points = [
+        [*np.round(row, 3).tolist(), int(i % 2)] for i, row in enumerate(rng.normal(size=(100, 2)))
+    ]
+    asked = {"points": points, "method": {"max_iter": 40}}
+    whole = Run.of(asked).recording.to_dict()["steps"]["sentence"]
+    joined: list = []
+    while len(joined) < len(whole):
+        status, _, body = post(port, "/api/run", asked | {"first": len(joined) + 1})
+        assert status == 200
+        assert len(body) <= 1.1 * MOST_ANSWER_BYTES
+        joined += json.loads(body)["recording"]["steps"]["sentence"]
+    assert joined == whole
+    runs = Runs()
+    assert runs.of(asked) is runs.of(json.loads(json.dumps(asked)))
+
+
+def test_files_of_the_page_and_no_others(port):
+    status, headers, body = sent(port, "GET", "/")
+    assert status == 200
+    assert b"playground" in body
+    assert headers["x-content-type-options"] == "nosniff"
+    assert not re.search(rb"<script(?![^>]*src=)|\son\w+=|https?://", body)
+    for path in (
+        "/static/../server.py", "/static/..%2fserver.py", "/static/%2e%2e/server.py",
+        "/static//etc/passwd", "/static/nothing.js", "/server.py", "/api/run",
+    ):  # fmt: skip
+        status, _, body = sent(port, "GET", path)
+        assert status in (404, 405), path
+        assert b"import" not in body
+
+
+HOSTILE = {
+    "no token": (403, {}, {"X_Token": None}),
+    "a wrong token": (403, {}, {"X_Token": "wrong"}),
+    "a token that is not ASCII": (403, {}, {"X_Token": "\xff"}),
+    "another host": (421, {}, {"Host": "evil.example"}),
+    "another port": (421, {}, {"Host": "127.0.0.1:1"}),
+    "another origin": (403, {}, {"Origin": "http://evil.example"}),
+    "a null origin": (403, {}, {"Origin": "null"}),
+    "a form": (415, {}, {"Content_Type": "application/x-www-form-urlencoded"}),
+    "no JSON": (400, b"{", {}),
+    "no object": (400, [], {}),
+    "deep JSON": (400, b"[" * 100_000 + b"]" * 100_000, {}),
+    "NaN": (400, b'{"points": [[NaN, 0, 0]]}', {}),
+    "no points": (400, {"points": []}, {}),
+    "one class": (400, {"points": [[0, 0, 0], [1, 1, 0]]}, {}),
+    "too many points": (400, {"points": [[0, 0, i % 2] for i in range(2001)]}, {}),
+    "a huge number": (400, {"points": [[0, 0, 0], [1e300, 0, 1]]}, {}),
+    "a class too many": (400, {"points": [[0, 0, 0], [1, 1, 7]]}, {}),
+    "words for points": (400, {"points": [["a", "b", 0], [1, 1, 1]]}, {}),
+    "no method": (400, {"points": AND, "method": {"name": "magic"}}, {}),
+    "no such setting": (400, {"points": AND, "method": {"__class__": 1}}, {}),
+    "too many passes": (400, {"points": AND, "method": {"max_iter": 10**9}}, {}),
+    "true for a number": (400, {"points": AND, "method": {"max_iter": True}}, {}),
+    "a list for a word": (400, {"points": AND, "method": {"kernel": ["rbf"]}}, {}),
+    "a step of no run": (400, {"points": AND, "first": 10**6}, {}),
+    "too long": (413, b" " * (MOST_BODY_BYTES + 1), {}),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_requests_are_refused(port, case):
+    expected, body, headers = HOSTILE[case]
+    status, answered, said = post(port, "/api/run", body, **headers)
+    assert status == expected, said
+    assert b"Traceback" not in said
+    assert "access-control-allow-origin" not in answered
+    assert post(port, "/api/run", {"points": AND})[0] == 200
+
+
+def test_a_body_of_unknown_length_is_refused(port):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("POST", "/api/run", iter([b"{}"]), {"X-Token": TOKEN}, encode_chunked=True)
+    assert connection.getresponse().status == 411
+    connection.close()
+
+
+def test_long_runs_are_ended():
+    rng = np.random.default_rng(1)
+    points = [[*row, int(i % 2)] for i, row in enumerate(rng.normal(size=(2000, 2)).tolist())]
+    began = time.process_time()
+    made = Run.of({"points": points, "method": {"max_iter": 2000}})
+    assert made.clf.stop_ == "callback"
+    assert len(made.recording) <= 20_000
+    assert time.process_time() - began < 20
+
+
+def test_settings_have_their_defaults():
+    assert Method.of({}) == Method()
+    with pytest.raises(BadRequest, match="an object"):
+        Method.of([])
+
+
+def test_the_command_prints_its_address_first():
+    code = "from separatrix.apps.cli import main; main()"
+    given = [sys.executable, "-c", code, "playground", "--no-open", "--port", "0"]
+    process = subprocess.Popen(given, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        at, token = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]+)\n", line).groups()
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            try:
+                status, _, _ = sent(int(at), "GET", "/")
+            except ConnectionError:
+                time.sleep(0.1)
+                continue
+            assert status == 200
+            break
+        assert post(int(at), "/api/run", {"points": AND}, X_Token=token)[0] == 200
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stdout.close()
+
+
+def test_a_port_that_is_taken():
+    first = module.free_port(None)
+    second = module.free_port(None)
+    assert first.getsockname() != second.getsockname()
+    with pytest.raises(ValueError, match="is taken"):
+        module.free_port(first.getsockname()[1])
+    first.close()
+    second.close()
+
+
+def test_numbers_that_are_not_finite_become_null(port):
+    assert module.finite({"a": [1.0, float("inf"), [float("nan")]]}) == {"a": [1.0, None, [None]]}
+    tight = [[0, 0, 0], [0, 1e-300, 1]]
+    status, _, body = post(port, "/api/verdict", {"points": tight})
+    assert (status, json.loads(body)["verdict"]) == (200, "separable")
