@@ -65,7 +65,6 @@ class RoundOfEpochs {
       pass_.shrink_margin = round_.careful * pass_.projected_gradient / most;
   }
 
-  // The dual of the alphas; of the logistic loss a little less, without logarithms.
   double dual() const {
     double sum = 0;
     for (int64_t i = 0; i < rows_.n; ++i) {
@@ -76,12 +75,14 @@ class RoundOfEpochs {
   }
   // -phi*(-alpha).
   double neg_conjugate(double alpha) const {
-    constexpr double kLn2 = 0x1.62e42fefa39efp-1;
     switch (LossId(pass_.loss)) {
       case LossId::hinge: return alpha;
       case LossId::squared_hinge: return alpha * (1 - 0.25 * alpha);
-      default: return 4 * kLn2 * alpha * (1 - alpha);
+      default: return entropy(alpha) + entropy(1 - alpha);
     }
+  }
+  static double entropy(double share) {
+    return share > 0x1p-1022 ? -share * log_normal(share) : 0;
   }
 
   // Rows to visit again, in the order in which they lie; what a remembered step did to the weights

@@ -65,32 +65,48 @@ struct CoordinateUpdate<SquaredHinge> {
 template <>
 struct CoordinateUpdate<Logistic> {
   static constexpr double kFarOff = 0.1;
-  // The margin m + t to which the new alpha brings the row is where alpha = -phi'(m + t): a root
-  // of t - curvature*(-phi'(m + t) - alpha), which rises by 1 at least. No logarithm is needed.
+  // -phi'(m) = top / bottom and phi''(m) = e / bottom^2, multiplied out below: a row waits for what
+  // the one before it did to the weights, and for nothing as long as for divisions.
+  struct Slope {
+    double e, top, bottom;
+    explicit Slope(double m)
+        : e(exp_negative(Logistic::exponent(m))), top(m > 0 ? e : 1), bottom(1 + e) {}
+  };
+  // alpha = -phi'(m + t), where t is curvature times the change of alpha: one of Newton's steps,
+  // and more only where it is long. No logarithm is needed.
   static double argmax(double alpha, double m, double curvature) {
+    const Slope at(m);
+    const double square = at.bottom * at.bottom;
+    const double step = (at.top * at.bottom - alpha * square) / (square + curvature * at.e);
+    const double t = curvature * step;
+    const bool is_last = t < kNewtonLastStep && t > -kNewtonLastStep;
+    alpha = is_last ? alpha + step : bracketed_newton(alpha, m, curvature);
+    return alpha > 1 ? 1 : alpha > 0 ? alpha : 0;
+  }
+  // The root of t + curvature * (phi'(m + t) + alpha), which rises by 1 at least.
+  static __attribute__((noinline)) double bracketed_newton(double alpha, double m,
+                                                           double curvature) {
     // |t| <= curvature, as alpha is in [0, 1].
     double low = -2 * curvature, high = 2 * curvature, t = 0;
-    Point<double> at = point_at<Logistic>(m);
-    if (!(curvature > 0)) return -at.slope;
     for (int i = 0; i < kNewtonMaxIter; ++i) {
+      const Point<double> at = point_at<Logistic>(m + t);
       const double over = t + curvature * (at.slope + alpha);
       (over > 0 ? high : low) = t;
-      double step = -over / (1 + curvature * at.curvature);
+      const double step = -over / (1 + curvature * at.curvature);
+      if (t + step == t) break;
       const bool inside = t + step > low && t + step < high;
       t = inside ? t + step : 0.5 * (low + high);
       if (inside && step < kNewtonLastStep && step > -kNewtonLastStep) break;
-      at = point_at<Logistic>(m + t);
     }
-    alpha += t / curvature;
-    return alpha > 1 ? 1 : alpha > 0 ? alpha : 0;
+    return alpha + t / curvature;
   }
   static double projected_gradient(double, double) { return 0; }
   static bool can_shrink(double, double, double) { return false; }  // no alpha gets to a bound
   // The square that it is near the minimum, without logarithms; far away about as large.
   static double gap(double alpha, double m) {
-    const Point<double> at = point_at<Logistic>(m);
-    const double off = alpha + at.slope, size = off < 0 ? -off : off;
-    return size > 0 ? off * off / (2 * at.curvature + kFarOff * size) : 0;
+    const Slope at(m);
+    const double off = alpha * at.bottom - at.top, size = off < 0 ? -off : off;
+    return size > 0 ? off * off / (2 * at.e + kFarOff * size * at.bottom) : 0;
   }
 };
 

@@ -1,11 +1,13 @@
 // Bindings of the loops over all rows at once.
 #include "python/bind.hpp"
 #include "threads/ordered_reduction.hpp"
-#include "rows/csr_flaw.hpp"
+#include "rows/csr_indices.hpp"
 
 namespace separatrix {
 
 namespace {
+
+using Marks = nb::ndarray<bool, nb::c_contig, nb::device::cpu>;
 
 std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
                                       std::optional<Numbers> weight, Numbers w,
@@ -215,6 +217,17 @@ int csr_flaw(AnyArray indices, AnyArray indptr, int64_t features) {
   return narrow ? flaw(int32_t{}) : flaw(int64_t{});
 }
 
+int64_t mark(AnyArray indices, int64_t most, Marks found) {
+  const bool narrow = indices.dtype() == nb::dtype<int32_t>();
+  expect(narrow || indices.dtype() == nb::dtype<int64_t>(), "indices: must be int32 or int64");
+  const auto marked = [&]<class Index>(Index) {
+    nb::gil_scoped_release free;
+    return mark_features(static_cast<const Index*>(indices.data()), int64_t(indices.size()), most,
+                         found.data());
+  };
+  return narrow ? marked(int32_t{}) : marked(int64_t{});
+}
+
 }  // namespace
 
 void bind_batch(nb::module_& m) {
@@ -243,6 +256,7 @@ void bind_batch(nb::module_& m) {
   m.def("gram", &gram, "rows"_a, "weight"_a, "mean"_a, "factor"_a, "out"_a.noconvert());
   m.def("all_finite", &all_finite, "values"_a);
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
+  m.def("mark_features", &mark, "indices"_a, "most"_a, "found"_a.noconvert());
   nb::dict flaws;
   flaws["offsets"] = int(kOffsets);
   flaws["range"] = int(kRange);

@@ -54,4 +54,13 @@ inline T twice_artanh(T s) {
   return 2.0 * fma(s * square, rest, s);
 }
 
+// The natural logarithm of a normal number above 0, to about 1e-16.
+inline double log_normal(double x) {
+  constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+  constexpr uint64_t kFraction = (uint64_t(1) << 52) - 1, kOne = uint64_t(1023) << 52;
+  const double fraction = from_bits((bits(x) & kFraction) | kOne);  // between 1 and 2
+  const auto exponent = double(int64_t(bits(x) >> 52) - 1023);
+  return fma(exponent, kLn2, twice_artanh((fraction - 1) / (fraction + 1)));
+}
+
 }  // namespace separatrix::SEPARATRIX_LEVEL

@@ -196,6 +196,26 @@ def test_every_index_of_a_very_wide_matrix_is_in_range():
     assert loops.csr_flaw(empty) == 0
 
 
+def test_stored_features_are_those_of_their_twin(rng):
+    for trial in range(200):
+        kind = (np.int32, np.int64)[trial % 2]
+        d, n = int(rng.integers(1, 30)), int(rng.integers(1, 8))
+        indptr = rng.integers(0, 3) + np.concatenate([[0], np.cumsum(rng.integers(0, 6, n))])
+        indices = rng.integers(0, d, indptr[-1] + rng.integers(0, 3))
+        rows = CsrRows(np.ones(len(indices)), indices.astype(kind), indptr.astype(kind), d)
+        there = np.isin(np.arange(d), indices[indptr[0] : indptr[-1]])
+        for most in (d, there.sum(), there.sum() - 1, 0):
+            found, twin = (
+                f(rows, most) for f in (loops.stored_features, loops.stored_features_twin)
+            )
+            if there.sum() <= most:
+                np.testing.assert_array_equal(found, there)
+                np.testing.assert_array_equal(twin, there)
+            else:
+                assert found is None
+                assert twin is None
+
+
 # ---- containers --------------------------------------------------------------------------
 
 

@@ -113,6 +113,29 @@ def test_a_round_ends_when_its_gap_is_enough_or_its_epochs_are_spent():
     assert long.gap < short.gap
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+def test_a_round_of_the_logistic_loss_ends_where_the_penalty_is_weak(weighted):
+    """The dual is then far below 1: the end is a gap that is small beside it, by its definition."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((50, 400)) / 20.0
+    y = np.sign(rng.standard_normal(50))
+    weight = rng.uniform(0.5, 2.0, 50) if weighted else None
+    c, l2 = (weight / weight.sum() if weighted else np.full(50, 0.02)), 1e-5
+    alpha, w = np.zeros(50), np.zeros(401)
+    found = loops.ascent_round(
+        X, y, get_loss("logistic"), alpha, w, np.arange(50), weight=weight, orders=ORDERS,
+        inv_weight_sum=1 / 50 if weight is None else 1 / weight.sum(), careful=6.0, identified=1.8,
+        row_norm2=(X**2).sum(axis=1), inv_2l2=0.5 / l2, most_epochs=60, enough=1e-3,
+    )  # fmt: skip
+    assert found.reached
+    assert found.epochs < 60
+    penalty = l2 * w @ w
+    J = c @ np.log1p(np.exp(-y * (X @ w[:-1]))) + penalty
+    D = -c @ (alpha * np.log(alpha) + (1 - alpha) * np.log1p(-alpha)) - penalty
+    assert 0.0 < D < 0.1
+    assert 0.0 <= J - D <= 3e-3 * J
+
+
 def test_wrong_arrays_are_refused():
     X, y = rows(0, 10, 2)
     numbers = {

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .. import loops
 from ..numeric.rows import CsrRows
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array, Ints
 from .arrays import ArraySource
 from .source import Source
 from .standardized import standardized
-from .thresholds import MOST_OCCUPIED, VALUES_AT_ONCE
+from .thresholds import MOST_OCCUPIED
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,9 @@ def occupied_features(source: Source) -> Ints | None:
     """Those that some row stores, if there are few; None also where rows are not at hand."""
     if not isinstance(source, ArraySource) or not isinstance(source.X, CsrRows):
         return None
-    d, begin, end = source.n_features, int(source.X.indptr[0]), int(source.X.indptr[-1])
-    found, most = np.zeros(d, dtype=np.bool_), int(MOST_OCCUPIED * d)
-    each = max(d, VALUES_AT_ONCE)  # most tables soon show that they have few empty ones
-    for start in range(begin, end, each):
-        found[source.X.indices[start : min(start + each, end)]] = True
-        if np.count_nonzero(found) > most:
-            return None
+    found = loops.stored_features(source.X, int(MOST_OCCUPIED * source.n_features))
+    if found is None:
+        return None
     return np.flatnonzero(found) if found.any() else np.zeros(1, np.int64)  # one is needed
 
 

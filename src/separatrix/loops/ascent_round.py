@@ -157,12 +157,8 @@ def ascent_round_twin(
 
 
 def dual_estimate(loss: MarginLoss, alpha: Array, w: Array, p: Array, inv_2l2: float) -> float:
-    """At the alphas; of the logistic loss with a parabola that is nowhere above the entropy."""
-    if isinstance(loss, Logistic):
-        gains = np.log(2.0) * 4.0 * alpha * (1.0 - alpha)
-    else:
-        gains = -loss.conjugate(alpha)
-    return float(p @ gains - 0.5 * w[:-1] @ w[:-1] / inv_2l2)
+    """The dual at the alphas."""
+    return float(-(p @ loss.conjugate(alpha)) - 0.5 * w[:-1] @ w[:-1] / inv_2l2)
 
 
 def subspace_step_twin(

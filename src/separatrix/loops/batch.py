@@ -248,6 +248,19 @@ def csr_flaw_twin(rows: CsrRows) -> int:
     return ORDER if any(np.any(one[1:] <= one[:-1]) for one in each) else 0
 
 
+def stored_features(rows: CsrRows, most: int) -> AnyArray | None:
+    """Whether some row stores it, for every feature: (d,); None if more than ``most`` are."""
+    found = np.zeros(rows.n_features, dtype=np.bool_)
+    indices = rows.indices[rows.indptr[0] : rows.indptr[-1]]
+    return found if _loops.mark_features(indices, most, found) <= most else None
+
+
+def stored_features_twin(rows: CsrRows, most: int) -> AnyArray | None:
+    """``stored_features`` in NumPy."""
+    stored = np.unique(rows.indices[rows.indptr[0] : rows.indptr[-1]])
+    return np.isin(np.arange(rows.n_features), stored) if len(stored) <= most else None
+
+
 def weighted_correct(rows: Rows, y: AnyArray, weight: Array | None, W: Array, right: Array) -> None:
     """Add the weight of the rows whose class is found by each of many weights (m, k, d + 1).
 

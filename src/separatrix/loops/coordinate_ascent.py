@@ -125,6 +125,8 @@ def _logistic_alpha(loss: MarginLoss, alpha: float, m: float, curvature: float) 
         over = t + curvature * (float(loss.slope(at)) + alpha)
         low, high = (low, t) if over > 0.0 else (t, high)
         step = -over / (1.0 + curvature * float(loss.curvature(at)))
+        if t + step == t:
+            break
         inside = low < t + step < high
         t = t + step if inside else 0.5 * (low + high)
         if inside and abs(step) < NEWTON_LAST_STEP:

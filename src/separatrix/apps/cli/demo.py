@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from sklearn.datasets import load_breast_cancer, load_iris
 
 import separatrix
 
@@ -71,6 +70,8 @@ def _commands(data: Path, model: Path) -> list[str]:
 
 def _write_tumours(path: Path) -> None:
     """569 tumours by 30 measures of their cells (Wolberg, Street and Mangasarian, 1995)."""
+    from sklearn.datasets import load_breast_cancer  # here: other commands do without
+
     found = load_breast_cancer()
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -84,6 +85,8 @@ FIGURES = ["data", "trained", "rows", "mistakes", "passes", "stopped"]
 
 def _lessons() -> list[dict[str, Any]]:
     """The lectures' tables, and two irises by their petals, each trained in two ways."""
+    from sklearn.datasets import load_iris
+
     irises = load_iris()
     kinds = irises.target > 0
     problems: dict[str, tuple[Any, Any]] = {

@@ -88,11 +88,9 @@ def begun(
 
     The bias is held near that of W.
     """
-    source = objective.in_memory
-    rows = np.arange(len(source.y)) if source.present is None else source.present
     run = CoordinateAscentRun(
-        objective, binary_dual_loss(objective), np.zeros(len(source.y)),
-        int(rng.integers(2**62)), rows, bias_center=float(W[0, -1]) if objective.intercept else 0.0,
+        objective, binary_dual_loss(objective), np.zeros(len(objective.in_memory.y)),
+        int(rng.integers(2**62)), bias_center=float(W[0, -1]) if objective.intercept else 0.0,
     )  # fmt: skip
     if alpha is not None:
         run.begin_at(alpha)
@@ -103,7 +101,7 @@ def resumed(objective: Objective, state: State) -> CoordinateAscentRun:
     """Where another run of the same problem stood."""
     run = CoordinateAscentRun(
         objective, binary_dual_loss(objective), state["alpha"].copy(), state["seed"],
-        state["active"], epochs=state["epochs"], shrink_margin=state["shrink_margin"],
+        scores=state["scores"], epochs=state["epochs"], shrink_margin=state["shrink_margin"],
         bias_center=state["bias_center"], rounds=state["rounds"], subspace=state["subspace"],
         products=state["products"], visits=state["visits"],
         step_history=state["step_history"].copy(), weight_history=state["weight_history"].copy(),
@@ -126,11 +124,11 @@ class CoordinateAscentRun(CoordinateEpochs):
     highest: float = 0.0
     gaps: Array = field(default_factory=lambda: np.empty(0))
     """Between the lowest J and the highest bound, after every round."""
+    scores: Array = field(default_factory=lambda: np.empty(0))
+    """Of all rows, by the weights, (n,)."""
     objective_value: float = field(default=np.inf, init=False)
     mistakes: float = field(default=0.0, init=False)
     bound: float = field(default=0.0, init=False)
-    scores: Array = field(default_factory=lambda: np.empty(0), init=False)
-    """Of all rows, by the weights, (n,)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -159,7 +157,7 @@ class CoordinateAscentRun(CoordinateEpochs):
             "shrink_margin": self.shrink_margin, "bias_center": self.bias_center,
             "rounds": self.rounds, "subspace": self.subspace, "products": self.products,
             "step_history": self.step_history.copy(), "weight_history": self.weight_history.copy(),
-            "active": self.active, "lowest": self.lowest, "highest": self.highest,
+            "scores": self.scores, "lowest": self.lowest, "highest": self.highest,
             "gaps": self.gaps, "gap": self.gap, "W": self.weights, "visits": self.visits,
         }  # fmt: skip
 
@@ -168,6 +166,7 @@ class CoordinateAscentRun(CoordinateEpochs):
 
         They end at a gap that is enough, in units of J; if none is told, at the next power of ten.
         """
+        self.active = self._rows_to_visit()
         self.rounds += 1
         # BLAS splits dot products of 10,000 numbers on.
         with one_blas_thread(20.0 * len(self.alpha)):
@@ -253,7 +252,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         return self.dual_loss.bound(sums, l2, intercept)
 
     def _evaluate_gap(self) -> None:
-        """J and the bound at the alphas, and which rows to visit next."""
+        """J and the bound at the alphas."""
         source, objective = self.source, self.objective
         self.bound = self._bound()
         self.weights = self.W.copy()
@@ -270,6 +269,16 @@ class CoordinateAscentRun(CoordinateEpochs):
         self.objective_value = objective.mean(total, self.weights)
         wrong = margins <= 0.0
         self.mistakes = float(np.count_nonzero(wrong) if weight is None else weight @ wrong)
+        self.lowest = min(self.lowest, self.objective_value)
+        self.highest = max(self.highest, self.bound)
+        self.gaps = np.append(self.gaps, self.lowest - self.highest)
+
+    def _rows_to_visit(self) -> Ints:
+        """All but those that sit at a bound, and whose margins say that they will stay."""
+        if self.rounds == 0:
+            present = self.source.present
+            return np.arange(len(self.alpha)) if present is None else present.copy()
+        weight, margins = self.source.weight, self.source.y * self.scores
         stays = (self.alpha <= 0.0) & (margins > 1.0 + self.shrink_margin)
         if self.dual_loss.nonsmooth:
             stays |= (self.alpha >= 1.0) & (margins < 1.0 - self.shrink_margin)
@@ -277,7 +286,4 @@ class CoordinateAscentRun(CoordinateEpochs):
             stays |= weight == 0.0
         if self.subspace:  # what the last steps did to the weights is remembered
             stays &= ~self.step_history.any(axis=0)
-        self.active = np.flatnonzero(~stays)
-        self.lowest = min(self.lowest, self.objective_value)
-        self.highest = max(self.highest, self.bound)
-        self.gaps = np.append(self.gaps, self.lowest - self.highest)
+        return np.flatnonzero(~stays)

@@ -62,7 +62,7 @@ class CoordinateEpochs:
     dual_loss: BinaryDualLoss
     alpha: Array
     seed: int
-    active: Ints
+    active: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), init=False)
     """Rows to visit in the next epoch, increasing: those that may not stay where they are."""
     epochs: int = 0
     shrink_margin: float = np.inf
@@ -100,7 +100,7 @@ class CoordinateEpochs:
     def _climb(self, most: int, enough: float) -> bool:
         """At most so many epochs over the active rows: whether the gap is enough, in units of J."""
         history = StepHistory(self.step_history, self.weight_history) if self.subspace else None
-        active = self.active.copy()
+        active = self.active
         found = self.source.ascent_round(
             self.dual_loss.loss, self.alpha, self.W[0], active, Shuffle(self.seed, self.epochs),
             MIXED_STRETCHES, inv_weight_sum=self.inv_weight_sum, row_norm2=self.row_norm2,

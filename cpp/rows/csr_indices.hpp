@@ -1,6 +1,7 @@
-// What is wrong with compressed sparse rows: found in one read of their indices.
+// What is wrong with compressed sparse rows, and which features they store: each found in one read
+// of their indices.
 //
-// Compiled once, in rows/csr_flaw.cpp: it goes at the speed of memory at every level.
+// Compiled once, in rows/csr_indices.cpp: it goes at the speed of memory at every level.
 #pragma once
 #include <cstdint>
 
@@ -16,5 +17,13 @@ int flaw_of(const Index* indices, int64_t count, const Index* indptr, int64_t n,
 
 extern template int flaw_of(const int32_t*, int64_t, const int32_t*, int64_t, int64_t);
 extern template int flaw_of(const int64_t*, int64_t, const int64_t*, int64_t, int64_t);
+
+// Marks every index in `found`, which begins as false: how many there are, or `most` + 1 as soon as
+// there are more.
+template <class Index>
+int64_t mark_features(const Index* indices, int64_t count, int64_t most, bool* found);
+
+extern template int64_t mark_features(const int32_t*, int64_t, int64_t, bool*);
+extern template int64_t mark_features(const int64_t*, int64_t, int64_t, bool*);
 
 }  // namespace separatrix

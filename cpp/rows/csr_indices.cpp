@@ -1,4 +1,4 @@
-#include "rows/csr_flaw.hpp"
+#include "rows/csr_indices.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -31,5 +31,18 @@ int flaw_of(const Index* indices, int64_t count, const Index* indptr, int64_t n,
 
 template int flaw_of(const int32_t*, int64_t, const int32_t*, int64_t, int64_t);
 template int flaw_of(const int64_t*, int64_t, const int64_t*, int64_t, int64_t);
+
+template <class Index>
+int64_t mark_features(const Index* indices, int64_t count, int64_t most, bool* found) {
+  int64_t marked = 0;
+  for (int64_t j = 0; j < count && marked <= most; ++j) {
+    marked += !found[indices[j]];
+    found[indices[j]] = true;
+  }
+  return marked;
+}
+
+template int64_t mark_features(const int32_t*, int64_t, int64_t, bool*);
+template int64_t mark_features(const int64_t*, int64_t, int64_t, bool*);
 
 }  // namespace separatrix
