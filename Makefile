@@ -39,7 +39,6 @@ test: .venv/installed-test
 
 test-browser: .venv/installed-test
 	@command -v $(CHROMIUM) > /dev/null || { echo "no $(CHROMIUM): apt-get install chromium fonts-dejavu-core, or CHROMIUM=/path/to/it"; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright axe-playwright-python
 	CHROMIUM=$(CHROMIUM) $(BIN)/python -m pytest tests/apps/playground/browser.py
 
 docs: .venv/installed-docs

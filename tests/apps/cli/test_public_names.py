@@ -18,7 +18,8 @@ def foreign(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             names = {alias.name for alias in node.names}
-            if node.level > 1 and not (node.module is None and names == {"__version__"}):
+            # Level 2 is another app, which a command may start.
+            if node.level > 2 and not (node.module is None and names == {"__version__"}):
                 yield f"from {'.' * node.level}{node.module or ''} import {', '.join(names)}"
             if node.level == 0 and str(node.module).startswith("separatrix"):
                 yield f"from {node.module}"

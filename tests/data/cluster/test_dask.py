@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from cluster_engine import HereEngine
 from conftest import quiet
+from dask_cluster import PATIENCE, client_of, dask, delayed_parts, local_cluster, sockets_left
 from sklearn.base import clone
 
 import separatrix
@@ -28,33 +29,22 @@ from separatrix.data.cluster import dask as engine
 from separatrix.data.cluster.dask_input import dask_source
 from separatrix.data.cluster.source import ClusterSource
 
-dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-# Sockets and threads of clusters that come and go are Dask's own affair.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::ResourceWarning",
-    "ignore::DeprecationWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-)
-
+pytestmark = sockets_left
 N, D, EACH = 900, 5, 130
 WORKERS = 3
 
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Workers are threads of this process: nothing is lost here, so none need be processes."""
-    options = {"processes": False, "dashboard_address": ":0", "threads_per_worker": 1}
-    with distributed.LocalCluster(n_workers=WORKERS, **options) as started:
+    with local_cluster(WORKERS) as started:
         yield started
 
 
 @pytest.fixture
 def client(cluster):
-    with distributed.Client(cluster) as found:
-        found.wait_for_workers(WORKERS)
+    with client_of(cluster, WORKERS) as found:
         yield found
 
 
@@ -160,15 +150,50 @@ def test_same_bits_on_one_worker_and_on_more_than_there_are_parts(cluster):
     X, y, _ = problem()
     coefficients = []
     for workers in (WORKERS, 1):
-        options = {"processes": False, "dashboard_address": ":0", "n_workers": workers}
-        with (
-            distributed.LocalCluster(threads_per_worker=2, **options) as other,
-            distributed.Client(other),
-        ):
+        with local_cluster(workers, threads=2) as other, client_of(other, workers):
             for each in (EACH, N // 2, N):
                 coefficients.append(LinearClassifier().fit(*in_chunks(X, y, each=each)).coef_)
     for one, other in zip(coefficients[:3], coefficients[3:], strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("lengths", [[200, 0, 150, 0], [0, 90], [90], [50, 50]])
+def test_empty_partitions_one_part_and_more_workers_than_parts(client, lengths):
+    X, y = delayed_parts(lengths)
+    model = LinearClassifier(l2=1e-3, tol=1e-10)
+    there = clone(model).fit(X, y)
+    rows, labels = (np.concatenate(each) for each in dask.compute(X, y))
+    here = clone(model).fit(rows, labels)
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-10)
+    np.testing.assert_array_equal(there.predict(X).compute(), here.predict(rows))
+
+
+def test_a_class_absent_from_a_part(client):
+    X, y, _ = problem(k=3)
+    order = np.argsort(y, kind="stable")
+    model = LinearClassifier(l2=1e-3, tol=1e-10)
+    there, here = clone(model).fit(*in_chunks(X[order], y[order])), clone(model).fit(X, y)
+    assert there.classes_.tolist() == ["ant", "bee", "cat"]
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-10)
+
+
+def test_a_worker_that_joins_is_used_by_the_next_fit():
+    def join(step, info):
+        if info.iteration == 2:
+            other.scale(2)
+            client.wait_for_workers(2, timeout=PATIENCE)
+
+    lengths = [40] * 6
+    with local_cluster(1) as other, client_of(other, 1) as client:
+        source = dask_source(*delayed_parts(lengths), None)
+        model = LinearClassifier(solver=LBFGS(), tol=1e-8, callbacks=[join]).fit(source)
+        assert model.n_iter_ > 3
+        assert len(client.nthreads()) == 2
+        assert [len(run.parts) for run in source.engine.runs] == [6]
+        later = dask_source(*delayed_parts(lengths), None)
+        assert [len(run.parts) for run in later.engine.runs] == [3, 3]
+        again = LinearClassifier(solver=LBFGS(), tol=1e-8).fit(later)
+    np.testing.assert_array_equal(model.coef_, again.coef_)
 
 
 def test_a_pass_is_one_task_for_every_worker(client):
@@ -322,8 +347,7 @@ def test_a_cluster_without_workers(monkeypatch):
     monkeypatch.setattr(engine, "WORKER_SECONDS", 1.0)
     monkeypatch.setattr(engine, "CHECK_SECONDS", 0.1)
     X, y, _ = problem()
-    options = {"processes": False, "dashboard_address": ":0", "n_workers": 1}
-    with distributed.LocalCluster(**options) as other, distributed.Client(other) as client:
+    with local_cluster(1) as other, client_of(other, 1) as client:
 
         def leave(step, info):
             other.scale(0)

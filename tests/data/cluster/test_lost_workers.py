@@ -7,40 +7,33 @@ import signal
 import threading
 import time
 
+import cloudpickle
 import numpy as np
 import pytest
+from cluster_engine import HereEngine
+from dask_cluster import PATIENCE, client_of, dask, delayed_parts, local_cluster, sockets_left
+from sklearn.base import clone
 
-from separatrix import LBFGS, LinearClassifier, MarginLoss
+from separatrix import LBFGS, LinearClassifier, MarginLoss, Perceptron, ProximalPoint
+from separatrix.data.cluster.source import ClusterSource
 
-dask = pytest.importorskip("dask")
-distributed = pytest.importorskip("distributed")
-
-# Sockets and threads of clusters that come and go are Dask's own affair.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::ResourceWarning",
-    "ignore::DeprecationWarning",
-    "ignore::pytest.PytestUnraisableExceptionWarning",
-)
-
-WORKERS, PARTS, EACH = 2, 7, 60
-PATIENCE = 120  # seconds, for a process to start
+pytestmark = sockets_left
+WORKERS, LENGTHS = 2, [60] * 7
 
 
 @pytest.fixture(scope="module")
 def cluster():
     """It waits for workers that start again, however slowly: else it gives them up for good."""
-    options = {"processes": True, "dashboard_address": ":0", "threads_per_worker": 1}
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": PATIENCE}),
-        distributed.LocalCluster(n_workers=WORKERS, **options) as started,
+        local_cluster(WORKERS, processes=True) as started,
     ):
         yield started
 
 
 @pytest.fixture
 def client(cluster):
-    with distributed.Client(cluster) as found:
-        found.wait_for_workers(WORKERS, timeout=PATIENCE)
+    with client_of(cluster, WORKERS) as found:
         yield found
 
 
@@ -48,19 +41,6 @@ def kill_one(client):
     """The process of a worker, with all that it holds."""
     pids = client.run(os.getpid)
     os.kill(pids[max(pids)], signal.SIGKILL)
-
-
-def parts(seconds=0.0):
-    """Delayed rows and labels, which take a while to be read."""
-
-    def read(number):
-        time.sleep(seconds)
-        rng = np.random.default_rng(number)
-        X = rng.standard_normal((EACH, 4))
-        return X, (X @ [1.0, -2.0, 0.5, 0.0] + rng.standard_normal(EACH) > 0).astype(int)
-
-    pieces = [dask.delayed(read, pure=False)(number) for number in range(PARTS)]
-    return [piece[0] for piece in pieces], [piece[1] for piece in pieces]
 
 
 def slow(seconds):
@@ -77,17 +57,16 @@ def slow(seconds):
     return Slow()
 
 
+def in_memory(model):
+    """Fitted to the same parts here, along the same tree."""
+    rows = zip(*dask.compute(*delayed_parts(LENGTHS), scheduler="synchronous"), strict=True)
+    source = ClusterSource(HereEngine([(X, y, None) for X, y in rows], dumps=cloudpickle.dumps))
+    return clone(model).fit(source)
+
+
 @pytest.fixture(scope="module")
 def undisturbed():
-    """The same parts in memory, by the same tree."""
-    import cloudpickle
-    from cluster_engine import HereEngine
-
-    from separatrix.data.cluster.source import ClusterSource
-
-    rows = zip(*dask.compute(*parts(), scheduler="synchronous"), strict=True)
-    source = ClusterSource(HereEngine([(X, y, None) for X, y in rows], dumps=cloudpickle.dumps))
-    return LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8).fit(source)
+    return in_memory(LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8))
 
 
 def test_ctrl_c_keeps_the_model_and_leaves_the_cluster_usable(client, undisturbed):
@@ -100,11 +79,11 @@ def test_ctrl_c_keeps_the_model_and_leaves_the_cluster_usable(client, undisturbe
 
     model = LinearClassifier(slow(0.1), solver=LBFGS(), tol=1e-8, callbacks=[interrupt])
     with pytest.warns(UserWarning, match="interrupted after 2 passes"):
-        model.fit(*parts())
+        model.fit(*delayed_parts(LENGTHS))
     timers[0].join()
     assert model.stop_ == "interrupted"
     assert model.coef_.shape == (1, 4)
-    again = LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8).fit(*parts())
+    again = LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8).fit(*delayed_parts(LENGTHS))
     np.testing.assert_array_equal(again.coef_, undisturbed.coef_)
 
 
@@ -114,7 +93,7 @@ def test_a_worker_is_killed_between_two_sums(client, undisturbed):
             kill_one(client)
 
     model = LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8, callbacks=[kill])
-    found = model.fit(*parts())
+    found = model.fit(*delayed_parts(LENGTHS))
     assert found.n_iter_ == undisturbed.n_iter_ > 4
     np.testing.assert_array_equal(found.coef_, undisturbed.coef_)
 
@@ -128,7 +107,7 @@ def test_a_worker_is_killed_in_the_middle_of_a_sum(client, undisturbed):
             timers[-1].start()
 
     model = LinearClassifier(slow(0.05), solver=LBFGS(), tol=1e-8, callbacks=[kill])
-    found = model.fit(*parts())
+    found = model.fit(*delayed_parts(LENGTHS))
     timers[0].join()
     np.testing.assert_array_equal(found.coef_, undisturbed.coef_)
 
@@ -136,6 +115,28 @@ def test_a_worker_is_killed_in_the_middle_of_a_sum(client, undisturbed):
 def test_a_worker_is_killed_while_parts_are_placed(client, undisturbed):
     timer = threading.Timer(0.5, kill_one, [client])
     timer.start()
-    found = LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8).fit(*parts(0.3))
+    found = LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8).fit(*delayed_parts(LENGTHS, 0.3))
     timer.join()
     np.testing.assert_array_equal(found.coef_, undisturbed.coef_)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearClassifier("hinge", solver=ProximalPoint(), l2=1e-3, tol=1e-10),
+        Perceptron(max_iter=8, random_state=0),
+    ],
+    ids=["anchors of proximal points", "mixed weights"],
+)
+def test_what_parts_have_gone_through_is_gone_through_again(client, model):
+    """A worker is killed in a run whose parts keep numbers, or whose weights are mixed."""
+    whole = in_memory(model)
+
+    def kill(step, info):
+        if info.iteration == 4:
+            kill_one(client)
+
+    found = clone(model).set_params(callbacks=[kill]).fit(*delayed_parts(LENGTHS))
+    assert found.n_iter_ == whole.n_iter_ > 5
+    np.testing.assert_array_equal(found.coef_, whole.coef_)
+    np.testing.assert_array_equal(found.intercept_, whole.intercept_)

@@ -25,7 +25,7 @@ def source(*parts):
     return ClusterSource(HereEngine([(*part, None)[:3] for part in parts]))
 
 
-def test_a_value_that_is_not_finite_is_found_by_part_and_row():
+def test_nan_in_one_part_is_found_by_part_and_row():
     wrong = X.copy()
     wrong[4, 1] = np.nan
     with pytest.raises(ValueError, match=r"part 1, row 4 .*NaN or infinity.*leave out"):
@@ -45,7 +45,7 @@ def test_labels_and_weights_are_checked_by_part():
         source((X, Y, np.zeros(6)))
 
 
-def test_parts_that_do_not_fit_together():
+def test_different_columns_and_other_parts_that_do_not_fit_together():
     with pytest.raises(ValueError, match=r"part 1 has 1 columns and part 0 2"):
         source((X, Y), (X[:, :1], Y))
     with pytest.raises(ValueError, match=r"part 2 is csr and part 0 dense"):

@@ -1,0 +1,37 @@
+"""
+Separable or not, and the proof
+===============================
+
+``separability`` decides whether a plane separates the classes, and hands over what proves it: the
+plane and its margin, or the few rows whose hulls meet.
+"""
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+
+from separatrix import CertificateDisplay, HistoryDisplay, Perceptron, separability
+from separatrix.datasets import separable
+
+X, y, *_ = separable(60, random_state=0)
+found = separability(X, y)
+print(found)
+print("checked from the data alone:", found.verify())
+figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+CertificateDisplay.from_separability(found, X, y, ax=axes[0])
+
+# %%
+# One row deep in its class with the wrong label, and no plane is left: the witness rows are few,
+# and anybody can add them up.
+deep = np.argmax(X @ np.ravel(found.coef))  # far on the side of the larger class
+flipped = y.copy()
+flipped[deep] = y.min()
+broken = separability(X, flipped)
+print(broken.verdict, broken.witness)
+CertificateDisplay.from_separability(broken, X, flipped, ax=axes[1])
+
+# %%
+# Where the rows are separable the margin bounds the mistakes that a perceptron can make, whatever
+# their order: here beside those it did make.
+clf = Perceptron(random_state=0, monitor=found).fit(X, y)
+HistoryDisplay.from_estimator(clf)
