@@ -163,6 +163,8 @@ MECHANISMS = (
     Mechanism("subspace steps for many classes",
               (("solvers.dual.multiclass_coordinate_ascent:CRAWLING", np.inf),),
               ("hinge-images", "hinge-documents-tall")),
+    Mechanism("sums over rows as given", (("data.standardized:MOST_DEVIATIONS_OFF", -1.0),),
+              ("logistic-blocks*",)),
     Mechanism("dense rows without their zeros", (("data.without_zeros:MOST_NONZERO", -1.0),),
               ("hinge-images", "hinge-classes-tall")),
     Mechanism("a gap below the one wanted",

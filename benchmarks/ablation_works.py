@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from separatrix import (
     LinearClassifier,
     LinearClassifierCV,
     Perceptron,
+    read,
     separability,
 )
 from separatrix.separation.exact_simplex import farkas
@@ -37,6 +38,19 @@ def fit(
     given = {"tol": 1e-6, "random_state": 0} | others
     model = LinearClassifier(loss, l2=l2, fit_intercept=intercept, **given)
     return lambda: model.fit(X, y)
+
+
+def by_blocks(rows: Callable[[int], int], shape: tuple[int, int], dtype: str) -> Run:
+    """Rows that are read and standardised block by block."""
+    X, y = data.clouds(rows(shape[0]), shape[1])
+    X, size = X.astype(dtype) + 3.0, 1 << 14
+
+    def blocks() -> Iterator[tuple[Any, Any]]:
+        yield from ((X[at : at + size], y[at : at + size]) for at in range(0, len(y), size))
+
+    source = read(blocks, dtype=dtype)  # type: ignore[arg-type]
+    model = LinearClassifier(l2=1e-5, standardize=True, solver=LBFGS())
+    return lambda: model.fit(source)
 
 
 def passes(
@@ -366,6 +380,8 @@ def works() -> dict[str, Make]:
         "verdict-repeated": partial(verdict, make=repeated, shape=(500, 40)),
         "exact-simplex": partial(equations, m=21, n=60),
         "verdict-touching": partial(verdict, make=touching, shape=(2_000, 30)),
+        "logistic-blocks": partial(by_blocks, shape=(300_000, 30), dtype="float64"),
+        "logistic-blocks-float32": partial(by_blocks, shape=(300_000, 30), dtype="float32"),
         "verdict-tall": partial(verdict, make=data.separable, shape=(200_000, 50, 0.0)),
     }  # fmt: skip
 

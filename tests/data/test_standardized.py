@@ -16,7 +16,17 @@ from separatrix.data.wrapped import SumOfMapped
 from separatrix.losses import get_loss
 from separatrix.numeric.rows import CsrRows, slice_rows, to_dense
 from separatrix.numeric.standardization import Standardization
-from separatrix.objective.sums import ClassHessian, Value, ValueGradient
+from separatrix.objective.accuracy import rounding
+from separatrix.objective.objective import Objective
+from separatrix.objective.sums import (
+    BiasCurvature,
+    ClassHessian,
+    Hessian,
+    HessianProduct,
+    Value,
+    ValueGradient,
+)
+from separatrix.penalties import L2
 
 N, D = 2000, 4
 CLASSES = np.array([0, 1])
@@ -60,7 +70,15 @@ def test_sums_visits_and_samples_are_those_of_scaled_rows(rng, sparse):
     wrapped, copied = StandardizedSource(source, how), standardized(source, how)
     loss, W = get_loss("logistic"), rng.standard_normal((1, D + 1))
     plain = Standardization(np.zeros(D), np.ones(D + 1))
-    for asked in (Value(loss, W), ValueGradient(loss, W), ClassHessian(loss, W, plain)):
+    V, twice = (
+        rng.standard_normal((1, D + 1)),
+        Standardization(rng.random(D), rng.random(D + 1) + 1),
+    )
+    for asked in (
+        Value(loss, W), ValueGradient(loss, W), ValueGradient(loss, W, float32_sums=True),
+        ClassHessian(loss, W, plain), ClassHessian(loss, W, twice), Hessian(loss, W, twice),
+        HessianProduct(loss, W, V), BiasCurvature(loss, W),
+    ):  # fmt: skip
         for one, other in zip(wrapped.total(asked), copied.total(asked), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
         assert pickle.loads(pickle.dumps(SumOfMapped(asked, StandardizedRows(how)))).sum.W is not W
@@ -94,6 +112,25 @@ def test_names_tell_other_rows_and_other_scales_apart(rng):
     names = {StandardizedSource(source, each).fingerprint() for each in (how, how, other)}
     names.add(StandardizedSource(source.with_weight(None), how).fingerprint())
     assert len(names) == 3
+
+
+@pytest.mark.parametrize("off", [0.0, 99.0, 30_000.0])
+def test_far_off_the_origin_rows_are_centred_first(rng, off):
+    """Below, J is known as exactly as its rounding says; beyond, that does not grow."""
+    z = rng.standard_normal((N, D))
+    how = Standardization(np.full(D, off), np.append(np.ones(D), 1.0))
+    source = ArraySource(z + off, np.where(rng.random(N) < 0.5, 1.0, -1.0), CLASSES)
+    wrapped = StandardizedSource(source, how)
+    W = rng.standard_normal((1, D + 1))
+    J, exact = (
+        Objective(get_loss("logistic"), L2(0.0), s) for s in (wrapped, standardized(source, how))
+    )
+    value = J.value(W)[0]
+    error, allowed = abs(value - exact.value(W)[0]), rounding(J, W, value)
+    assert error <= allowed
+    near = rounding(exact, W, value)
+    assert (wrapped.far_off is None) == (off > 100)
+    assert allowed <= 5e-13 if off == 99.0 else allowed < 1.01 * near
 
 
 @pytest.mark.parametrize("sparse", [False, True])

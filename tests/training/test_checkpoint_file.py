@@ -15,7 +15,7 @@ import pytest
 from conftest import overlapping
 
 from separatrix import L2, ArraySource, Checkpoint, Objective, Rosenblatt, Stop, get_loss, minimize
-from separatrix.training import checkpoint_file
+from separatrix.numeric import replaced
 from separatrix.training.checkpoint_file import CheckpointFile, Damaged, packed, read, unpacked
 
 X, SIGNS = overlapping(90, 4)
@@ -121,9 +121,7 @@ def test_a_full_disk_is_a_warning(tmp_path, monkeypatch, call):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     if call in ("open", "write"):
-        monkeypatch.setattr(
-            checkpoint_file, "open", fails if call == "open" else FullDisk, raising=False
-        )
+        monkeypatch.setattr(replaced, "open", fails if call == "open" else FullDisk, raising=False)
     else:
         monkeypatch.setattr(os, call, fails)
     with pytest.warns(RuntimeWarning, match="No space left on device"):

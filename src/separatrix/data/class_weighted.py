@@ -7,6 +7,7 @@ from hashlib import blake2b
 
 from ..numeric.types import Array
 from .blocks import Block
+from .class_moments import ClassMoments
 from .fingerprint import DIGEST_BYTES
 from .labels import class_numbers
 from .source import Source
@@ -32,6 +33,11 @@ class ClassWeightedSource(MappedSource):
     def class_weight_sums(self) -> Array:
         """What the rows of every class weigh."""
         return self.source.class_weight_sums() * self.per_class
+
+    def class_moments(self) -> ClassMoments | None:
+        """Those of the source, weighed."""
+        known = self.source.class_moments()
+        return None if known is None else known.weighed(self.per_class)
 
     def fingerprint(self) -> str:
         """Of what the source says of itself, and of the weights of the classes."""

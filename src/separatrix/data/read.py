@@ -11,6 +11,7 @@ from ..numeric import checks
 from .cluster.source import ClusterSource
 from .files.cache_folder import cache_folder
 from .files.formats import open_reader
+from .files.paths import told_as
 from .files.reader import Reader, TableReader
 from .files.reading import Reading
 from .files.source import FileSource
@@ -143,9 +144,11 @@ def read(
         "keep_cache": not opened.once,
     }  # fmt: skip
     if like is not None:
-        return _alike(reader, reading_of(like), given, blocks)
+        with told_as(reader.name, reader.spool):
+            return _alike(reader, reading_of(like), given, blocks)
     options = _options(reader, given, dtype)
-    return FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
+    with told_as(reader.name, reader.spool):
+        return FileSource(StoredRows(reader, options, dtype=dtype, **blocks))
 
 
 DEFAULTS = {"categorical": "onehot", "drop": (), "hash_bits": 18, "missing": "error"}

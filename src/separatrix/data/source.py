@@ -19,6 +19,7 @@ from ..loops import (
 )
 from ..losses import MarginLoss
 from ..numeric.rows import take_rows, to_dense
+from ..numeric.standardization import Standardization
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
 from .blocks import (
@@ -32,6 +33,7 @@ from .blocks import (
     random_rows,
     taken,
 )
+from .class_moments import FEW_ROWS, ClassMoments
 from .fingerprint import fingerprint
 from .labels import class_numbers
 
@@ -40,7 +42,6 @@ T_co = TypeVar("T_co", bound=tuple[Any, ...], covariant=True)
 S = TypeVar("S")
 R = TypeVar("R")
 Storage = Literal["dense", "csr"]
-FEW_ROWS = 64  # whose mean is near enough to that of all
 
 
 class Sum(ABC, Generic[T_co]):
@@ -84,6 +85,15 @@ class Sum(ABC, Generic[T_co]):
     def unpack(self, total: Array) -> T_co:
         """Only with a size: the sum of all blocks as ``of`` gives it."""
         raise NotImplementedError(f"{self!r} has no compiled loop of its own")
+
+    def of_given(
+        self, standardization: Standardization
+    ) -> tuple[Sum[T_co], Callable[[Any], T_co]] | None:
+        """Over standardised rows, by a sum over the rows as given, and what makes one of the other.
+
+        None where only the rows themselves will do.
+        """
+        return None
 
     def beside(self, numbers: Mapping[str, AnyArray], start: int) -> Sum[T_co]:
         """The same sum with numbers that are kept with the rows from ``start`` on, by name."""
@@ -235,6 +245,18 @@ class Source(ABC):
     def class_weight_sums(self) -> Array:
         """What the rows of every class weigh, in one read unless that is known."""
         return self.total(_ClassWeightSums(len(self.classes)))[0]
+
+    def class_moments(self) -> ClassMoments | None:
+        """Sums of every feature by class, if they are known or will be remembered; else None."""
+        return None
+
+    @property
+    def far_off(self) -> Array | None:
+        """Of rows that are summed as they were given, how far from 0 they lie: (d,).
+
+        In the units of these rows. It adds to what scores are summed from, and so to rounding.
+        """
+        return None
 
     def row_state(self, begin: Callable[[Block], S]) -> RowState[S]:
         """Numbers to be kept beside every row, which begin as told of each block."""

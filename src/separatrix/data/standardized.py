@@ -21,9 +21,10 @@ from ..numeric.threads import ordered_sum
 from ..numeric.types import Array
 from .arrays import as_arrays
 from .blocks import Block
+from .class_moments import ClassMoments
 from .fingerprint import DIGEST_BYTES
-from .source import InMemory, Source
-from .thresholds import VALUES_AT_ONCE
+from .source import InMemory, Source, Sum, T
+from .thresholds import MOST_DEVIATIONS_OFF, VALUES_AT_ONCE
 from .wrapped import MappedSource
 
 
@@ -43,6 +44,27 @@ class StandardizedSource(MappedSource):
         super().__init__(source, StandardizedRows(standardization))
         self.standardization = standardization
         self.validation = source.validation  # as given, as are the weights that are watched
+        off = np.abs(standardization.mean / standardization.scale[:-1])
+        near = bool(np.all(off <= MOST_DEVIATIONS_OFF))
+        self._off = off if near else None
+
+    @property
+    def far_off(self) -> Array | None:
+        """The means, in deviations, where sums are made of rows as given."""
+        return self._off
+
+    def total(self, sum: Sum[T]) -> T:
+        """Of rows as given where that is exact enough: nothing is then made of every row."""
+        known = None if self._off is None else sum.of_given(self.standardization)
+        if known is None:
+            return super().total(sum)
+        given, back = known
+        return back(self.source.total(given))
+
+    def class_moments(self) -> ClassMoments | None:
+        """Those of the source, standardised."""
+        known = self.source.class_moments()
+        return None if known is None else known.standardized(self.standardization)
 
     def fingerprint(self) -> str:
         """Of what the source says of itself, and of the numbers by which it is standardised."""

@@ -36,6 +36,13 @@ VALUES_AT_ONCE = 1 << 15
 
 Measured: no method is chosen, what is between two steps stays in the cache."""
 
+MOST_DEVIATIONS_OFF = 100
+"""Rows that are standardised while they are read are summed as they were given, by weights divided
+by the scale, where the mean of no feature is farther from 0 than so many deviations: that distance
+is by how much rounding grows.
+
+Measured: logistic-blocks, 2.31; logistic-blocks-float32, 1.87."""
+
 MOST_OCCUPIED = 0.5
 """Sparse rows that store no more than this part of the features are fitted without the others.
 

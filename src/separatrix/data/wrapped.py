@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..numeric.rows import CsrRows, shape_of, to_dense
+from ..numeric.rows import n_values, to_dense
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array
 from .blocks import Block, Shuffle, Visit
-from .source import FEW_ROWS, InMemory, RowChange, RowNumbers, Source, Storage, Sum, T
+from .class_moments import FEW_ROWS
+from .source import InMemory, RowChange, RowNumbers, Source, Storage, Sum, T
 from .thresholds import VALUES_AT_ONCE
 
 LEAST_ROWS = 512  # of a part of a block: its own sum over features takes time too
@@ -139,9 +140,8 @@ class SumOfMapped(Sum[T]):
         """That of the mapped block, a few rows at a time: what is mapped stays in the cache."""
         if self.sum.whole_parts:
             return self.sum.of(self.map(block))
-        n, d = shape_of(block.X)
-        stored = block.X.indptr[-1] - block.X.indptr[0] if isinstance(block.X, CsrRows) else n * d
-        size = max(LEAST_ROWS, int(VALUES_AT_ONCE * n // max(stored, 1)))
+        n = len(block.y)
+        size = max(LEAST_ROWS, int(VALUES_AT_ONCE * n // max(n_values(block.X), 1)))
         parts = (block.part(at, min(at + size, n)) for at in range(0, max(n, 1), size))
         return running_sum(self.sum.of(self.map(part)) for part in parts)
 

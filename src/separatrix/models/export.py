@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..numeric import checks
+from ..numeric.replaced import check_file_path, replaced
 from .c import as_c
 from .formula import Formula, finite, formula_of
 from .json import as_json
-from .replaced import replaced
 from .sql import as_sql
 
 LANGUAGES = ("onnx", "json", "sql", "c")
@@ -53,6 +53,7 @@ def export(
         data = as_sql(formula, table, key).encode()
     else:
         data = (as_json(formula) if to == "json" else as_c(formula)).encode()
+    check_file_path(path, "an export")
     with replaced(Path(path)) as file:
         file.write(data)
 

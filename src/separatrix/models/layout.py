@@ -20,8 +20,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ..numeric.replaced import check_file_path, replaced
 from ..numeric.types import AnyArray
-from .replaced import replaced
 
 DTYPES = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
@@ -68,6 +68,7 @@ def write(path: Path, metadata: Mapping[str, str], arrays: Mapping[str, AnyArray
     for piece in pieces:
         digest.update(piece)
     signed = START + digest.hexdigest().encode() + text[len(START) + len(ZEROS) :]
+    check_file_path(path, "a model")
     with replaced(path) as file:
         file.write(size + signed)
         for piece in pieces:

@@ -30,6 +30,13 @@ def shape_of(rows: Rows) -> tuple[int, int]:
     return rows.shape[0], rows.shape[1]
 
 
+def n_values(rows: Rows) -> int:
+    """How many values they store."""
+    if isinstance(rows, CsrRows):
+        return int(rows.indptr[-1] - rows.indptr[0])
+    return int(rows.size)
+
+
 def slice_rows(rows: Rows, start: int, stop: int) -> Rows:
     """Rows start, ..., stop - 1 without copying them."""
     if isinstance(rows, CsrRows):

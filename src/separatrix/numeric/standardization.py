@@ -41,6 +41,11 @@ class Standardization:
         u[..., -1] += np.einsum("...j,j->...", W[..., :-1], self.mean)
         return u * self.scale
 
+    def after(self, before: Standardization) -> Standardization:
+        """Both in one: rows that were standardised before are standardised by this."""
+        mean = before.mean + before.scale[:-1] * self.mean
+        return Standardization(mean, before.scale * self.scale)
+
     def rows(self, rows: Rows, dtype: DTypeLike = np.float64) -> Array:
         """(x - mean, 1) / scale of a few rows: times the variables, their scores."""
         n, d = shape_of(rows)

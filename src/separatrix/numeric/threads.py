@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
@@ -18,6 +19,8 @@ from threadpoolctl import ThreadpoolController
 from .thresholds import ONE_THREAD_BLAS
 
 T = TypeVar("T", bound=tuple[Any, ...])
+A = TypeVar("A")
+B = TypeVar("B")
 
 MOST_CPUS = "LOKY_MAX_CPU_COUNT"  # the variable of the environment that joblib looks at
 
@@ -208,6 +211,25 @@ def submit(work: Callable[[], Any]) -> Future[Any]:
     done: Future[Any] = Future()
     done.set_result(work())
     return done
+
+
+def computed_ahead(
+    function: Callable[[A], B], items: Iterable[A], threads: int
+) -> Generator[B, None, None]:
+    """The function of every item, in their order; of some to come other threads make it meanwhile.
+
+    It must be short and wait for nobody. On one thread nothing is made ahead.
+    """
+    if threads <= 1 or getattr(_inside, "pool", False):
+        yield from map(function, items)
+        return
+    waiting: deque[Future[B]] = deque()
+    for item in items:
+        waiting.append(submit(partial(function, item)))
+        if len(waiting) >= threads:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
 @cache

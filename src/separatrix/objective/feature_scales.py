@@ -3,8 +3,8 @@
 Problem: the weighted mean and standard deviation of every feature, right also where squares leave
 floating point, or where the values of a feature differ little beside their distance from 0. Input:
 a source. Output: a :class:`Standardization` whose scale is 1 for features that do not vary.
-Algorithm: one read of sums about a typical row. Features that these leave in doubt are read once
-more, about the mean just found and in a unit of their own size.
+Algorithm: one read of sums about a typical row, unless the source knows them. Features that these
+leave in doubt are read once more, about the mean just found and in a unit of their own size.
 
 Chan, Golub and LeVeque, Algorithms for computing the sample variance, 1983.
 """
@@ -48,13 +48,8 @@ def feature_standardization(source: Source, centre: bool) -> Standardization:
 
 def feature_moments(source: Source) -> Moments:
     """Weighted mean and deviation of every feature: 0 only for one that does not vary."""
-    shift = np.zeros(source.n_features)
     with np.errstate(over="ignore", invalid="ignore"):
-        typical = source.approximate_mean()
-        if typical is not None and np.all(np.isfinite(typical)):
-            shift = typical
-        about = None if source.storage == "csr" else shift
-        sums, _, squares = source.total(MomentSums(about, len(source.classes)))
+        shift, sums, squares = _sums(source)
         away = sums.sum(axis=0) / source.weight_sum
         square = squares / source.weight_sum
         mean, variance = shift + away, square - away**2
@@ -68,6 +63,19 @@ def feature_moments(source: Source) -> Moments:
         near = np.where(np.isfinite(mean), mean, shift)[at]
         mean[at], deviation[at] = _moments_about(source, at, near, unit)
     return Moments(mean, np.where(deviation > SAME * np.abs(mean), deviation, 0.0))
+
+
+def _sums(source: Source) -> tuple[Array, Array, Array]:
+    """A shift, sums of x - shift by class, and those of all squares: in one read, unless known."""
+    known = source.class_moments()
+    if known is not None:
+        return known.shift, known.sums, known.squares.sum(axis=0)
+    shift, typical = np.zeros(source.n_features), source.approximate_mean()
+    if typical is not None and np.all(np.isfinite(typical)):
+        shift = typical
+    about = None if source.storage == "csr" else shift
+    sums, _, squares = source.total(MomentSums(about, len(source.classes)))
+    return shift, sums, squares
 
 
 def _moments_about(source: Source, at: Ints, near: Array, unit: Array) -> Moments:

@@ -254,7 +254,10 @@ class Objective:
 
     @property
     def _sums(self) -> ClassSums:
-        """One read, remembered."""
+        """One read, unless the source knows them; remembered."""
+        known = self.source.class_moments() if self._known.sums is None else None
+        if known is not None:
+            self._known.sums = ClassSums(*known[:3], known.squares.sum(axis=0))
         if self._known.sums is None:
             shift = self.source.approximate_mean()
             found = self.source.total(sums.MomentSums(shift, len(self.source.classes)))

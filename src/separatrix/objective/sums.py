@@ -17,8 +17,9 @@ of row i, z_i = (x_i, 1) and s_i = W z_i its scores:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -33,7 +34,15 @@ from .gram import gram, gram_blocked
 from .hessians import as_joint, class_curvature, curvature_of, hessian_of
 from .thresholds import GRAM_ROWS, GRAM_TILE
 
+S = TypeVar("S")
+Given = tuple[S, Callable[[Any], Any]]
+"""A sum over rows as given, and what makes of it that over standardised rows."""
 COUNTED_ROWS = 2048  # rows whose scores by many weights are held at a time
+
+
+def as_it_is(sums: S) -> S:
+    """Nothing is to be made of it."""
+    return sums
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,10 @@ class Value(Sum[tuple[float, float]]):
     def of(self, block: Block) -> tuple[float, float]:
         """In one read of the rows."""
         return loops.batch_pass(block.X, block.y, self.loss, self.W, weight=block.weight)
+
+    def of_given(self, standardization: Standardization) -> Given[Value]:
+        """Scores are the same by other weights."""
+        return replace(self, W=standardization.to_weights(self.W)), as_it_is
 
 
 @dataclass(frozen=True)
@@ -82,6 +95,14 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
         """Losses, mistakes, gradient."""
         return float(total[0]), float(total[1]), total[2:].reshape(self.W.shape)
 
+    def of_given(self, standardization: Standardization) -> Given[ValueGradient]:
+        """In double precision: means are still in the rows."""
+
+        def back(sums: tuple[float, float, Array]) -> tuple[float, float, Array]:
+            return *sums[:2], standardization.gradient(sums[2])
+
+        return ValueGradient(self.loss, standardization.to_weights(self.W)), back
+
 
 @dataclass(frozen=True)
 class Hessian(Sum[tuple[float, float, Array, Array]]):
@@ -95,6 +116,17 @@ class Hessian(Sum[tuple[float, float, Array, Array]]):
         """In two reads of the block."""
         sums = ValueGradient(self.loss, self.W).of(block)
         return *sums, hessian_of(block, self.loss, self.W, self.standardization)
+
+    def of_given(self, standardization: Standardization) -> Given[Hessian]:
+        """Rows are standardised once, for both."""
+
+        def back(
+            sums: tuple[float, float, Array, Array],
+        ) -> tuple[float, float, Array, Array]:
+            return *sums[:2], standardization.gradient(sums[2]), sums[3]
+
+        W, both = standardization.to_weights(self.W), self.standardization.after(standardization)
+        return Hessian(self.loss, W, both), back
 
 
 @dataclass(frozen=True)
@@ -125,6 +157,11 @@ class ClassHessian(Sum[tuple[Array]]):
         parts = ((block.X, self.curvature(block)) for block in batches)
         return (gram_blocked(parts, self.standardization, self.dtype, threads),)
 
+    def of_given(self, standardization: Standardization) -> Given[ClassHessian]:
+        """Rows are standardised once, for both."""
+        W, both = standardization.to_weights(self.W), self.standardization.after(standardization)
+        return replace(self, W=W, standardization=both), as_it_is
+
 
 @dataclass(frozen=True)
 class HessianProduct(Sum[tuple[Array]]):
@@ -149,6 +186,15 @@ class HessianProduct(Sum[tuple[Array]]):
         loops.transpose_product(block.X, block.weights[:, None] * change, product)
         return (product,)
 
+    def of_given(self, standardization: Standardization) -> Given[HessianProduct]:
+        """By other weights, and back as a gradient is."""
+        W, V = standardization.to_weights(self.W), standardization.to_weights(self.V)
+
+        def back(sums: tuple[Array]) -> tuple[Array]:
+            return (standardization.gradient(sums[0]),)
+
+        return HessianProduct(self.loss, W, V), back
+
 
 @dataclass(frozen=True)
 class BiasCurvature(Sum[tuple[Array]]):
@@ -167,6 +213,10 @@ class BiasCurvature(Sum[tuple[Array]]):
         scores = loops.scores(block.X, self.W)[present]
         loss = as_joint(self.loss)
         return (loss.curvature_sum(block.y[present], scores, weight[present]),)
+
+    def of_given(self, standardization: Standardization) -> Given[BiasCurvature]:
+        """Scores are the same by other weights."""
+        return replace(self, W=standardization.to_weights(self.W)), as_it_is
 
 
 @dataclass(frozen=True)

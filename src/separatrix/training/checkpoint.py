@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
 from ..numeric import checks
+from ..numeric.replaced import check_file_path
+from ..numeric.warn import warn
 from ..solvers import State, Step
 from .checkpoint_file import CheckpointFile, Damaged
 from .interrupt import gentle_termination
@@ -115,11 +116,8 @@ class Checkpoint:
 
     def begin(self, run: CheckpointedRun) -> None:
         """Take up the run where the file left it, if there is one; from now on keep it there."""
-        path = Path(self.path).absolute()
-        if path.is_dir() or not path.parent.is_dir():
-            what = "is a directory" if path.is_dir() else "is in a directory that does not exist"
-            raise ValueError(f"a checkpoint is a file, and {os.fspath(self.path)!r} {what}")
-        file = CheckpointFile(path)
+        check_file_path(self.path, "a checkpoint")
+        file = CheckpointFile(Path(self.path).absolute())
         run.closing.enter_context(file.alone())
         keeper = Keeper(file, run, self.every)
         if self.resume == "auto":
@@ -164,7 +162,7 @@ class Keeper:
             self.passes = self.run.passes
             if damages:
                 text = f"{damages[0]}: the run goes on from the one before, {path}"
-                warnings.warn(text, RuntimeWarning, stacklevel=7)
+                warn(text)
             return
         if damages:
             raise ValueError(f"cannot resume: {', and '.join(damages)}; {self._remedy()}")
@@ -196,11 +194,9 @@ class Keeper:
         try:
             self.file.write({"settings": self.settings, "state": self.run.to_state()})
         except OSError as error:
-            warnings.warn(
+            warn(
                 f"the checkpoint {self.file.path} could not be written ({error.strerror or error});"
-                " the run goes on, and the last one that was written stays",
-                RuntimeWarning,
-                stacklevel=2,
+                " the run goes on, and the last one that was written stays"
             )
         self.written, self.passes = time.monotonic(), self.run.passes
         self.cost = self.written - began

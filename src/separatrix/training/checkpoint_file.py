@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numeric.replaced import replaced
 from ..numeric.types import AnyArray
 
 FORMAT = b"separatrix checkpoint 1\n"
@@ -139,30 +140,10 @@ class CheckpointFile:
         pieces, digest = packed(tree), sha256()
         for piece in pieces:
             digest.update(piece)
-        try:
-            with open(self.new, "wb") as file:
-                file.write(FORMAT + digest.hexdigest().encode() + b"\n")
-                for piece in pieces:
-                    file.write(piece)
-                file.flush()
-                os.fsync(file.fileno())
-            if self.path.exists():
-                os.replace(self.path, self.previous)
-            os.replace(self.new, self.path)
-            self._sync_directory()
-        except BaseException:
-            with suppress(OSError):
-                self.new.unlink(missing_ok=True)
-            raise
-
-    def _sync_directory(self) -> None:
-        """The new names, too, are brought to the disk, where directories can be opened."""
-        if os.name == "posix":
-            directory = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(directory)
-            finally:
-                os.close(directory)
+        with replaced(self.path, self.new, self.previous) as file:
+            file.write(FORMAT + digest.hexdigest().encode() + b"\n")
+            for piece in pieces:
+                file.write(piece)
 
     def versions(self) -> Iterator[tuple[Path, Any]]:
         """The file and the one before, as far as they are there: what is in it, or its damage."""

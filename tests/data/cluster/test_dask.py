@@ -132,6 +132,20 @@ def test_class_weights_and_scales(client, loss):
     np.testing.assert_allclose(there.scale_, here.scale_)
 
 
+def test_passes_are_calls_and_now_and_then_tasks_with_the_same_bits(client, monkeypatch):
+    X, y, _ = problem()
+    asked, by_task = [], engine.DaskEngine._answers
+    monkeypatch.setattr(engine.DaskEngine, "_answers", lambda *of: asked.append(of) or by_task(*of))
+    model = LinearClassifier(l2=1e-3, tol=1e-10, solver=LBFGS())
+    called = clone(model).fit(*in_chunks(X, y))
+    assert 1 <= len(asked) <= 2 < called.n_iter_  # until all parts were made
+    asked.clear()
+    monkeypatch.setattr(engine, "TASK_SECONDS", -1.0)
+    tasks = clone(model).fit(*in_chunks(X, y))
+    assert len(asked) > tasks.n_iter_ == called.n_iter_
+    np.testing.assert_array_equal(tasks.coef_, called.coef_)
+
+
 def test_same_bits_on_one_worker_and_on_more_than_there_are_parts(cluster):
     X, y, _ = problem()
     coefficients = []
@@ -198,7 +212,7 @@ def test_nothing_stays_on_the_workers_after_a_fit(client):
     model = LinearClassifier().fit(*in_chunks(X, y))
     gc.collect()
     client.run_on_scheduler(lambda: None)  # what was let go is known there
-    assert not [key for key in client.who_has() if "loaded" in str(key)]
+    assert not [key for key in client.who_has() if "separatrix-part" in str(key)]
     assert model.predict(X[:3]).shape == (3,)
 
 

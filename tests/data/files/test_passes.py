@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
 import separatrix
-from separatrix import LinearClassifier
+from separatrix import LBFGS, LinearClassifier, LinearClassifierCV
+from separatrix.data.files.cached_blocks import CacheWarning
+from separatrix.data.files.facts import held_out
 from separatrix.data.files.tables import TableFiles
 from separatrix.numeric.rows import shape_of, to_dense
 
@@ -127,6 +131,108 @@ def test_a_survey_knows_what_decoding_finds(tmp_path, block_rows, options, more)
         assert {shape_of(block.X)[1] for block in blocks} == {side.n_features}
         sums = [sum(block.weights[block.y == y].sum() for block in blocks) for y in (-1.0, 1.0)]
         np.testing.assert_allclose(side.class_weight_sums(), sums, rtol=1e-12)
+
+
+@pytest.mark.parametrize("words", [True, False])
+@pytest.mark.parametrize(
+    "options", [{}, {"class_weight": {"no": 3.0, "yes": 1.0}}, {"fit_intercept": False}]
+)
+def test_standardize_takes_no_pass_more(tmp_path, passes, words, options):
+    """What a first pass over decoded rows sums serves the scales, and all that follows."""
+    path, options = written(tmp_path, words), {"l2": 1e-2, "solver": LBFGS(), **options}
+    frame, share = table(words).to_pandas(), None if words else 0.2
+    taken = {}
+    for standardize in (False, True):
+        source = separatrix.read(path, target="label", weight="weight", validation=share)
+        if share:
+            source.fingerprint()  # by which a model knows its split, found once
+        before = len(passes)
+        clf = LinearClassifier(**options, tol=1e-9, standardize=standardize, max_iter=3)
+        for _ in range(2):
+            with warnings.catch_warnings(action="ignore"):
+                clf.fit(source)
+            taken.setdefault(standardize, []).append(len(passes) - before)
+            before = len(passes)
+    reads = clf.history_["pass"][-1]
+    assert taken[True] == taken[False]
+    assert taken[True][0] == taken[True][1] + words  # a survey sees no rows of numbers
+    assert taken[True][1] >= reads
+    # The scales are those of NumPy, of the rows that are not held out.
+    kept = ~held_out(0, N, share or 0.0)
+    weight = frame["weight"].to_numpy() * kept
+    if "class_weight" in options:
+        weight = weight * np.where(frame["label"] == "no", 3.0, 1.0)
+    for name, scale in zip(clf.coef_names_, clf.scale_, strict=True):
+        column, _, word = name.partition("_")
+        x = frame[column].to_numpy()
+        x = (x == word).astype(float) if word else x.astype(float)
+        mean = np.average(x, weights=weight)
+        assert scale == pytest.approx(np.sqrt(np.average((x - mean) ** 2, weights=weight)))
+
+
+def test_folds_are_standardised_without_a_pass_more(tmp_path, passes):
+    path, found = written(tmp_path, words=False), []
+    for standardize in (False, True):
+        source = separatrix.read(path, target="label", drop=["weight"])
+        before = len(passes)
+        with warnings.catch_warnings(action="ignore"):
+            clf = LinearClassifierCV(
+                l2s=[0.1], cv=3, solver=LBFGS(), tol=None, max_iter=2, standardize=standardize
+            )
+            clf.fit(source)
+        found.append(len(passes) - before)
+    assert found[0] == found[1]
+
+
+def test_many_decodings_are_told_once_where_the_user_stands(tmp_path, monkeypatch):
+    monkeypatch.setattr("separatrix.data.files.stored.LONG_DECODING", 0.0)
+    path = written(tmp_path, words=False)
+    with pytest.warns(CacheWarning, match=r"decoded 4 times.*cache=\"auto\".* MB on disk") as told:
+        clf = LinearClassifier(l2=1e-2).fit(separatrix.read(path, target="label"))
+    assert clf.stop_ == "optimal"
+    assert [warning.filename for warning in told] == [__file__]
+    with warnings.catch_warnings(action="error"):
+        LinearClassifier(l2=1e-2).fit(separatrix.read(path, target="label", cache=tmp_path / "c"))
+
+
+@pytest.mark.parametrize("cache", [None, "cache"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numbers_alone_that_are_mostly_zeros_are_sparse(tmp_path, passes, cache, dtype):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((N, 9)) * (rng.random((N, 9)) < 0.2)
+    X[:100] = rng.standard_normal((100, 9))  # of which the first rows say nothing
+    X[:, :3] *= rng.random((N, 3)) < 0.1
+    y = (X.sum(axis=1) + rng.standard_normal(N) > 0).astype(int)
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({**{f"x{j}": X[:, j] for j in range(9)}, "y": y}), path)
+    options = {"target": "y", "dtype": dtype, "cache": cache and tmp_path / cache}
+    rows = separatrix.read(path, **options)
+    assert len(passes) == (1 if cache is None else 2)
+    sparse = 4 * np.count_nonzero(X) <= X.size
+    assert sparse == (rows.storage == "csr")
+    assert rows.row_values == (np.count_nonzero(X) / N if sparse else 9)
+    blocks = list(rows.blocks())
+    np.testing.assert_array_equal(
+        np.concatenate([to_dense(block.X) for block in blocks]), X.astype(dtype)
+    )
+    found = LinearClassifier(l2=1e-2, tol=1e-10).fit(rows)
+    expected = LinearClassifier(l2=1e-2, tol=1e-10).fit(X.astype(dtype), y)
+    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-10)
+    if cache is not None:
+        again, before = separatrix.read(path, **options), len(passes)
+        assert (again.storage, len(passes)) == ("csr", before)
+        np.testing.assert_array_equal(
+            LinearClassifier(l2=1e-2, tol=1e-10).fit(again).coef_, found.coef_
+        )
+
+
+def test_what_a_source_says_of_itself(tmp_path):
+    path = written(tmp_path, words=False)
+    source = separatrix.read(path, target="label", drop=["weight"], validation=0.5)
+    assert repr(source) == (
+        f"<FileSource of {path}: {source.n_rows} rows x 7 features, sparse float64, 2 classes>"
+    )
+    assert repr(source.validation).endswith("2 classes, held out>")
 
 
 def test_rows_that_are_mostly_zeros_are_sparse(tmp_path):

@@ -181,6 +181,14 @@ def test_max_iter_may_change(tmp_path, monkeypatch, settings):
 
 
 @quiet
+def test_fewer_passes_than_the_last_fit_made_are_refused(tmp_path):
+    clf = LinearClassifierCV(l2s=[0.1], cv=3, solver=LBFGS())
+    clf.set_params(callbacks=[Checkpoint(tmp_path / "run")]).fit(X, Y)
+    with pytest.raises(ValueError, match=rf"cannot go on from {tmp_path}.*run.*max_iter.*never"):
+        clone(clf).set_params(max_iter=1).fit(X, Y)
+
+
+@quiet
 def test_another_search_is_refused(tmp_path):
     clf = LinearClassifierCV("hinge", l2s=[0.1, 0.01], cv=3, random_state=0)
     clf.set_params(callbacks=[Checkpoint(tmp_path / "run")]).fit(X, Y)

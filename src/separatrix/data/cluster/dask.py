@@ -1,17 +1,23 @@
 """Dask as an engine: parts are futures that the scheduler keeps, and makes again if they are lost.
 
-A pass is one task for every run of neighbouring parts on a worker, which depends on these futures.
-Where a worker has died the scheduler has its parts made again by others, and the task run there: a
-pass loses time, and nothing else. The engine learns of it from the addresses of who answered.
+A pass is one call to all workers, which answer for the parts that they have: what is asked goes
+from the client to the scheduler once, from there to every worker once, and no task is made. For
+parts that nobody answered for, such as those of a worker that died, there is one task for every run
+of neighbouring ones, which depends on their futures: the scheduler has them made again by others,
+and the task run there. A pass loses time, and nothing else. The engine learns of it from the
+addresses of who answered.
 """
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
 from ... import loops
 from ...numeric.tree_sum import Node, TreeSum
@@ -21,6 +27,8 @@ from .parts import Change, Folded, Part, PartSum, fold, loaded
 POLL_SECONDS = 0.1  # between two looks at whether Ctrl-C was pressed
 WORKER_SECONDS = 30.0  # without any worker, after which a fit gives up
 CHECK_SECONDS = 2.0  # between two looks at whether there are workers
+TASK_SECONDS = 60.0  # without any task: then a pass is made of some, or a cluster may end as idle
+STOPPED = "asked to stop while workers summed over their rows"
 
 
 @dataclass
@@ -50,6 +58,9 @@ class DaskEngine(Engine):
         self.client, self.delayed, self.n_parts = client, delayed, len(delayed)
         self.runs: list[Run] = []
         self.parts: list[Any] = []
+        self.name = f"separatrix-part-{uuid4().hex}"
+        self.caller = ThreadPoolExecutor(1)
+        self.last_tasks = time.monotonic()
 
     def place(self) -> None:
         """Neighbouring parts on one worker, as many as it has threads to serve."""
@@ -63,16 +74,19 @@ class DaskEngine(Engine):
             stop = before * self.n_parts // every
             if first < stop:
                 self.runs.append(Run(worker, range(first, stop)))
-                made = [make(number, *self.delayed[number]) for number in range(first, stop)]
+                made = [
+                    make(number, *self.delayed[number], dask_key_name=f"{self.name}-{number}")
+                    for number in range(first, stop)
+                ]
                 self.parts += self.client.compute(
                     made, workers=[worker], allow_other_workers=True, sync=False
                 )
             first = stop
 
     def total(self, of: PartSum[T]) -> T:
-        """One task for each run of parts; asked again where parts were made again."""
-        answers: dict[int, list[Node]] = {}
-        asked, moved = self.runs, False
+        """One call to all workers; then tasks, until they have answered for all parts."""
+        answers, moved = self._called(of), False
+        asked = [run for run in self.runs if run.parts.start not in answers]
         while asked:
             behind = []
             for run, (nodes, worker) in zip(asked, self._answers(of, asked), strict=True):
@@ -111,7 +125,35 @@ class DaskEngine(Engine):
                 kept.append(Run(worker, parts))
         self.runs = sorted(kept, key=lambda run: run.parts.start)
 
+    def _called(self, of: PartSum[T]) -> dict[int, list[Node]]:
+        """Of runs whose worker has all of their parts at hand, by their first part."""
+        if time.monotonic() - self.last_tasks > TASK_SECONDS:
+            return {}
+        asked: dict[str, list[tuple[range, int]]] = {}
+        for run in self.runs:
+            asked.setdefault(run.worker, []).append((run.parts, run.done))
+        before = min(run.done for run in self.runs)
+        call = self.caller.submit(
+            self.client.run, _fold_present, of, self.name, asked, before, self.changes[before:],
+            on_error="return",
+        )  # fmt: skip
+        while not wait([call], POLL_SECONDS).done:
+            if loops.stop_requested():
+                raise loops.Interrupted(STOPPED)
+        found: dict[int, list[Node]] = {}
+        try:
+            for told in call.result().values():
+                # An error is that a worker died; or a task will meet it again, and tell of it.
+                found.update(told if isinstance(told, dict) else {})
+        except OSError:  # there is no scheduler, as the task will tell
+            return {}
+        for run in self.runs:
+            if run.parts.start in found:
+                run.done = len(self.changes)
+        return found
+
     def _answers(self, of: PartSum[T], runs: Sequence[Run]) -> list[Folded]:
+        self.last_tasks = time.monotonic()
         tasks = [
             self.client.submit(
                 _fold, of, self.parts[run.parts.start : run.parts.stop], run.done,
@@ -133,7 +175,7 @@ class DaskEngine(Engine):
             while not done.acquire(timeout=POLL_SECONDS):
                 if loops.stop_requested():
                     self.client.cancel(tasks)
-                    raise loops.Interrupted("asked to stop while workers summed over their rows")
+                    raise loops.Interrupted(STOPPED)
                 now = time.monotonic()
                 if now - looked < CHECK_SECONDS:
                     continue
@@ -185,6 +227,30 @@ class DaskEngine(Engine):
         return workers
 
 
+async def _fold_present(
+    of: PartSum[Any],
+    name: str,
+    asked: Mapping[str, Sequence[tuple[range, int]]],
+    before: int,
+    changes: Sequence[Change],
+    dask_worker: Any,
+) -> dict[int, list[Node]]:
+    """On a worker, on the threads of its tasks: of runs of which it has all parts."""
+    found: dict[int, list[Node]] = {}
+    for numbers, done in asked.get(dask_worker.address, ()):
+        try:
+            parts = [dask_worker.data[f"{name}-{number}"] for number in numbers]
+        except KeyError:  # not made yet, or lost, or moved
+            continue
+        nodes = await asyncio.get_running_loop().run_in_executor(
+            dask_worker.executor, fold,
+            of, parts, done, changes[done - before :], dask_worker.state.nthreads,
+        )  # fmt: skip
+        if nodes is not None:
+            found[numbers.start] = nodes
+    return found
+
+
 def _fold(of: PartSum[Any], parts: Sequence[Any], done: int, changes: Sequence[Change]) -> Folded:
     """On a worker, with all of its threads: it has no other task of the same pass."""
     from distributed import get_worker
@@ -195,6 +261,4 @@ def _fold(of: PartSum[Any], parts: Sequence[Any], done: int, changes: Sequence[C
 
 def _key(of: Any) -> str:
     """A name by which a pass can be told on Dask's dashboard."""
-    from uuid import uuid4
-
     return f"separatrix-{type(getattr(of, 'sum', of)).__name__.lower()}-{uuid4().hex}"

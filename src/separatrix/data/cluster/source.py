@@ -16,9 +16,10 @@ from ...numeric.rows import CsrRows, to_dense
 from ...numeric.threads import n_threads
 from ...numeric.types import AnyArray, Array, Ints
 from ..blocks import Block, concatenated, random_rows, taken
+from ..class_moments import FEW_ROWS
 from ..fingerprint import DIGEST_BYTES, fingerprint
 from ..labels import encoded
-from ..source import FEW_ROWS, InMemory, RowChange, RowNumbers, Source, Storage, Sum, T
+from ..source import InMemory, RowChange, RowNumbers, Source, Storage, Sum, T
 from .engine import Engine
 from .facts import FactsOf, PartFacts, check_alike
 from .parts import Part, SumOver

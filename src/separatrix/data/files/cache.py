@@ -33,7 +33,7 @@ from ...numeric.types import AnyArray
 from ..blocks import Block
 from .cache_folder import SUFFIX, cache_folder, locked_file, remove_abandoned, remove_unused
 
-FORMAT = 2  # to be raised whenever rows are decoded, or written, in another way than before
+FORMAT = 3  # to be raised whenever rows are decoded, or written, in another way than before
 SEAL = struct.Struct("<QQ8s")
 MAGIC = b"sptrx\x00\r\n"
 LINE = 64  # bytes: where arrays begin, in the file and so in memory

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
+from ...numeric.warn import warn
 from ..blocks import Block
 from .cache import CacheDamaged, CacheWriter, DecodedCache, Identity
 
@@ -17,15 +17,18 @@ Decode = Callable[[], Iterable[Block]]
 
 
 class CacheWarning(UserWarning):
-    """A cache cannot be read or written: rows are decoded again, with the same results."""
+    """A cache cannot be read or written, or is not there: rows are decoded again and again.
+
+    The results are the same.
+    """
 
 
 class CachedBlocks:
     """Blocks from a cache, if there is one, and decoded and written there if not.
 
     A damaged cache is given up and decoded again, also in the middle of a pass: nobody sees a wrong
-    number. If it cannot be written, because the disk is full say, a warning tells, and every pass
-    decodes. ``where`` is "auto", a folder, or None: no cache. Without ``keep`` no later run finds
+    number. If it cannot be written, as on a full disk, every pass decodes. ``tell`` warns of both.
+    ``where`` is "auto", a folder, or None: no cache. Without ``keep`` no later run finds
     it: of what cannot be known again.
     """
 
@@ -34,6 +37,19 @@ class CachedBlocks:
     ) -> None:
         self._where, self._identity, self._keep = where, identity, keep
         self.cache = None if where is None else DecodedCache.open(where, identity)
+        self.notices: list[str] = []
+        self._advised = False
+
+    def tell(self) -> None:
+        """Warn of what went wrong: by the thread of the user, for another reads."""
+        while self.notices:
+            warn(self.notices.pop(0), CacheWarning)
+
+    def advise(self, text: str) -> None:
+        """Once, and only who asked for no cache."""
+        if self._where is None and not self._advised:
+            self._advised = True
+            self.notices.append(text)
 
     @property
     def wanted(self) -> bool:
@@ -56,7 +72,7 @@ class CachedBlocks:
                 return
             except CacheDamaged as damage:
                 self.cache = None
-                warnings.warn(f"{damage}: all is decoded again", CacheWarning, stacklevel=2)
+                self.notices.append(f"{damage}: all is decoded again")
         yield from islice(self._written(decode, summary), given, None)
 
     def _written(self, decode: Decode, summary: Callable[[], dict[str, Any]]) -> Blocks:
@@ -91,10 +107,8 @@ class CachedBlocks:
             if writer is not None:
                 writer.discard()  # at once: others may need the room
             told = f"the cache of decoded rows cannot be written to {self._where!r} ({error})"
-            self._where = None
-            warnings.warn(
+            self._where, self._advised = None, True
+            self.notices.append(
                 f"{told}: every pass decodes; give cache= a folder that can be written to and has "
-                "room, or None",
-                CacheWarning,
-                stacklevel=2,
+                "room, or None"
             )

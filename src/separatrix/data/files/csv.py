@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from ...numeric.lazy import cached_property
+from ...numeric.threads import computed_ahead, n_threads
 from .csv_chunks import RowTooLong, row_chunks
 from .csv_lines import check_closed, delimiter, flaw, header, line_of
 from .csv_types import FALSE, TRUE, ColumnTypes
@@ -117,10 +119,12 @@ class CsvReader(TableFiles):
                 return
             try:
                 with comma_separated(path) as raw:
-                    first = None  # Arrow leaves out the line of names, where none are given
-                    for text in row_chunks(raw, delimiter(path), CHUNK_BYTES):
-                        yield from self._table(path, text, first, types).to_batches()
-                        first = names
+                    chunks = row_chunks(raw, delimiter(path), CHUNK_BYTES)
+                    # Arrow leaves out the line of names, where none are given.
+                    named = zip(chain([None], repeat(names)), chunks, strict=False)
+                    parse = partial(self._table, path, types)
+                    for table in computed_ahead(parse, named, n_threads(None)):
+                        yield from table.to_batches()
             except RowTooLong as error:
                 check_closed(path)
                 raise ValueError(f"{path} has a row of more than 256 MB; expected less.") from error
@@ -128,9 +132,10 @@ class CsvReader(TableFiles):
                 raise self._explained(error, path, names) from error
 
     def _table(
-        self, path: Path, text: bytes, names: list[str] | None, types: dict[str, pa.DataType]
+        self, path: Path, types: dict[str, pa.DataType], chunk: tuple[list[str] | None, bytes]
     ) -> pa.Table:
         """Rows parsed in one piece: Arrow loses line ends within values at edges of its own."""
+        names, text = chunk
         if not text.strip(b"\r\n"):
             return pa.schema(types.items()).empty_table()
         return pacsv.read_csv(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...numeric.rows import CsrRows, shape_of
+from ...numeric.rows import CsrRows, n_values, shape_of
 from ...numeric.types import AnyArray, Array, Ints
 from ..blocks import Block, row_hash
 from ..source import Storage
@@ -45,6 +45,8 @@ class Facts:
     n_features: int = 0
     n_values: int = 0
     """Stored ones: of sparse rows fewer than rows times features."""
+    n_nonzero: int = field(default=0, compare=False)
+    """Values other than 0, counted where rows are dense."""
     surveyed: bool = False
     """Whether ``n_values`` comes from the survey of a table: decoded rows may store a few less."""
     storage: Storage = "dense"
@@ -76,14 +78,13 @@ class Facts:
         n, d = shape_of(block.X)
         self.block_rows = max(self.block_rows, n)
         self.n_features = max(self.n_features, d)
-        n_values = n * d
         if isinstance(block.X, CsrRows):
             self.storage, self.index_bytes = "csr", block.X.indices.itemsize
-            n_values = int(block.X.indptr[-1] - block.X.indptr[0])
             self.dtype = block.X.data.dtype.name
         else:
             self.dtype = block.X.dtype.name
-        self.n_values += 0 if self.surveyed else n_values
+            self.n_nonzero += int(np.count_nonzero(block.X))
+        self.n_values += 0 if self.surveyed else n_values(block.X)
         self.add_labels(block.y, block.weight)
 
     def add_labels(self, codes: Ints, weight: Array | None) -> None:
@@ -115,6 +116,11 @@ class Facts:
         edges = starts(self.lengths).tolist()
         out = (held_out(a, b - a, self.share) for a, b in pairwise(edges))
         return [n - int(np.count_nonzero(o)) for n, o in zip(self.lengths, out, strict=True)]
+
+    @property
+    def value_bytes(self) -> int:
+        """Of a stored value, that of its position included."""
+        return np.dtype(self.dtype).itemsize + self.index_bytes
 
     def present(self) -> list[int]:
         """Codes of labels with a row that counts."""

@@ -73,6 +73,18 @@ class Files:
             yield file
 
 
+@contextmanager
+def told_as(name: str, path: Path | None) -> Iterator[None]:
+    """Errors name what was given, not the file in which it is kept, if it is."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if path is None or str(path) not in str(error):
+            raise
+        text = str(error).replace(str(path), name)
+        raise (ValueError if isinstance(error, ValueError) else OSError)(text) from error
+
+
 def _open(path: Path) -> BufferedReader:
     try:
         return path.open("rb")

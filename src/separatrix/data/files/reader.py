@@ -56,6 +56,9 @@ class Reader(ABC):
     name: str
     """What errors call it."""
 
+    spool: Path | None = None
+    """The file that keeps what could be read only once."""
+
     once = False
     """Whether it can be read only once, as standard input: then only ``spooled`` is of use."""
 

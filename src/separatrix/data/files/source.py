@@ -15,6 +15,7 @@ from ...numeric.rows import slice_rows, take_rows
 from ...numeric.threads import n_threads, ordered_sum, running_sum
 from ...numeric.types import AnyArray, Array
 from ..blocks import Block, Shuffle, Visit, random_order
+from ..class_moments import ClassMoments
 from ..source import InMemory, Source, Storage, Sum, T
 from ..thresholds import BLOCK_BYTES
 from .facts import held_out, starts
@@ -60,6 +61,15 @@ class FileSource(Source):
         if facts.share and not of_validation:
             self._check_training_rows()
             self.validation = FileSource(rows, of_validation=True)
+
+    def __repr__(self) -> str:
+        rows = f"{self.n_rows:,} rows x {self.n_features:,} features"
+        storage = "sparse" if self.storage == "csr" else "dense"
+        kept = ", cached" * self.rows.cached + ", held out" * self._side
+        return (
+            f"<FileSource of {self.rows.reader.name}: {rows}, {storage} {self.dtype}, "
+            f"{len(self.classes)} classes{kept}>"
+        )
 
     @property
     def reading(self) -> Reading:
@@ -147,6 +157,15 @@ class FileSource(Source):
         of_label = {values[code]: weight for code, weight in sums.items()}
         return np.array([of_label.get(label, 0.0) for label in self.classes.tolist()])
 
+    def class_moments(self) -> ClassMoments | None:
+        """Sums of every feature by class, of the rows to train on: remembered from one pass."""
+        if self._side or not len(self.classes):
+            return None
+        moments = self.rows.running_moments()
+        of_label = {label: code for code, label in enumerate(self.rows.codes.values)}
+        codes = np.array([of_label[label] for label in self.classes.tolist()])
+        return moments.of_codes(codes, self.n_features, self.class_weight_sums())
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
@@ -165,7 +184,7 @@ class FileSource(Source):
     @property
     def row_bytes(self) -> float:
         """Bytes of a row, on average."""
-        return (self.dtype.itemsize + self.rows.facts.index_bytes) * self.row_values
+        return self.rows.facts.value_bytes * self.row_values
 
     @cached_property
     def threads(self) -> int:
@@ -247,13 +266,14 @@ class FileSource(Source):
         return Block(X, y, weight, int(self._starts[number]))
 
     def _read_ahead(self, blocks: Callable[[], Iterator[Block]]) -> Iterator[Block]:
-        return prefetched(blocks, check=_check_stop)
+        yield from prefetched(blocks, check=self._look)
+        self.rows.tell()
 
-
-def _check_stop() -> None:
-    """Ctrl-C asks loops to stop: so does a pass that waits for a disk."""
-    if loops.stop_requested():
-        raise loops.Interrupted("asked to stop while rows were read")
+    def _look(self) -> None:
+        """Ctrl-C asks loops to stop: so does a pass that waits for a disk."""
+        self.rows.tell()
+        if loops.stop_requested():
+            raise loops.Interrupted("asked to stop while rows were read")
 
 
 def _labels_of_codes(values: list[Any], classes: AnyArray) -> AnyArray:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,19 +15,25 @@ import numpy as np
 from ...numeric.rows import shape_of
 from ...numeric.types import AnyArray, Ints
 from ..blocks import Block
+from ..class_moments import RunningMoments
 from .cache import CacheDamaged
 from .cached_blocks import CachedBlocks
 from .codes import LabelCodes
 from .cutting import cut
 from .decoding import decoded, refuse_mixed
 from .encoding import Encoding
-from .facts import Facts, check_weights
+from .facts import Facts, check_weights, held_out
 from .formats import kept_format
 from .prefetch import prefetched
 from .reader import Place, Reader, TableReader, TypesRefuted
+from .thresholds import LONG_DECODING, MANY_DECODINGS
 
 if TYPE_CHECKING:
     from .options import EncodingOptions
+
+
+class MostlyZeros(Exception):
+    """Rows that were decoded to be dense are to be sparse."""
 
 
 class StoredRows:
@@ -39,6 +46,8 @@ class StoredRows:
 
     format: str | None
     """That of its files, for a model that is fitted to them."""
+    moments: RunningMoments | None
+    """Of the rows to train on, by code: known since all rows were decoded first."""
     unknown: dict[str, int]
     """By column, values that its dictionary did not have when all rows were decoded last."""
 
@@ -59,6 +68,7 @@ class StoredRows:
         self.block_rows, self.validation = block_rows, validation
         self.codes, self.facts, self.encoding = LabelCodes(), Facts(validation), encoding
         self._read_before, self.unknown = False, {}
+        self.moments, self._decodings, self._seconds = None, 0, 0.0
         identity: dict[str, Any] = {
             "rows": reader.identity(), "dtype": dtype, "block_rows": block_rows,
             "validation": validation, "options": None if options is None else asdict(options),
@@ -90,9 +100,13 @@ class StoredRows:
         if self.options is not None and self.encoding is None:
             with _memory_told(self.block_rows):
                 self.encoding = self._surveyed(self.options)
-        if self._cached.wanted or not self._read_before:
-            for _ in prefetched(self._passed):
-                pass
+        if not self._read_before:
+            try:
+                self._read_all()
+            except MostlyZeros:  # and the dense blocks of a cache are not kept
+                self._read_before = True
+        if self._cached.wanted:
+            self._read_all()
 
     @property
     def _named(self) -> Mapping[str, str]:
@@ -135,11 +149,14 @@ class StoredRows:
         return {
             "labels": self.codes.values, "facts": self.facts.to_dict(), "encoding": encoding,
             "format": kept_format(self.reader),
+            "moments": None if self.moments is None else self.moments.to_dict(),
         }  # fmt: skip
 
     def _restore(self, about: dict[str, Any]) -> None:
         self.codes, self.facts = LabelCodes(about["labels"]), Facts.from_dict(about["facts"])
         self.format = about["format"]
+        if about["moments"] is not None:
+            self.moments = RunningMoments.from_dict(about["moments"])
         if about["encoding"] is not None:
             self.encoding = Encoding.from_dict(about["encoding"])
 
@@ -157,8 +174,18 @@ class StoredRows:
         with _memory_told(self.block_rows):
             yield from self._cached.blocks(self._decoded, self._to_dict)
 
+    def _read_all(self) -> None:
+        """A pass for what it finds out."""
+        for _ in prefetched(self._passed, check=self.tell):
+            pass
+        self.tell()
+
+    def tell(self) -> None:
+        """Warn of what was found out by a thread that reads."""
+        self._cached.tell()
+
     def _passed(self) -> Iterator[None]:
-        """A pass for what it finds out: none of its blocks is kept."""
+        """Its blocks, none of which is kept."""
         for block in self:
             del block
             yield
@@ -179,16 +206,73 @@ class StoredRows:
     def _decoded(self) -> Iterator[Block]:
         """All rows, which must be those of the first pass."""
         facts = Facts.of_blocks(self.facts)
-        yield from facts.collect(cut(self._coded(), self.block_rows))
+        blocks = facts.collect(cut(self._coded(), self.block_rows))
+        blocks = blocks if self.moments is not None else self._summed(blocks)
+        yield from self._timed(blocks)
         if not self._read_before:
             self._refuse_mixed(() if self.encoding is None else self.encoding.columns)
             self.facts = facts
+            self._leave_out_zeros()
         elif facts != self.facts:
             raise ValueError(
                 f"{_counts(facts)} were read, but {_counts(self.facts)} in the first pass, or with "
                 "other labels or weights; expected the same rows at each pass: the data has changed"
                 " meanwhile, so read it again."
             )
+
+    def _leave_out_zeros(self) -> None:
+        """Of a table without a survey, after the first pass: whether rows had better be sparse.
+
+        Raises :class:`MostlyZeros` then: what was decoded is dense.
+        """
+        facts, encoding = self.facts, self.encoding
+        if self.options is None or encoding is None or facts.storage == "csr" or not facts.n_rows:
+            return
+        counted = replace(encoding, row_values=facts.n_nonzero / facts.n_rows)
+        if counted.storage == "csr":
+            self.encoding = counted
+            facts.of_table(counted, self.block_rows, facts.n_nonzero)
+            raise MostlyZeros
+
+    def _summed(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """The same, features of rows with labels summed on the way."""
+        moments = RunningMoments()
+        for block in blocks:
+            if self.labelled:
+                weight, share = block.weight, self.validation
+                if share:
+                    weight = block.weights * ~held_out(block.start, len(block.y), share)
+                moments.add(block.X, weight, block.y)
+            yield block
+            del block  # before the next is made: it may be large
+        self.moments = moments
+
+    def _timed(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        """The same; where a pass has decoded for long, and others before it, somebody is told."""
+        while True:
+            began = time.perf_counter()
+            block = next(blocks, None)
+            self._seconds += time.perf_counter() - began
+            if block is None:
+                break
+            yield block
+            del block  # before the next is made: it may be large
+        self._decodings += 1
+        if self._decodings >= MANY_DECODINGS and self._seconds >= LONG_DECODING:
+            size = self.facts.n_values * self.facts.value_bytes
+            self._cached.advise(
+                f"{self.reader.name} was decoded {self._decodings} times, which took "
+                f"{self._seconds:.0f} s, and every further pass decodes it again: "
+                f'separatrix.read(..., cache="auto") does so once, and keeps {size / 1e6:.0f} MB '
+                "on disk"
+            )
+
+    def running_moments(self) -> RunningMoments:
+        """Of the rows to train on: by a pass of its own, if none has decoded them all."""
+        if self.moments is None:
+            self._read_all()
+        assert self.moments is not None
+        return self.moments
 
     def _coded(self) -> Iterator[Block]:
         """Pieces with labels as codes."""

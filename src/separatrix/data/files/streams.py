@@ -17,7 +17,7 @@ import pyarrow as pa
 from ...numeric.lazy import cached_property
 from .arrow import ArrowReader
 from .cache_folder import locked_file, remove_abandoned
-from .paths import Files
+from .paths import Files, told_as
 from .reader import Piece, Place, Reader, TableReader
 from .tables import brought_to, cut, plain_schema, selected
 
@@ -107,6 +107,7 @@ class BatchStream(TableReader):
     """A RecordBatchReader: its batches are gone when they were read."""
 
     once = True
+    name = "the RecordBatchReader"
 
     def __init__(self, batches: pa.RecordBatchReader, block_rows: int) -> None:
         self.batches, self.block_rows = batches, block_rows
@@ -115,7 +116,7 @@ class BatchStream(TableReader):
     @property
     def schema(self) -> pa.Schema:
         """Names and types of the columns."""
-        return plain_schema(self.batches.schema, "the RecordBatchReader")
+        return plain_schema(self.batches.schema, self.name)
 
     def identity(self) -> dict[str, Any]:
         """That of no other."""
@@ -127,7 +128,7 @@ class BatchStream(TableReader):
 
     def spooled(self, folder: Path) -> Reader:
         """Its batches, in an Arrow file."""
-        with _spool(folder) as spool:
+        with _spool(folder, self.name) as spool:
             with pa.ipc.new_file(str(spool.path), self.schema) as file:
                 for batch in self.batches:
                     for piece in cut(brought_to(batch, self.schema), Place(), 0, self.block_rows):
@@ -159,7 +160,7 @@ class ByteStream(Reader):
 
     def spooled(self, folder: Path) -> Reader:
         """Its bytes, in a file of the same format."""
-        with _spool(folder) as spool:
+        with _spool(folder, self.name) as spool:
             with self.open_bytes() as bytes, spool.path.open("wb") as file:
                 shutil.copyfileobj(bytes, file, COPIED)
             return spool.kept_by(self.open_file(Files([spool.path])))
@@ -176,14 +177,15 @@ def read_once(name: str) -> str:
 class _Spool:
     """A file that is locked, so that nobody takes it for abandoned, and goes with a reader."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         remove_abandoned(folder)
-        self._descriptor, name = locked_file(folder, "spool")
-        self.path = Path(name)
+        self._descriptor, path = locked_file(folder, "spool")
+        self.path, self.name = Path(path), name
 
     def kept_by(self, reader: Reader) -> Reader:
-        """The reader, with which it goes."""
+        """The reader, with which it goes, and which goes by the name of what was given."""
+        reader.name, reader.spool = self.name, self.path
         weakref.finalize(reader, self.remove)
         return reader
 
@@ -194,11 +196,12 @@ class _Spool:
 
 
 @contextmanager
-def _spool(folder: Path) -> Iterator[_Spool]:
+def _spool(folder: Path, name: str) -> Iterator[_Spool]:
     """A new file, taken away again if it cannot be written to its end."""
-    spool = _Spool(folder)
+    spool = _Spool(folder, name)
     try:
-        yield spool
+        with told_as(name, spool.path):
+            yield spool
     except BaseException:
         spool.remove()
         raise

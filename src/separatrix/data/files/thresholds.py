@@ -20,6 +20,12 @@ WINDOW, ROUNDS = 2, 8
 
 Measured: no method is chosen, memory is bounded."""
 
+MANY_DECODINGS, LONG_DECODING = 4, 10.0
+"""Where rows were decoded so often without a cache, and for so many seconds in all, a warning says
+that there could be one.
+
+Measured: no method is chosen."""
+
 FEATURES_PER_VALUE = 4
 """Rows are sparse if they have at least so many features for each value that is not 0.
 

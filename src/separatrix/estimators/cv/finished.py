@@ -131,7 +131,14 @@ class LastFit:
                     f"the checkpoint is that of another cross-validation: in its last fit {found}; "
                     "give another path, or set Checkpoint(..., resume='never')"
                 )
-            run.restore(last["state"])
+            try:
+                run.restore(last["state"])
+            except ValueError as error:
+                paths = ", ".join(str(checkpoint.path) for checkpoint in self.search.checkpoints)
+                raise ValueError(
+                    f"cannot go on from {paths}, in the last fit of a cross-validation: {error}; "
+                    "to begin anew, give another path, or set Checkpoint(..., resume='never')"
+                ) from None
         self.search.run = run
 
     def __call__(self, step: Step, info: Info) -> None:

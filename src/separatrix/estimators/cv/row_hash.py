@@ -14,6 +14,7 @@ import numpy as np
 
 from ...data import Block, InMemory, Shuffle, Source, Sum
 from ...data.blocks import Visit, row_hash
+from ...data.class_moments import MOST_SUMS, ClassMoments, group_sums
 from ...data.labels import class_numbers
 from ...data.source import T
 from ...data.wrapped import MappedSource
@@ -52,8 +53,10 @@ def hashed_splits(rows: int, folds: int) -> Iterator[tuple[Ints, Ints]]:
 
 
 def source_folds(source: Source, folds: int) -> Iterator[SourceFold]:
-    """Every fold of a source, after one read that counts their rows."""
-    rows, weights = source.total(FoldCounts(folds, len(source.classes)))
+    """Every fold of a source, after one read that counts and sums their rows."""
+    k, d = len(source.classes), source.n_features
+    shift = _typical_row(source)
+    rows, weights, *sums = source.total(FoldSums(folds, k, shift, folds * k * d <= MOST_SUMS))
     for fold in range(folds):
         trained = np.delete(rows, fold, axis=0).sum(axis=0)
         if not trained.all() or not rows[fold].any():
@@ -62,9 +65,13 @@ def source_folds(source: Source, folds: int) -> Iterator[SourceFold]:
                 f"and tests on {int(rows[fold].sum())} rows: use fewer folds, or leave out the "
                 f"rarest classes; each has {rows.sum(axis=0).astype(int).tolist()} rows"
             )
-        rest = weights.sum() - weights[fold].sum()
+        others = (np.delete(each, fold, axis=0).sum(axis=0) for each in (weights, *sums))
+        rest, *own = others
+        about = np.zeros(d) if shift is None else shift
+        moments = ClassMoments(about, own[0], rest, own[1]) if own else None
+        training = LeftOut(fold, folds)
         yield SourceFold(
-            FoldSource(source, LeftOut(fold, folds), int(trained.sum()), float(rest)),
+            FoldSource(source, training, int(trained.sum()), float(rest.sum()), moments),
             FoldSource(
                 source, LeftOut(fold, folds, tests=True), int(rows[fold].sum()),
                 float(weights[fold].sum()),
@@ -72,22 +79,33 @@ def source_folds(source: Source, folds: int) -> Iterator[SourceFold]:
         )  # fmt: skip
 
 
+def _typical_row(source: Source) -> Array | None:
+    """About which features are summed: near the means of dense rows."""
+    known = None if source.storage == "csr" else source.class_moments()
+    return source.approximate_mean() if known is None else known.shift
+
+
 @dataclass(frozen=True)
-class FoldCounts(Sum[tuple[Array, Array]]):
-    """Of every fold and class the rows that count, and what they weigh."""
+class FoldSums(Sum[tuple[Array, ...]]):
+    """Of every fold and class the rows that count, what they weigh, and sums for moments."""
 
     folds: int
     classes: int
+    shift: Array | None
+    with_moments: bool
 
-    def of(self, block: Block) -> tuple[Array, Array]:
-        """(folds, classes) each."""
+    def of(self, block: Block) -> tuple[Array, ...]:
+        """(folds, classes) each; those of features and their squares (folds, classes, d)."""
         fold = fold_numbers(block.start, len(block.y), self.folds)
         at = fold * self.classes + class_numbers(block.y, self.classes)
         size, shape = self.folds * self.classes, (self.folds, self.classes)
         there = (block.weights != 0.0).astype(np.float64)
         counts = (np.bincount(at, each, size).reshape(shape) for each in (there, block.weights))
         rows, weights = (each.astype(np.float64, copy=False) for each in counts)
-        return rows, weights
+        if not self.with_moments:
+            return rows, weights
+        found = group_sums(block.X, block.weight, at, size, self.shift)
+        return rows, weights, *(each.reshape(*shape, -1) for each in found)
 
 
 @dataclass(frozen=True)
@@ -107,9 +125,20 @@ class LeftOut:
 class FoldSource(MappedSource):
     """The rows of a source that a fold trains on, or tests: the others have no weight."""
 
-    def __init__(self, source: Source, map: LeftOut, n_rows: int, weight_sum: float) -> None:
+    def __init__(
+        self,
+        source: Source,
+        map: LeftOut,
+        n_rows: int,
+        weight_sum: float,
+        moments: ClassMoments | None = None,
+    ) -> None:
         super().__init__(source, map)
-        self._n_rows, self._weight_sum = n_rows, weight_sum
+        self._n_rows, self._weight_sum, self._moments = n_rows, weight_sum, moments
+
+    def class_moments(self) -> ClassMoments | None:
+        """Known since the folds were counted."""
+        return self._moments
 
     @property
     def n_rows(self) -> int:

@@ -1,0 +1,153 @@
+"""Sums of features and of their squares by class, from which follow means and variances.
+
+What a pass over the rows can find on the way serves whatever comes after it: rows weighed by their
+class, standardised, or without those of a fold have sums that follow from these without a read.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import loops
+from ..numeric.rows import CsrRows, Rows, n_values, shape_of, slice_rows
+from ..numeric.standardization import Standardization
+from ..numeric.types import AnyArray, Array, Ints
+from .thresholds import VALUES_AT_ONCE
+
+FEW_ROWS = 64  # whose mean is near enough to that of all
+MOST_SUMS = 1 << 20  # features times classes whose sums are kept: 16 MB for both of them
+
+
+class ClassMoments(NamedTuple):
+    """About a shift, the weighted sums of x - shift and of its squares over each class."""
+
+    shift: Array
+    """(d,)."""
+    sums: Array
+    """(classes, d)."""
+    counts: Array
+    """What the rows of each class weigh, (classes,)."""
+    squares: Array
+    """(classes, d)."""
+
+    def weighed(self, per_class: Array) -> ClassMoments:
+        """Those of rows each of which weighs so many times as much, by its class."""
+        each = per_class[:, None]
+        return ClassMoments(
+            self.shift, each * self.sums, per_class * self.counts, each * self.squares
+        )
+
+    def standardized(self, standardization: Standardization) -> ClassMoments:
+        """Those of (x - mean) / scale."""
+        mean, scale = standardization.mean, standardization.scale[:-1]
+        with np.errstate(over="ignore"):
+            squares = self.squares / scale / scale
+        return ClassMoments((self.shift - mean) / scale, self.sums / scale, self.counts, squares)
+
+
+class RunningMoments:
+    """Sums by class that go on from block to block, of features and classes as they turn up."""
+
+    def __init__(self) -> None:
+        self.shift: Array | None = None
+        self.sums, self.squares = np.zeros((0, 0)), np.zeros((0, 0))
+        self.bounded = True
+
+    def add(self, X: Rows, weight: Array | None, codes: Ints) -> None:
+        """Some more rows, by the codes of their classes; none after there are too many sums."""
+        k = max(int(codes.max(initial=-1)) + 1, len(self.sums))
+        d = max(shape_of(X)[1], self.sums.shape[1])
+        self.bounded = self.bounded and k * d <= MOST_SUMS
+        if not self.bounded:
+            self.sums = self.squares = np.zeros((0, 0))
+            return
+        if self.shift is None and not isinstance(X, CsrRows):
+            self.shift = _typical(X, weight)
+        found = group_sums(X, weight, codes, k, self.shift)
+        self.sums = _widened(self.sums, (k, d)) + _widened(found[0], (k, d))
+        self.squares = _widened(self.squares, (k, d)) + _widened(found[1], (k, d))
+
+    def of_codes(self, codes: Ints, features: int, counts: Array) -> ClassMoments | None:
+        """By classes that have these codes; None if there were too many sums to be kept."""
+        if not self.bounded:
+            return None
+        shape = max(int(codes.max()) + 1, len(self.sums)), features
+        shift = np.zeros(features) if self.shift is None else self.shift
+        sums, squares = (_widened(each, shape)[codes] for each in (self.sums, self.squares))
+        return ClassMoments(shift, sums, counts, squares)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        arrays = {"shift": self.shift, "sums": self.sums, "squares": self.squares}
+        told = {name: None if a is None else _text(a) for name, a in arrays.items()}
+        return {**told, "shape": list(self.sums.shape), "bounded": self.bounded}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RunningMoments:
+        """Back from plain data."""
+        found = cls()
+        found.bounded = data["bounded"]
+        found.shift = None if data["shift"] is None else _numbers(data["shift"])
+        found.sums, found.squares = (
+            _numbers(data[name]).reshape(data["shape"]) for name in ("sums", "squares")
+        )
+        return found
+
+
+def _text(array: Array) -> str:
+    return b64encode(array.tobytes()).decode()
+
+
+def _numbers(text: str) -> Array:
+    return np.frombuffer(b64decode(text), dtype=np.float64)
+
+
+def _widened(array: Array, shape: tuple[int, int]) -> Array:
+    """With zeros for classes and features that were not there."""
+    if array.shape == shape:
+        return array
+    wide = np.zeros(shape)
+    wide[: array.shape[0], : array.shape[1]] = array
+    return wide
+
+
+def _typical(X: AnyArray, weight: Array | None) -> Array | None:
+    """The mean of the first rows that count; None, of which there are none yet."""
+    rows = np.arange(len(X)) if weight is None else np.flatnonzero(weight)
+    if not len(rows):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean: Array = X[rows[:FEW_ROWS]].mean(axis=0, dtype=np.float64)
+    return np.where(np.isfinite(mean), mean, 0.0)
+
+
+def group_sums(
+    X: Rows, weight: Array | None, group: Ints, groups: int, shift: Array | None
+) -> tuple[Array, Array]:
+    """Weighted sums of x - shift, and of its squares, over the rows of each group: (groups, d).
+
+    Sparse rows have no shift.
+    """
+    d = shape_of(X)[1]
+    sums, squares, unused = np.zeros((groups, d)), np.zeros((groups, d)), np.zeros(d)
+    loops.moments(X, weight, group, shift, sums, unused)
+    size = max(1, int(VALUES_AT_ONCE * len(group) // max(n_values(X), 1)))
+    for start in range(0, len(group), size):  # a few at a time: their squares stay in the cache
+        at = slice(start, min(start + size, len(group)))
+        some = None if weight is None else weight[at]
+        square = _squares(slice_rows(X, at.start, at.stop), shift)
+        loops.moments(square, some, group[at], None, squares, unused)
+    return sums, squares
+
+
+def _squares(X: Rows, shift: Array | None) -> Rows:
+    with np.errstate(over="ignore"):
+        if not isinstance(X, CsrRows):
+            away = np.subtract(X, 0.0 if shift is None else shift, dtype=np.float64)
+            return np.multiply(away, away, out=away)
+        stored = slice(X.indptr[0], X.indptr[-1])
+        data = X.data[stored].astype(np.float64) ** 2
+        return CsrRows(data, X.indices[stored], X.indptr - X.indptr[0], X.n_features)
