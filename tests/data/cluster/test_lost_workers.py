@@ -11,7 +11,7 @@ import cloudpickle
 import numpy as np
 import pytest
 from cluster_engine import HereEngine
-from dask_cluster import PATIENCE, client_of, dask, delayed_parts, local_cluster, sockets_left
+from dask_cluster import client_of, dask, delayed_parts, local_cluster, sockets_left
 from sklearn.base import clone
 
 from separatrix import LBFGS, LinearClassifier, MarginLoss, Perceptron, ProximalPoint
@@ -23,11 +23,7 @@ WORKERS, LENGTHS = 2, [60] * 7
 
 @pytest.fixture(scope="module")
 def cluster():
-    """It waits for workers that start again, however slowly: else it gives them up for good."""
-    with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": PATIENCE}),
-        local_cluster(WORKERS, processes=True) as started,
-    ):
+    with local_cluster(WORKERS, processes=True) as started:
         yield started
 
 
