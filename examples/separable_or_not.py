@@ -23,7 +23,8 @@ CertificateDisplay.from_separability(found, X, y, ax=axes[0])
 # %%
 # One row deep in its class with the wrong label, and no plane is left: the witness rows are few,
 # and anybody can add them up.
-deep = np.argmax(X @ np.ravel(found.coef))  # far on the side of the larger class
+separator = np.ravel(np.asarray(found.coef))
+deep = np.argmax(X @ separator)  # far on the side of the larger class
 flipped = y.copy()
 flipped[deep] = y.min()
 broken = separability(X, flipped)
