@@ -118,7 +118,7 @@ def predicted_lines(whole: Model, apart: Apart) -> Iterator[str]:
         cells = []
         for workers in (16, MOST_WORKERS):
             gains = [m.seconds(work) / m.seconds(on(work, workers)) for m in (whole, apart)]
-            cells.append(" to ".join(f"{gain:.2g} x" for gain in gains))
+            cells.append(" to ".join(f"{gain:.3g} x" for gain in gains))
         for found in (paying_workers, best_workers):
             cells.append(" to ".join(str(found(model, work)) for model in (whole, apart)))
         yield f"| {seconds:g} | {size / 1e3:g} kB | {' | '.join(cells)} |"

@@ -26,7 +26,7 @@ TOLERANCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 # Its solvers that know the penalty: iterations at most, and tolerances. That of lbfgs is the
 # largest slope of the summed loss; those of the others are of relative changes.
 PEERS: dict[str, tuple[int, tuple[float, ...]]] = {
-    "lbfgs": (1_000, (1e2, 1e1, 1e0, 1e-1, 1e-2)),
+    "lbfgs": (1_000, (1e0, 1e-1, 1e-2)),
     "admm": (100, (1e-2, 1e-4)),
     "proximal_grad": (100, (1e-6, 1e-10)),
 }

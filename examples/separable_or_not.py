@@ -7,7 +7,6 @@ plane and its margin, or the few rows whose hulls meet.
 """
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 
 from separatrix import CertificateDisplay, HistoryDisplay, Perceptron, separability
@@ -17,8 +16,7 @@ X, y, *_ = separable(60, random_state=0)
 found = separability(X, y)
 print(found)
 print("checked from the data alone:", found.verify())
-figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-CertificateDisplay.from_separability(found, X, y, ax=axes[0])
+CertificateDisplay.from_separability(found, X, y)
 
 # %%
 # One row deep in its class with the wrong label, and no plane is left: the witness rows are few,
@@ -29,7 +27,7 @@ flipped = y.copy()
 flipped[deep] = y.min()
 broken = separability(X, flipped)
 print(broken.verdict, broken.witness)
-CertificateDisplay.from_separability(broken, X, flipped, ax=axes[1])
+CertificateDisplay.from_separability(broken, X, flipped)
 
 # %%
 # Where the rows are separable the margin bounds the mistakes that a perceptron can make, whatever

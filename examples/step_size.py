@@ -37,7 +37,7 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 for ax, start in zip(axes, (-1.5, 1.5), strict=True):
     DescentDisplay.from_function(
         two_valleys, lambda x: 4 * x**3 - 4 * x + 0.5, start, learning_rate=0.05, ax=ax,
-        name=f"from {start}",
+        name=f"from {start}", limits=(-1.7, 1.7),
     )  # fmt: skip
 
 # %%
