@@ -133,6 +133,15 @@ def test_a_survey_knows_what_decoding_finds(tmp_path, block_rows, options, more)
         np.testing.assert_allclose(side.class_weight_sums(), sums, rtol=1e-12)
 
 
+def test_lines_are_counted_only_for_errors(tmp_path, monkeypatch):
+    """Each time takes a read of the text before it."""
+    asked = []
+    monkeypatch.setattr("separatrix.data.files.csv.line_of", lambda *_: asked.append(1))
+    source = separatrix.read(written(tmp_path, kind="csv"), target="label", missing="mean")
+    LinearClassifier(l2=1e-2).fit(source)
+    assert not asked
+
+
 @pytest.mark.parametrize("words", [True, False])
 @pytest.mark.parametrize(
     "options", [{}, {"class_weight": {"no": 3.0, "yes": 1.0}}, {"fit_intercept": False}]

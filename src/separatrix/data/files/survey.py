@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
 
@@ -228,7 +229,7 @@ class _CategorySurvey(_ColumnSurvey):
         self._note(column, place)
         add_counts(self.counts, column, weight)
         self.bytes += sum(len(str(value)) for value in list(self.counts)[known:])
-        self._check_number(f"up to {place.row(len(column) - 1)}")
+        self._check_number(lambda: f"up to {place.row(len(column) - 1)}")
 
     def merged(self, other: Any) -> Self:
         """The categories of both."""
@@ -237,13 +238,14 @@ class _CategorySurvey(_ColumnSurvey):
         for value, size in other.counts.items():
             found.counts[value] = found.counts.get(value, 0.0) + size
         found.bytes = sum(len(str(value)) for value in found.counts)
-        found._check_number("in all files")
+        found._check_number(lambda: "in all files")
         return found
 
-    def _check_number(self, where: str) -> None:
+    def _check_number(self, where: Callable[[], str]) -> None:
+        """Where is asked for only if it is to be told: of text it takes a read."""
         if len(self.counts) > MOST_CATEGORIES or self.bytes > MOST_CATEGORY_BYTES:
             raise ValueError(
-                f"column {self.name!r} has {len(self.counts)} different values {where}, and a "
+                f"column {self.name!r} has {len(self.counts)} different values {where()}, and a "
                 f"feature for each is meant for at most "
                 f"{MOST_CATEGORIES} of {MOST_CATEGORY_BYTES >> 20} MB in all: read with "
                 f"categorical='hash', or {{{self.name!r}: 'hash'}}, or leave the column out by "
