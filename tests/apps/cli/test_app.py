@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 
 import pandas as pd
@@ -184,6 +185,7 @@ def test_what_is_missing_is_named(monkeypatch, capsys):
         cli.main()
     assert end.value.code == 2
     assert "pip install 'separatrix[cli]'" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL  # as before, for who goes on
 
 
 def test_version_and_help(capsys):

@@ -8,13 +8,15 @@ import sys
 
 def main() -> None:
     """Run the command with the arguments of this process, and end it."""
+    # Who asks the process to end is asking what Ctrl-C asks: a fit is kept.
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
-        # Who asks the process to end is asking what Ctrl-C asks: a fit is kept.
-        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         sys.exit(_run())
     except KeyboardInterrupt:  # before there is a command
         sys.stderr.write("separatrix: interrupted; nothing was written\n")
         sys.exit(130)
+    finally:  # a program that called this goes on
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run() -> int:
