@@ -6,7 +6,6 @@ import json
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
-from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 import separatrix
 from separatrix import datasets
+from separatrix.numeric.lazy import cached_property
 
 from .limits import (
     GRID,
