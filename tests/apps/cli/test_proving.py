@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -148,6 +150,15 @@ def test_certify_a_model_of_scikit_learn(capsys):
     skops.dump(DecisionTreeClassifier().fit(X, y), "tree.skops")
     assert run(["certify", "tree.skops", "t.csv", "-t", "kind"]) == 2
     assert "only linear models" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04garbage", pickle.dumps([1, 2])])
+def test_what_is_no_file_of_skops_is_bad_input(folder, capsys, content):
+    pytest.importorskip("skops.io")
+    flowers().to_csv("t.csv", index=False)
+    Path("m.skops").write_bytes(content)
+    assert run(["certify", "m.skops", "t.csv", "-t", "kind"]) == 2
+    assert "m.skops is damaged, or no file of skops" in capsys.readouterr().err
 
 
 def test_pickles_are_not_opened(folder, capsys):

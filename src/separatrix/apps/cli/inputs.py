@@ -220,7 +220,13 @@ def anybodys_model(path: str) -> Any:
         import skops.io
     except ImportError as error:
         raise ImportError(f"skops is needed to open {path}: pip install skops") from error
-    unknown = skops.io.get_untrusted_types(file=path)
+    try:
+        unknown = skops.io.get_untrusted_types(file=path)
+    except Exception as error:  # of zip, JSON and skops itself, whatever is in the file
+        raise ValueError(
+            f"{path} is damaged, or no file of skops ({error}): write the model by "
+            "skops.io.dump(model, 'model.skops')"
+        ) from error
     if others := sorted(name for name in unknown if not name.startswith(TRUSTED)):
         raise ValueError(
             f"{path} holds a {others[0]}; only linear models, scalers and pipelines of "
