@@ -250,3 +250,26 @@ def test_a_converted_one_is_saved_trained_on_and_fitted(model, k, tmp_path):
     clf.partial_fit(X[right], y[right])  # it goes on from these weights
     assert np.array_equal(clf.coef_, before) == isinstance(model, Perceptron)
     assert clf.fit(X, y).stop_ != "converted"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "given"),
+    [
+        (LogisticRegression(C=-1), {"n": 200}),
+        (LogisticRegression(C=float("nan")), {"n": 200}),
+        (SGDClassifier(alpha=-1.0), {}),
+        (RidgeClassifier(alpha=-0.5), {"n": 200}),
+    ],
+    ids=str,
+)
+def test_a_penalty_that_scikit_learn_would_refuse_is_refused(estimator, given):
+    with pytest.raises(ValueError, match="must be 0 or more and finite"):
+        from_sklearn(estimator, **given)
+
+
+def test_what_stands_in_place_of_rows_is_checked():
+    for n in ("a", True, float("nan"), 0):
+        with pytest.raises(ValueError, match="n must be a number of rows above 0"):
+            from_sklearn(LogisticRegression(), n=n)
+    with pytest.raises(TypeError, match="sample_weight is of rows"):
+        from_sklearn(LogisticRegression(), sample_weight=np.ones(3), n=3)

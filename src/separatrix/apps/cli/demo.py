@@ -84,7 +84,7 @@ FIGURES = ["data", "trained", "rows", "mistakes", "passes", "stopped"]
 
 
 def _lessons() -> list[dict[str, Any]]:
-    """The lectures' tables, and two irises by their petals, each trained in two ways."""
+    """The tables of AND, OR and XOR, and two irises by their petals, each trained in two ways."""
     from sklearn.datasets import load_iris
 
     irises = load_iris()
@@ -96,7 +96,7 @@ def _lessons() -> list[dict[str, Any]]:
     problems["iris"] = (irises.data[kinds, 2:], names)
     found = []
     for data, (X, y) in problems.items():
-        # The lectures' tables in the lectures' order; the irises are sorted by kind, so shuffled.
+        # The tables in the order of the course; the irises are sorted by kind, so shuffled.
         models = {
             "perceptron": separatrix.Perceptron(shuffle=data == "iris", random_state=0),
             "logistic": separatrix.LinearClassifier("logistic", l2=1e-3),

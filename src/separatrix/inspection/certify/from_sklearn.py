@@ -16,6 +16,7 @@ from ...estimators import LinearClassifier, Perceptron
 from ...estimators.sources import refuse_labels_beside, reweighted
 from ...estimators.stream import COLUMNS, StreamState
 from ...losses import Logistic, OneVsRest, get_loss
+from ...numeric import checks
 from ...solvers import GradientDescent, Rosenblatt, Solver
 from ...training.trace import Trace
 from . import certify, weights_of
@@ -90,7 +91,15 @@ def from_sklearn(
     _refuse_unknown(estimator)
     k = _number_of_classes(estimator, X, y)
     _refuse_objective(estimator, claim, fitted, k)
-    clf = _translated(estimator, claim, _l2(estimator, claim, X, y, sample_weight, n), k)
+    l2 = _l2(estimator, claim, X, y, sample_weight, n)
+    if not 0.0 <= l2 < math.inf:
+        strength = {name: value for name, value in estimator.get_params(deep=False).items()
+                    if name in ("C", "alpha")}  # fmt: skip
+        raise ValueError(
+            f"{type(estimator).__name__} with {strength} has a penalty of l2={l2:g}, and it must "
+            "be 0 or more and finite: C must be above 0, alpha 0 or more"
+        )
+    clf = _translated(estimator, claim, l2, k)
     if not fitted:
         return clf
     _take_weights(clf, estimator)
@@ -180,6 +189,8 @@ def _l2(estimator: Any, claim: Claim, X: Any, y: Any, sample_weight: Any, n: Any
         rows, total = _weight(X, y, sample_weight, given)
         divisor = {"": 1.0, "rows": rows, "weights": total}[claim.divided_by]
         return claim.strength * divisor / (claim.share * total)
+    if sample_weight is not None:
+        raise TypeError("sample_weight is of rows: pass X and y with it, or the sum of it as n")
     if claim.divided_by == "weights" or not claim.strength:
         return claim.strength / claim.share
     if isinstance(given, Mapping):
@@ -195,7 +206,7 @@ def _l2(estimator: Any, claim: Claim, X: Any, y: Any, sample_weight: Any, n: Any
             f"{name}({what}={getattr(estimator, what, '...')!r}) weighs the sum over the rows "
             "against the penalty, and l2 the mean: pass X and y, or the number of rows, n=..."
         )
-    if not np.isfinite(n) or n <= 0:
+    if not checks.is_number(n) or not 0.0 < float(n) < math.inf:
         raise ValueError(f"n must be a number of rows above 0, got {n!r}")
     return claim.strength / (claim.share * float(n))
 
