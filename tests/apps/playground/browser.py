@@ -6,17 +6,13 @@ import json
 import os
 import re
 import shutil
-import socket
-import threading
 import time
 
 import pytest
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from conftest import quiet
+from playground_server import serving
 from playwright.sync_api import sync_playwright
-
-from separatrix.apps.playground import server as module
 
 TOKEN = "browser"
 pytestmark = quiet
@@ -29,19 +25,8 @@ WAYS = {
 
 @pytest.fixture(scope="module")
 def address():
-    bound = socket.socket()
-    bound.bind(("127.0.0.1", 0))
-    at = bound.getsockname()[1]
-    config = uvicorn.Config(module.application(TOKEN, at), log_level="error", ws="none")
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]}, daemon=True)
-    thread.start()
-    while not running.started:
-        time.sleep(0.02)
-    yield f"http://127.0.0.1:{at}/?token={TOKEN}"
-    running.should_exit = True
-    thread.join(10)
-    bound.close()
+    with serving(TOKEN) as port:
+        yield f"http://127.0.0.1:{port}/?token={TOKEN}"
 
 
 @pytest.fixture(scope="module")

@@ -5,16 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import socket
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
 import pytest
-import uvicorn
 from conftest import quiet
+from playground_server import serving
 
 import separatrix
 from separatrix.apps.playground import server as module
@@ -36,20 +34,8 @@ pytestmark = quiet
 
 @pytest.fixture(scope="module")
 def port():
-    bound = socket.socket()
-    bound.bind(("127.0.0.1", 0))
-    at = bound.getsockname()[1]
-    config = uvicorn.Config(module.application(TOKEN, at), log_level="error", ws="none")
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]}, daemon=True)
-    thread.start()
-    until = time.monotonic() + 20
-    while not running.started and time.monotonic() < until:
-        time.sleep(0.02)
-    yield at
-    running.should_exit = True
-    thread.join(10)
-    bound.close()
+    with serving(TOKEN) as port:
+        yield port
 
 
 def post(port, path, body, **headers):
