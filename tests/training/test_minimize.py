@@ -107,7 +107,7 @@ def test_a_bound_tells_whether_weights_have_settled(l2):
     rows, kinds = (part[50:] for part in load_iris(return_X_y=True))
     problem = objective("hinge", l2, rows, np.where(kinds == 1, 1.0, -1.0))
     least = minimize(problem, DualAscent(), stop=Stop(tol=1e-9)).objective
-    start = minimize(problem.with_penalty(8 * l2), DualAscent(), stop=Stop(tol=1e-9)).weights
+    start = minimize(problem.with_penalty(L2(8 * l2)), DualAscent(), stop=Stop(tol=1e-9)).weights
     for tol in (1e-1, 1e-3, 1e-5):
         result = minimize(problem, DualAscent(), stop=Stop(tol=tol, prove=False), start=start)
         assert result.stop == "tol"

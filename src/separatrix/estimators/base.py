@@ -23,7 +23,7 @@ from ..numeric.rows import concatenate_rows
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..objective.feature_scales import feature_standardization
-from ..penalties import L2
+from ..penalties import Penalty
 from ..solvers import Solver, State
 from ..training.ending import CONVERGED
 from ..training.loop import Callback
@@ -43,7 +43,7 @@ class FitSettings:
     """Hyper-parameters after their check."""
 
     loss: Loss
-    l2: float
+    penalty: Penalty
     stop: Stop
     keep: str
     features: FeatureMap | None = None
@@ -114,7 +114,8 @@ class LinearModel(LinearPredictor):
         if occupied is not None:
             given = settings.features or FeatureMap(source.n_features)
             features = replace(given, occupied=occupied)
-            fewer = self._objective(settings, with_features(source, occupied))
+            posed = replace(settings, penalty=settings.penalty.on_features(occupied))
+            fewer = self._objective(posed, with_features(source, occupied))
             some = features.left(W)
             solver = self._solver(fewer, partial=False)
             if not solver.by_row and np.count_nonzero(some) == np.count_nonzero(W):
@@ -156,7 +157,7 @@ class LinearModel(LinearPredictor):
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """Two classes have the form of their own, more the joint one."""
         loss = settings.loss.for_classes(len(source.classes))
-        return Objective(loss, L2(settings.l2), source, self.fit_intercept)
+        return Objective(loss, settings.penalty, source, self.fit_intercept)
 
     def _checked_settings(self) -> FitSettings:
         checks.flag("fit_intercept", self.fit_intercept)
@@ -276,7 +277,7 @@ class LinearModel(LinearPredictor):
     ) -> Result:
         source = objective.source
         self.trace_ = Trace(
-            solver, objective.loss, settings.l2, self.fit_intercept, self.class_weight,
+            solver, objective.loss, objective.penalty, self.fit_intercept, self.class_weight,
             source.classes, W, seed, source.length, source.weight_sum, state,
             features=settings.features, parts=source.parts,
         )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from ..losses import Loss
 from ..numeric import checks
+from ..penalties import L2
 from ..solvers import Solver
 from ..training.loop import Callback
 from .base import FitSettings
@@ -159,4 +160,4 @@ class LinearClassifier(StreamModel, LossModel):
         return self
 
     def _settings(self) -> FitSettings:
-        return self._loss_settings(checks.number("l2", self.l2))
+        return self._loss_settings(L2(checks.number("l2", self.l2)))

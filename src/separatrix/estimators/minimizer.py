@@ -16,6 +16,7 @@ from ..losses import Loss, PerceptronLoss, get_loss
 from ..numeric import checks
 from ..numeric.types import Array
 from ..objective import Objective
+from ..penalties import L2, Penalty
 from ..solvers import GradientDescent, Solver, choose
 from ..training.minimize import Result
 from ..training.no_minimum import Runaway
@@ -118,7 +119,7 @@ class LossModel(LinearModel):
             f" {remedy}, or see separatrix.separation"
         )
 
-    def _loss_settings(self, l2: float) -> FitSettings:
+    def _loss_settings(self, penalty: Penalty) -> FitSettings:
         loss = get_loss(self.loss)
         if self.n_jobs is not None and (not checks.is_integer(self.n_jobs) or self.n_jobs == 0):
             raise ValueError(
@@ -128,9 +129,9 @@ class LossModel(LinearModel):
         stop = Stop(
             max_iter=checks.whole("max_iter", self.max_iter),
             tol=checks.number("tol", self.tol, optional=True),
-            no_mistakes=perceptron and l2 == 0.0,
+            no_mistakes=perceptron and penalty == L2(0.0),
         )
-        return FitSettings(loss, l2, stop, "best" if perceptron else "last")
+        return FitSettings(loss, penalty, stop, "best" if perceptron else "last")
 
     def _asks_by_row(self) -> bool:
         return isinstance(self.solver, Solver) and self.solver.by_row

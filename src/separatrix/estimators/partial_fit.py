@@ -65,7 +65,7 @@ class StreamModel(LinearModel):
         state, seen = counted(here.state, source)
         # A chunk without mistakes proves nothing, and chunks differ: no cycle, no best.
         keep = {"auto": "average", "best": "last"}.get(settings.keep, settings.keep)
-        settings = FitSettings(settings.loss, settings.l2, ONE_PASS, keep)
+        settings = FitSettings(settings.loss, settings.penalty, ONE_PASS, keep)
         with gentle_interrupt() as ctrl_c:
             result = self._minimize(settings, objective, here.used, seed, W, state)
         if ctrl_c.pressed:

@@ -11,6 +11,7 @@ from ..losses import PerceptronLoss
 from ..numeric import checks
 from ..numeric.types import Array
 from ..objective import Objective
+from ..penalties import L2
 from ..schedules import LearningRate, as_schedule
 from ..separation import Separability
 from ..solvers import BatchPerceptron, Rosenblatt, Solver
@@ -232,7 +233,7 @@ class Perceptron(StreamModel):
             patience=checks.whole("patience", self.patience, optional=True),
             prove=False,  # it returns what the algorithm gives
         )
-        return FitSettings(PerceptronLoss(), l2, stop, keep)
+        return FitSettings(PerceptronLoss(), L2(l2), stop, keep)
 
     def _solver(self, objective: Objective, partial: bool) -> Solver:
         average = self.keep in ("auto", "average")

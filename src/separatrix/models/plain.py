@@ -29,6 +29,7 @@ from ..kernels.votes import Update, Votes
 from ..numeric.registry import KINDS, Registered, from_dict
 from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray
+from ..penalties import L2
 from ..training.no_minimum import Runaway
 from ..training.trace import Trace
 from .layout import Damaged, is_storable
@@ -314,6 +315,8 @@ def _read_trace(told: dict[str, Any]) -> Trace:
     recorded = told.pop("recorded", None)
     if not isinstance(recorded, dict):
         raise Damaged("a Trace has nothing recorded")
+    if "l2" in told:  # as files said it that know no other penalty
+        told["penalty"] = L2(told.pop("l2"))
     trace: Trace = checked(_made(Trace, told))
     trace.restore(recorded)
     return trace

@@ -99,6 +99,8 @@ def as_plain(where: str, value: Any) -> Any:
         value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, tuple):
+        return [as_plain(where, entry) for entry in value]
     remedy = "use a number, a word or an object of a class with a name"
     if callable(value):
         remedy = (
@@ -109,6 +111,8 @@ def as_plain(where: str, value: Any) -> Any:
 
 
 def _read(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_read, value))
     if not isinstance(value, Mapping):
         return value
     for kind, root in KINDS.items():

@@ -1,6 +1,6 @@
 """What is minimised: the weighted mean loss plus the penalty, summed over a source's blocks.
 
-    J(W) = sum_i c_i * loss_i / sum_i c_i  +  l2 * sum_c |w_c|^2
+    J(W) = sum_i c_i * loss_i / sum_i c_i  +  penalty(W),    as a rule  l2 * sum_c |w_c|^2
 
 The scaling is stated here and nowhere else. Weights have one shape everywhere: (k, d + 1),
 bias last, k = 1 for two classes.
@@ -22,7 +22,7 @@ from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
-from ..penalties import L2
+from ..penalties import Penalty
 from . import sums
 from .moments import Moments, refuse_underflow
 from .thresholds import GRAM_ROWS
@@ -63,7 +63,7 @@ class Objective:
     """A loss, a penalty and data: the function of the weights that solvers descend."""
 
     loss: Loss
-    penalty: L2
+    penalty: Penalty
     source: Source
     intercept: bool = True
     float32_sums: bool = False
@@ -86,9 +86,9 @@ class Objective:
             )
         return self.source
 
-    def with_penalty(self, l2: float) -> Objective:
+    def with_penalty(self, penalty: Penalty) -> Objective:
         """The same with another penalty; what is remembered of the data goes along."""
-        return self._sharing(replace(self, penalty=L2(l2)))
+        return self._sharing(replace(self, penalty=penalty))
 
     def column(self, number: int) -> Objective:
         """A class against the rest: of a loss with a column per class, one term of the sum."""
@@ -139,7 +139,10 @@ class Objective:
         return self.mean(loss_sum, W), mistakes
 
     def value_and_gradient(self, W: Array) -> Evaluation:
-        """J, its gradient and the weighted mistakes at W, in one read of the data."""
+        """J, its gradient and the weighted mistakes at W, in one read of the data.
+
+        Of a penalty that has a rest beside its smooth part the gradient does not know.
+        """
         asked = sums.ValueGradient(self.loss, W, self.float32_sums)
         loss_sum, mistakes, gradient = self.source.total(asked)
         return self._evaluation(loss_sum, gradient, W, mistakes)
@@ -234,7 +237,7 @@ class Objective:
         if not self.intercept:
             V[:, -1] = 0.0
         (product,) = self.source.total(sums.HessianProduct(self.loss, W, V))
-        return self._scaled(product, V)  # the penalty is quadratic: its second derivative is linear
+        return self._scaled(product, V)  # of a square the second derivative is linear
 
     def signed_row_sum(self) -> Array:
         """Weighted sum of y * (x, 1): the start of the batch perceptron.

@@ -5,9 +5,10 @@ from typing import Any
 
 from ..numeric import registry
 from .base import REGISTRY, Penalty
+from .elastic_net import ElasticNet
 from .l2 import L2
 
-__all__ = ["L2", "REGISTRY", "Penalty", "from_dict"]
+__all__ = ["L2", "REGISTRY", "ElasticNet", "Penalty", "from_dict"]
 
 
 def from_dict(data: Mapping[str, Any]) -> Penalty:

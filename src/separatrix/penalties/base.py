@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar, Self
 
 from ..numeric.registry import Registered
-from ..numeric.types import Array
+from ..numeric.types import Array, Ints
 
 REGISTRY: dict[str, type[Penalty]] = {}
 
 
 class Penalty(Registered, ABC):
-    """What large weights (k, d + 1) cost, bias last. The bias is never penalised."""
+    """What large weights (k, d + 1) cost, bias last. The bias is never penalised.
+
+    It is a smooth part, which has a gradient and a second derivative, and a rest that is known by
+    its proximal operator (Parikh and Boyd, Proximal algorithms, 2014).
+    """
 
     _kind, _registry = "penalty", REGISTRY
+
+    smooth: ClassVar[bool] = True
+    """Whether the smooth part is all of it: then the gradient vanishes at a minimum."""
 
     l2: float
     """Factor of ``|w|^2``: what curvature, decay of weights and the dual are made of."""
@@ -24,12 +32,40 @@ class Penalty(Registered, ABC):
 
     @abstractmethod
     def gradient(self, W: Array) -> Array:
-        """Derivative at W, zero for the biases."""
+        """Derivative of the smooth part at W, zero for the biases."""
 
     @abstractmethod
     def diagonal(self, shape: tuple[int, int]) -> Array:
-        """Diagonal of the second derivative, in the shape of the weights."""
+        """Diagonal of its second derivative, in the shape of the weights."""
+
+    @abstractmethod
+    def prox(self, W: Array, step: float) -> Array:
+        """The V with the least ``|V - W|^2 / (2 * step) + rest(V)``; W itself without a rest."""
 
     @abstractmethod
     def conjugate(self, V: Array) -> float:
         """The largest ``sum(V * w) - penalty(w)`` over all w, for V (k, d): without biases."""
+
+    @abstractmethod
+    def dual_scale(self, V: Array) -> float:
+        """The largest s up to 1 for which ``conjugate(s * V)`` is finite."""
+
+    @abstractmethod
+    def violation(self, W: Array, gradient: Array) -> Array:
+        """How far each weight is from standing still, given the gradient of J's smooth part.
+
+        The distance of ``-gradient`` from the subdifferential of the rest: 0 everywhere at a
+        minimum of a convex J, and nowhere else.
+        """
+
+    @abstractmethod
+    def largest(self, gradient: Array) -> float:
+        """The strength from which on only biases are not 0, given the gradient at their best."""
+
+    @abstractmethod
+    def with_l2(self, l2: float) -> Self:
+        """The same with another quadratic part."""
+
+    def on_features(self, features: Ints) -> Penalty:
+        """The same for some of the features alone."""
+        return self

@@ -43,8 +43,28 @@ class L2(Penalty):
         diagonal[:, -1] = 0.0
         return diagonal
 
+    def prox(self, W: Array, step: float) -> Array:
+        """W: all of it is smooth."""
+        return W
+
     def conjugate(self, V: Array) -> float:
         """``|V|^2 / (4 * l2)``; without a penalty there is no largest one but for V = 0."""
         if not self.l2:
             return float("inf") if V.any() else 0.0
         return dot(V, V) / (4.0 * self.l2)
+
+    def dual_scale(self, V: Array) -> float:
+        """1, as the conjugate is a square; without a penalty 0, but for V = 0."""
+        return 1.0 if self.l2 or not V.any() else 0.0
+
+    def violation(self, W: Array, gradient: Array) -> Array:
+        """The gradient, without signs."""
+        return np.abs(gradient)
+
+    def largest(self, gradient: Array) -> float:
+        """No strength makes a weight 0 that the loss moves away from it."""
+        return np.inf if gradient[:, :-1].any() else 0.0
+
+    def with_l2(self, l2: float) -> L2:
+        """Of another strength."""
+        return L2(l2)

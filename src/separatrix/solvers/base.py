@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from ..numeric.registry import Registered
 from ..numeric.types import Array, Ints
 from ..objective import Objective
+from ..penalties import L2, Penalty
 
 State = dict[str, Any]
 REGISTRY: dict[str, type[Solver]] = {}
@@ -123,9 +124,17 @@ class Solver(Registered, ABC):
         """
         return self.updates(objective, W, rng, state)
 
+    penalties: ClassVar[tuple[type[Penalty], ...]] = (L2,)
+    """The penalties that it takes."""
+
     def check(self, objective: Objective) -> None:
         """Refuse early what cannot work, and name the remedy; nothing to refuse by default."""
         return
+
+    def check_penalty(self, penalty: Penalty) -> None:
+        """Refuse a penalty that it would ignore or misread."""
+        if not isinstance(penalty, self.penalties):
+            raise ValueError(f"{type(self).__name__} cannot minimise with the penalty {penalty!r}")
 
     def is_deterministic_map(self) -> bool:
         """Whether each pass is the same function of the weights: order and step fixed."""

@@ -27,6 +27,7 @@ from ..data import InMemory
 from ..losses import CrammerSinger, Hinge, Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective
+from ..penalties import L2
 from .base import Solver, State, Step, lowest
 from .dual_ascent import DualAscent
 from .thresholds import LINEAR_PROGRAM_VALUES
@@ -203,7 +204,7 @@ def _rival_losses(scores: Array, y: Ints) -> Array:
 
 def _nearly_unpenalised_scores(objective: Objective, present: Ints) -> Array:
     """Scores of the rows with hardly a penalty: from these, rivals are near or not."""
-    some = objective.with_penalty(HARDLY)
+    some = objective.with_penalty(L2(HARDLY))
     W = np.zeros(objective.shape)
     for step in islice(DualAscent().steps(some, W, np.random.default_rng(0)), MOST_STEPS):
         W, gap = step.weights, (step.objective or 0.0) - (step.lower_bound or 0.0)

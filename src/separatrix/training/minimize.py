@@ -93,6 +93,7 @@ def minimize(
     >>> minimize(objective, GradientDescent(learning_rate=0.5), stop=Stop(max_iter=2)).stop
     'max_iter'
     """
+    solver.check_penalty(objective.penalty)
     solver.check(objective)
     if keep not in KEEP:
         raise ValueError(f"keep must be one of {', '.join(map(repr, KEEP))}, got {keep!r}")

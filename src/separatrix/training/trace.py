@@ -16,7 +16,7 @@ from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
-from ..penalties import L2
+from ..penalties import Penalty
 from ..solvers import Solver, State, Step
 from ..solvers.base import locked
 from .recording import Recording
@@ -49,7 +49,7 @@ class Trace:
 
     solver: Solver
     loss: Loss
-    l2: float
+    penalty: Penalty
     fit_intercept: bool
     class_weight: ClassWeight
     classes: AnyArray
@@ -194,7 +194,7 @@ class Trace:
                 f"{self.weight_sum:g}; pass the same sample_weight to replay"
             )
         seen: Source = source if self.features is None else self.features.source(source)
-        return source, Objective(self.loss, L2(self.l2), seen, self.fit_intercept)
+        return source, Objective(self.loss, self.penalty, seen, self.fit_intercept)
 
     def _replay(self, objective: Objective) -> Iterator[Step]:
         if not self.n_iter:

@@ -62,7 +62,7 @@ def worst_excess(objective, rows_left_out, l2s, tol):
             break
         steps += 1
         for i in np.flatnonzero(fit.is_converged):
-            own = together.without(i).with_penalty(l2)
+            own = together.without(i).with_penalty(L2(l2))
             exact = LBFGS().steps(own, fit.folds[i], np.random.default_rng(0))
             for _ in range(60):
                 best = next(exact)

@@ -19,6 +19,7 @@ from ...losses import Loss
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
+from ...penalties import L2
 from ...solvers import Solver
 from ...training.checkpoint import Checkpoint
 from ...training.loop import Callback
@@ -189,11 +190,11 @@ callbacks, verbose
         self.cv_results_ = results(self.l2_path_, found.scores)
         best = chosen(self.cv_results_, rule)
         self.l2_ = float(self.l2_path_[best])
-        objective = search.objective.with_penalty(self.l2_)
+        objective = search.objective.with_penalty(L2(self.l2_))
         solver = self._solver(objective, partial=False)
         W = found.fits[best] if best < len(found.fits) else np.zeros(objective.shape)
         seed = checks.seed(self.random_state)
-        settings = replace(search.settings, l2=self.l2_).kept_by(solver)
+        settings = replace(search.settings, penalty=objective.penalty).kept_by(solver)
         result = self._minimize(settings, objective, solver, seed, W, None)
         self._note_fit(settings, solver, result)
         self._finish(objective, result)
@@ -220,7 +221,7 @@ callbacks, verbose
         return Given(source, cv, metadata, np.empty((len(labels), 0)), labels)
 
     def _settings(self) -> FitSettings:
-        return self._loss_settings(1.0)  # any positive one: those of the path are
+        return self._loss_settings(L2(1.0))  # any positive one: those of the path are
 
     def get_metadata_routing(self) -> Any:
         """Who asks for what beside X and y: the splitter, and a scorer of scikit-learn's."""

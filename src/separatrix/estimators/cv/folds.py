@@ -137,7 +137,7 @@ class Folds:
     def standardization(self) -> Standardization:
         """Variables of the second derivatives."""
         _ = self.objective.moments  # known here, they need not be found again with another penalty
-        return self.objective.with_penalty(0.0).standardization
+        return self.objective.with_penalty(L2(0.0)).standardization
 
     @cached_property
     def _parts(self) -> list[Subset]:

@@ -27,6 +27,7 @@ from ...numeric.linear_systems import inverse
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
+from ...penalties import L2
 from ...solvers.least_squares import QR_ROWS, is_squared
 from .press import press_scores
 from .row_space import RowSpace, check_room, is_wide
@@ -117,7 +118,7 @@ def _by_removal(
     found, fits = smooth_scores(objective, l2s, together, alone)
     y = objective.in_memory.y
     best = int(np.argmax(row_scores(scoring, objective.loss, y, found[:, None]).mean(axis=1)))
-    chosen = objective.with_penalty(float(l2s[best]))
+    chosen = objective.with_penalty(L2(float(l2s[best])))
     return found[:, :, None], check(chosen, fits[best], found[best], alone)
 
 
@@ -134,11 +135,11 @@ def smooth_scores(
     n, W = source.n_rows, np.zeros(objective.shape)
     ended: dict[int, Array] = {}
     for l2 in l2s.tolist():
-        all_rows = objective.with_penalty(l2 * (n - 1) / n)
+        all_rows = objective.with_penalty(L2(l2 * (n - 1) / n))
         W = together(all_rows, W)
         scores, arrived = removed(all_rows, W)
         for row in np.flatnonzero(~arrived).tolist():
-            rest = without(objective, row).with_penalty(l2)
+            rest = without(objective, row).with_penalty(L2(l2))
             ended[row] = alone(rest, ended.get(row, W))
             scores[row] = _score_of(source, row, ended[row])
         found.append(scores)

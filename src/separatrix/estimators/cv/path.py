@@ -158,7 +158,7 @@ class Path:
     ) -> tuple[Array, bool]:
         """Weights of a fold by reads of its own, from its step; and whether they are near."""
         W, which = self.W, slice(fold, fold + 1)
-        own = self.folds.without(fold).with_penalty(penalty.l2)
+        own = self.folds.without(fold).with_penalty(penalty)
         for _ in range(MOST_OWN_READS):
             at = own.value_and_gradient(W + step)
             if not at.value <= value - 2.0 * ARMIJO * decrease:

@@ -15,6 +15,7 @@ from ...data.arrays import as_arrays
 from ...numeric import checks
 from ...numeric.types import Array
 from ...objective import Objective
+from ...penalties import L2
 from ...solvers import LBFGS, DualAscent, LeastSquares, Newton, Solver, State
 from ...training.interrupt import passed_on
 from ...training.minimize import minimize
@@ -159,7 +160,7 @@ class Search:
                 break
             each = fit.folds.copy()  # the fit may be kept as it is
             for fold in np.flatnonzero(~fit.is_converged):
-                own = folds.without(int(fold)).with_penalty(l2)
+                own = folds.without(int(fold)).with_penalty(L2(l2))
                 each[fold] = self._settled(own, each[fold])
             self.unfinished.fits += int(fit.is_converged.sum())
             known.append(each)
@@ -206,7 +207,7 @@ class Search:
         before: State = {"weights": known[-1] if known else np.zeros(objective.shape)}
         for l2 in self.l2s[len(known) :].tolist():
             at, handed_on = before["weights"], before.get("handed_on")
-            found = self._fit(objective.with_penalty(l2), at, handed_on=handed_on)
+            found = self._fit(objective.with_penalty(L2(l2)), at, handed_on=handed_on)
             before["handed_on"] = None  # as large as all labels, and of use to the next alone
             before = found
             yield found["weights"]

@@ -17,6 +17,7 @@ from ...estimators.sources import refuse_labels_beside, reweighted
 from ...estimators.stream import COLUMNS, StreamState
 from ...losses import Logistic, OneVsRest, get_loss
 from ...numeric import checks
+from ...penalties import L2
 from ...solvers import GradientDescent, Rosenblatt, Solver
 from ...training.trace import Trace
 from . import certify, weights_of
@@ -259,7 +260,7 @@ def _take_weights(clf: LinearClassifier | Perceptron, estimator: Any) -> None:
         clf.objective_, clf.gap_, clf.solver_, clf._runaway = np.nan, None, solver, None
     # A run of no passes, from these weights on: partial_fit goes on from there.
     clf.trace_ = Trace(
-        solver, loss.for_classes(len(clf.classes_)), float(clf.l2), clf.fit_intercept,
+        solver, loss.for_classes(len(clf.classes_)), L2(float(clf.l2)), clf.fit_intercept,
         clf.class_weight, clf.classes_, W, 0, 0, 0.0,
     )  # fmt: skip
     clf._stream, clf._features = StreamState(solver, solver, None), None

@@ -128,7 +128,9 @@ class WeightSpaceDisplay:
         weigh = compute_sample_weight(trace.class_weight, y)
         weigh = weigh if sample_weight is None else weigh * np.asarray(sample_weight, dtype=float)
         scale = getattr(estimator, "scale_", None)
-        l2 = trace.l2 * np.ones(rows.shape[1]) * (1.0 if scale is None else np.square(scale))
+        l2 = (
+            trace.penalty.l2 * np.ones(rows.shape[1]) * (1.0 if scale is None else np.square(scale))
+        )
         space = _Space(rows, y, weigh, trace.loss if loss is None else margin_loss(loss),
                        l2 if loss is None else 0.0 * l2)  # fmt: skip
         chosen = _chosen(weights, names, W)

@@ -24,6 +24,7 @@ from ...numeric.linear_systems import conjugate_gradients
 from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array
 from ...objective import Evaluation, Objective
+from ...penalties import L2
 from ..base import Variables
 from .bounds import (
     conjugate_rounding,
@@ -67,7 +68,7 @@ class SampledBound:
     def __post_init__(self) -> None:
         objective, W = self.objective, self.W
         self.share = share_of(self.sample, objective)
-        self.part = self.sample.with_penalty(objective.penalty.l2 / self.share)
+        self.part = self.sample.with_penalty(L2(objective.penalty.l2 / self.share))
         self._go_to(W)
         self.here = self.then
         # The penalty's gradient is in both.
