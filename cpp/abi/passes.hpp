@@ -225,4 +225,19 @@ struct KernelUpdates {
   int64_t first_panel, last_panel;
 };
 
+// Some epochs of coordinate descent on a quadratic with absolute values beside it.
+struct QuadraticDescent {
+  const double* hessian;     // (size, size)
+  const double* thresholds;  // (size)
+  int64_t size;
+  double* u;      // (size)
+  double* slope;  // (size)
+  int64_t max_epochs;
+  double enough;  // an epoch that gains no more is the last
+  ShouldStop should_stop;
+  int64_t epochs;
+  double gain;  // of the last epoch, at least
+  bool stopped;
+};
+
 }  // namespace separatrix

@@ -77,6 +77,7 @@ struct Table {
                         int64_t width, double* sums);
   // values <- e^(factor * max(values, 0))
   void (*exp_neg_all)(double* values, int64_t count, double factor);
+  void (*coordinate_descent)(QuadraticDescent&);
   bool (*finite_floats)(const float* values, int64_t count);
   bool (*finite_doubles)(const double* values, int64_t count);
 };

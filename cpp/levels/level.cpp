@@ -3,6 +3,7 @@
 // the standard library that could be emitted as a shared symbol is used.
 #include "batch/accuracy.hpp"
 #include "batch/compensated.hpp"
+#include "batch/coordinate_descent.hpp"
 #include "batch/gram.hpp"
 #include "batch/moments.hpp"
 #include "batch/multiclass.hpp"
@@ -55,6 +56,7 @@ const Table table = {SEPARATRIX_NAME(SEPARATRIX_LEVEL),
                      gaussian_rows,
                      gaussian_sums,
                      exp_neg_all,
+                     coordinate_descent,
                      all_finite<float>,
                      all_finite<double>};
 

@@ -194,6 +194,24 @@ void gram(nb::handle rows, Numbers weight, Numbers mean, Numbers factor, Output 
   raise_if(!whole);
 }
 
+std::tuple<int64_t, double> coordinate_descent(Numbers hessian, Numbers thresholds, Output u,
+                                               Output slope, int64_t max_epochs,
+                                               double enough) {
+  const auto size = int64_t(u.size());
+  expect(int64_t(hessian.size()) == size * size && int64_t(thresholds.size()) == size &&
+             int64_t(slope.size()) == size,
+         "hessian, thresholds or slope: wrong size");
+  QuadraticDescent on{hessian.data(), thresholds.data(), size,        u.data(), slope.data(),
+                      max_epochs,     enough,            should_stop, 0,        0,
+                      false};
+  {
+    nb::gil_scoped_release free;
+    active.load()->coordinate_descent(on);
+  }
+  raise_if(on.stopped);
+  return {on.epochs, on.gain};
+}
+
 bool all_finite(AnyArray values) {
   const bool single = values.dtype() == nb::dtype<float>();
   expect(single || values.dtype() == nb::dtype<double>(), "values: must be float32 or float64");
@@ -254,6 +272,8 @@ void bind_batch(nb::module_& m) {
   m.def("max_standardised_norm2", &max_standardised_norm2, "rows"_a,
         "weight"_a.none(), "mean"_a, "factor"_a);
   m.def("gram", &gram, "rows"_a, "weight"_a, "mean"_a, "factor"_a, "out"_a.noconvert());
+  m.def("coordinate_descent", &coordinate_descent, "hessian"_a.noconvert(), "thresholds"_a.noconvert(),
+        "u"_a.noconvert(), "slope"_a.noconvert(), "max_epochs"_a, "enough"_a);
   m.def("all_finite", &all_finite, "values"_a);
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
   m.def("mark_features", &mark, "indices"_a, "most"_a, "found"_a.noconvert());

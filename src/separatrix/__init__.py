@@ -30,7 +30,7 @@ from .losses import Loss, MarginLoss, get_loss
 from .models.export import export
 from .models.files import load, save
 from .objective import Objective
-from .penalties import L2
+from .penalties import L2, ElasticNet
 from .schedules import Constant, InverseScaling, Pegasos, StepDecay
 from .separation import Separability, separability
 from .solvers import (
@@ -43,6 +43,7 @@ from .solvers import (
     LeastSquares,
     LinearProgram,
     Newton,
+    ProximalNewton,
     ProximalPoint,
     Rosenblatt,
     Solver,
@@ -74,6 +75,7 @@ __all__ = [
     "DescentDisplay",
     "Diagnosis",
     "DualAscent",
+    "ElasticNet",
     "Finding",
     "GradientDescent",
     "HistoryDisplay",
@@ -94,6 +96,7 @@ __all__ = [
     "PathDisplay",
     "Pegasos",
     "Perceptron",
+    "ProximalNewton",
     "ProximalPoint",
     "Result",
     "Rosenblatt",

@@ -67,13 +67,30 @@ def test_the_lasso_has_a_conjugate_inside_its_box_only():
     lasso, V = ElasticNet(0.5, 0.0, (1.0, 2.0)), np.array([[1.0, -0.5]])
     assert lasso.conjugate(V) == np.inf
     scale = lasso.dual_scale(V)
-    assert scale == 0.5
+    assert scale == pytest.approx(0.5)
     assert lasso.conjugate(scale * V) == 0.0
     assert lasso.conjugate(1.0001 * scale * V) == np.inf
     assert lasso.dual_scale(0.1 * V) == 1.0
     assert lasso.dual_scale(np.zeros((1, 2))) == 1.0
     assert ElasticNet(0.5, 1e-3).dual_scale(V) == 1.0
     assert ElasticNet(0.5, 1.0, (0.0, 1.0)).dual_scale(V) == 0.0  # a free feature must balance
+
+
+@pytest.mark.parametrize("gain", [0.01, 0.3, 1.0, 5.0, np.inf])
+@pytest.mark.parametrize(
+    "penalty", [ElasticNet(0.4, 0.3, P), ElasticNet(0.4, 0.0, P), ElasticNet(0.0, 0.1), L2(0.2)]
+)
+def test_dual_scale_is_the_best_of_all_scales(gain, penalty):
+    rng = np.random.default_rng(5)
+    for size in (0.1, 1.0, 10.0):
+        V = size * rng.standard_normal((2, 3))
+        scale = penalty.dual_scale(V, gain)
+        assert 0.0 <= scale <= 1.0
+        if np.isfinite(gain):
+            values = [s * gain - penalty.conjugate(s * V) for s in np.linspace(0.0, 1.0, 2001)]
+            assert scale * gain - penalty.conjugate(scale * V) >= max(values) - 1e-12
+        else:
+            assert scale == 1.0 or penalty.conjugate(1.000001 * scale * V) == np.inf
 
 
 def test_dual_scale_and_the_others_of_l2():
@@ -111,13 +128,25 @@ def test_plain_data_and_parts():
     assert penalty.on_features(np.array([2, 0])) == ElasticNet(0.3, 0.7, (2.0, 1.0))
     assert ElasticNet(0.3).on_features(np.array([1])) == ElasticNet(0.3)
     assert penalty.with_l2(0.0) == ElasticNet(0.3, 0.0, P)
-    assert [ElasticNet(*a).free for a in ((1.0,), (0.0, 0.0), (1.0, 1.0, (0.0, 1.0)))] == [
-        False, True, True,
-    ]  # fmt: skip
+
+
+def test_what_grows_with_every_weight():
+    assert ElasticNet(1.0).coercive
+    assert ElasticNet(0.0, 1.0).coercive
+    assert not ElasticNet(0.0, 0.0).coercive
+    assert not ElasticNet(1.0, 1.0, (0.0, 1.0)).coercive
+    assert L2(0.1).coercive
+    assert not L2().coercive
+
+
+@pytest.mark.parametrize("penalty", [L2(0.3), ElasticNet(0.3, 0.7, P), ElasticNet(0.3, 0.0)])
+def test_value_is_the_rest_and_the_squares(penalty):
+    squares = 0.5 * np.sum(penalty.gradient(W) * W)
+    assert penalty.value(W) == pytest.approx(penalty.rest(W).sum() + squares)
 
 
 def test_a_solver_that_would_ignore_it_refuses_it():
     source = ArraySource(np.eye(2), np.array([-1.0, 1.0]), np.array([0, 1]))
     objective = Objective(get_loss("logistic"), ElasticNet(0.1, 0.1), source)
-    with pytest.raises(ValueError, match=r"LBFGS cannot minimise with the penalty ElasticNet"):
+    with pytest.raises(ValueError, match=r"LBFGS takes l2 alone.*use ProximalNewton\(\)"):
         minimized(objective, LBFGS())

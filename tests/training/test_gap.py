@@ -132,7 +132,7 @@ def test_bounds_hold_far_from_the_minimum(name, k, seed):
     for size in (0.0, 1e-3, 0.1, 10.0):
         W = size * rng.standard_normal(objective.shape)
         W[:, -1] *= intercept
-        bound, rounding = smooth_lower_bound(objective, W, objective.value_and_gradient(W))
+        bound, rounding, _ = smooth_lower_bound(objective, W, objective.value_and_gradient(W))
         bound = max(bound - rounding, 0.0)
         assert 0.0 <= bound <= minimum * (1 + 1e-13)
 

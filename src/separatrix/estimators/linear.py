@@ -2,38 +2,58 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
-from ..losses import Loss
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..data import Source
+from ..losses import Loss, get_loss
 from ..numeric import checks
-from ..penalties import L2
+from ..numeric.types import AnyArray
+from ..objective import Objective
+from ..penalties import L2, ElasticNet, Penalty
 from ..solvers import Solver
+from ..training.gap import GapTracker
 from ..training.loop import Callback
+from ..training.minimize import Result
+from ..training.screening import proven_zeros
 from .base import FitSettings
 from .minimizer import LossModel
 from .partial_fit import StreamModel
 
 
 class LinearClassifier(StreamModel, LossModel):
-    """Minimises ``mean of loss(y * (w.x + b)) + l2 * |w|^2``.
+    """Minimises ``mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2``.
 
     The bias is not penalised, the mean is weighted, and the objective is the same for every
-    solver: scikit-learn's ``C`` is ``1 / (2 * l2 * n)``. For more than two classes there is one
-    weight vector per class and the loss is joint: softmax for "logistic", the multiclass
-    perceptron, Crammer and Singer's for "hinge", and for the others the sum of one two-class
-    loss per class, the class against the rest: also for "one_vs_rest_logistic", which on two
-    classes is "logistic".
+    solver: scikit-learn's ``C`` is ``1 / (2 * l2 * n)``, and with an ``l1_ratio`` it means
+    ``l1 = l1_ratio / (C * n)`` and ``l2 = (1 - l1_ratio) / (2 * C * n)``. For more than two
+    classes there is one weight vector per class, penalised alike, and the loss is joint: softmax
+    for "logistic", the multiclass perceptron, Crammer and Singer's for "hinge", and for the others
+    the sum of one two-class loss per class, the class against the rest: also for
+    "one_vs_rest_logistic", which on two classes is "logistic".
 
     Parameters
     ----------
     loss : str or Loss
         "logistic", "one_vs_rest_logistic", "squared", "hinge", "squared_hinge", "tanh_squared",
         "perceptron", or an object, e.g. of your own subclass of :class:`separatrix.MarginLoss`.
+    l1 : float
+        Strength of the sum of ``|w_j|``, which makes weights exactly 0: the features that are left
+        are ``selected_``. For "logistic", "one_vs_rest_logistic", "squared", "squared_hinge" and
+        your own losses that are convex and have a ``curvature``. ``l2`` stays in force beside it
+        (an elastic net, whose minimum is unique); ``l2=0`` is the lasso.
     l2 : float
-        Strength of the penalty.
+        Strength of the sum of ``w_j^2``.
+    penalty_weights : array (d,) or None
+        Factors of both for every feature, all 1 by default: those of weight 0 are free. For the
+        losses that ``l1`` is for.
     solver : "auto" or Solver
-        ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...
+        ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...;
+        with ``l1`` or ``penalty_weights`` ``ProximalNewton()``.
         "auto" chooses by loss and shape, and ``solver_`` says which and why.
     start : {"zeros", "random", "sum"} or array
         First weights: (d + 1,) or (k, d + 1), bias last.
@@ -42,8 +62,8 @@ class LinearClassifier(StreamModel, LossModel):
     tol : float or None
         Stop when the objective is proven to be within ``tol * objective_`` of its minimum
         (``gap_``); below 1e-14 it counts as that, the rounding of the objective itself. Where
-        there is no such proof (``l2=0``, a loss that is not convex or of your
-        own): when the objective changes by no more than ``tol`` of itself, and the weights
+        there is no such proof (no penalty, or none on some features, a loss that is not convex or
+        of your own): when the objective changes by no more than ``tol`` of itself, and the weights
         barely move or the solver expects little more.
     standardize : bool
         Whether features are divided by their weighted standard deviation for the fit (those that
@@ -69,8 +89,13 @@ class LinearClassifier(StreamModel, LossModel):
     gap_ : float or None
         ``objective_`` exceeds the minimum by no more than this: proven by duality, the rounding
         of all sums allowed for. None for ``tol=None`` (0 asks for the best that rounding
-        allows), for ``l2=0``, for losses that are not convex, for those of your own without a
-        ``conjugate``, and after ``partial_fit``.
+        allows), without a penalty, with features of weight 0, for losses that are not convex, for
+        those of your own without a ``conjugate``, and after ``partial_fit``.
+    zero_ : array (k, d) of bool
+        With ``l1``: weights that are **proven** to be 0 in every minimum, so that "not selected"
+        is a statement and not a rounding. More of them the smaller ``tol`` is.
+    selected_, undecided_ : array (k, d) of bool
+        ``coef_ != 0``, and weights of 0 that are not proven so.
     scale_ : array (d,) or None
         With ``standardize`` the deviations that features were divided by.
     solver_ : Solver
@@ -104,11 +129,15 @@ class LinearClassifier(StreamModel, LossModel):
     True
     """
 
+    _zero: AnyArray | None
+
     def __init__(
         self,
         loss: str | Loss = "logistic",
         *,
+        l1: float = 0.0,
         l2: float = 1e-4,
+        penalty_weights: Any = None,
         solver: str | Solver = "auto",
         start: Any = "zeros",
         max_iter: int = 1000,
@@ -123,7 +152,9 @@ class LinearClassifier(StreamModel, LossModel):
         verbose: bool = False,
     ) -> None:
         self.loss = loss
+        self.l1 = l1
         self.l2 = l2
+        self.penalty_weights = penalty_weights
         self.solver = solver
         self.start = start
         self.max_iter = max_iter
@@ -159,5 +190,109 @@ class LinearClassifier(StreamModel, LossModel):
         self._pass_on_interrupt()
         return self
 
+    @property
+    def penalty(self) -> str:
+        """The word for it that ``sklearn.feature_selection.SelectFromModel`` asks for."""
+        return "l1" if self.l1 > 0.0 else "l2"
+
+    @property
+    def zero_(self) -> AnyArray:
+        """Weights that are proven to be 0 in every minimum, (k, d)."""
+        check_is_fitted(self)
+        found = getattr(self, "_zero", None)
+        return np.zeros(self.coef_.shape, dtype=np.bool_) if found is None else found.copy()
+
+    @property
+    def selected_(self) -> AnyArray:
+        """Weights that are not 0, (k, d)."""
+        check_is_fitted(self)
+        selected: AnyArray = self.coef_ != 0.0
+        return selected
+
+    @property
+    def undecided_(self) -> AnyArray:
+        """Weights that are 0, but not proven to be, (k, d)."""
+        return ~self.selected_ & ~self.zero_
+
     def _settings(self) -> FitSettings:
-        return self._loss_settings(L2(checks.number("l2", self.l2)))
+        return self._loss_settings(self._penalty())
+
+    def _penalty(self) -> Penalty:
+        l1, l2 = checks.number("l1", self.l1), checks.number("l2", self.l2)
+        if l1 == 0.0 and self.penalty_weights is None:
+            return L2(l2)
+        refuse_loss(get_loss(self.loss), "l1" if l1 > 0.0 else "penalty_weights")
+        weights = checked_weights(self.penalty_weights)
+        if l1 > 0.0 and weights is not None and not any(weights):
+            raise ValueError(
+                f"all penalty_weights are 0, so that l1={l1:g} has no effect: give features that "
+                "are to be penalised a weight above 0, or set l1=0"
+            )
+        return ElasticNet(l1, l2, weights)
+
+    def _objective(self, settings: FitSettings, source: Source) -> Objective:
+        penalty = settings.penalty
+        weights = penalty.weights if isinstance(penalty, ElasticNet) else None
+        if weights is not None and len(weights) != source.n_features:
+            raise ValueError(
+                f"penalty_weights has {len(weights)} entries, but there are {source.n_features} "
+                "features: give one for each"
+            )
+        return super()._objective(settings, source)
+
+    def _finish(self, objective: Objective, result: Result) -> None:
+        super()._finish(objective, result)
+        self._zero = None
+        if not objective.penalty.smooth and result.proof is not None:
+            self._zero = self._proven_zeros(result.proof)
+
+    def _proven_zeros(self, proof: GapTracker) -> AnyArray:
+        """Of the features as given: those that no row stores are 0 if they cost anything."""
+        found, features = proven_zeros(proof), self._features
+        if features is not None and features.occupied is not None:
+            some, found = found, np.ones(self.coef_.shape, dtype=np.bool_)
+            found[:, features.occupied] = some
+        proven: AnyArray = found & (self.coef_ == 0.0)
+        return proven
+
+    def _warn_of_the_end(self) -> None:
+        super()._warn_of_the_end()
+        if self.l1 > 0.0 and not self.coef_.any():
+            warnings.warn(
+                f"l1={self.l1:g} is so large that no feature is selected: the model is its bias "
+                "alone; a smaller l1 selects some",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def refuse_loss(loss: Loss, asked: str) -> None:
+    """Absolute values and weights of features are for convex losses with a second derivative."""
+    if loss.has_curvature and loss.convex:
+        return
+    why = "is not convex" if not loss.convex else "has no second derivative"
+    raise ValueError(
+        f"{asked} is not for loss={loss.name!r}, which {why}: use loss='squared_hinge', or "
+        "'logistic'"
+    )
+
+
+def checked_weights(given: Any) -> tuple[float, ...] | None:
+    """A factor for every feature, none negative; None for factors of 1."""
+    if given is None:
+        return None
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.empty((0, 0))
+    if weights.ndim != 1:
+        raise ValueError(
+            f"penalty_weights must be None or one number for each feature, got {given!r}"
+        )
+    bad = np.flatnonzero(~((weights >= 0.0) & (weights < np.inf)))
+    if len(bad):
+        raise ValueError(
+            f"penalty_weights must be finite and not negative, got {weights[bad[0]]:g} for feature "
+            f"{bad[0]}; 0 leaves a feature free"
+        )
+    return tuple(weights.tolist())

@@ -50,6 +50,11 @@ from .batch import (
     weighted_correct_twin,
 )
 from .coordinate_ascent import EpochResult, coordinate_epoch, coordinate_epoch_twin
+from .coordinate_descent import (
+    DescentResult,
+    coordinate_descent,
+    coordinate_descent_twin,
+)
 from .dispatch import (
     COMPILED,
     Interrupted,
@@ -88,6 +93,7 @@ __all__ = [
     "RANGE",
     "SURPRISE",
     "BlockSum",
+    "DescentResult",
     "EpochOrders",
     "EpochResult",
     "Interrupted",
@@ -111,6 +117,8 @@ __all__ = [
     "compensated_transpose_product_twin",
     "compiled",
     "compiler",
+    "coordinate_descent",
+    "coordinate_descent_twin",
     "coordinate_epoch",
     "coordinate_epoch_twin",
     "csr_flaw",

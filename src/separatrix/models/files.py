@@ -25,7 +25,10 @@ DERIVED = {KernelPerceptron: ("support_", "support_vectors_", "dual_coef_", "int
 """Attributes that others tell, too."""
 OPTIONAL = ("feature_names_in_", "unknown_categories_", "_reading", "loo_check_")
 """Attributes that a fit may leave out."""
-LATER: dict[type[Any], tuple[str, ...]] = {KernelPerceptron: ("trace_",)}
+LATER: dict[type[Any], tuple[str, ...]] = {
+    KernelPerceptron: ("trace_",),
+    LinearClassifier: ("_zero",),
+}
 """Attributes that are not in files which were written before there were such."""
 
 

@@ -67,6 +67,8 @@ def _check_weights(estimator: Any) -> None:
     _expect("_reading", reading is None or reading.n_features == d)
     split = None if reading is None else reading.split
     _expect("_reading", split is None or 0.0 < split.held_out < 1.0)
+    zero = getattr(estimator, "_zero", None)
+    _expect("_zero", zero is None or (zero.dtype == bool and zero.shape == coef.shape))
     features = estimator._features
     if features is not None and features.standardization is not None:
         _expect("_features", features.standardization.scale.shape == (d + 1,))

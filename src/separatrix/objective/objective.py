@@ -348,6 +348,6 @@ class Objective:
 
     def checked_standardization(self) -> Standardization:
         """The same, refused where it would lose a feature that counts."""
-        if not self.penalty.l2:
+        if not self.penalty.coercive:
             refuse_underflow(self.moments, self._sums.sums)
         return self.standardization

@@ -7,6 +7,7 @@ of row i, z_i = (x_i, 1) and s_i = W z_i its scores:
     ValueGradient     the same, and  sum c_i (d loss_i / d s_i) z_i'         (k, d + 1)
     Hessian           the same, and  sum c_i (d2 loss_i / d s_i2) (x) u_i u_i'  standardised
     ClassHessian      sum c_i h_i u_i u_i'  for one class, or the mean h_i of all
+    WorkingHessian    as Hessian or ClassHessian, for some of the features alone
     HessianProduct    sum c_i (d2 loss_i / d s_i2) (V z_i) z_i'
     BiasCurvature     sum c_i (d2 loss_i / d s_i2)                           (k, k)
     Gram              sum c_i u_i u_i'
@@ -27,11 +28,11 @@ from numpy.typing import DTypeLike
 from .. import loops
 from ..data import Block, Sum
 from ..losses import Loss, MarginLoss, OneVsRest, Squared
-from ..numeric.rows import shape_of, slice_rows
+from ..numeric.rows import shape_of, slice_rows, take_features
 from ..numeric.standardization import Standardization
-from ..numeric.types import AnyArray, Array
+from ..numeric.types import AnyArray, Array, Ints
 from .gram import gram, gram_blocked
-from .hessians import as_joint, class_curvature, curvature_of, hessian_of
+from .hessians import as_joint, assemble_hessian, class_curvature, curvature_of, hessian_of
 from .thresholds import GRAM_ROWS, GRAM_TILE
 
 S = TypeVar("S")
@@ -160,6 +161,40 @@ class ClassHessian(Sum[tuple[Array]]):
     def of_given(self, standardization: Standardization) -> Given[ClassHessian]:
         """Rows are standardised once, for both."""
         W, both = standardization.to_weights(self.W), self.standardization.after(standardization)
+        return replace(self, W=W, standardization=both), as_it_is
+
+
+@dataclass(frozen=True)
+class WorkingHessian(Sum[tuple[Array]]):
+    """Second derivative by the standardised variables of some features, and the biases.
+
+    For a loss with a column per class one matrix for each: (k, m, m); else one of all: (1, m, m).
+    """
+
+    loss: Loss
+    W: Array
+    features: Ints
+    standardization: Standardization
+    """Of these features."""
+
+    def of(self, block: Block) -> tuple[Array]:
+        """In two reads of the block."""
+        rows = take_features(block.X, self.features)
+        curvature = curvature_of(block, self.loss, self.W)
+
+        def products(weight: Array) -> Array:
+            return gram(rows, weight, self.standardization)
+
+        k, m = len(self.W), len(self.features) + 1
+        if isinstance(self.loss, OneVsRest):
+            return (np.stack([products(np.asarray(curvature(c, c))) for c in range(k)]),)
+        return (assemble_hessian(k, m, curvature, products)[None],)
+
+    def of_given(self, standardization: Standardization) -> Given[WorkingHessian]:
+        """Rows are standardised once, for both."""
+        some = np.append(self.features, -1)
+        before = Standardization(standardization.mean[self.features], standardization.scale[some])
+        W, both = standardization.to_weights(self.W), self.standardization.after(before)
         return replace(self, W=W, standardization=both), as_it_is
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar, Self
 
+import numpy as np
+
 from ..numeric.registry import Registered
 from ..numeric.types import Array, Ints
 
@@ -31,6 +33,15 @@ class Penalty(Registered, ABC):
         """Penalty at W."""
 
     @abstractmethod
+    def rest(self, W: Array) -> Array:
+        """What is not smooth of it, weight by weight."""
+
+    @property
+    @abstractmethod
+    def coercive(self) -> bool:
+        """Whether it grows without bound with every weight, so that J has a minimum."""
+
+    @abstractmethod
     def gradient(self, W: Array) -> Array:
         """Derivative of the smooth part at W, zero for the biases."""
 
@@ -47,8 +58,11 @@ class Penalty(Registered, ABC):
         """The largest ``sum(V * w) - penalty(w)`` over all w, for V (k, d): without biases."""
 
     @abstractmethod
-    def dual_scale(self, V: Array) -> float:
-        """The largest s up to 1 for which ``conjugate(s * V)`` is finite."""
+    def dual_scale(self, V: Array, gain: float = np.inf) -> float:
+        """The s up to 1 with the largest ``s * gain - conjugate(s * V)``, for V (k, d).
+
+        As a rule the largest for which the conjugate is finite.
+        """
 
     @abstractmethod
     def violation(self, W: Array, gradient: Array) -> Array:

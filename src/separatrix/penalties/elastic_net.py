@@ -8,6 +8,7 @@ import numpy as np
 
 from ..numeric.dot import dot
 from ..numeric.lazy import cached_property
+from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
 from .base import Penalty
 
@@ -46,16 +47,22 @@ class ElasticNet(Penalty):
         """``l1 * p_j``: how far the loss must pull at a feature to move it away from 0."""
         return self.l1 * self.feature_weights
 
-    @property
-    def free(self) -> bool:
-        """Whether some features are not penalised at all."""
-        return not (self.l1 or self.l2) or bool(np.any(self.feature_weights == 0.0))
-
     def value(self, W: Array) -> float:
         """Penalty at W."""
         w = W[:, :-1]
         value = self.l1 * float(np.sum(self.feature_weights * np.abs(w)))
         return value + self.l2 * dot(self.feature_weights * w, w) if self.l2 else value
+
+    def rest(self, W: Array) -> Array:
+        """``l1 * p_j * |w_j|``."""
+        rest = np.zeros_like(W)
+        rest[:, :-1] = self.thresholds * np.abs(W[:, :-1])
+        return rest
+
+    @property
+    def coercive(self) -> bool:
+        """Unless some features are free."""
+        return self.l1 + self.l2 > 0.0 and bool(np.all(self.feature_weights > 0.0))
 
     def gradient(self, W: Array) -> Array:
         """Derivative of the squares at W, zero for the biases."""
@@ -83,13 +90,27 @@ class ElasticNet(Penalty):
             return np.inf
         return float(np.sum(beyond**2 / np.where(square > 0.0, square, 1.0)))
 
-    def dual_scale(self, V: Array) -> float:
-        """1 for the elastic net; for the lasso what takes the largest |v_j| to ``l1 * p_j``."""
-        bounded = np.broadcast_to(self.l2 * self.feature_weights == 0.0, V.shape)
-        size = np.abs(V)[bounded]
-        allowed = np.broadcast_to(self.thresholds, V.shape)[bounded]
-        over = size > allowed
-        return float(np.min(allowed[over] / size[over], initial=1.0))
+    def dual_scale(self, V: Array, gain: float = np.inf) -> float:
+        """Where the slope of the difference, which falls with s, meets 0 or the box ends."""
+        size = np.abs(V)
+        square = np.broadcast_to(2.0 * self.l2 * self.feature_weights, V.shape)
+        outside = size > self.thresholds
+        threshold = np.broadcast_to(self.thresholds, V.shape)[outside]
+        size, square = size[outside], square[outside]
+        boxed = square == 0.0
+        most = float(np.min(threshold[boxed] / size[boxed], initial=1.0))
+        if most < 1.0:  # rounding is not to leave it outside
+            most *= 1.0 - EPS
+        size, square, threshold = size[~boxed], square[~boxed], threshold[~boxed]
+        begin = threshold / size  # of each feature's square
+        order = np.argsort(begin, kind="stable")
+        steep = np.cumsum((size**2 / square)[order])
+        offset = np.cumsum((size * threshold / square)[order])
+        # With the first i of them the slope at s is gain - s * steep[i] + offset[i].
+        ends = np.append(begin[order][1:], np.inf)
+        roots = np.maximum(gain + offset, 0.0) / steep
+        inside = np.flatnonzero(roots <= ends)
+        return min(most, float(roots[inside[0]])) if len(inside) else most
 
     def violation(self, W: Array, gradient: Array) -> Array:
         """``|g + l1 p_j sign(w_j)|`` away from 0, at 0 what exceeds ``l1 * p_j``."""

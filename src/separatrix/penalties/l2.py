@@ -31,6 +31,15 @@ class L2(Penalty):
         w = W[:, :-1]
         return self.l2 * dot(w, w)
 
+    def rest(self, W: Array) -> Array:
+        """Nothing."""
+        return np.zeros_like(W)
+
+    @property
+    def coercive(self) -> bool:
+        """Unless it is none."""
+        return self.l2 > 0.0
+
     def gradient(self, W: Array) -> Array:
         """Derivative at W, zero for the biases."""
         gradient = 2.0 * self.l2 * W
@@ -53,9 +62,11 @@ class L2(Penalty):
             return float("inf") if V.any() else 0.0
         return dot(V, V) / (4.0 * self.l2)
 
-    def dual_scale(self, V: Array) -> float:
-        """1, as the conjugate is a square; without a penalty 0, but for V = 0."""
-        return 1.0 if self.l2 or not V.any() else 0.0
+    def dual_scale(self, V: Array, gain: float = np.inf) -> float:
+        """``2 l2 gain / |V|^2``, up to 1; without a penalty 0, but for V = 0."""
+        if not V.any():
+            return 1.0
+        return min(max(2.0 * self.l2 * gain / dot(V, V), 0.0), 1.0) if self.l2 else 0.0
 
     def violation(self, W: Array, gradient: Array) -> Array:
         """The gradient, without signs."""

@@ -16,6 +16,7 @@ from .least_squares import LeastSquares
 from .linear_program import LinearProgram
 from .newton import Newton
 from .perceptron import BatchPerceptron, Rosenblatt
+from .proximal_newton import ProximalNewton
 
 __all__ = [
     "LBFGS",
@@ -28,6 +29,7 @@ __all__ = [
     "LeastSquares",
     "LinearProgram",
     "Newton",
+    "ProximalNewton",
     "ProximalPoint",
     "Rosenblatt",
     "Solver",

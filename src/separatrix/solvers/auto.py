@@ -19,6 +19,7 @@ from .lbfgs import LBFGS
 from .least_squares import LeastSquares, is_squared
 from .linear_program import LinearProgram, solvable
 from .newton import Newton
+from .proximal_newton import ProximalNewton
 from .thresholds import (
     COMMON_DIRECTION,
     FACTORED_UNKNOWNS,
@@ -178,6 +179,8 @@ def choose(objective: Objective) -> Solver:
     loss, source = objective.loss, objective.source
     n, d = source.n_rows, source.n_features
     sparse = source.storage == "csr"
+    if not objective.penalty.smooth:
+        return ProximalNewton(reason="weights become 0: only those that may not are worth a step")
     if is_squared(loss) and _suits_least_squares(objective):
         return LeastSquares(reason="the squared loss has a closed form")
     if is_squared(loss) and _suits_products(objective):

@@ -134,7 +134,10 @@ class Solver(Registered, ABC):
     def check_penalty(self, penalty: Penalty) -> None:
         """Refuse a penalty that it would ignore or misread."""
         if not isinstance(penalty, self.penalties):
-            raise ValueError(f"{type(self).__name__} cannot minimise with the penalty {penalty!r}")
+            raise ValueError(
+                f"{type(self).__name__} takes l2 alone, no l1 and no penalty_weights; use "
+                "ProximalNewton(), or solver='auto', which means it then"
+            )
 
     def is_deterministic_map(self) -> bool:
         """Whether each pass is the same function of the weights: order and step fixed."""

@@ -10,6 +10,7 @@ from ..losses import JointPerceptron, PerceptronLoss, Softmax
 from ..numeric.types import Array
 from ..objective import Objective
 from ..objective.accuracy import EXACT, exact_value, rounding
+from ..penalties import L2
 from ..solvers import Solver
 from ..solvers.base import value_at_zeros
 from .gap import GapTracker
@@ -82,7 +83,9 @@ def ending(
         # The last proof is more exact than those on the way.
         unproven = "no progress" if stop == "optimal" else stop
         return Ending(W, "optimal" if gap.proven else unproven, value)
-    if objective.penalty.l2 > 0.0 or objective.loss.attained:
+    if objective.penalty.coercive or objective.loss.attained:
+        return Ending(W, stop, value)
+    if objective.penalty != L2(0.0):  # what separates may be held back by a penalty on some
         return Ending(W, stop, value)
     found = runaway(objective, W, mistakes, passes.moved, passes.norms, passes.reads)
     if found is not None:
@@ -113,7 +116,7 @@ def canonical(objective: Objective, W: Array) -> Array:
         return W
     W = W.copy()
     W[:, -1] -= W[:, -1].sum() / len(W)
-    if isinstance(objective.loss, Softmax) and objective.penalty.l2 == 0.0:
+    if isinstance(objective.loss, Softmax) and objective.penalty == L2(0.0):
         W[:, :-1] -= W[:, :-1].mean(axis=0)
     return W
 

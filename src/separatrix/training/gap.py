@@ -21,7 +21,7 @@ from ..solvers import State, Step
 from ..solvers.base import Variables
 from ..solvers.dual.bounds import (
     feasible_lower_bound,
-    gradient_norm2_without_bias,
+    gap_without_bias,
     newton_in_bias,
     nonsmooth_lower_bound,
     smooth_lower_bound,
@@ -42,13 +42,13 @@ CRAWLING, CRAWLED = 100, 0.99  # proofs, one a step, that leave so much of a gap
 
 
 def provable(objective: Objective) -> bool:
-    """Whether there are bounds: a penalty, and a loss whose conjugate is known.
+    """Whether there are bounds: a penalty on every weight, and a loss whose conjugate is known.
 
     Where it has a kink, one whose dual is: a proof then keeps a number beside every row.
     """
     loss = objective.loss
     known = loss.has_conjugate if loss.smooth else has_dual(loss)
-    return objective.penalty.l2 > 0.0 and known
+    return objective.penalty.coercive and known
 
 
 @dataclass
@@ -67,6 +67,8 @@ class GapTracker:
     """A number that no weights get below; at first, that no loss here is negative."""
     unrounded_bound: float = 0.0
     """The same, if there were no rounding."""
+    dual: Array | None = None
+    """Where the lower bound was found, for a penalty that makes weights 0: see ``LowerBound``."""
     iteration: int = 0
     """The pass that was looked at last."""
     evaluated: int = 0
@@ -151,10 +153,12 @@ class GapTracker:
         self.evaluated, self.value = self.iteration, value
         self.error = rounding(self.objective, W, value, LITTLE * self.tol * value)
 
-    def _raise(self, bound: float, allowance: float) -> None:
+    def _raise(self, bound: float, allowance: float, dual: Array | None = None) -> None:
         """A bound that rounding may have put too high by so much."""
         self.unrounded_bound = max(self.unrounded_bound, bound)
-        self.lower_bound = max(self.lower_bound, bound - allowance)
+        if bound - allowance > self.lower_bound:
+            self.lower_bound = bound - allowance
+            self.dual = None if self.objective.penalty.smooth else dual
 
     @property
     def _near(self) -> bool:
@@ -185,13 +189,12 @@ class GapTracker:
             at = objective.value_and_gradient(W)
         self._at(W, at.value)
         self._raise(*smooth_lower_bound(objective, W, at))
-        if remains is not None and not self._near:
+        if remains is not None and objective.penalty.smooth and not self._near:
             self._raise_by_sample(W, at, remains, variables or objective.standardization)
         for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound loses in proportion to the gradient by the biases, but only to the square
             # of that by w: if nothing else is in the way, take the biases to their best place.
-            rest = gradient_norm2_without_bias(objective, at.gradient)
-            rest /= 4.0 * objective.penalty.l2
+            rest = gap_without_bias(objective, W, at)
             if self._near or not rest <= 0.5 * max(self.tol, LEAST) * self.value:
                 return
             if self.reads < BIAS_STEP_READS:

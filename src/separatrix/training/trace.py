@@ -147,6 +147,11 @@ class Trace:
         Runs it again on the same data, of 2,000 rows at most: X and y, or a source in memory. A
         step is one row looked at, right or wrong; later steps than ``max_steps`` are left out.
         """
+        if not self.penalty.smooth:
+            raise ValueError(
+                "a recording tells of the penalty l2 alone, and this fit had an l1 or "
+                "penalty_weights; see replay, which gives every step"
+            )
         given, objective = self._objective(X, y, sample_weight)
         if self.n_rows > MOST_ROWS:
             raise ValueError(

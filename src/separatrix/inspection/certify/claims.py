@@ -219,6 +219,9 @@ def _ridge(model: Any) -> Claim:
 
 
 def _own(model: Any) -> Claim:
+    if getattr(model, "l1", 0.0) or getattr(model, "penalty_weights", None) is not None:
+        what = f"l1={model.l1:g}" if model.l1 else "penalty_weights=..."
+        raise _refuse(model, what, "only l2 * |w|^2 is, so far; gap_ of the fit is its proof")
     loss = get_loss(getattr(model, "loss", "perceptron"))
     l2 = float(getattr(model, "l2_", getattr(model, "l2", 0.0)))
     return Claim(

@@ -129,7 +129,8 @@ class HeldOut:
             others = sample.with_weight(np.where(out, 0.0, sample.weights))
             W = np.zeros(self.objective.shape)
             for l2, found in zip(l2s, losses, strict=True):
-                here = replace(self.objective, source=others, penalty=L2(l2))
+                penalty = self.objective.penalty.with_l2(l2)
+                here = replace(self.objective, source=others, penalty=penalty)
                 with np.errstate(all="ignore"):  # a quick fit that overflows is no better
                     W = _fitted(here, self._stop, W)
                 found[out] = here.loss.value(self.y, others.scores(W))[out]

@@ -168,7 +168,7 @@ def duplicates(model: FittedModel) -> Finding | None:
     more = f", and {len(pairs) - NAMED} more" if len(pairs) > NAMED else ""
     shared = (
         "without a penalty their weights are not determined"
-        if model.l2 == 0.0
+        if not model.objective.penalty.coercive
         else "they share one weight between them, and the penalty counts it less"
     )
     text = f"Some features say the same up to scale and shift ({first}{more}): {shared}."

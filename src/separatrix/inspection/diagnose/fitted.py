@@ -22,7 +22,7 @@ from ...numeric.rows import CsrRows, Rows, as_scipy, shape_of, take_rows, to_den
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...objective.moments import Moments
-from ...penalties import L2
+from ...penalties import L2, Penalty
 from ...separation import Separability, separability
 from ...solvers import Solver
 from .. import remedy_lines
@@ -367,9 +367,15 @@ def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
     )  # fmt: skip
     X = source if in_source else X  # an array would be taken for columns of a table
     loss = get_loss(getattr(clf, "loss", PerceptronLoss())).for_classes(len(clf.classes_))
-    l2 = float(getattr(clf, "l2_", getattr(clf, "l2", 0.0)))
-    objective = Objective(loss, L2(l2), source, clf.fit_intercept)
+    objective = Objective(loss, _penalty(clf), source, clf.fit_intercept)
     return FittedModel(estimator, clf, X, rows, labels, source, objective)
+
+
+def _penalty(clf: Any) -> Penalty:
+    """The one that the fit had."""
+    if isinstance(clf, LinearClassifier):
+        return clf._penalty()
+    return L2(float(getattr(clf, "l2_", getattr(clf, "l2", 0.0))))
 
 
 def _behind_scaling(clf: Any, rows: Rows) -> tuple[Any, Rows]:

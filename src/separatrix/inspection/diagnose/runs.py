@@ -9,6 +9,7 @@ import numpy as np
 from ...losses import JointPerceptron, Logistic, OneVsRest, PerceptronLoss, Softmax, TanhSquared
 from ...losses.multiclass import signs
 from ...numeric.types import Array
+from ...penalties import L2
 from ...schedules import Constant
 from ...solvers import GradientDescent, Rosenblatt
 from ...solvers.gradient_descent import largest_second_moment
@@ -73,7 +74,7 @@ def _gradient_lipschitz(model: FittedModel, curvature: float, batch: int | None)
 
 def separable_without_penalty(model: FittedModel) -> Finding | None:
     """A loss whose infimum is at infinity, and nothing that keeps the weights from it."""
-    if not model.minimises or model.l2 > 0.0:
+    if not model.minimises or model.objective.penalty != L2(0.0):
         return None
     loss = model.loss
     tanh = _is_tanh(model)

@@ -128,11 +128,11 @@ class WeightSpaceDisplay:
         weigh = compute_sample_weight(trace.class_weight, y)
         weigh = weigh if sample_weight is None else weigh * np.asarray(sample_weight, dtype=float)
         scale = getattr(estimator, "scale_", None)
-        l2 = (
-            trace.penalty.l2 * np.ones(rows.shape[1]) * (1.0 if scale is None else np.square(scale))
-        )
-        space = _Space(rows, y, weigh, trace.loss if loss is None else margin_loss(loss),
-                       l2 if loss is None else 0.0 * l2)  # fmt: skip
+        units = np.ones(rows.shape[1]) if scale is None else scale
+        factors = getattr(trace.penalty, "feature_weights", 1.0) * float(loss is None)
+        l1 = factors * getattr(trace.penalty, "l1", 0.0) * units
+        l2 = factors * trace.penalty.l2 * np.square(units)
+        space = _Space(rows, y, weigh, trace.loss if loss is None else margin_loss(loss), l1, l2)
         chosen = _chosen(weights, names, W)
         return cls._drawn(
             space, W[-1], chosen, names, W[:, chosen], None, grid_resolution,
@@ -168,7 +168,7 @@ class WeightSpaceDisplay:
             raise ValueError(f"at has shape {centre.shape}: expected ({d + 1},), the bias last")
         weigh = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         found = margin_loss(loss)
-        space = _Space(rows, y, weigh, found, np.full(d, float(l2)))
+        space = _Space(rows, y, weigh, found, np.zeros(d), np.full(d, float(l2)))
         chosen = _chosen([0, 1 if d > 1 else BIAS] if weights is None else weights, names, None)
         told = (found.name or type(found).__name__) if name is None else name
         return cls._drawn(
@@ -256,7 +256,7 @@ class WeightSpaceDisplay:
 class _Space:
     """The objective of rows of two classes, at many weights at once."""
 
-    def __init__(self, rows: Any, y: Any, weigh: Array, loss: Any, l2: Array) -> None:
+    def __init__(self, rows: Any, y: Any, weigh: Array, loss: Any, l1: Array, l2: Array) -> None:
         labels = np.asarray(y)
         classes = np.unique(labels)
         if labels.shape != (rows.shape[0],) or len(classes) != 2:
@@ -264,7 +264,7 @@ class _Space:
                 f"y has shape {labels.shape} and {len(classes)} classes: expected a label for each "
                 "row of X, out of two"
             )
-        self.rows, self.loss, self.l2 = rows, loss, l2
+        self.rows, self.loss, self.l1, self.l2 = rows, loss, l1, l2
         self.signs = np.where(labels == classes[1], 1.0, -1.0)
         self.share = weigh / weigh.sum()
 
@@ -280,8 +280,10 @@ class _Space:
             self.loss.phi(grid[i : i + size] @ columns.T + fixed) @ self.share
             for i in range(0, len(grid), size)
         ])  # fmt: skip
-        strength = np.append(self.l2, 0.0)
-        penalty = np.square(grid) @ strength[chosen] + np.square(rest) @ strength
+        penalty = np.zeros(len(grid))
+        for size_of, strength in ((np.abs, self.l1), (np.square, self.l2)):
+            strength = np.append(strength, 0.0)
+            penalty += size_of(grid) @ strength[chosen] + size_of(rest) @ strength
         found: Array = (mean + penalty).reshape(xx0.shape)
         return found
 

@@ -35,10 +35,11 @@ from scipy.special import entr
 from ...data import InMemory
 from ...losses import MarginLoss, OneVsRest, Softmax
 from ...numeric.dot import dot
-from ...numeric.tolerances import SMALLEST_NORMAL
+from ...numeric.tolerances import EPS, SMALLEST_NORMAL
 from ...numeric.types import Array, Ints
 from ...objective import Evaluation, Objective
-from ...objective.accuracy import SUMS, rounding
+from ...objective.accuracy import SUMS, rounding, steepness
+from ...penalties import ElasticNet, Penalty
 from .dual_loss import DualLoss, DualSums
 from .losses import dual_loss_of
 from .proximal_point import ProximalPointRun
@@ -155,6 +156,16 @@ def gradient_norm2_without_bias(objective: Objective, gradient: Array) -> float:
     return dot(rest, rest)
 
 
+def gap_without_bias(objective: Objective, W: Array, at: Evaluation) -> float:
+    """About what a bound from W would miss, were the biases at their best."""
+    penalty = objective.penalty
+    if penalty.smooth:
+        return gradient_norm2_without_bias(objective, at.gradient) / (4.0 * penalty.l2)
+    mean = objective.class_sums.sum(axis=0)[:-1] / objective.source.weight_sum
+    G = at.gradient[:, :-1] - penalty.gradient(W)[:, :-1] - at.gradient[:, -1:] * mean
+    return at.value - scaled_bound(penalty, -mean_conjugate(objective, W, at), G)[0]
+
+
 def newton_in_bias(objective: Objective, W: Array, bias: Array) -> Array:
     """One Newton step in the biases alone."""
     moved = W.copy()
@@ -162,8 +173,18 @@ def newton_in_bias(objective: Objective, W: Array, bias: Array) -> Array:
     return moved
 
 
-def smooth_lower_bound(objective: Objective, W: Array, at: Evaluation) -> tuple[float, float]:
-    """A lower bound on the minimum of J from its value and gradient at W, and its rounding."""
+class LowerBound(NamedTuple):
+    """What no weights get below."""
+
+    value: float
+    allowance: float
+    """How far rounding may have put it too high."""
+    dual: Array | None = None
+    """``mean of alpha * y * x`` of the dual variables that prove it, but for the sign: (k, d)."""
+
+
+def smooth_lower_bound(objective: Objective, W: Array, at: Evaluation) -> LowerBound:
+    """A lower bound on the minimum of J from its value and gradient at W."""
     conjugate, allowance = mean_conjugate(objective, W, at), conjugate_rounding(objective, W, at)
     return feasible_lower_bound(objective, W, at.gradient, conjugate, allowance)
 
@@ -188,7 +209,7 @@ def _along(objective: Objective, W: Array, at: Evaluation) -> float:
 
 def feasible_lower_bound(
     objective: Objective, W: Array, gradient: Array, conjugate: float, allowance: float
-) -> tuple[float, float]:
+) -> LowerBound:
     """What tangents prove: their slopes make a gradient at W, and have a mean conjugate.
 
     ``allowance`` is how far the conjugate may be off.
@@ -196,19 +217,54 @@ def feasible_lower_bound(
     penalty = objective.penalty
     G = gradient[:, :-1] - penalty.gradient(W)[:, :-1]
 
-    def dual(share: float, level: float, towards: Array | float) -> float:
+    def dual(share: float, level: float, towards: Array | float) -> tuple[float, Array]:
         mixed = (1.0 - share) * G + share * towards
-        return -(1.0 - share) * conjugate - share * level - penalty.conjugate(mixed)
+        if penalty.smooth:
+            return -(1.0 - share) * conjugate - share * level - penalty.conjugate(mixed), mixed
+        return scaled_bound(penalty, -(1.0 - share) * conjugate - share * level, mixed)
 
     mixtures = _feasible_mixtures(objective, gradient[:, -1]) if objective.intercept else [UNMIXED]
-    best, alone = 0.0, dual(*UNMIXED)
+    best, (alone, _) = LowerBound(0.0, 0.0), dual(*UNMIXED)
     allowance += SUMS * abs(alone + conjugate)
+    if not penalty.smooth:
+        allowance += _rounding_of_scale(objective, G, alone)
     for mixture in mixtures:
-        found = dual(*mixture)
-        best = max(best, found)
+        found, V = dual(*mixture)
+        if found > best.value:
+            best = LowerBound(found, allowance, V)
         if abs(found - alone) <= allowance:
             break  # as good as balanced: what another share would change is lost in rounding
-    return best, allowance
+    return best._replace(allowance=allowance)
+
+
+def scaled_bound(penalty: Penalty, gain: float, V: Array) -> tuple[float, Array]:
+    """The largest ``s * gain - conjugate(s * V)`` for s up to 1, and ``s * V`` there.
+
+    What alphas gain is ``gain`` and phi* is convex with phi*(0) = 0: s of them gain s of it, or
+    more. With absolute values in the penalty V must not leave their box by more than squares
+    beside them pay for (Ndiaye, Fercoq, Gramfort and Salmon, Gap safe screening rules for sparsity
+    enforcing penalties, 2017).
+    """
+    s = penalty.dual_scale(V, gain)
+    return s * gain - penalty.conjugate(s * V), s * V
+
+
+def _rounding_of_scale(objective: Objective, G: Array, bound: float) -> float:
+    """How much too high a bound may be because G is not known better than its sums.
+
+    Without squares beside them absolute values ask for a scale that takes G into their box, and an
+    error of G is one of the scale. With squares it costs what an error of the scores does.
+    """
+    penalty = objective.penalty
+    if penalty.l2 > 0.0 or not isinstance(penalty, ElasticNet):
+        return 0.0
+    try:
+        size = np.hypot(*objective.moments)
+    except ValueError:  # squares overflow: nothing is known
+        return np.inf
+    near = np.abs(G) >= 0.5 * penalty.thresholds
+    share = np.max(np.broadcast_to(size / penalty.thresholds, G.shape)[near], initial=0.0)
+    return float(EPS * steepness(objective.loss, abs(bound)) * share * abs(bound))
 
 
 Mixture = Callable[[float], tuple[float, Array]]

@@ -134,7 +134,7 @@ class SampledBound:
         conjugate = self.share * (mean_conjugate(self.part, self.U, self.then) + self.conjugate)
         whole = Evaluation(self.at.value, gradient, 0.0)
         rounding = self.rounding + conjugate_rounding(self.objective, self.U, whole)
-        found, allowance = feasible_lower_bound(
+        found, allowance, _ = feasible_lower_bound(
             self.objective, self.U, gradient, conjugate, rounding
         )
         if found - allowance > self.bound - self.allowance:
