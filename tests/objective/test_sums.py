@@ -23,6 +23,8 @@ WEIGHT = np.random.default_rng(2).integers(0, 3, N).astype(float)
 MARGIN, SOFTMAX = get_loss("logistic"), get_loss("logistic").multiclass()
 W1, W3 = np.random.default_rng(3).standard_normal((2, 3, D + 1))
 PLAIN = Standardization(np.array([0.5, -1.0, 0.0]), np.array([1.0, 2.0, 0.5, 1.0]))
+SOME = Standardization(PLAIN.mean[[0, 2]], PLAIN.scale[[0, 2, 3]])  # of two features
+COLUMNS = get_loss("one_vs_rest_logistic").for_classes(3)
 BLOCKS = {
     1: Block(X, Y, WEIGHT, 0),
     3: Block(X, np.arange(N) % 3, WEIGHT, 0),
@@ -40,6 +42,8 @@ ASKED = [
     *of_both(sums.Hessian, PLAIN),
     *of_both(sums.ClassHessian, PLAIN),
     (3, sums.ClassHessian(SOFTMAX, W3, PLAIN, np.float64, 2)),
+    *of_both(sums.WorkingHessian, np.array([0, 2]), SOME),
+    (3, sums.WorkingHessian(COLUMNS, W3, np.array([0, 2]), SOME)),
     (1, sums.HessianProduct(MARGIN, W1[:1].copy(), W3[:1].copy())),
     (3, sums.HessianProduct(SOFTMAX, W3, W1)),
     *of_both(sums.BiasCurvature),
@@ -95,6 +99,22 @@ def test_all_sums_of_these_files_are_here():
         for _, kind in inspect.getmembers(module, inspect.isclass):
             if issubclass(kind, Sum) and kind is not Sum:
                 assert kind in named, kind
+
+
+@pytest.mark.parametrize(("k", "loss"), [(1, MARGIN), (3, SOFTMAX)])
+def test_the_hessian_of_some_features_is_a_part_of_that_of_all(k, loss):
+    W = W1[:k].copy()
+    *_, whole = sums.Hessian(loss, W, PLAIN).of(BLOCKS[k])
+    (part,) = sums.WorkingHessian(loss, W, np.array([0, 2]), SOME).of(BLOCKS[k])
+    at = (np.arange(k)[:, None] * (D + 1) + [0, 2, 3]).ravel()
+    np.testing.assert_allclose(part[0], whole[np.ix_(at, at)], rtol=1e-12, atol=1e-12)
+
+
+def test_columns_have_a_hessian_each():
+    (part,) = sums.WorkingHessian(COLUMNS, W3, np.array([0, 2]), SOME).of(BLOCKS[3])
+    for c in range(3):
+        (own,) = sums.ClassHessian(COLUMNS, W3, PLAIN, np.float64, c).of(BLOCKS[3])
+        np.testing.assert_allclose(part[c], own[np.ix_([0, 2, 3], [0, 2, 3])], rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["ClassHessian", "Gram"])

@@ -123,7 +123,8 @@ def working_set(objective: Objective, W: Array, gradient: Array, most_variables:
     candidates = np.flatnonzero(weighed | (pulls > 0.0))
     if len(candidates) <= size:
         return candidates
-    first = np.where(weighed, np.inf, pulls)[candidates] if n_weighed <= size else pulls[candidates]
+    # Those with weights first, unless they would take all the room there is.
+    first = (np.where(weighed, np.inf, pulls) if 2 * n_weighed <= most else pulls)[candidates]
     return np.sort(candidates[np.argsort(-first, kind="stable")[:size]])
 
 

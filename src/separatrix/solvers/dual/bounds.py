@@ -186,6 +186,7 @@ class LowerBound(NamedTuple):
 def smooth_lower_bound(objective: Objective, W: Array, at: Evaluation) -> LowerBound:
     """A lower bound on the minimum of J from its value and gradient at W."""
     conjugate, allowance = mean_conjugate(objective, W, at), conjugate_rounding(objective, W, at)
+    allowance += _rounding_of_scale(objective, at)
     return feasible_lower_bound(objective, W, at.gradient, conjugate, allowance)
 
 
@@ -226,8 +227,6 @@ def feasible_lower_bound(
     mixtures = _feasible_mixtures(objective, gradient[:, -1]) if objective.intercept else [UNMIXED]
     best, (alone, _) = LowerBound(0.0, 0.0), dual(*UNMIXED)
     allowance += SUMS * abs(alone + conjugate)
-    if not penalty.smooth:
-        allowance += _rounding_of_scale(objective, G, alone)
     for mixture in mixtures:
         found, V = dual(*mixture)
         if found > best.value:
@@ -249,11 +248,11 @@ def scaled_bound(penalty: Penalty, gain: float, V: Array) -> tuple[float, Array]
     return s * gain - penalty.conjugate(s * V), s * V
 
 
-def _rounding_of_scale(objective: Objective, G: Array, bound: float) -> float:
-    """How much too high a bound may be because G is not known better than its sums.
+def _rounding_of_scale(objective: Objective, at: Evaluation) -> float:
+    """How much too high a bound may be because the gradient is known no better than its sums.
 
-    Without squares beside them absolute values ask for a scale that takes G into their box, and an
-    error of G is one of the scale. With squares it costs what an error of the scores does.
+    Without squares beside them absolute values ask for a scale that takes it into their box, and
+    its error is one of the scale. With squares it costs what an error of the scores does.
     """
     penalty = objective.penalty
     if penalty.l2 > 0.0 or not isinstance(penalty, ElasticNet):
@@ -262,9 +261,9 @@ def _rounding_of_scale(objective: Objective, G: Array, bound: float) -> float:
         size = np.hypot(*objective.moments)
     except ValueError:  # squares overflow: nothing is known
         return np.inf
-    near = np.abs(G) >= 0.5 * penalty.thresholds
-    share = np.max(np.broadcast_to(size / penalty.thresholds, G.shape)[near], initial=0.0)
-    return float(EPS * steepness(objective.loss, abs(bound)) * share * abs(bound))
+    near = np.abs(at.gradient[:, :-1]) >= 0.5 * penalty.thresholds
+    share = np.max(np.broadcast_to(size / penalty.thresholds, near.shape)[near], initial=0.0)
+    return float(EPS * steepness(objective.loss, at.value) * share * at.value)
 
 
 Mixture = Callable[[float], tuple[float, Array]]
