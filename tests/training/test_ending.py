@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import CORNERS, overlapping, quiet, warned
+from conftest import overlapping, quiet, warned
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import (
