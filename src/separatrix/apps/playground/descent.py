@@ -56,10 +56,11 @@ def descent(asked: dict[str, Any]) -> dict[str, Any]:
     near = np.logical_and.accumulate(np.abs(found.path) <= FAR)
     path = found.path[near].tolist()
     gradients = [float(curve.gradient(one)) for one in path]
+    steps = zip(path[:-1], gradients[:-1], path[1:], strict=True)
     return {
         "text": curve.text, "x": x.tolist(), "f": curve.function(x).tolist(), "path": path,
         "values": found.values[near].tolist(), "gradients": gradients, "stop": found.stop,
-        "arithmetic": [_arithmetic(*one, size) for one in zip(path[:-1], gradients[:-1], path[1:], strict=True)],
+        "arithmetic": [_arithmetic(*one, size) for one in steps],
         "sentence": _sentence(found, curve, size),
     }  # fmt: skip
 

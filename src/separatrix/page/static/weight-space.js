@@ -93,7 +93,7 @@ function drawLand() {
   const pieces = land.lines.flat().map(([a, b, c, d]) => `M${x(a)} ${y(b)}L${x(c)} ${y(d)}`);
   lines.setAttribute("d", pieces.join(""));
   at("weight-levels").textContent = `${chosen.of === "objective" ? "Objective" : "Mistakes"} from `
-    + `${shown(levels[0])} (light) to ${shown(levels[levels.length - 1])} and more (dark).`;
+    + `${shown(levels[0])} (faint) to ${shown(levels[levels.length - 1])} and more (strong).`;
 }
 
 // ---- the walk -----------------------------------------------------------------------------------
