@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from . import features, models, runs
-from .fitted import FittedModel, fitted_model
+from .fitted import FittedModel
 from .report import Diagnosis, Finding
+from .unwrapping import fitted_model
 
 __all__ = ["Diagnosis", "Finding", "diagnose"]
 
