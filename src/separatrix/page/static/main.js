@@ -3,6 +3,7 @@ import { ask } from "./api.js";
 import { setUpCharts } from "./chart-views.js";
 import { setUpExport } from "./export.js";
 import { setUpHand } from "./hand.js";
+import { setUpFeatures } from "./feature-plane.js";
 import { fromLink } from "./link.js";
 import { drawMethod } from "./methods.js";
 import { setUpPlane } from "./plane-view.js";
@@ -12,6 +13,12 @@ import { rerun } from "./run.js";
 import { at, goTo, say, state } from "./state.js";
 import { setUpTable } from "./table.js";
 import { setUpVerdict } from "./verdict.js";
+import { setUpWeightSpace } from "./weight-space.js";
+
+const PARTS = [
+  setUpPlane, setUpFeatures, setUpPlayer, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
+  setUpPoints, setUpHand, setUpExport,
+];
 
 function onMethod(method, focus) {
   state.method = method;
@@ -21,7 +28,7 @@ function onMethod(method, focus) {
 }
 
 async function begin() {
-  for (const setUp of [setUpPlane, setUpPlayer, setUpCharts, setUpVerdict, setUpTable, setUpPoints, setUpHand, setUpExport]) setUp();
+  for (const setUp of PARTS) setUp();
   const presets = await ask("presets", {}).catch((error) => { say(error.message); return {}; });
   setUpPresets(presets);
   const linked = await fromLink(location.hash);
