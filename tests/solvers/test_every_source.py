@@ -27,12 +27,14 @@ from separatrix import (
     BatchPerceptron,
     CoordinateAscent,
     DualAscent,
+    ElasticNet,
     GradientDescent,
     InteriorPoint,
     LeastSquares,
     LinearClassifier,
     LinearProgram,
     Newton,
+    ProximalNewton,
     ProximalPoint,
     Rosenblatt,
     Stop,
@@ -45,6 +47,7 @@ from separatrix.solvers import choose
 BATCH = [
     ("logistic", Newton()), ("logistic", Newton(direct_weights=0)), ("logistic", LBFGS()),
     ("logistic", LBFGS(factored_features=0)), ("squared_hinge", LBFGS()),
+    ("logistic", ProximalNewton()),
     ("squared", LeastSquares()), ("squared", LeastSquares(direct_size=1)),
     ("logistic", None), ("squared", None), ("squared_hinge", None),
 ]  # fmt: skip
@@ -64,6 +67,25 @@ def test_batch_solvers_find_the_same_minimum(kind, k, weighted, loss, solver):
     assert found.stop == expected.stop
     assert here.value(found.weights)[0] == pytest.approx(here.value(expected.weights)[0], rel=1e-10)
     np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-3, atol=1e-4)
+
+
+@quiet
+@every_source
+@both
+@every_weight
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_weights_become_zero_alike(kind, k, weighted, loss):
+    found, expected = (
+        minimize(
+            of.with_penalty(ElasticNet(0.1, 0.0, (1.0, 2.0, 0.5, 1.0))), ProximalNewton(),
+            stop=Stop(tol=1e-10),
+        )
+        for of in objectives(kind, loss, k, weighted)
+    )  # fmt: skip
+    assert found.stop == expected.stop == "optimal"
+    np.testing.assert_allclose(found.weights, expected.weights, atol=1e-6)
+    assert np.array_equal(found.weights == 0.0, expected.weights == 0.0)
+    assert (found.weights == 0.0).any()
 
 
 STEPS = [

@@ -105,8 +105,10 @@ class LinearClassifier(StreamModel, LossModel):
     zero_ : array (k, d) of bool
         With ``l1``: weights that are **proven** to be 0 in every minimum, so that "not selected"
         is a statement and not a rounding. More of them the smaller ``tol`` is.
-    selected_, undecided_ : array (k, d) of bool
-        ``coef_ != 0``, and weights of 0 that are not proven so.
+    selected_ : array (k, d) of bool
+        ``coef_ != 0``.
+    undecided_ : array (k, d) of bool
+        Weights of 0 that are not proven to be.
     scale_ : array (d,) or None
         With ``standardize`` the deviations that features were divided by.
     solver_ : Solver

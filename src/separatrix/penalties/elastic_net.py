@@ -19,9 +19,17 @@ class ElasticNet(Penalty):
 
     The lasso (Tibshirani, Regression shrinkage and selection via the lasso, 1996) and a square
     beside it (Zou and Hastie, Regularization and variable selection via the elastic net, 2005).
-    ``weights`` are the p_j of the features, all 1 if None; a feature of weight 0 is free.
 
+    See Also
+    --------
+    L2 : the squares alone.
+    ProximalNewton : minimises with it.
+    LinearClassifier : ``l1=...``.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from separatrix import ElasticNet
     >>> ElasticNet(1.0, 0.5).value(np.array([[1.0, -2.0, 100.0]]))
     5.5
     """
@@ -30,8 +38,11 @@ class ElasticNet(Penalty):
     smooth = False
 
     l1: float = 0.0
+    """Strength of the absolute values."""
     l2: float = 0.0
+    """Strength of the squares."""
     weights: tuple[float, ...] | None = None
+    """The p_j of the features, all 1 if None; a feature of weight 0 is free."""
 
     def __post_init__(self) -> None:
         if self.weights is not None:

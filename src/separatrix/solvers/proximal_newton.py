@@ -44,9 +44,19 @@ ENOUGH = 1e-12  # of what the model has gained so far: an epoch that adds no mor
 class ProximalNewton(Solver):
     """For ``l1``: each step minimises the second-order model of J over a working set of features.
 
-    Weights become exactly 0. The model has at most ``most_variables`` variables (a weight for each
-    class of each feature in the working set), and its Hessian takes 8 bytes times their square: by
-    default 32 MB, and as much again for each thread.
+    Weights become exactly 0. Rows are read by sums alone, so they may be in files or on a cluster.
+
+    Parameters
+    ----------
+    most_variables : int
+        Of the model, at most: a weight for each class of each feature in the working set. Its
+        Hessian takes 8 bytes times their square, 32 MB by default, and about as much for each
+        thread. With more weights than that that are not 0, steps take them in turns.
+
+    See Also
+    --------
+    Newton : without ``l1``.
+    LinearClassifier : ``l1=..., solver=ProximalNewton()``.
 
     Examples
     --------
@@ -55,7 +65,7 @@ class ProximalNewton(Solver):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = LinearClassifier(l1=0.01, solver=ProximalNewton(), standardize=True).fit(X, y)
     >>> clf.stop_, int(clf.selected_.sum())
-    ('optimal', 8)
+    ('optimal', 11)
     """
 
     name = "ProximalNewton"

@@ -1,0 +1,337 @@
+"""LinearClassifier with l1 and penalty_weights."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from l1_oracles import Net
+from run_states import Recorder, Resumed
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+import separatrix
+from separatrix import (
+    LBFGS,
+    DualAscent,
+    GradientDescent,
+    LinearClassifier,
+    MarginLoss,
+)
+
+
+def problem(n=120, d=15, k=2, seed=0):
+    return make_classification(
+        n_samples=n, n_features=d, n_informative=4, n_redundant=2, n_classes=k,
+        n_clusters_per_class=1, random_state=seed,
+    )  # fmt: skip
+
+
+def fitted(X, y, weight=None, **given):
+    given = {"l1": 0.02, "l2": 0.0, "tol": 1e-12} | given
+    return LinearClassifier(**given).fit(X, y, weight)
+
+
+def test_scikit_learns_saga_finds_the_same_weights():
+    X, y = problem()
+    for l1, l2 in ((0.02, 0.0), (0.02, 0.01)):
+        strength = l1 + 2.0 * l2
+        C = 1.0 / (strength * len(X))
+        theirs = LogisticRegression(
+            C=C, l1_ratio=l1 / strength, solver="saga", tol=1e-12, max_iter=100_000
+        ).fit(X, y)
+        ours = fitted(X, y, l1=l1, l2=l2)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+        net = Net("logistic", X, y, l1, l2)
+        W = np.column_stack([theirs.coef_, theirs.intercept_])
+        assert ours.objective_ <= net.value(W) * (1.0 + 1e-12)
+        assert ours.objective_ >= net.value(W) - 1e-9
+
+
+def test_scikit_learns_softmax_is_no_better():
+    X, y = problem(k=3)
+    theirs = LogisticRegression(
+        C=1.0 / (0.02 * len(X)), l1_ratio=1.0, solver="saga", tol=1e-10, max_iter=20_000
+    ).fit(X, y)
+    W = np.column_stack([theirs.coef_, theirs.intercept_])
+    ours = fitted(X, y)
+    assert ours.objective_ == pytest.approx(Net("logistic", X, y, 0.02, 0.0).value(W), rel=1e-8)
+
+
+def test_liblinear_finds_the_same_squared_hinge_without_a_bias():
+    X, y = problem()
+    theirs = LinearSVC(
+        penalty="l1", C=1.0 / (0.02 * len(X)), dual=False, fit_intercept=False, tol=1e-10,
+        max_iter=100_000,
+    ).fit(X, y)  # fmt: skip
+    ours = fitted(X, y, loss="squared_hinge", fit_intercept=False)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    assert not ours.intercept_.any()
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared", "squared_hinge"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_rows_may_be_sparse_repeated_weighted_or_on_threads(loss, k):
+    X, y = problem(k=k)
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.6, X, 0.0)
+    weight = np.random.default_rng(1).integers(0, 3, len(X))
+    weighted = fitted(X, y, weight.astype(float), loss=loss)
+    repeated = fitted(np.repeat(X, weight, axis=0), np.repeat(y, weight), loss=loss)
+    sparse = fitted(sp.csr_array(X), y, weight.astype(float), loss=loss)
+    for other in (repeated, sparse):
+        assert other.objective_ == pytest.approx(weighted.objective_, rel=1e-12)
+        np.testing.assert_allclose(other.coef_, weighted.coef_, atol=1e-7)
+        assert np.array_equal(other.selected_, weighted.selected_)
+    alone = fitted(X, y, weight.astype(float), loss=loss, n_jobs=1)
+    assert np.array_equal(alone.coef_, weighted.coef_)
+
+
+def test_an_empty_feature_is_zero_and_is_said_to_be():
+    X, y = problem(d=6, seed=1)
+    wide = np.zeros((len(X), 40))
+    wide[:, 2:8] = X
+    dense, sparse = fitted(wide, y), fitted(sp.csr_array(wide), y)
+    for clf in (dense, sparse):
+        assert clf.zero_.shape == (1, 40)
+        assert clf.zero_[0, :2].all()
+        assert clf.zero_[0, 8:].all()
+        assert not (clf.zero_ & clf.selected_).any()
+    np.testing.assert_allclose(dense.coef_, sparse.coef_, atol=1e-8)
+
+
+def test_weights_of_features_are_those_of_the_objective():
+    X, y = problem()
+    p = np.random.default_rng(2).uniform(0.2, 3.0, X.shape[1])
+    clf = fitted(X, y, l2=1e-3, penalty_weights=p)
+    W = np.column_stack([clf.coef_, clf.intercept_])
+    net = Net("logistic", X, y, 0.02, 1e-3, p=p)
+    assert clf.objective_ == pytest.approx(net.value(W), rel=1e-12)
+    assert net.violation(W).max() <= np.sqrt(2.0 * net.curvatures().max() * clf.gap_) + 1e-14
+    # A feature of weight p is one that is 1 / p times as large and of weight 1: without squares.
+    scaled = fitted(X / p, y)
+    plain = fitted(X, y, penalty_weights=p)
+    np.testing.assert_allclose(plain.coef_ * p, scaled.coef_, atol=1e-7)
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-3])
+def test_a_feature_of_weight_0_is_free_and_nothing_is_proven(l2):
+    X, y = problem()
+    p = np.ones(X.shape[1])
+    p[[0, 3]] = 0.0
+    clf = fitted(X, y, l1=0.3, l2=l2, penalty_weights=p)
+    assert clf.gap_ is None
+    assert clf.stop_ == "tol"
+    assert not clf.zero_.any()
+    assert clf.selected_[0, [0, 3]].all()
+    W = np.column_stack([clf.coef_, clf.intercept_])
+    assert Net("logistic", X, y, 0.3, l2, p=p).violation(W).max() < 1e-8
+
+
+def test_penalty_weights_alone_are_those_of_the_squares():
+    X, y = problem()
+    p = np.full(X.shape[1], 2.0)
+    clf = LinearClassifier(l2=1e-3, penalty_weights=p, tol=1e-12).fit(X, y)
+    same = LinearClassifier(l2=2e-3, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(clf.coef_, same.coef_, atol=1e-6)
+    assert clf.penalty == "l2"
+
+
+def test_standardised_features_are_penalised_in_their_own_units():
+    X, y = load_breast_cancer(return_X_y=True)
+    clf = fitted(X, y, standardize=True, l1=0.01, l2=1e-4)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    same = fitted(Z, y, l1=0.01, l2=1e-4)
+    assert clf.objective_ == pytest.approx(same.objective_, rel=1e-10)
+    np.testing.assert_allclose(clf.coef_ * X.std(axis=0), same.coef_, atol=1e-5)
+    assert np.array_equal(clf.selected_, same.selected_)
+    assert np.array_equal(clf.zero_, same.zero_)
+
+
+def test_no_feature_that_is_proven_zero_is_ever_selected():
+    """A loose fit must not say more than a tight one finds."""
+    proven = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, d, k = rng.integers(6, 40), rng.integers(2, 30), int(rng.integers(2, 4))
+        X = rng.standard_normal((n, d)) @ np.diag(10.0 ** rng.uniform(-1, 1, d))
+        X += rng.choice([0.0, 3.0]) * rng.standard_normal(d)
+        y = np.append(np.arange(k), rng.integers(0, k, n - k))
+        loss = rng.choice(["logistic", "squared", "squared_hinge"])
+        given = {
+            "loss": str(loss), "l1": 10.0 ** rng.uniform(-3, 0), "fit_intercept": bool(seed % 3),
+            "l2": float(rng.choice([0.0, 1e-3])),
+        }  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tight = fitted(X, y, **given)
+            for tol in (1e-1, 1e-2, 1e-4):
+                loose = fitted(X, y, **given, tol=tol)
+                assert not (loose.zero_ & tight.selected_).any(), (seed, tol)
+                assert not (loose.zero_ & loose.selected_).any()
+                proven += int(loose.zero_.sum())
+        assert np.array_equal(tight.undecided_, ~tight.zero_ & ~tight.selected_)
+    assert proven > 400
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [0.1, 1e-2, 1e-4])
+def test_a_softmax_with_few_rows_ends_proven(seed, share):
+    X, y = make_classification(
+        n_samples=20, n_features=20, n_informative=10, n_classes=3, random_state=seed
+    )
+    counts = np.bincount(y) / len(y)
+    own = (y[:, None] == np.arange(3)) - counts
+    largest = np.abs(own.T @ X).max() / len(X)
+    clf = fitted(X, y, l1=share * largest, tol=1e-8)
+    assert clf.stop_ == "optimal"
+    with pytest.warns(UserWarning, match="no feature is selected"):
+        assert not fitted(X, y, l1=largest * (1.0 + 1e-12)).coef_.any()
+    assert fitted(X, y, l1=0.999 * largest).coef_.any()
+
+
+def test_a_run_that_is_cut_goes_on_with_the_same_bits():
+    X, y = problem(n=200, d=30, k=3)
+    recorder = Recorder()
+    whole = fitted(X, y, callbacks=[recorder])
+    assert len(recorder.states) > 3
+    for state in recorder.states[:3]:
+        again = fitted(X, y, callbacks=[Resumed(state)])
+        assert np.array_equal(again.coef_, whole.coef_)
+        assert again.gap_ == whole.gap_
+        assert np.array_equal(again.zero_, whole.zero_)
+
+
+def test_a_warm_start_ends_where_a_cold_one_does():
+    X, y = problem()
+    clf = fitted(X, y, l1=0.05, warm_start=True)
+    clf.set_params(l1=0.02).fit(X, y)
+    assert clf.objective_ == pytest.approx(fitted(X, y).objective_, rel=1e-12)
+
+
+def test_files_copies_and_replay_keep_all_of_it(tmp_path):
+    X, y = problem(k=3)
+    p = np.linspace(0.5, 2.0, X.shape[1])
+    clf = fitted(X, y, penalty_weights=p)
+    separatrix.save(clf, tmp_path / "model.sep")
+    for other in (separatrix.load(tmp_path / "model.sep"), pickle.loads(pickle.dumps(clf))):
+        assert (other.l1, other.penalty) == (0.02, "l1")
+        assert np.array_equal(other.penalty_weights, p)
+        assert np.array_equal(other.zero_, clf.zero_)
+        assert np.array_equal(other.coef_, clf.coef_)
+        assert other.trace_.penalty == clf.trace_.penalty
+    steps = list(clf.trace_.replay(X, y))
+    assert np.array_equal(steps[-1].weights[:, :-1] == 0.0, clf.coef_ == 0.0)
+    with pytest.raises(ValueError, match="l2 alone"):
+        clf.trace_.recording(X, y)
+    assert clone(clf).get_params()["l1"] == 0.02
+
+
+def test_rows_in_files_give_the_same_fit(tmp_path):
+    X, y = problem(k=3)
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", y)
+    source = separatrix.read(tmp_path / "X.npy", target=tmp_path / "y.npy")
+    there, here = LinearClassifier(l1=0.02).fit(source), LinearClassifier(l1=0.02).fit(X, y)
+    np.testing.assert_allclose(there.coef_, here.coef_, atol=1e-8)
+    assert np.array_equal(there.zero_, here.zero_)
+
+
+def test_scikit_learn_selects_what_is_selected():
+    X, y = problem()
+    clf = fitted(X, y)
+    kept = SelectFromModel(clf, prefit=True).get_support()
+    assert np.array_equal(kept, np.abs(clf.coef_[0]) >= 1e-5)
+
+
+def test_without_l1_nothing_is_proven_zero():
+    X, y = problem()
+    clf = LinearClassifier().fit(X, y)
+    assert not clf.zero_.any()
+    assert clf.selected_.all()
+    assert not clf.undecided_.any()
+    assert clf.penalty == "l2"
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"l1": -0.1}, "l1 must be a finite number of at least 0"),
+        ({"l1": np.nan}, "l1 must be"),
+        ({"l1": np.inf}, "l1 must be"),
+        ({"penalty_weights": [1.0] * 14}, "14 entries, but there are 15 features"),
+        ({"penalty_weights": [-1.0] + [1.0] * 14}, "not negative, got -1 for feature 0"),
+        ({"penalty_weights": [np.nan] + [1.0] * 14}, "got nan for feature 0"),
+        ({"penalty_weights": np.ones((1, 15))}, "one number for each feature"),
+        ({"penalty_weights": "balanced"}, "one number for each feature"),
+        ({"penalty_weights": np.zeros(15)}, "all penalty_weights are 0"),
+        ({"loss": "hinge"}, "l1 is not for loss='hinge'.*squared_hinge"),
+        ({"loss": "perceptron"}, "l1 is not for loss='perceptron'.*squared_hinge"),
+        ({"loss": "tanh_squared"}, "l1 is not for loss='tanh_squared'.*squared_hinge"),
+        ({"loss": "hinge", "l1": 0.0, "penalty_weights": np.ones(15)}, "penalty_weights is not"),
+        ({"solver": LBFGS()}, r"LBFGS takes l2 alone.*ProximalNewton\(\)"),
+        ({"solver": DualAscent()}, r"DualAscent takes l2 alone.*ProximalNewton\(\)"),
+        ({"solver": GradientDescent()}, r"GradientDescent takes l2 alone"),
+    ],
+)  # fmt: skip
+def test_what_cannot_work_is_refused_and_leaves_the_fit_as_it_was(given, why):
+    X, y = problem()
+    clf = fitted(X, y)
+    before = clf.coef_.copy()
+    clf.set_params(**given)
+    with pytest.raises(ValueError, match=why):
+        clf.fit(X, y)
+    assert np.array_equal(clf.coef_, before)
+
+
+def test_rows_that_come_in_chunks_take_l2_alone():
+    X, y = problem()
+    with pytest.raises(ValueError, match="partial_fit goes row by row and takes l2 alone"):
+        LinearClassifier(l1=0.1).partial_fit(X, y)
+
+
+def test_an_l1_that_leaves_nothing_is_said():
+    X, y = problem()
+    with pytest.warns(UserWarning, match=r"l1=100 is so large that no feature is selected"):
+        clf = fitted(X, y, l1=100.0)
+    share = np.mean(y)
+    assert clf.intercept_[0] == pytest.approx(np.log(share / (1.0 - share)))
+    assert clf.zero_.all()
+
+
+def test_a_loss_of_ones_own_is_taken_if_it_curves():
+    class Smooth(MarginLoss):
+        max_curvature = 0.25
+
+        def phi(self, m):
+            return np.logaddexp(0.0, -m)
+
+        def slope(self, m):
+            return -1.0 / (1.0 + np.exp(m))
+
+        def curvature(self, m):
+            return np.exp(-m) / (1.0 + np.exp(-m)) ** 2
+
+    X, y = problem()
+    clf = fitted(X, y, loss=Smooth())
+    np.testing.assert_allclose(clf.coef_, fitted(X, y).coef_, atol=1e-6)
+    assert clf.gap_ is None
+    assert not clf.zero_.any()
+
+
+def test_certify_refuses_by_name():
+    X, y = problem()
+    with pytest.raises(ValueError, match=r"LinearClassifier\(l1=0.02\) is not covered"):
+        separatrix.certify(fitted(X, y), X, y)
+
+
+def test_diagnose_looks_at_the_objective_of_the_fit():
+    X, y = problem(n=300)
+    found = separatrix.diagnose(fitted(X, y, l2=1e-3), X, y)
+    assert all("without penalty" not in finding.name for finding in found.findings)
