@@ -23,6 +23,7 @@ from separatrix import (
     GradientDescent,
     LinearClassifier,
     MarginLoss,
+    ProximalNewton,
 )
 
 
@@ -273,11 +274,11 @@ def test_without_l1_nothing_is_proven_zero():
         ({"penalty_weights": np.zeros(15)}, "all penalty_weights are 0"),
         ({"loss": "hinge"}, "l1 is not for loss='hinge'.*squared_hinge"),
         ({"loss": "perceptron"}, "l1 is not for loss='perceptron'.*squared_hinge"),
-        ({"loss": "tanh_squared"}, "l1 is not for loss='tanh_squared'.*squared_hinge"),
         ({"loss": "hinge", "l1": 0.0, "penalty_weights": np.ones(15)}, "penalty_weights is not"),
         ({"solver": LBFGS()}, r"LBFGS takes l2 alone.*ProximalNewton\(\)"),
         ({"solver": DualAscent()}, r"DualAscent takes l2 alone.*ProximalNewton\(\)"),
-        ({"solver": GradientDescent()}, r"GradientDescent takes l2 alone"),
+        ({"solver": GradientDescent(batch_size=1)}, r"goes row by row.*ProximalNewton\(\)"),
+        ({"solver": ProximalNewton(), "loss": "tanh_squared"}, r"not convex; use GradientDescent"),
     ],
 )  # fmt: skip
 def test_what_cannot_work_is_refused_and_leaves_the_fit_as_it_was(given, why):
@@ -335,3 +336,48 @@ def test_diagnose_looks_at_the_objective_of_the_fit():
     X, y = problem(n=300)
     found = separatrix.diagnose(fitted(X, y, l2=1e-3), X, y)
     assert all("without penalty" not in finding.name for finding in found.findings)
+
+
+@pytest.mark.parametrize("rate", ["auto", 0.02])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_proximal_gradients_find_the_same_minimum(loss, rate):
+    X, y = problem()
+    p = np.linspace(0.5, 1.5, X.shape[1])
+    given = {"loss": loss, "l2": 1e-3, "penalty_weights": p, "l1": 0.05}
+    solver = GradientDescent(learning_rate=rate)
+    clf = fitted(X, y, **given, solver=solver, tol=1e-10, max_iter=20_000)
+    same = fitted(X, y, **given)
+    assert clf.stop_ == "optimal"
+    assert clf.objective_ == pytest.approx(same.objective_, rel=1e-9)
+    assert np.array_equal(clf.selected_, same.selected_)
+    assert np.array_equal(clf.zero_, same.zero_)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_tanh_squared_ends_at_a_stationary_point(k):
+    X, y = problem(k=k)
+    clf = fitted(X, y, loss="tanh_squared", l1=0.05, tol=1e-12, max_iter=5000)
+    assert isinstance(clf.solver_, GradientDescent)
+    assert (clf.stop_, clf.gap_) == ("tol", None)
+    signs = np.where(y[:, None] == (1 if k == 2 else np.arange(k)), 1.0, -1.0)
+    tanh = np.tanh(signs * (X @ clf.coef_.T + clf.intercept_))
+    slopes = -2.0 * (1.0 - tanh) * (1.0 - tanh**2) * signs / len(X)
+    g, w = slopes.T @ X, clf.coef_
+    away = np.where(w == 0.0, np.maximum(np.abs(g) - 0.05, 0.0), np.abs(g + 0.05 * np.sign(w)))
+    assert away.max() < 1e-5
+    assert np.abs(slopes.sum(axis=0)).max() < 1e-5
+    assert (w == 0.0).any()
+
+
+def test_a_loss_without_curvature_goes_by_gradients():
+    class Slope(MarginLoss):
+        def phi(self, m):
+            return np.logaddexp(0.0, -m)
+
+        def slope(self, m):
+            return -1.0 / (1.0 + np.exp(m))
+
+    X, y = problem()
+    clf = fitted(X, y, loss=Slope(), max_iter=20_000, l1=0.05)
+    assert isinstance(clf.solver_, GradientDescent)
+    np.testing.assert_allclose(clf.coef_, fitted(X, y, l1=0.05).coef_, atol=1e-4)

@@ -161,7 +161,7 @@ def test_auto_takes_it_and_others_refuse_by_name():
     assert not isinstance(choose(objective(X, y, "logistic", L2(0.02))), ProximalNewton)
     with pytest.raises(ValueError, match=r"Newton takes l2 alone.*ProximalNewton\(\)"):
         minimize(of, Newton())
-    for loss in ("hinge", "perceptron", "tanh_squared"):
+    for loss in ("hinge", "perceptron"):
         with pytest.raises(ValueError, match=f"cannot minimise '{loss}'.*squared_hinge"):
             minimize(objective(X, y, loss, ElasticNet(0.02)), ProximalNewton())
     with pytest.raises(ValueError, match="most_variables=1 is too few"):

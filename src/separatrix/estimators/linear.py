@@ -43,9 +43,9 @@ class LinearClassifier(StreamModel, LossModel):
         "perceptron", or an object, e.g. of your own subclass of :class:`separatrix.MarginLoss`.
     l1 : float
         Strength of the sum of ``|w_j|``, which makes weights exactly 0: the features that are left
-        are ``selected_``. For "logistic", "one_vs_rest_logistic", "squared", "squared_hinge" and
-        your own losses that are convex and have a ``curvature``. ``l2`` stays in force beside it
-        (an elastic net, whose minimum is unique); ``l2=0`` is the lasso.
+        are ``selected_``. For smooth losses: not "hinge" nor "perceptron". ``l2`` stays in force
+        beside it (an elastic net, whose minimum is unique if the loss is convex); ``l2=0`` is the
+        lasso.
     l2 : float
         Strength of the sum of ``w_j^2``.
     penalty_weights : array (d,) or None
@@ -53,7 +53,7 @@ class LinearClassifier(StreamModel, LossModel):
         losses that ``l1`` is for.
     solver : "auto" or Solver
         ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...;
-        with ``l1`` or ``penalty_weights`` ``ProximalNewton()``.
+        with ``l1`` or ``penalty_weights`` ``ProximalNewton()``, or ``GradientDescent()``.
         "auto" chooses by loss and shape, and ``solver_`` says which and why.
     start : {"zeros", "random", "sum"} or array
         First weights: (d + 1,) or (k, d + 1), bias last.
@@ -312,14 +312,12 @@ class LinearClassifier(StreamModel, LossModel):
 
 
 def refuse_loss(loss: Loss, asked: str) -> None:
-    """Absolute values and weights of features are for convex losses with a second derivative."""
-    if loss.has_curvature and loss.convex:
-        return
-    why = "is not convex" if not loss.convex else "has no second derivative"
-    raise ValueError(
-        f"{asked} is not for loss={loss.name!r}, which {why}: use loss='squared_hinge', or "
-        "'logistic'"
-    )
+    """Absolute values and weights of features are for smooth losses."""
+    if not loss.smooth:
+        raise ValueError(
+            f"{asked} is not for loss={loss.name!r}, which has a kink: use loss='squared_hinge', "
+            "or 'logistic'"
+        )
 
 
 def checked_weights(given: Any) -> tuple[float, ...] | None:

@@ -27,10 +27,12 @@ from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
 from ..objective import Objective
 from ..objective.objective import SAMPLE_ROWS
+from ..penalties import L2, ElasticNet, Penalty
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
 from .line_search import SUFFICIENT_DECREASE
 from .online import OnlineRun, warn_slow
+from .proximal_gradient import proximal_gradient
 from .rescaling import constant_step, is_perceptron
 from .thresholds import EIGEN_FEATURES
 
@@ -77,14 +79,29 @@ class GradientDescent(Solver):
     """
 
     name = "GradientDescent"
+    penalties = (L2, ElasticNet)
 
     batch_size: int | None = None
     shuffle: bool = True
     learning_rate: LearningRate | str = "auto"
     average: bool = False
 
+    def check_penalty(self, penalty: Penalty) -> None:
+        """Row by row weights only shrink; over all rows they become 0, too."""
+        if self.by_row and not penalty.smooth:
+            raise ValueError(
+                f"GradientDescent(batch_size={self.batch_size!r}) goes row by row and takes l2 "
+                "alone, no l1 and no penalty_weights; use GradientDescent(), over all rows, or "
+                "ProximalNewton()"
+            )
+
     def check(self, objective: Objective) -> None:
         """Parameters in range; slow pairings are warned of."""
+        if not objective.loss.smooth and not objective.penalty.smooth:
+            raise ValueError(
+                f"GradientDescent cannot minimise {objective.loss.name!r}, which has a kink, with "
+                "l1 or penalty_weights; use loss='squared_hinge' or 'logistic'"
+            )
         size: Any = self.batch_size
         if size is not None and not (checks.is_integer(size) and size >= 1):
             raise ValueError(
@@ -121,6 +138,8 @@ class GradientDescent(Solver):
     ) -> Iterator[Step]:
         """One pass after another."""
         if not self.by_row:
+            if self.learning_rate == "auto" and not objective.penalty.smooth:
+                return proximal_gradient(objective, W, state, self.average)
             if self.learning_rate == "auto" and objective.loss.smooth:
                 return barzilai_borwein(objective, W, state, self.average)
             if self.learning_rate == "auto":
@@ -175,7 +194,7 @@ class GradientDescent(Solver):
             at = objective.value_and_gradient(W)
             t += 1
             step = step_sizes(schedule, t, 1)[0]
-            W = W - step * at.gradient
+            W = objective.penalty.prox(W - step * at.gradient, float(step))
             total = total + W
             state = {"weights": W, "t": t, "sum": total}
             average = total / t if self.average else None

@@ -33,9 +33,9 @@ from ..objective.sums import WorkingHessian
 from ..penalties import L2, ElasticNet
 from .base import Solver, State, Step
 from .line_search import backtrack
-from .thresholds import SMALLEST_WORKING_SET
 
 EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of both
+SMALLEST_WORKING_SET = 50  # features: fewer make a step hardly cheaper
 FLAT = 1e-10  # of its diagonal, added to a Hessian
 ENOUGH = 1e-12  # of what the model has gained so far: an epoch that adds no more is the last
 
@@ -80,7 +80,7 @@ class ProximalNewton(Solver):
             why = "is not convex" if not loss.convex else "defines no curvature"
             raise ValueError(
                 f"ProximalNewton cannot minimise {loss.name!r}, which {why}; use "
-                "loss='squared_hinge' or 'logistic'"
+                + ("GradientDescent()" if loss.smooth else "loss='squared_hinge' or 'logistic'")
             )
         if self.most_variables < 2 * objective.shape[0]:
             raise ValueError(

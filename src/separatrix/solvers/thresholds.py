@@ -60,14 +60,6 @@ larger ones are not solved in sane time, and go row by row without a proof.
 
 Measured: no speed, proofs where they can be had."""
 
-# ---- proximal Newton
-
-SMALLEST_WORKING_SET = 50
-"""Features of a working set, at least: the Hessian of fewer costs hardly less, and more of them are
-found at once.
-
-Measured: not yet."""
-
 # ---- least squares
 
 FILLED_VALUES = 5_000_000

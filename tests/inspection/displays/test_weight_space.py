@@ -55,6 +55,18 @@ def test_contours_are_those_of_the_objective(chosen, table):
     assert not display.steps
 
 
+@pytest.mark.parametrize("standardize", [False, True])
+def test_absolute_values_are_in_the_contours_too(standardize):
+    clf = LinearClassifier(l1=0.03, l2=0.01, penalty_weights=[1.0, 2.0], standardize=standardize)
+    display = WeightSpaceDisplay.from_estimator(clf.fit(ROWS, Y), ROWS, Y, weights=(0, 1))
+    scale, p = ROWS.std(axis=0) if standardize else 1.0, np.array([1.0, 2.0])
+    for i, j in ((0, 0), (30, 110), (119, 4)):
+        w = np.array([display.xx0[i, j], display.xx1[i, j]])
+        loss = np.log1p(np.exp(-SIGNS * (ROWS @ w + clf.intercept_))).mean()
+        penalty = p @ (0.03 * np.abs(scale * w) + 0.01 * (scale * w) ** 2)
+        assert display.objective[i, j] == pytest.approx(loss + penalty)
+
+
 def test_the_misclassification_loss_is_flat_and_jumps():
     display = WeightSpaceDisplay.from_loss("zero_one", ROWS, Y, at=[0.0, 0.0, -6.0])
     counts = display.objective * len(Y)

@@ -134,8 +134,9 @@ class WeightSpaceDisplay:
         weigh = weigh if sample_weight is None else weigh * np.asarray(sample_weight, dtype=float)
         scale = getattr(estimator, "scale_", None)
         units = np.ones(rows.shape[1]) if scale is None else scale
-        factors = getattr(trace.penalty, "feature_weights", 1.0) * float(loss is None)
-        l1 = factors * getattr(trace.penalty, "l1", 0.0) * units
+        given = getattr(estimator, "penalty_weights", None)
+        factors = (1.0 if given is None else np.asarray(given, dtype=float)) * float(loss is None)
+        l1 = factors * getattr(estimator, "l1", 0.0) * units
         l2 = factors * trace.penalty.l2 * np.square(units)
         space = _Space(rows, y, weigh, trace.loss if loss is None else margin_loss(loss), l1, l2)
         chosen = _chosen(weights, names, W)
