@@ -43,7 +43,11 @@ class Run:
     def of(cls, asked: dict[str, Any]) -> Run:
         """Fit, and record."""
         method = Method.of(asked.get("method", {}))
-        X, y = labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES)
+        return cls.fitted(method, *labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES))
+
+    @classmethod
+    def fitted(cls, method: Method, X: Any, y: Any) -> Run:
+        """The same, of a method and points that were checked."""
         features = method.features()
         Z = X if features is None else features.fit_transform(X)
         clf = method.estimator().set_params(callbacks=[TooLong(len(X))])
@@ -93,13 +97,14 @@ class Run:
         across = np.linspace(box[0], box[1], GRID)
         up = np.linspace(box[2], box[3], GRID)
         points = np.column_stack([one.ravel() for one in np.meshgrid(across, up)])
-        scores, own = self._scores(points, step), self._scores(self.X, step)
+        scores, own = self.scores(points, step), self.scores(self.X, step)
         return {
             "size": GRID, "box": box, "step": step, "scores": scores.T.tolist(),
             "rows": own.tolist(),
         }  # fmt: skip
 
-    def _scores(self, points: Any, step: int) -> Any:
+    def scores(self, points: Any, step: int) -> Any:
+        """Of points (n, 2) by the weights after a step: (n, k), one column for two classes."""
         columns = self.recording.columns
         if columns.weights is not None:
             Z = points if self.features is None else self.features.transform(points)
@@ -187,7 +192,7 @@ def presets() -> dict[str, list[list[float]]]:
         "spirals": datasets.spirals(100, random_state=0),
         "three classes": datasets.blobs(3, 60, random_state=0),
     }
-    return {name: _points(X, y) for name, (X, y) in found.items()}
+    return {name: as_points(X, y) for name, (X, y) in found.items()}
 
 
 def _unscaled() -> tuple[Any, Any]:
@@ -195,7 +200,8 @@ def _unscaled() -> tuple[Any, Any]:
     return np.asarray(X) * [1.0, 20.0], y
 
 
-def _points(X: Any, y: Any) -> list[list[float]]:
+def as_points(X: Any, y: Any) -> list[list[float]]:
+    """As the page has them: [[x, y, class], ...]."""
     numbers = np.unique(y, return_inverse=True)[1]
     rows = np.round(np.asarray(X, float), 3).tolist()
     return [[*row, int(c)] for row, c in zip(rows, numbers, strict=True)]

@@ -21,6 +21,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from . import challenges, questions
 from .limits import MOST_BODY_BYTES
 from .methods import BadRequest
 from .runs import Runs, presets, verdict
@@ -106,7 +107,13 @@ def application(token: str, port: int) -> Starlette:
             ready.update(presets())
         return ready
 
-    calls = {"run": run, "grid": grid, "verdict": verdict, "presets": known}
+    def question(asked: dict[str, Any]) -> Any:
+        return questions.question(runs.of(asked), asked.get("kind"), asked.get("step"))
+
+    calls = {
+        "run": run, "grid": grid, "verdict": verdict, "presets": known, "question": question,
+        "challenges": lambda asked: challenges.told(), "challenge": challenges.checked,
+    }  # fmt: skip
     routes = [Route("/", _file), Route("/static/{name}", _file)]
     for name, call in calls.items():
         routes.append(Route(f"/api/{name}", _endpoint(call, token), methods=["POST"]))

@@ -167,6 +167,7 @@ export function drawPlane(svg, view) {
     if (view.turn.includes(row)) {
       all.append(draw("circle", { cx: px, cy: py, r: size + 9, class: "turn" }));
     }
+    if (view.numbered) all.append(draw("text", { x: px + size + 3, y: py - size - 1, class: "number" }, String(row)));
     if (view.chosen === row) {
       all.append(draw("circle", { cx: px, cy: py, r: size + 13, class: "chosen" }));
     }
