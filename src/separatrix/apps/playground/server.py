@@ -9,7 +9,6 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -21,6 +20,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ... import page
 from . import challenges, questions
 from .limits import MOST_BODY_BYTES
 from .methods import BadRequest
@@ -29,8 +29,6 @@ from .runs import Runs, presets, verdict
 HOST, PORT = "127.0.0.1", 8737
 PORTS = 20
 """Tried after the first, where it is taken."""
-STATIC = Path(__file__).parent / "static"
-TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -123,10 +121,10 @@ def application(token: str, port: int) -> Starlette:
 async def _file(request: Request) -> Response:
     """A file of the page: of those that are there, by its bare name."""
     name = request.path_params.get("name", "index.html")
-    files = {path.name: path for path in STATIC.iterdir() if path.suffix in TYPES}
-    if name not in files:
+    path = page.files().get(name)
+    if path is None:
         return PlainTextResponse("there is no such file", 404)
-    return Response(files[name].read_bytes(), media_type=TYPES[files[name].suffix])
+    return Response(path.read_bytes(), media_type=page.TYPES[path.suffix])
 
 
 def _endpoint(call: Callable[[dict[str, Any]], Any], token: str) -> Callable[[Request], Any]:

@@ -46,8 +46,15 @@ function corners([left, right, bottom, top]) {
 }
 
 function line(box, weights, level, places, className) {
-  const [a, b, c] = [weights[0], weights[1], weights[2] - level];
-  const ends = clipped(clipped(corners(box), [a, b, c]), [-a, -b, -c]);
+  const at = ([u, v]) => weights[0] * u + weights[1] * v + weights[2] - level;
+  const ends = []; // where it crosses the sides of the box
+  corners(box).forEach((here, i, all) => {
+    const next = all[(i + 1) % all.length];
+    const [v, w] = [at(here), at(next)];
+    if (v < 0 === w < 0) return;
+    const t = v / (v - w);
+    ends.push([here[0] + t * (next[0] - here[0]), here[1] + t * (next[1] - here[1])]);
+  });
   if (ends.length < 2) return null;
   const [x, y] = places;
   return draw("line", {
