@@ -88,6 +88,15 @@ def test_the_verdict_follows_the_points(opened):
     assert page.locator("#plane .meeting").count() == 2
 
 
+def test_a_line_is_drawn_wherever_it_lies(opened):
+    page = opened()
+    page.select_option("#preset", "small margin")
+    settled(page)
+    for _ in range(4):
+        page.click("#step")
+        assert page.locator("#plane .boundary").count() == 1
+
+
 @pytest.mark.parametrize(
     "name",
     ["perceptron", "batch_perceptron", "gradient_descent", "newton", "least_squares",
