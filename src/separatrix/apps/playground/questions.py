@@ -64,9 +64,7 @@ def question(run: Run, kind: Any, step: Any) -> dict[str, Any]:
     """A question of a kind after a step, as plain data."""
     if not isinstance(kind, str) or kind not in KINDS:
         raise BadRequest(f"kind: expected one of {', '.join(KINDS)}")
-    if type(step) is not int or not 0 <= step <= len(run.recording):
-        raise BadRequest(f"step: expected 0 to {len(run.recording)}")
-    return asdict(KINDS[kind](run, step))
+    return asdict(KINDS[kind](run, run.checked_step(step)))
 
 
 def which_way(run: Run, step: int) -> Question:

@@ -15,6 +15,7 @@ import separatrix
 from separatrix import datasets
 from separatrix.numeric.lazy import cached_property
 
+from .contours import contour
 from .limits import (
     GRID,
     MOST_ANSWER_BYTES,
@@ -74,34 +75,43 @@ class Run:
 
     def told(self) -> dict[str, Any]:
         """What is told beside the recording."""
-        return {"python": self.python, "line": self.method.draws_a_line, "curve": self._curve()}
+        return {
+            "python": self.python, "line": self.method.draws_a_line, "curve": self._curve(),
+            "centers": None if self.features is None else self.features.centers_.tolist(),
+        }  # fmt: skip
 
     def _curve(self) -> dict[str, Any] | None:
         """The loss over the margin, for two classes."""
         if len(self.clf.classes_) > 2:
             return None
-        margin = np.linspace(-4.0, 4.0, 161)
+        last = np.abs(self.scores(self.X, len(self.recording)))
+        reach = float(np.clip(np.nan_to_num(last, posinf=0.0).max(), 2.0, 100.0))
+        margin = np.linspace(-reach, reach, 161)
         loss: Any = separatrix.get_loss(self.recording.method["loss"])
         return {"margin": margin.tolist(), "loss": loss.phi(margin).tolist()}
 
-    def grid(self, step: int, box: Any) -> dict[str, Any]:
-        """Scores after a step at points of a box [left, right, bottom, top], row by row."""
-        if not 0 <= step <= len(self.recording):
-            raise BadRequest(f"step: expected 0 to {len(self.recording)}")
-        if not (
-            isinstance(box, list)
-            and len(box) == 4
-            and all(type(one) in (int, float) and abs(one) <= 1e7 for one in box)
-        ):
-            raise BadRequest("box: expected [left, right, bottom, top]")
+    def grid(self, step: Any, box: Any) -> dict[str, Any]:
+        """Scores after a step at points of a box [left, right, bottom, top], row by row.
+
+        Of two classes also the lines where they are 0, the boundary, and -1 and 1, its band.
+        """
+        step, box = self.checked_step(step), checked_box(box)
         across = np.linspace(box[0], box[1], GRID)
         up = np.linspace(box[2], box[3], GRID)
         points = np.column_stack([one.ravel() for one in np.meshgrid(across, up)])
         scores, own = self.scores(points, step), self.scores(self.X, step)
+        levels = (0.0, 1.0, -1.0) if scores.shape[1] == 1 else ()
         return {
             "size": GRID, "box": box, "step": step, "scores": scores.T.tolist(),
             "rows": own.tolist(),
+            "lines": [contour(scores.reshape(GRID, GRID), level) for level in levels],
         }  # fmt: skip
+
+    def checked_step(self, step: Any) -> int:
+        """The number of a step of the run, 0 being the start."""
+        if type(step) is not int or not 0 <= step <= len(self.recording):
+            raise BadRequest(f"step: expected 0 to {len(self.recording)}")
+        return step
 
     def scores(self, points: Any, step: int) -> Any:
         """Of points (n, 2) by the weights after a step: (n, k), one column for two classes."""
@@ -159,6 +169,17 @@ class Runs:
             return found
 
 
+def checked_box(box: Any) -> list[float]:
+    """[left, right, bottom, top] as a request tells it."""
+    if not (
+        isinstance(box, list)
+        and len(box) == 4
+        and all(type(one) in (int, float) and abs(one) <= 1e7 for one in box)
+    ):
+        raise BadRequest("box: expected [left, right, bottom, top]")
+    return box
+
+
 def verdict(asked: dict[str, Any]) -> dict[str, Any]:
     """Whether a line separates the points, with what proves it."""
     X, y = labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES)
@@ -169,11 +190,13 @@ def verdict(asked: dict[str, Any]) -> dict[str, Any]:
     told = found.to_dict()
     names = ("verdict", "coef", "intercept", "margin", "mistake_bound", "support", "witness")
     meeting = None
-    if found.verdict == "overlapping" and len(told["classes"]) == 2 and told["witness"]["rows"]:
+    two = intercept and len(told["classes"]) == 2  # of more classes, or from 0, no hulls meet
+    if found.verdict == "overlapping" and two and told["witness"]["rows"]:
         rows, share = told["witness"]["rows"], np.array(told["witness"]["weights"])
         upper = y[rows] == told["classes"][1]
         if share[upper].sum() > 0:
-            meeting = (share[upper] @ X[rows][upper] / share[upper].sum()).tolist()
+            place = share[upper] @ X[rows][upper] / share[upper].sum()
+            meeting = (np.round(place, 9) + 0.0).tolist()
     return {name: told[name] for name in names} | {"meeting": meeting, "text": str(found)}
 
 

@@ -4,6 +4,7 @@ import { setUpChallenges } from "./challenges.js";
 import { setUpCharts } from "./chart-views.js";
 import { setUpExport } from "./export.js";
 import { setUpHand } from "./hand.js";
+import { setUpFeatures } from "./feature-plane.js";
 import { fromLink } from "./link.js";
 import { drawMethodForm } from "./method-form.js";
 import { setUpPlane } from "./plane-view.js";
@@ -15,9 +16,15 @@ import { rerun } from "./run.js";
 import { goTo, say, state } from "./state.js";
 import { setUpTable } from "./table.js";
 import { setUpVerdict } from "./verdict.js";
+import { setUpWeightSpace } from "./weight-space.js";
+
+const PARTS = [
+  setUpPlane, setUpFeatures, setUpPlayer, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
+  setUpPoints, setUpHand, setUpExport, setUpQuestions, setUpRace,
+];
 
 async function begin() {
-  for (const setUp of [setUpPlane, setUpPlayer, setUpCharts, setUpVerdict, setUpTable, setUpPoints, setUpHand, setUpExport, setUpQuestions, setUpRace]) setUp();
+  for (const setUp of PARTS) setUp();
   const presets = await ask("presets", {}).catch((error) => { say(error.message); return {}; });
   setUpPresets(presets);
   const linked = await fromLink(location.hash);

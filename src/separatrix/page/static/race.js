@@ -72,15 +72,14 @@ function winner() {
 
 function drawLane(lane, side, clock) {
   const step = stepAt(lane, clock);
-  const number = new Map(classesOf(state.points).map((label, i) => [label, i]));
   const { line, recording } = lane.run;
   const weights = weightsOf(lane, step);
   const grid = lane.grid && lane.grid.step === step ? lane.grid : null;
   const scores = weights ? recording.data.x.map((row) => scoresOf(weights, row)) : grid && grid.rows;
   drawPlane(at(`race-plane-${side}`), {
-    points: state.points, box: state.box, classes: Math.max(2, number.size), number,
+    points: state.points, box: state.box, labels: classesOf(state.points),
     weights: line ? weights : null, other: null, grid: line ? null : grid, scores,
-    strengths: [], flip: false, chosen: null, turn: [], meeting: null,
+    strengths: [], turn: [],
   });
   at(`race-name-${side}`).textContent = `${nameOf(lane)}: step ${step}, ${lane.mistakes[step] ?? "many"} mistakes`;
   if (!line && !grid) fetchGrid(lane, side, step);
