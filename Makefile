@@ -44,7 +44,7 @@ test: $(DEVELOPMENT)
 
 test-browser: $(DEVELOPMENT)
 	@command -v $(CHROMIUM) > /dev/null || { echo "no $(CHROMIUM): apt-get install chromium fonts-dejavu-core, or CHROMIUM=/path/to/it"; exit 1; }
-	CHROMIUM=$(CHROMIUM) $(PYTEST) tests/apps/playground/browser.py
+	CHROMIUM=$(CHROMIUM) $(PYTEST) $(wildcard tests/apps/playground/browser*.py)
 
 docs: $(DEVELOPMENT)
 	$(BIN)/codespell docs README.md CONTRIBUTING.md CHANGELOG.md
