@@ -44,7 +44,7 @@ def test_the_next_mistake_is_clicked(opened):
     assert not page.is_visible("#verdict")
     page.locator("#plane .point[data-row='3']").click()
     until(page, "!('asking' in document.body.dataset)")
-    assert text(page, "answered").startswith("Right. 2 right before it. Row 3")
+    assert text(page, "answered").startswith("Right. 2 rows before it are on the right side. Row 3")
     assert text(page, "at") == "4 of 36"
     assert page.locator("#plane .point").count() == 4
     assert page.is_visible("#verdict")

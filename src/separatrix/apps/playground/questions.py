@@ -117,7 +117,8 @@ def next_mistake(run: Run, step: int) -> Question:
         if margins is not None and margins[0] <= 0.0:
             row = int(columns.visited[later][0])
             waited = later - step
-            passed = f"{waited} right before it. " if waited else ""
+            rows = "row before it is" if waited == 1 else "rows before it are"
+            passed = f"{waited} {rows} on the right side. " if waited else ""
             return Question(
                 text, [NONE], None, passed + run.recording.sentence(later + 1),
                 right_row=row, asks_row=True, shows=later + 1,
