@@ -66,6 +66,7 @@ def test_the_page_on_separability(capsys):
         ("files", ("optimal True", "[False  True] {'carrier': 1}")),
         ("checkpoints", ("is the checkpoint of another run: penalty.l2 was 0.001 and is 0.01",)),
         ("text", ("1.0 optimal", "DualAscent")),
+        ("sparse_models", ("optimal 11 19 0",)),
         pytest.param(
             "certify",
             ("above its minimum", "LinearClassifier(l2=0.01", "converted optimal"),
@@ -102,7 +103,7 @@ def test_no_page_has_code_that_is_not_run():
     run = {
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
-        "start", "from_sklearn",
+        "start", "from_sklearn", "sparse_models",
     }  # fmt: skip
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run

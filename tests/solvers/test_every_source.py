@@ -77,7 +77,7 @@ def test_batch_solvers_find_the_same_minimum(kind, k, weighted, loss, solver):
 def test_weights_become_zero_alike(kind, k, weighted, loss):
     found, expected = (
         minimize(
-            of.with_penalty(ElasticNet(0.1, 0.0, (1.0, 2.0, 0.5, 1.0))), ProximalNewton(),
+            of.with_penalty(ElasticNet(0.2, 0.0, (1.0, 2.0, 0.5, 1.0))), ProximalNewton(),
             stop=Stop(tol=1e-10),
         )
         for of in objectives(kind, loss, k, weighted)

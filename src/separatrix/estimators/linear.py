@@ -62,9 +62,9 @@ class LinearClassifier(StreamModel, LossModel):
     tol : float or None
         Stop when the objective is proven to be within ``tol * objective_`` of its minimum
         (``gap_``); below 1e-14 it counts as that, the rounding of the objective itself. Where
-        there is no such proof (no penalty, or none on some features, a loss that is not convex or
-        of your own): when the objective changes by no more than ``tol`` of itself, and the weights
-        barely move or the solver expects little more.
+        there is no such proof (no penalty, a loss that is not convex or of your own): when the
+        objective changes by no more than ``tol`` of itself, and the weights barely move or the
+        solver expects little more.
     standardize : bool
         Whether features are divided by their weighted standard deviation for the fit (those that
         do not vary by 1), and dense ones centred if there is an intercept; the deviations are
@@ -100,8 +100,8 @@ class LinearClassifier(StreamModel, LossModel):
     gap_ : float or None
         ``objective_`` exceeds the minimum by no more than this: proven by duality, the rounding
         of all sums allowed for. None for ``tol=None`` (0 asks for the best that rounding
-        allows), without a penalty, with features of weight 0, for losses that are not convex, for
-        those of your own without a ``conjugate``, and after ``partial_fit``.
+        allows), without a penalty, for losses that are not convex, for those of your own without a
+        ``conjugate``, and after ``partial_fit``.
     zero_ : array (k, d) of bool
         With ``l1``: weights that are **proven** to be 0 in every minimum, so that "not selected"
         is a statement and not a rounding. More of them the smaller ``tol`` is.
@@ -288,6 +288,9 @@ class LinearClassifier(StreamModel, LossModel):
     def _finish(self, objective: Objective, result: Result) -> None:
         super()._finish(objective, result)
         self._zero = None
+        proof = result.proof
+        if proof is not None and not objective.penalty.coercive and proof.lower_bound == 0.0:
+            self.gap_ = None  # nothing is known but that no loss is negative
         if not objective.penalty.smooth and result.proof is not None:
             self._zero = self._proven_zeros(result.proof)
 

@@ -19,6 +19,7 @@ from ..objective import Evaluation, Objective
 from ..objective.accuracy import EXACT, SUMS, exact_tangents, exact_value, rounding
 from ..solvers import State, Step
 from ..solvers.base import Variables
+from ..solvers.dual import free_features
 from ..solvers.dual.bounds import (
     feasible_lower_bound,
     gap_without_bias,
@@ -48,7 +49,7 @@ def provable(objective: Objective) -> bool:
     """
     loss = objective.loss
     known = loss.has_conjugate if loss.smooth else has_dual(loss)
-    return objective.penalty.coercive and known
+    return known and (objective.penalty.coercive or free_features.is_bounded(objective))
 
 
 @dataclass
@@ -188,6 +189,9 @@ class GapTracker:
             self.reads -= 1
             at = objective.value_and_gradient(W)
         self._at(W, at.value)
+        if not objective.penalty.coercive:
+            self._raise_with_free_features(W, at)
+            return
         self._raise(*smooth_lower_bound(objective, W, at))
         if remains is not None and objective.penalty.smooth and not self._near:
             self._raise_by_sample(W, at, remains, variables or objective.standardization)
@@ -203,6 +207,15 @@ class GapTracker:
             W = newton_in_bias(objective, W, at.gradient[:, -1])
             at = objective.value_and_gradient(W)
             self._raise(*smooth_lower_bound(objective, W, at))
+
+    def _raise_with_free_features(self, W: Array, at: Evaluation) -> None:
+        """Where some features cost nothing, for which the alphas must balance."""
+        if self.reads < free_features.READS:
+            return
+        self.reads -= free_features.READS
+        found = free_features.corrected_lower_bound(self.objective, W, at)
+        if found is not None:
+            self._raise(*found)
 
     def _raise_by_sample(
         self, W: Array, at: Evaluation, remains: float, variables: Variables
@@ -228,7 +241,10 @@ class GapTracker:
         At a kink W does not tell the alphas: they are found anew if not known.
         """
         objective = self.objective
-        if not isinstance(objective.loss, (MarginLoss, OneVsRest)):
+        if (
+            not isinstance(objective.loss, (MarginLoss, OneVsRest))
+            or not objective.penalty.coercive
+        ):
             return
         if alpha is None and not objective.loss.smooth:
             enough = 0.1 * max(self.tol, LEAST)

@@ -186,7 +186,7 @@ class LowerBound(NamedTuple):
 def smooth_lower_bound(objective: Objective, W: Array, at: Evaluation) -> LowerBound:
     """A lower bound on the minimum of J from its value and gradient at W."""
     conjugate, allowance = mean_conjugate(objective, W, at), conjugate_rounding(objective, W, at)
-    allowance += _rounding_of_scale(objective, at)
+    allowance += rounding_of_scale(objective, at)
     return feasible_lower_bound(objective, W, at.gradient, conjugate, allowance)
 
 
@@ -248,7 +248,7 @@ def scaled_bound(penalty: Penalty, gain: float, V: Array) -> tuple[float, Array]
     return s * gain - penalty.conjugate(s * V), s * V
 
 
-def _rounding_of_scale(objective: Objective, at: Evaluation) -> float:
+def rounding_of_scale(objective: Objective, at: Evaluation) -> float:
     """How much too high a bound may be because the gradient is known no better than its sums.
 
     Without squares beside them absolute values ask for a scale that takes it into their box, and
@@ -261,8 +261,10 @@ def _rounding_of_scale(objective: Objective, at: Evaluation) -> float:
         size = np.hypot(*objective.moments)
     except ValueError:  # squares overflow: nothing is known
         return np.inf
-    near = np.abs(at.gradient[:, :-1]) >= 0.5 * penalty.thresholds
-    share = np.max(np.broadcast_to(size / penalty.thresholds, near.shape)[near], initial=0.0)
+    boxed = penalty.thresholds > 0.0
+    near = boxed & (np.abs(at.gradient[:, :-1]) >= 0.5 * penalty.thresholds)
+    shares = np.broadcast_to(size / np.where(boxed, penalty.thresholds, np.inf), near.shape)
+    share = np.max(shares[near], initial=0.0)
     return float(EPS * steepness(objective.loss, at.value) * share * at.value)
 
 
