@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.datasets import make_classification
+
+from separatrix import LinearClassifier
 
 
 def _margins(name, m):
@@ -91,3 +94,15 @@ class Net:
         W = W.copy()
         W[:, -1] -= W[:, :-1] @ mean
         return W
+
+
+def problem(n=120, d=15, k=2, seed=0, flip_y=0.01):
+    return make_classification(
+        n_samples=n, n_features=d, n_informative=4, n_redundant=2, n_classes=k,
+        n_clusters_per_class=1, random_state=seed, flip_y=flip_y,
+    )  # fmt: skip
+
+
+def fitted(X, y, weight=None, **given):
+    given = {"l1": 0.02, "l2": 0.0, "tol": 1e-12} | given
+    return LinearClassifier(**given).fit(X, y, weight)

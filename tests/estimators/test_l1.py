@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from l1_oracles import Net
+from l1_oracles import Net, fitted, problem
 from run_states import Recorder, Resumed
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.datasets import load_breast_cancer
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -25,18 +24,6 @@ from separatrix import (
     MarginLoss,
     ProximalNewton,
 )
-
-
-def problem(n=120, d=15, k=2, seed=0, flip_y=0.01):
-    return make_classification(
-        n_samples=n, n_features=d, n_informative=4, n_redundant=2, n_classes=k,
-        n_clusters_per_class=1, random_state=seed, flip_y=flip_y,
-    )  # fmt: skip
-
-
-def fitted(X, y, weight=None, **given):
-    given = {"l1": 0.02, "l2": 0.0, "tol": 1e-12} | given
-    return LinearClassifier(**given).fit(X, y, weight)
 
 
 def test_scikit_learns_saga_finds_the_same_weights():
@@ -94,19 +81,6 @@ def test_rows_may_be_sparse_repeated_weighted_or_on_threads(loss, k):
     assert np.array_equal(alone.coef_, weighted.coef_)
 
 
-def test_an_empty_feature_is_zero_and_is_said_to_be():
-    X, y = problem(d=6, seed=1)
-    wide = np.zeros((len(X), 40))
-    wide[:, 2:8] = X
-    dense, sparse = fitted(wide, y), fitted(sp.csr_array(wide), y)
-    for clf in (dense, sparse):
-        assert clf.zero_.shape == (1, 40)
-        assert clf.zero_[0, :2].all()
-        assert clf.zero_[0, 8:].all()
-        assert not (clf.zero_ & clf.selected_).any()
-    np.testing.assert_allclose(dense.coef_, sparse.coef_, atol=1e-8)
-
-
 def test_weights_of_features_are_those_of_the_objective():
     X, y = problem()
     p = np.random.default_rng(2).uniform(0.2, 3.0, X.shape[1])
@@ -119,43 +93,6 @@ def test_weights_of_features_are_those_of_the_objective():
     scaled = fitted(X / p, y)
     plain = fitted(X, y, penalty_weights=p)
     np.testing.assert_allclose(plain.coef_ * p, scaled.coef_, atol=1e-7)
-
-
-@pytest.mark.parametrize("l2", [0.0, 1e-3])
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("loss", ["logistic", "squared", "squared_hinge", "one_vs_rest_logistic"])
-@pytest.mark.parametrize("intercept", [True, False])
-def test_a_feature_of_weight_0_is_free_and_the_minimum_proven(intercept, loss, k, l2):
-    X, y = problem(k=k, flip_y=0.2)
-    p = np.ones(X.shape[1])
-    p[[0, 3]] = 0.0
-    clf = fitted(X, y, loss=loss, l1=0.1, l2=l2, penalty_weights=p, fit_intercept=intercept)
-    assert clf.stop_ == "optimal"
-    assert clf.gap_ <= 1e-12 * clf.objective_
-    assert clf.selected_[:, [0, 3]].any()
-    assert not clf.zero_[:, [0, 3]].any()
-    assert clf.zero_.any()
-    W = np.column_stack([clf.coef_, clf.intercept_])
-    net = Net(loss, X, y, 0.1, l2, p=p, intercept=intercept)
-    assert clf.objective_ == pytest.approx(net.value(W), rel=1e-12)
-    assert net.violation(W).max() <= np.sqrt(2.0 * net.curvatures().max() * clf.gap_) + 1e-13
-    loose = fitted(X, y, loss=loss, l1=0.1, l2=l2, penalty_weights=p, fit_intercept=intercept,
-                   tol=1e-3)  # fmt: skip
-    assert loose.objective_ - loose.gap_ <= clf.objective_ * (1.0 + 1e-13)
-    assert not (loose.zero_ & clf.selected_).any()
-
-
-def test_a_minimum_that_free_features_take_away_is_not_proven():
-    """They separate the rows: no penalty keeps their weights from growing."""
-    X, y = problem()
-    X[:, 0] = np.where(y == 1, 1.0, -1.0) + 0.1 * X[:, 0]
-    p = np.ones(X.shape[1])
-    p[0] = 0.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        clf = fitted(X, y, l1=0.1, penalty_weights=p, max_iter=15)
-    assert clf.stop_ != "optimal" or clf.objective_ <= 1e-9
-    assert clf.gap_ is None or clf.objective_ - clf.gap_ <= 1e-12
 
 
 def test_penalty_weights_alone_are_those_of_the_squares():
@@ -176,57 +113,6 @@ def test_standardised_features_are_penalised_in_their_own_units():
     np.testing.assert_allclose(clf.coef_ * X.std(axis=0), same.coef_, atol=1e-5)
     assert np.array_equal(clf.selected_, same.selected_)
     assert np.array_equal(clf.zero_, same.zero_)
-
-
-def test_no_feature_that_is_proven_zero_is_ever_selected():
-    """A loose fit must not say more than a tight one finds."""
-    proven = 0
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        n, d, k = rng.integers(6, 40), rng.integers(2, 30), int(rng.integers(2, 4))
-        X = rng.standard_normal((n, d)) @ np.diag(10.0 ** rng.uniform(-1, 1, d))
-        X += rng.choice([0.0, 3.0]) * rng.standard_normal(d)
-        y = np.append(np.arange(k), rng.integers(0, k, n - k))
-        loss = rng.choice(["logistic", "squared", "squared_hinge"])
-        given = {
-            "loss": str(loss), "l1": 10.0 ** rng.uniform(-3, 0), "fit_intercept": bool(seed % 3),
-            "l2": float(rng.choice([0.0, 1e-3])),
-        }  # fmt: skip
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tight = fitted(X, y, **given)
-            for tol in (1e-1, 1e-2, 1e-4):
-                loose = fitted(X, y, **given, tol=tol)
-                assert not (loose.zero_ & tight.selected_).any(), (seed, tol)
-                assert not (loose.zero_ & loose.selected_).any()
-                proven += int(loose.zero_.sum())
-        assert np.array_equal(tight.undecided_, ~tight.zero_ & ~tight.selected_)
-    assert proven > 400
-
-
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("share", [0.1, 1e-4])
-def test_a_softmax_with_few_rows_ends_proven(seed, share):
-    given = {"n_informative": 10, "n_classes": 3, "random_state": seed}
-    for d in (20, 35):
-        X, y = make_classification(n_samples=20, n_features=d, **given)
-        clf = fitted(X, y, l1=share * largest_strength(X, y), tol=1e-8)
-        assert clf.stop_ == "optimal"
-
-
-def largest_strength(X, y):
-    """The l1 from which on nothing is selected: the largest pull at the fit of the biases."""
-    own = (y[:, None] == np.arange(3)) - np.bincount(y) / len(y)
-    return np.abs(own.T @ X).max() / len(X)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_largest_strength_leaves_nothing_and_a_little_less_something(seed):
-    X, y = problem(k=3, seed=seed)
-    largest = largest_strength(X, y)
-    with pytest.warns(UserWarning, match="no feature is selected"):
-        assert not fitted(X, y, l1=largest * (1.0 + 1e-12)).coef_.any()
-    assert fitted(X, y, l1=0.999 * largest).coef_.any()
 
 
 def test_a_run_that_is_cut_goes_on_with_the_same_bits():
@@ -329,15 +215,6 @@ def test_rows_that_come_in_chunks_take_l2_alone():
         LinearClassifier(l1=0.1).partial_fit(X, y)
 
 
-def test_an_l1_that_leaves_nothing_is_said():
-    X, y = problem()
-    with pytest.warns(UserWarning, match=r"l1=100 is so large that no feature is selected"):
-        clf = fitted(X, y, l1=100.0)
-    share = np.mean(y)
-    assert clf.intercept_[0] == pytest.approx(np.log(share / (1.0 - share)))
-    assert clf.zero_.all()
-
-
 def test_a_loss_of_ones_own_is_taken_if_it_curves():
     class Smooth(MarginLoss):
         max_curvature = 0.25
@@ -356,12 +233,6 @@ def test_a_loss_of_ones_own_is_taken_if_it_curves():
     np.testing.assert_allclose(clf.coef_, fitted(X, y).coef_, atol=1e-6)
     assert clf.gap_ is None
     assert not clf.zero_.any()
-
-
-def test_certify_refuses_by_name():
-    X, y = problem()
-    with pytest.raises(ValueError, match=r"LinearClassifier\(l1=0.02\) is not covered"):
-        separatrix.certify(fitted(X, y), X, y)
 
 
 def test_diagnose_looks_at_the_objective_of_the_fit():

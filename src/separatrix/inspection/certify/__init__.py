@@ -47,7 +47,8 @@ def certify(
         RidgeClassifier, RidgeClassifierCV or Perceptron; a linear classifier of this package; a
         Pipeline that ends in one. Or weights (d,) or (k, d) with their biases, None for none, of
         the weighted mean of ``loss`` plus ``l2 * |w|^2``. ValueError, by name, for what is not
-        covered: L1 penalties, kernels, ensembles, early stopping, losses for regression.
+        covered: L1 penalties of losses with a kink, kernels, ensembles, early stopping, losses for
+        regression.
     X, y, sample_weight
         The rows, labels and weights that it was trained on, which cannot be checked. X may be a
         source, which brings labels and weights; for a model of this package that was fitted to

@@ -2,7 +2,7 @@
 
 Every claim has one form,
 
-    share * sum_i c_i * loss_i  +  strength * |w|^2 ,
+    share * sum_i c_i * loss_i  +  strength * |w|^2  +  absolute * sum_j |w_j| ,
 
 where the sum may be divided by the number of rows or by the sum of their weights. Libraries differ
 in all the rest: whether a bias is free or a penalised column, how more than two classes are put
@@ -46,8 +46,17 @@ class Claim:
     class_weight: Any = None
     counts_rows: bool = False
     """Whether "balanced" counts rows; else it sums their weights."""
+    absolute: float = 0.0
+    """What the sum of |w_j| is multiplied with."""
+    feature_weights: tuple[float, ...] | None = None
+    """Factors of both penalties for every feature; None: 1."""
 
     def __post_init__(self) -> None:
+        if self.absolute and not self.loss.smooth:
+            raise ValueError(
+                f"loss={self.loss.name!r} has a kink, and so has an L1 penalty: certify covers L1 "
+                "for smooth losses"
+            )
         if not self.loss.convex:
             raise ValueError(
                 f"loss={self.loss.name!r} is not convex, and nothing is known of its minimum: "
@@ -63,6 +72,10 @@ class Claim:
         text = f"{factor}{over} of the {name} loss"
         if self.strength:
             text += f" + {self.strength:.6g} * |w|^2"
+        if self.absolute:
+            text += f" + {self.absolute:.6g} * |w|_1"
+        if self.feature_weights is not None:
+            text += ", every feature with its own penalty_weights"
         if not self.fit_intercept:
             text += ", without a bias"
         elif self.intercept_scaling is not None:
@@ -147,39 +160,39 @@ def _logistic_regression_cv(model: Any) -> Claim:
 
 
 def _logistic(model: Any, C: Any, l1_ratio: Any, intercept_scaling: float) -> Claim:
-    """``C * sum + |w|^2 / 2``; in liblinear the bias is penalised."""
+    """``C * sum + (1 - r) |w|^2 / 2 + r |w|_1``; in liblinear the bias is penalised."""
     penalty = getattr(model, "penalty", "deprecated")
     free = penalty is None or bool(np.isinf(C))
-    if not free and penalty == "l1":
-        raise _refuse(model, "penalty='l1'", "an L1 penalty has no such proof")
-    if not free and penalty != "l2" and l1_ratio:
-        raise _refuse(model, f"l1_ratio={l1_ratio:g}", "an L1 penalty has no such proof")
+    ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, float(l1_ratio or 0.0))
     penalised = model.fit_intercept and model.solver == "liblinear"
     return Claim(
-        get_loss("logistic"), 1.0 if free else float(C), 0.0 if free else 0.5,
+        get_loss("logistic"), 1.0 if free else float(C), 0.0 if free else 0.5 * (1.0 - ratio),
         "weights" if free else "", fit_intercept=model.fit_intercept,
         intercept_scaling=intercept_scaling if penalised else None,
-        class_weight=model.class_weight,
+        class_weight=model.class_weight, absolute=0.0 if free else ratio,
     )  # fmt: skip
 
 
 def _linear_svc(model: Any) -> Claim:
-    """``C * sum + |(w, b / scaling)|^2 / 2``; Crammer and Singer's of two classes has one w."""
-    if model.penalty != "l2":
-        raise _refuse(model, f"penalty={model.penalty!r}", "an L1 penalty has no such proof")
+    """``C * sum + |(w, b / scaling)|^2 / 2``; Crammer and Singer's of two classes has one w.
+
+    With ``penalty="l1"`` the sum of absolute values in place of the half square.
+    """
+    l1 = model.penalty == "l1"
     joint = model.multi_class == "crammer_singer"
     # w = w_1 - w_0 with w_0 = -w_1: half the sum of both squares is a quarter of its own.
     two = len(getattr(model, "classes_", ())) == 2
     return Claim(
         get_loss("hinge" if joint else LOSSES[model.loss]), float(model.C),
-        0.25 if joint and two else 0.5, one_vs_rest=not joint, fit_intercept=model.fit_intercept,
+        0.0 if l1 else 0.25 if joint and two else 0.5, one_vs_rest=not joint,
+        fit_intercept=model.fit_intercept, absolute=float(l1),
         intercept_scaling=float(model.intercept_scaling) if model.fit_intercept else None,
         class_weight=model.class_weight,
     )  # fmt: skip
 
 
 def _sgd(model: Any) -> Claim:
-    """``sum / n + alpha * |w|^2 / 2``; the sum is divided by n also where rows have weights."""
+    """``sum / n + alpha * ((1 - r) |w|^2 / 2 + r |w|_1)``; n, also where rows have weights."""
     loss = getattr(model, "loss", "perceptron")
     if model.early_stopping:
         raise _refuse(
@@ -192,14 +205,12 @@ def _sgd(model: Any) -> Claim:
     if loss not in LOSSES:
         why = "it is a loss for regression" if loss != "modified_huber" else "no such loss is here"
         raise _refuse(model, f"loss={loss!r}", why)
-    if model.penalty not in ("l2", None) and not (
-        model.penalty == "elasticnet" and model.l1_ratio == 0.0
-    ):
-        raise _refuse(model, f"penalty={model.penalty!r}", "an L1 penalty has no such proof")
-    strength = 0.0 if model.penalty is None else 0.5 * float(model.alpha)
+    alpha = 0.0 if model.penalty is None else float(model.alpha)
+    ratio = {"l1": 1.0, "elasticnet": float(model.l1_ratio)}.get(model.penalty, 0.0)
     return Claim(
-        get_loss(LOSSES[loss]), 1.0, strength, "rows", one_vs_rest=True,
+        get_loss(LOSSES[loss]), 1.0, 0.5 * alpha * (1.0 - ratio), "rows", one_vs_rest=True,
         fit_intercept=model.fit_intercept, class_weight=model.class_weight, counts_rows=True,
+        absolute=alpha * ratio,
     )  # fmt: skip
 
 
@@ -219,14 +230,13 @@ def _ridge(model: Any) -> Claim:
 
 
 def _own(model: Any) -> Claim:
-    if getattr(model, "l1", 0.0) or getattr(model, "penalty_weights", None) is not None:
-        what = f"l1={model.l1:g}" if model.l1 else "penalty_weights=..."
-        raise _refuse(model, what, "only l2 * |w|^2 is, so far; gap_ of the fit is its proof")
     loss = get_loss(getattr(model, "loss", "perceptron"))
     l2 = float(getattr(model, "l2_", getattr(model, "l2", 0.0)))
+    weights = getattr(model, "penalty_weights", None)
     return Claim(
         loss, 1.0, l2, "weights", fit_intercept=model.fit_intercept,
-        class_weight=model.class_weight,
+        class_weight=model.class_weight, absolute=float(getattr(model, "l1", 0.0)),
+        feature_weights=None if weights is None else tuple(map(float, weights)),
     )  # fmt: skip
 
 

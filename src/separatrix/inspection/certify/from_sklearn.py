@@ -17,7 +17,7 @@ from ...estimators.sources import refuse_labels_beside, reweighted
 from ...estimators.stream import COLUMNS, StreamState
 from ...losses import Logistic, OneVsRest, get_loss
 from ...numeric import checks
-from ...penalties import L2
+from ...penalties import L2, ElasticNet, Penalty
 from ...solvers import GradientDescent, Rosenblatt, Solver
 from ...training.trace import Trace
 from . import certify, weights_of
@@ -96,7 +96,8 @@ def from_sklearn(
     _refuse_unknown(estimator)
     k = _number_of_classes(estimator, X, y)
     _refuse_objective(estimator, claim, fitted, k)
-    l2 = _l2(estimator, claim, X, y, sample_weight, n)
+    l1, l2 = (_strength(s, estimator, claim, X, y, sample_weight, n)
+              for s in (claim.absolute, claim.strength))  # fmt: skip
     if not 0.0 <= l2 < math.inf:
         strength = {name: value for name, value in estimator.get_params(deep=False).items()
                     if name in ("C", "alpha")}  # fmt: skip
@@ -104,7 +105,7 @@ def from_sklearn(
             f"{type(estimator).__name__} with {strength} has a penalty of l2={l2:g}, and it must "
             "be 0 or more and finite: C must be above 0, alpha 0 or more"
         )
-    clf = _translated(estimator, claim, l2, k)
+    clf = _translated(estimator, claim, l1, l2, k)
     if not fitted:
         return clf
     _take_weights(clf, estimator)
@@ -180,7 +181,9 @@ def _refuse_objective(estimator: Any, claim: Claim, fitted: bool, k: int | None)
         )
 
 
-def _l2(estimator: Any, claim: Claim, X: Any, y: Any, sample_weight: Any, n: Any) -> float:
+def _strength(
+    strength: float, estimator: Any, claim: Claim, X: Any, y: Any, sample_weight: Any, n: Any
+) -> float:
     """``strength / factor`` of ``share * sum + strength * |w|^2 = factor * (mean + l2 |w|^2)``."""
     name, given = type(estimator).__name__, claim.class_weight
     if X is not None or y is not None:
@@ -193,18 +196,18 @@ def _l2(estimator: Any, claim: Claim, X: Any, y: Any, sample_weight: Any, n: Any
             )
         rows, total = _weight(X, y, sample_weight, given)
         divisor = {"": 1.0, "rows": rows, "weights": total}[claim.divided_by]
-        return claim.strength * divisor / (claim.share * total)
+        return strength * divisor / (claim.share * total)
     if sample_weight is not None:
         raise TypeError("sample_weight is of rows: pass X and y with it, or the sum of it as n")
-    if claim.divided_by == "weights" or not claim.strength:
-        return claim.strength / claim.share
+    if claim.divided_by == "weights" or not strength:
+        return strength / claim.share
     if isinstance(given, Mapping):
         raise ValueError(
             f"{name}(class_weight={given!r}) needs the labels, to sum the weights of the rows: "
             "pass X and y"
         )
     if claim.divided_by == "rows":  # balanced weights sum to the number of rows
-        return claim.strength
+        return strength
     if n is None:
         what = "alpha" if hasattr(estimator, "alpha") or hasattr(estimator, "alphas") else "C"
         raise ValueError(
@@ -213,7 +216,7 @@ def _l2(estimator: Any, claim: Claim, X: Any, y: Any, sample_weight: Any, n: Any
         )
     if not checks.is_number(n) or not 0.0 < float(n) < math.inf:
         raise ValueError(f"n must be a number of rows above 0, got {n!r}")
-    return claim.strength / (claim.share * float(n))
+    return strength / (claim.share * float(n))
 
 
 def _weight(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> tuple[int, float]:
@@ -229,7 +232,7 @@ def _weight(X: Any, y: Any, sample_weight: Any, class_weight: Any) -> tuple[int,
 
 
 def _translated(
-    estimator: Any, claim: Claim, l2: float, k: int | None
+    estimator: Any, claim: Claim, l1: float, l2: float, k: int | None
 ) -> LinearClassifier | Perceptron:
     given = estimator.get_params(deep=False)
     same = {name: given[name] for name in COPIED & given.keys()}
@@ -237,7 +240,7 @@ def _translated(
         # Of two classes both are the same, and where their number is not known, only one of more.
         rest = claim.one_vs_rest and claim.loss == Logistic() and k != 2
         loss = OneVsRest(Logistic()) if rest else claim.loss
-        return LinearClassifier(loss.name, l2=l2, **same)
+        return LinearClassifier(loss.name, l1=l1, l2=l2, **same)
     same.pop("n_jobs")  # it has one vector of weights, and no threads
     patience = None if estimator.tol is None else estimator.n_iter_no_change
     return Perceptron(
@@ -259,12 +262,14 @@ def _take_weights(clf: LinearClassifier | Perceptron, estimator: Any) -> None:
     clf.history_ = {name: np.empty(0) for name in COLUMNS}
     loss = get_loss(getattr(clf, "loss", "perceptron"))
     solver: Solver = Rosenblatt()
+    l1 = getattr(clf, "l1", 0.0)
+    penalty: Penalty = ElasticNet(l1, clf.l2) if l1 else L2(float(clf.l2))
     if isinstance(clf, LinearClassifier):
         solver = GradientDescent(batch_size=1, reason="the weights came from scikit-learn")
         clf.objective_, clf.gap_, clf.solver_, clf._runaway = np.nan, None, solver, None
     # A run of no passes, from these weights on: partial_fit goes on from there.
     clf.trace_ = Trace(
-        solver, loss.for_classes(len(clf.classes_)), L2(float(clf.l2)), clf.fit_intercept,
+        solver, loss.for_classes(len(clf.classes_)), penalty, clf.fit_intercept,
         clf.class_weight, clf.classes_, W, 0, 0, 0.0,
     )  # fmt: skip
     clf._stream, clf._features = StreamState(solver, solver, None), None

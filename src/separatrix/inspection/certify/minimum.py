@@ -10,6 +10,7 @@ from ...losses import OneVsRest, PerceptronLoss
 from ...numeric.types import Array
 from ...objective import Objective
 from ...objective.accuracy import SUMS, exact_value
+from ...penalties import L2
 from ...separation import decide
 from ...solvers import choose
 from ...training.ending import CONVERGED
@@ -57,7 +58,7 @@ def minimum(problem: Problem) -> Minimum:
     value = exact_value(objective, W)
     if objective.loss.name == PerceptronLoss.name:  # least at zeros, which have learned nothing
         return Minimum(value, 0.0, value, proven=True, verdict=_verdict(objective))
-    if objective.penalty.l2 > 0.0:
+    if objective.penalty != L2(0.0):
         return _fitted(problem, value)
     # Classes that can be told apart need not each be separable from the rest.
     if objective.loss.name not in VANISHING or isinstance(objective.loss, OneVsRest):

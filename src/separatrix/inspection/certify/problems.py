@@ -18,7 +18,7 @@ from ...data.class_weighted import ClassWeighted
 from ...data.validation import ClassWeight, class_weights
 from ...numeric.types import Array
 from ...objective import Objective
-from ...penalties import L2
+from ...penalties import L2, ElasticNet, Penalty
 from .claims import Claim
 from .rows import ClassCounts, OneAgainstRest, WithColumn, mapped
 
@@ -81,12 +81,16 @@ def claimed(claim: Claim, source: Source, W: Array) -> Claimed:
 
 
 def _problem(claim: Claim, loss: Any, rows: Source, W: Array) -> Problem:
-    """``share / n * sum + strength |w|^2 = factor * (mean + l2 |w|^2)``."""
+    """``share / n * sum + strength |w|^2 = factor * (mean + l2 |w|^2)``, and |w|_1 likewise."""
     total = math.ldexp(rows.weight_sum, -getattr(rows, "weight_power", 0))
     divisor = {"": 1.0, "rows": float(rows.length), "weights": total}[claim.divided_by]
     factor = claim.share * total / divisor
     free = claim.fit_intercept and claim.intercept_scaling is None
-    return Problem(Objective(loss, L2(claim.strength / factor), rows, free), W, factor)
+    penalty: Penalty = L2(claim.strength / factor)
+    if claim.absolute or claim.feature_weights is not None:
+        l1 = claim.absolute / factor
+        penalty = ElasticNet(l1, penalty.l2, claim.feature_weights)
+    return Problem(Objective(loss, penalty, rows, free), W, factor)
 
 
 def _weights_of_classes(claim: Claim, source: Source) -> Array | None:

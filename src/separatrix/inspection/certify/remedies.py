@@ -39,6 +39,7 @@ class Remedies:
             self.name.startswith("LogisticRegression")
             and self.clf.solver not in ("newton-cholesky", "liblinear")
             and W.size <= FEW_UNKNOWNS
+            and not self.posed.claim.absolute
             and (self._stopped or self._wild)
         ):
             return self._setting(
@@ -85,6 +86,7 @@ class Remedies:
     def _has_newton(self) -> bool:
         """Whether LinearSVC could have gone by second derivatives, and did not."""
         smooth = self.clf.loss == "squared_hinge" and self.clf.multi_class == "ovr"
+        smooth = smooth and self.clf.penalty == "l2"  # with L1 it has one way alone
         return smooth and self.clf.dual is not False
 
     @property
@@ -124,6 +126,8 @@ class Remedies:
             return self._setting(average=True, tol=None)
         l2 = self.posed.problems[0].objective.penalty.l2 if l2 is None else l2
         parts = [repr(self._loss), f"l2={l2:.6g}"]
+        l1 = getattr(self.posed.problems[0].objective.penalty, "l1", 0.0)
+        parts += [f"l1={l1:.6g}"] * (l1 > 0.0)
         parts += ["fit_intercept=False"] * (not claim.fit_intercept)
         if claim.class_weight is not None:
             parts.append(f"class_weight={claim.class_weight!r}")
