@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import warnings
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-import separatrix
 from separatrix import datasets
 from separatrix.numeric.lazy import cached_property
 
+from ...training.recording import saved
+from ...training.recording.saved import GRID, Plane, loss_curve, places
 from .limits import (
-    GRID,
     MOST_ANSWER_BYTES,
     MOST_CLASSES,
     MOST_POINTS,
@@ -70,15 +71,8 @@ class Run:
 
     def told(self) -> dict[str, Any]:
         """What is told beside the recording."""
-        return {"python": self.python, "line": self.method.draws_a_line, "curve": self._curve()}
-
-    def _curve(self) -> dict[str, Any] | None:
-        """The loss over the margin, for two classes."""
-        if len(self.clf.classes_) > 2:
-            return None
-        margin = np.linspace(-4.0, 4.0, 161)
-        loss: Any = separatrix.get_loss(self.recording.method["loss"])
-        return {"margin": margin.tolist(), "loss": loss.phi(margin).tolist()}
+        curve = loss_curve(self.recording.method["loss"], len(self.recording.classes))
+        return {"python": self.python, "line": self.method.draws_a_line, "curve": curve}
 
     def grid(self, step: int, box: Any) -> dict[str, Any]:
         """Scores after a step at points of a box [left, right, bottom, top], row by row."""
@@ -90,30 +84,22 @@ class Run:
             and all(type(one) in (int, float) and abs(one) <= 1e7 for one in box)
         ):
             raise BadRequest("box: expected [left, right, bottom, top]")
-        across = np.linspace(box[0], box[1], GRID)
-        up = np.linspace(box[2], box[3], GRID)
-        points = np.column_stack([one.ravel() for one in np.meshgrid(across, up)])
-        scores, own = self._scores(points, step), self._scores(self.X, step)
+        scores, own = self._scores(places(box), [step])[0], self._scores(self.X, [step])[0]
         return {
             "size": GRID, "box": box, "step": step, "scores": scores.T.tolist(),
             "rows": own.tolist(),
         }  # fmt: skip
 
-    def _scores(self, points: Any, step: int) -> Any:
-        columns = self.recording.columns
-        if columns.weights is not None:
-            Z = points if self.features is None else self.features.transform(points)
-            W = columns.weights[step]
-            return Z @ W[:, :-1].T + W[:, -1]
-        trace = self.clf.trace_
-        kernel = trace.kernel.between(points, trace.kernel.prepare(self.X))
-        kernel = kernel + float(trace.fit_intercept)
-        k = 1 if len(self.clf.classes_) == 2 else len(self.clf.classes_)
-        coefficients = np.zeros((k, len(self.X)))
-        for changes in columns.coefficients[:step]:
-            for column, row, amount in changes:
-                coefficients[column, row] += amount
-        return kernel @ coefficients.T
+    def page(self, step: int = 0) -> str:
+        """All of it as one HTML file, opened at a step."""
+        plane = Plane(self.X, self.y, self.method.draws_a_line, self._scores)
+        told = {"method": asdict(self.method), "python": self.python, "step": step}
+        text: str = self.recording.to_html(plane, **told)
+        return text
+
+    def _scores(self, points: Any, steps: Sequence[int]) -> Any:
+        Z = points if self.features is None else self.features.transform(points)
+        return self.recording.scores(Z, steps)
 
     @cached_property
     def python(self) -> str:
@@ -160,16 +146,7 @@ def verdict(asked: dict[str, Any]) -> dict[str, Any]:
     intercept = asked.get("fit_intercept", True)
     if not isinstance(intercept, bool):
         raise BadRequest("fit_intercept: expected true or false")
-    found = separatrix.separability(X, y, fit_intercept=intercept)
-    told = found.to_dict()
-    names = ("verdict", "coef", "intercept", "margin", "mistake_bound", "support", "witness")
-    meeting = None
-    if found.verdict == "overlapping" and len(told["classes"]) == 2 and told["witness"]["rows"]:
-        rows, share = told["witness"]["rows"], np.array(told["witness"]["weights"])
-        upper = y[rows] == told["classes"][1]
-        if share[upper].sum() > 0:
-            meeting = (share[upper] @ X[rows][upper] / share[upper].sum()).tolist()
-    return {name: told[name] for name in names} | {"meeting": meeting, "text": str(found)}
+    return saved.verdict(X, y, intercept)
 
 
 def presets() -> dict[str, list[list[float]]]:

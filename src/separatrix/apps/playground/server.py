@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import secrets
 import socket
 import sys
@@ -21,6 +20,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ... import page
+from ...page.document import finite
+from ...training.recording.schema import recording_schema
 from .limits import MOST_BODY_BYTES
 from .methods import BadRequest
 from .runs import Runs, presets, verdict
@@ -99,12 +100,24 @@ def application(token: str, port: int) -> Starlette:
             raise BadRequest("step: expected the number of a step")
         return runs.of(asked).grid(step, asked.get("box"))
 
+    def save(asked: dict[str, Any]) -> Any:
+        step = asked.get("step", 0)
+        if type(step) is not int:
+            raise BadRequest("step: expected the number of a step")
+        return {"page": runs.of(asked).page(step)}
+
     def known(asked: dict[str, Any]) -> Any:
         if not ready:
             ready.update(presets())
         return ready
 
-    calls = {"run": run, "grid": grid, "verdict": verdict, "presets": known}
+    def schema(asked: dict[str, Any]) -> Any:
+        return recording_schema()
+
+    calls = {
+        "run": run, "grid": grid, "verdict": verdict, "presets": known, "page": save,
+        "schema": schema,
+    }  # fmt: skip
     routes = [Route("/", _file), Route("/static/{name}", _file)]
     for name, call in calls.items():
         routes.append(Route(f"/api/{name}", _endpoint(call, token), methods=["POST"]))
@@ -141,15 +154,6 @@ def _endpoint(call: Callable[[dict[str, Any]], Any], token: str) -> Callable[[Re
         return JSONResponse(finite(found))
 
     return answer
-
-
-def finite(value: Any) -> Any:
-    """As JSON has it: numbers that are not finite become null."""
-    if isinstance(value, dict):
-        return {name: finite(entry) for name, entry in value.items()}
-    if isinstance(value, list):
-        return [finite(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _no_constant(name: str) -> Any:

@@ -1,5 +1,5 @@
 // Charts beside the plane: one number by step, and the loss over the margin.
-import { draw, scale, shown } from "./svg.js";
+import { draw, layers, redraw, scale, shown } from "./svg.js";
 
 const WIDE = 300;
 const HIGH = 180;
@@ -56,14 +56,21 @@ export function moveChart(svg, count, at) {
 export function drawLoss(svg, curve, dots) {
   const { margin, loss } = curve;
   const high = Math.max(...loss);
-  frame(svg, "margin", 0, high);
   const x = scale([margin[0], margin[margin.length - 1]], [EDGE, WIDE - 8]);
   const y = scale([0, high], [HIGH - EDGE, 8]);
-  svg.append(draw("line", { x1: x(0), x2: x(0), y1: 8, y2: HIGH - EDGE, class: "axis" }));
-  svg.append(draw("polyline", { points: margin.map((m, i) => `${x(m)},${y(loss[i])}`).join(" "), class: "curve" }));
-  const each = (margin[margin.length - 1] - margin[0]) / (margin.length - 1);
-  for (const [m, c] of dots) {
-    const place = Math.min(margin.length - 1, Math.max(0, Math.round((m - margin[0]) / each)));
-    svg.append(draw("circle", { cx: x(margin[place]), cy: y(loss[place]), r: 4, class: `c${c}` }));
+  const [behind, above] = layers(svg, ["ground", "dots"]);
+  if (behind.curve !== curve) {
+    behind.curve = curve; // the same at every step of a run
+    const made = draw("g");
+    frame(made, "margin", 0, high);
+    made.append(draw("line", { x1: x(0), x2: x(0), y1: 8, y2: HIGH - EDGE, class: "axis" }));
+    made.append(draw("polyline", { points: margin.map((m, i) => `${x(m)},${y(loss[i])}`).join(" "), class: "curve" }));
+    behind.replaceChildren(...made.children);
+    svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
   }
+  const each = (margin[margin.length - 1] - margin[0]) / (margin.length - 1);
+  redraw(above, dots.map(([m, c]) => {
+    const place = Math.min(margin.length - 1, Math.max(0, Math.round((m - margin[0]) / each)));
+    return ["circle", { cx: x(margin[place]), cy: y(loss[place]), r: 4, class: `c${c}` }];
+  }));
 }

@@ -1,14 +1,16 @@
 // The page: its parts are set up, and the first run is asked for.
 import { ask } from "./api.js";
 import { setUpCharts } from "./chart-views.js";
+import { setUpCsv } from "./csv.js";
 import { setUpExport } from "./export.js";
 import { setUpHand } from "./hand.js";
 import { fromLink } from "./link.js";
-import { drawMethod } from "./methods.js";
+import { drawMethod, startingMethod } from "./methods.js";
 import { setUpPlane } from "./plane-view.js";
 import { setUpPlayer } from "./player.js";
 import { setUpPoints, setUpPresets } from "./points.js";
 import { rerun } from "./run.js";
+import { numberOf, saved } from "./saved.js";
 import { at, goTo, say, state } from "./state.js";
 import { setUpTable } from "./table.js";
 import { setUpVerdict } from "./verdict.js";
@@ -20,16 +22,48 @@ function onMethod(method, focus) {
   rerun();
 }
 
-async function begin() {
-  for (const setUp of [setUpPlane, setUpPlayer, setUpCharts, setUpVerdict, setUpTable, setUpPoints, setUpHand, setUpExport]) setUp();
-  const presets = await ask("presets", {}).catch((error) => { say(error.message); return {}; });
-  setUpPresets(presets);
-  const linked = await fromLink(location.hash);
-  if (linked) Object.assign(state, { points: linked.points, method: linked.method });
-  else if (presets.and) state.points = presets.and.map((point) => [...point]);
+// What a link or a file tells.
+async function open(told) {
+  Object.assign(state, { points: told.points, method: told.method, chosen: null });
+  if (told.controls === "hidden") document.body.dataset.controls = "hidden";
   drawMethod(at("method"), state.method, onMethod);
   await rerun();
-  if (linked && linked.step) goTo(linked.step);
+  if (told.step) goTo(told.step);
+}
+
+// A page that was saved has no server, hence nothing that would need one.
+async function openSaved() {
+  document.body.dataset.saved = "yes";
+  document.body.dataset.plane = saved.box ? "yes" : "no";
+  await open({ points: saved.points, method: saved.method ?? startingMethod() });
+  at("told-method").textContent = saved.words;
+  at("plane").removeAttribute("tabindex");
+  at("plane").setAttribute("role", "img");
+  at("plane").setAttribute("aria-label", "Data plane");
+  const total = saved.numbers.length;
+  let step = 0;
+  while (step < total && numberOf(step) < (saved.step ?? 0)) step += 1;
+  goTo(step);
+  if (numberOf(total) > total) say(`This page holds ${total} of ${numberOf(total)} steps: between two of them others were left out.`);
+}
+
+async function openFirst() {
+  const presets = await ask("presets", {}).catch((error) => { say(error.message); return {}; });
+  setUpPresets(presets);
+  let refused = "";
+  const linked = await fromLink(location.hash).catch((error) => { refused = error.message; return null; });
+  await open(linked ?? { points: (presets.and ?? []).map((point) => [...point]), method: state.method });
+  if (refused) say(refused);
+  addEventListener("hashchange", () => fromLink(location.hash).then((told) => told && open(told)).catch((error) => say(error.message)));
+}
+
+async function begin() {
+  for (const setUp of [setUpPlane, setUpPlayer, setUpCharts, setUpVerdict, setUpTable, setUpPoints, setUpExport]) setUp();
+  if (!saved) {
+    setUpHand();
+    setUpCsv(open);
+  }
+  await (saved ? openSaved() : openFirst());
   document.body.dataset.ready = "yes";
 }
 

@@ -1,5 +1,5 @@
 // The data plane: points, regions, the boundary with w as an arrow, mistakes, the row in turn.
-import { draw, scale, shown } from "./svg.js";
+import { draw, layers, redraw, scale, shown } from "./svg.js";
 
 export const WIDTH = 600;
 export const HEIGHT = 480;
@@ -72,6 +72,7 @@ function regions(into, box, weights, places) {
   });
 }
 
+// A path for each class: of every row of the grid the stretches that are its own.
 function gridRegions(into, grid, places) {
   const [x, y] = places;
   const { size, box, scores } = grid;
@@ -82,20 +83,21 @@ function gridRegions(into, grid, places) {
     for (let c = 1; c < scores.length; c += 1) if (scores[c][i] > scores[best][i]) best = c;
     return best;
   };
+  const paths = Array.from({ length: Math.max(2, scores.length) }, () => []);
   for (let row = 0; row < size; row += 1) {
+    const [top, bottom] = [y(box[2] + (row + 0.5) * high), y(box[2] + (row - 0.5) * high) + 0.5];
     let begin = 0;
     for (let col = 1; col <= size; col += 1) {
       const before = classAt(row * size + begin);
       if (col < size && classAt(row * size + col) === before) continue;
-      const left = x(box[0] + (begin - 0.5) * wide);
-      const top = y(box[2] + (row + 0.5) * high);
-      into.append(draw("rect", {
-        x: left, y: top, width: x(box[0] + (col - 0.5) * wide) - left + 0.5,
-        height: y(box[2] + (row - 0.5) * high) - top + 0.5, class: `region r${before}`,
-      }));
+      const [left, right] = [x(box[0] + (begin - 0.5) * wide), x(box[0] + (col - 0.5) * wide) + 0.5];
+      paths[before].push(`M${left} ${top}H${right}V${bottom}H${left}z`);
       begin = col;
     }
   }
+  paths.forEach((path, c) => {
+    if (path.length) into.append(draw("path", { d: path.join(""), class: `region r${c}` }));
+  });
 }
 
 function axes(into, box, places) {
@@ -127,18 +129,16 @@ function arrow(into, box, weights, places) {
   }
 }
 
+// [name, attributes] of the symbol of a class.
 function symbol(c, px, py, size) {
-  if (c === 0) return draw("circle", { cx: px, cy: py, r: size });
-  if (c === 1) return draw("rect", { x: px - size, y: py - size, width: 2 * size, height: 2 * size });
+  if (c === 0) return ["circle", { cx: px, cy: py, r: size }];
+  if (c === 1) return ["rect", { x: px - size, y: py - size, width: 2 * size, height: 2 * size }];
   const turn = c === 2 ? [[0, -1.3], [1.2, 0.9], [-1.2, 0.9]] : [[0, -1.4], [1.4, 0], [0, 1.4], [-1.4, 0]];
-  return draw("polygon", { points: turn.map(([u, v]) => `${px + u * size},${py + v * size}`).join(" ") });
+  return ["polygon", { points: turn.map(([u, v]) => `${px + u * size},${py + v * size}`).join(" ") }];
 }
 
-// view: points, box, weights, average, grid, scores (per point), step facts, flip, chosen, meeting.
-export function drawPlane(svg, view) {
-  const { points, box } = view;
-  const places = [scale([box[0], box[1]], [0, WIDTH]), scale([box[2], box[3]], [HEIGHT, 0])];
-  const [x, y] = places;
+function ground(into, view, places) {
+  const { box } = view;
   const all = draw("g");
   if (view.grid) gridRegions(all, view.grid, places);
   else if (view.weights) regions(all, box, view.weights, places);
@@ -152,32 +152,43 @@ export function drawPlane(svg, view) {
     const made = view.other && line(box, view.other[0], 0, places, "other");
     if (made) all.append(made);
   }
-  const classes = view.classes;
+  into.replaceChildren(...all.children);
+}
+
+// Symbols of the points, and rings about some of them.
+function marks(view, [x, y]) {
+  const { points, classes } = view;
+  const [symbols, rings] = [[], []];
   points.forEach((point, row) => {
     const sign = view.flip && classes === 2 && point[2] === 0 ? -1 : 1;
-    const [px, py] = [x(sign * point[0]), y(sign * point[1])];
+    const [cx, cy] = [x(sign * point[0]), y(sign * point[1])];
     const size = 6 + Math.min(8, 1.5 * Math.sqrt(view.strengths[row] || 0));
-    const made = symbol(point[2], px, py, size);
-    made.setAttribute("class", `point c${point[2]}`);
-    made.dataset.row = row;
-    all.append(made);
+    const [name, shape] = symbol(point[2], cx, cy, size);
+    symbols.push([name, { ...shape, class: `point c${point[2]}`, "data-row": row }]);
     if (view.scores && marginOf(view.scores[row], view.number.get(point[2]), classes) <= 0) {
-      all.append(draw("circle", { cx: px, cy: py, r: size + 4, class: "ring" }));
+      rings.push(["circle", { cx, cy, r: size + 4, class: "ring" }]);
     }
-    if (view.turn.includes(row)) {
-      all.append(draw("circle", { cx: px, cy: py, r: size + 9, class: "turn" }));
-    }
-    if (view.chosen === row) {
-      all.append(draw("circle", { cx: px, cy: py, r: size + 13, class: "chosen" }));
-    }
+    if (view.turn.includes(row)) rings.push(["circle", { cx, cy, r: size + 9, class: "turn" }]);
+    if (view.chosen === row) rings.push(["circle", { cx, cy, r: size + 13, class: "chosen" }]);
   });
   if (view.meeting) {
     const [px, py] = [x(view.meeting[0]), y(view.meeting[1])];
     for (const d of [-1, 1]) {
-      all.append(draw("line", { x1: px - 7, y1: py - 7 * d, x2: px + 7, y2: py + 7 * d, class: "meeting" }));
+      rings.push(["line", { x1: px - 7, y1: py - 7 * d, x2: px + 7, y2: py + 7 * d, class: "meeting" }]);
     }
   }
+  return [symbols, rings];
+}
+
+// view: points, box, weights, average, grid, scores (per point), step facts, flip, chosen, meeting.
+export function drawPlane(svg, view) {
+  const { box } = view;
+  const places = [scale([box[0], box[1]], [0, WIDTH]), scale([box[2], box[3]], [HEIGHT, 0])];
+  const [behind, among, above] = layers(svg, ["ground", "points", "rings"]);
+  const [symbols, rings] = marks(view, places);
+  ground(behind, view, places);
+  redraw(among, symbols);
+  redraw(above, rings);
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-  svg.replaceChildren(all);
   return places;
 }

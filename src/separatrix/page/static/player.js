@@ -1,4 +1,5 @@
 // Control of the steps: forward and back, play, scrub; and the step in words and numbers.
+import { numberOf } from "./saved.js";
 import { addView, at, goTo, state, strengthsAt } from "./state.js";
 import { shown } from "./svg.js";
 
@@ -35,7 +36,7 @@ function drawWords() {
   const total = run ? run.recording.total : 0;
   at("scrub").max = total;
   at("scrub").value = step;
-  at("at").textContent = `${step} of ${total}`;
+  at("at").textContent = `${numberOf(step)} of ${numberOf(total)}`;
   for (const id of ["first", "back"]) at(id).disabled = !run || step === 0;
   for (const id of ["step", "play", "mistake", "pass", "last"]) at(id).disabled = !run || step >= total;
   const here = step ? step - 1 : null;

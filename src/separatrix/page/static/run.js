@@ -1,7 +1,8 @@
 // The run of the points and the method: asked of the server whenever one of them changes.
-import { ask, checkRecording } from "./api.js";
+import { ask, askForRun } from "./api.js";
 import { boxOf } from "./plane.js";
 import { stopPlaying } from "./player.js";
+import { saved } from "./saved.js";
 import { classesOf, render, say, state } from "./state.js";
 
 let asked = 0; // questions so far: an answer to an earlier one is thrown away
@@ -20,7 +21,7 @@ export async function rerun({ keepStep = false } = {}) {
 async function answered(mine, keepStep) {
   const before = state.step;
   Object.assign(state, { run: null, steps: null, step: 0, grid: null, verdict: null });
-  if (!state.dragging) state.box = boxOf(state.points);
+  if (!state.dragging) state.box = saved?.box ?? boxOf(state.points);
   if (classesOf(state.points).length < 2) {
     say("Place points of two classes: choose a class, then click into the plane.");
     return render();
@@ -29,13 +30,13 @@ async function answered(mine, keepStep) {
   const request = { points: state.points, method: state.method };
   try {
     const [run, verdict] = await Promise.all([
-      ask("run", request),
+      askForRun(request),
       ask("verdict", { points: state.points, fit_intercept: state.method.fit_intercept }),
     ]);
     if (mine !== asked) return undefined; // a later question is on its way
     state.run = run;
     state.verdict = verdict;
-    state.steps = checkRecording(run.recording).steps;
+    state.steps = run.recording.steps;
     state.step = keepStep ? Math.min(before, run.recording.total) : 0;
     render();
     await rest(mine, request);
@@ -49,7 +50,7 @@ async function answered(mine, keepStep) {
 async function rest(mine, request) {
   while (state.steps.rows.length < state.run.recording.total) {
     const first = state.steps.rows.length + 1;
-    const more = checkRecording((await ask("run", { ...request, first })).recording).steps;
+    const more = (await askForRun({ ...request, first })).recording.steps;
     if (mine !== asked) return;
     for (const [name, column] of Object.entries(more)) {
       if (column) state.steps[name].push(...column);
