@@ -16,7 +16,7 @@ from separatrix import datasets
 from separatrix.numeric.lazy import cached_property
 
 from ...training.recording import saved
-from ...training.recording.saved import GRID, Plane, loss_curve, places
+from ...training.recording.saved import GRID, Plane, boundary_lines, loss_curve, places
 from .limits import (
     MOST_ANSWER_BYTES,
     MOST_CLASSES,
@@ -71,30 +71,37 @@ class Run:
 
     def told(self) -> dict[str, Any]:
         """What is told beside the recording."""
-        curve = loss_curve(self.recording.method["loss"], len(self.recording.classes))
-        return {"python": self.python, "line": self.method.draws_a_line, "curve": curve}
+        last = self._scores(self.X, [len(self.recording)])[0]
+        return {
+            "python": self.python, "line": self.method.draws_a_line,
+            "curve": loss_curve(self.recording.method["loss"], last),
+            "centers": None if self.features is None else self.features.centers_.tolist(),
+        }  # fmt: skip
 
-    def grid(self, step: int, box: Any) -> dict[str, Any]:
-        """Scores after a step at points of a box [left, right, bottom, top], row by row."""
-        if not 0 <= step <= len(self.recording):
-            raise BadRequest(f"step: expected 0 to {len(self.recording)}")
-        if not (
-            isinstance(box, list)
-            and len(box) == 4
-            and all(type(one) in (int, float) and abs(one) <= 1e7 for one in box)
-        ):
-            raise BadRequest("box: expected [left, right, bottom, top]")
+    def grid(self, step: Any, box: Any) -> dict[str, Any]:
+        """Scores after a step at points of a box [left, right, bottom, top], row by row.
+
+        Of two classes also the lines where they are 0, the boundary, and -1 and 1, its band.
+        """
+        step, box = self.checked_step(step), checked_box(box)
         scores, own = self._scores(places(box), [step])[0], self._scores(self.X, [step])[0]
         return {
             "size": GRID, "box": box, "step": step, "scores": scores.T.tolist(),
             "rows": own.tolist(),
+            "lines": boundary_lines(scores),
         }  # fmt: skip
 
-    def page(self, step: int = 0) -> str:
+    def checked_step(self, step: Any) -> int:
+        """The number of a step of the run, 0 being the start."""
+        if type(step) is not int or not 0 <= step <= len(self.recording):
+            raise BadRequest(f"step: expected 0 to {len(self.recording)}")
+        return step
+
+    def page(self, step: Any = 0) -> str:
         """All of it as one HTML file, opened at a step."""
         plane = Plane(self.X, self.y, self.method.draws_a_line, self._scores)
-        told = {"method": asdict(self.method), "python": self.python, "step": step}
-        text: str = self.recording.to_html(plane, **told)
+        told = {"method": asdict(self.method), "step": self.checked_step(step)}
+        text: str = self.recording.to_html(plane, run=self.told(), **told)
         return text
 
     def _scores(self, points: Any, steps: Sequence[int]) -> Any:
@@ -138,6 +145,17 @@ class Runs:
             while len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
             return found
+
+
+def checked_box(box: Any) -> list[float]:
+    """[left, right, bottom, top] as a request tells it."""
+    if not (
+        isinstance(box, list)
+        and len(box) == 4
+        and all(type(one) in (int, float) and abs(one) <= 1e7 for one in box)
+    ):
+        raise BadRequest("box: expected [left, right, bottom, top]")
+    return box
 
 
 def verdict(asked: dict[str, Any]) -> dict[str, Any]:

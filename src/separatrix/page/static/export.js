@@ -80,5 +80,5 @@ export function setUpExport() {
     "save-json": () => state.run && saveRecording(),
   };
   for (const [id, act] of Object.entries(clicks)) at(id).addEventListener("click", act);
-  at("copy-python").hidden = Boolean(saved && !saved.python);
+  at("copy-python").hidden = Boolean(saved && !saved.run.python);
 }

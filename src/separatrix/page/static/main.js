@@ -4,6 +4,7 @@ import { setUpCharts } from "./chart-views.js";
 import { setUpCsv } from "./csv.js";
 import { setUpExport } from "./export.js";
 import { setUpHand } from "./hand.js";
+import { setUpFeatures } from "./feature-plane.js";
 import { fromLink } from "./link.js";
 import { drawMethod, startingMethod } from "./methods.js";
 import { setUpPlane } from "./plane-view.js";
@@ -14,6 +15,12 @@ import { numberOf, saved } from "./saved.js";
 import { at, goTo, say, state } from "./state.js";
 import { setUpTable } from "./table.js";
 import { setUpVerdict } from "./verdict.js";
+import { setUpWeightSpace } from "./weight-space.js";
+
+const PARTS = [
+  setUpPlane, setUpFeatures, setUpPlayer, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
+  setUpPoints, setUpExport,
+];
 
 function onMethod(method, focus) {
   state.method = method;
@@ -35,11 +42,11 @@ async function open(told) {
 async function openSaved() {
   document.body.dataset.saved = "yes";
   document.body.dataset.plane = saved.box ? "yes" : "no";
-  await open({ points: saved.points, method: saved.method ?? startingMethod() });
   at("told-method").textContent = saved.words;
   at("plane").removeAttribute("tabindex");
   at("plane").setAttribute("role", "img");
   at("plane").setAttribute("aria-label", "Data plane");
+  await open({ points: saved.points, method: saved.method ?? startingMethod() });
   const total = saved.numbers.length;
   let step = 0;
   while (step < total && numberOf(step) < (saved.step ?? 0)) step += 1;
@@ -48,6 +55,8 @@ async function openSaved() {
 }
 
 async function openFirst() {
+  setUpHand();
+  setUpCsv(open);
   const presets = await ask("presets", {}).catch((error) => { say(error.message); return {}; });
   setUpPresets(presets);
   let refused = "";
@@ -58,11 +67,7 @@ async function openFirst() {
 }
 
 async function begin() {
-  for (const setUp of [setUpPlane, setUpPlayer, setUpCharts, setUpVerdict, setUpTable, setUpPoints, setUpExport]) setUp();
-  if (!saved) {
-    setUpHand();
-    setUpCsv(open);
-  }
+  for (const setUp of PARTS) setUp();
   await (saved ? openSaved() : openFirst());
   document.body.dataset.ready = "yes";
 }

@@ -13,6 +13,7 @@ const FIELDS = {
   keep: ["Keep", ["last", "best", "average"]],
   fit_intercept: ["Bias", true],
   max_iter: ["Most passes", 50, 1],
+  max_norm: ["w_max (0: none)", 0, "any"],
   kernel: ["Kernel", ["rbf", "poly", "linear"]],
   gamma: ["gamma", 1, "any"],
   degree: ["Degree", 2, 1],
@@ -21,13 +22,13 @@ const FIELDS = {
 };
 const COMMON = ["fit_intercept", "max_iter", "seed"];
 export const METHODS = {
-  perceptron: ["Perceptron, row by row", ["learning_rate", "schedule", "l2", "start", "shuffle", "keep"]],
-  batch_perceptron: ["Perceptron, batch", ["learning_rate", "start", "keep"]],
+  perceptron: ["Perceptron, row by row", ["learning_rate", "schedule", "l2", "start", "shuffle", "keep", "max_norm"]],
+  batch_perceptron: ["Perceptron, batch", ["learning_rate", "start", "keep", "max_norm"]],
   gradient_descent: ["Gradient descent", ["loss", "form", "batch_size", "learning_rate", "schedule", "l2", "start", "keep"]],
   newton: ["Newton's method", ["loss", "l2", "start"]],
   least_squares: ["Least squares", ["l2"]],
-  kernel_perceptron: ["Kernel perceptron", ["kernel", "gamma", "degree", "learning_rate", "shuffle"]],
-  radial_basis: ["Radial basis features", ["gamma", "centers", "learning_rate", "shuffle", "keep"]],
+  kernel_perceptron: ["Kernel perceptron", ["kernel", "gamma", "degree", "learning_rate", "shuffle", "max_norm"]],
+  radial_basis: ["Radial basis features", ["gamma", "centers", "learning_rate", "shuffle", "keep", "max_norm"]],
 };
 
 export function startingMethod(name = "perceptron") {

@@ -1,6 +1,6 @@
 // Control of the steps: forward and back, play, scrub; and the step in words and numbers.
 import { numberOf } from "./saved.js";
-import { addView, at, goTo, state, strengthsAt } from "./state.js";
+import { addView, at, goTo, state, updatesByStep } from "./state.js";
 import { shown } from "./svg.js";
 
 let playing = null;
@@ -46,9 +46,10 @@ function drawWords() {
   if (!run) return at("state").replaceChildren();
   const value = (name) => shown((step ? steps[name][here] : run.recording.start[name]) ?? null);
   const bound = run.recording.bounds.updates;
-  const updates = strengthsAt(step).reduce((sum, one) => sum + one, 0);
+  const updates = updatesByStep();
   at("state").textContent = `mistakes ${value("mistakes")}, objective ${value("objective")}, `
-    + `|(w, b)| ${value("norm")}, updates ${updates}`
+    + `|(w, b)| ${value("norm")}`
+    + (updates.at(-1) ? `, updates ${updates[step]}` : "")
     + (bound ? `, theory allows ${Math.floor(bound)}` : "")
     + (step === total ? `; ended: ${run.recording.stop}` : "");
   return undefined;

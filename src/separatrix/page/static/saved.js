@@ -8,13 +8,20 @@ function decoded(text, Kind) {
 
 // Scores at the grid, one list for each of k; and those of the points, k for each.
 function gridAt(step) {
-  const { size, box, k, of, scores, rows } = saved.grids;
+  const { size, box, k, of, scores, rows, lines, ends } = saved.grids;
   const cells = size * size;
   const all = decoded(scores, Int8Array);
-  const found = { size, box, step, scores: [], rows: null };
+  const found = { size, box, step, scores: [], rows: null, lines: [] };
   for (let c = 0; c < k; c += 1) {
     const begin = (of[step] * k + c) * cells;
     found.scores.push(Array.from(all.subarray(begin, begin + cells)));
+  }
+  const pieces = decoded(lines, Uint16Array);
+  let begin = ends[of[step]][0];
+  for (const end of ends[of[step]].slice(1)) {
+    const line = [];
+    for (; begin < end; begin += 1) line.push(Array.from(pieces.subarray(4 * begin, 4 * begin + 4)));
+    found.lines.push(line);
   }
   if (rows) {
     const own = decoded(rows, Float32Array);
@@ -29,7 +36,7 @@ function gridAt(step) {
 
 export function answerOf(name, body) {
   const answers = {
-    run: () => ({ ...saved.run, python: saved.python ?? null, command: null }),
+    run: () => saved.run,
     verdict: () => saved.verdict, schema: () => saved.schema, presets: () => ({}),
     grid: () => gridAt(body.step),
   };

@@ -1,6 +1,7 @@
 // What the page knows: points, method, the run and the step that is shown; and who draws it.
 import { startingMethod } from "./methods.js";
 import { scoresOf } from "./plane.js";
+import { saved } from "./saved.js";
 
 export const state = {
   points: [], method: startingMethod(), newClass: 1, chosen: null, flip: false, box: [-1, 2, -1, 2],
@@ -39,6 +40,13 @@ export function classesOf(points) {
   return [...new Set(points.map((point) => point[2]))].sort();
 }
 
+// Where the points are drawn: with flip, y x in place of x.
+export function shownPoints() {
+  const labels = classesOf(state.points);
+  if (!state.flip || labels.length !== 2) return state.points;
+  return state.points.map(([u, v, label]) => (label === labels[0] ? [-u, -v, label] : [u, v, label]));
+}
+
 export function weightsAt(step) {
   if (!state.run) return null;
   return step === 0 ? state.run.recording.start.weights : state.steps.weights[step - 1] ?? null;
@@ -54,6 +62,14 @@ export function strengthsAt(step) {
     for (const rows of state.steps.updated.slice(0, step)) for (const row of rows) found[row] += 1;
   }
   return found;
+}
+
+// From the start on, steps so far that a row, or several at once, moved the weights: what theory
+// bounds.
+export function updatesByStep() {
+  if (saved) return [0, ...saved.updates];
+  let sum = 0;
+  return [0, ...state.steps.updated.map((rows) => (sum += rows.length ? 1 : 0))];
 }
 
 export function scoresNow() {

@@ -17,7 +17,7 @@ from ...numeric.lazy import cached_property
 from ...numeric.types import AnyArray, Array
 from ...page.document import framed
 from .columns import MOST_WEIGHTS, Columns
-from .saved import Plane, saved_page
+from .saved import Part, Plane, loss_curve, saved_page
 from .schema import check_recording
 
 FORMAT, VERSION = "separatrix recording", 1
@@ -115,14 +115,21 @@ class Recording:
         check_recording(found)
         return json.dumps(found, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
 
-    def to_html(self, plane: Plane | None = None, **told: Any) -> str:
+    def to_html(
+        self, plane: Plane | None = None, run: dict[str, Any] | None = None, **told: Any
+    ) -> str:
         """A page that shows the recording, both ways: one file that needs no server.
 
         It holds 500 steps, or as many as 5 MB hold; of a longer run some are left out, evenly,
-        and the page says so. ``plane`` says what is drawn, where the rows of the fit are not
-        points of a plane themselves but features of such; ``told`` is further data of the page.
+        and the page says so. The playground says by ``plane`` what is drawn, where the rows of
+        the fit are features of it, and by ``run`` and ``told`` what else its page shows.
         """
-        return saved_page(self._saved, plane or self._plane(), told)
+        if self.x is None:
+            last = np.zeros((1, 1 if len(self.classes) == 2 else len(self.classes)))
+        else:
+            last = self.scores(self.x, [len(self)])[0]
+        beside = {"curve": loss_curve(self.method["loss"], last)} | (run or {})
+        return saved_page(self._saved, plane or self._plane(), beside, told)
 
     def _repr_html_(self) -> str:
         return framed(self.to_html(), height=1000)
@@ -164,17 +171,16 @@ class Recording:
             return None
         return Plane(self.x, self.y, self.columns.weights is not None, self.scores)
 
-    def _saved(self, most: int) -> tuple[dict[str, Any], list[int]]:
-        """As plain data, and the numbers of the steps that it has: ``most`` of them at most."""
+    def _saved(self, most: int) -> Part:
+        """``most`` of the steps at most."""
         numbers = thinned(self.columns, most)
-        if len(numbers) == len(self):
-            return json.loads(self.to_json()), numbers
-        part = replace(
+        moved = np.cumsum([0] + [bool(len(rows)) for rows in self.columns.updated])
+        part = self if len(numbers) == len(self) else replace(
             self, columns=self.columns.at(numbers),
             arithmetic=lambda step: self.arithmetic(numbers[step - 1]),
             sentence=lambda step: self.sentence(numbers[step - 1]),
         )  # fmt: skip
-        return json.loads(part.to_json()), numbers
+        return Part(json.loads(part.to_json()), numbers, moved[numbers].tolist())
 
     @property
     def _tells_weights(self) -> bool:

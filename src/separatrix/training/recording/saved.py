@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ...losses import MarginLoss, get_loss
 from ...numeric.types import AnyArray, Array
 from ...page.document import document, finite
 from ...separation import separability
+from .contours import contour
 from .schema import recording_schema
 
 MOST_STEPS = 500
@@ -21,8 +22,17 @@ MOST_CLASSES = 4
 """That the page has colours for."""
 GRID = 48
 """Points to a side of a grid of scores."""
-Part = Callable[[int], tuple[dict[str, Any], list[int]]]
-"""A recording of so many steps at most as plain data, and the numbers of these steps."""
+
+
+class Part(NamedTuple):
+    """Some steps of a recording."""
+
+    recording: dict[str, Any]
+    """As plain data, as if there were no others."""
+    numbers: list[int]
+    """Of these steps, in the whole."""
+    updates: list[int]
+    """Steps until then that moved the weights, in the whole."""
 
 
 @dataclass(frozen=True)
@@ -51,24 +61,32 @@ class Plane:
         return [[*x, int(c)] for x, c in zip(self.X.tolist(), self.y, strict=True)]
 
 
-def saved_page(part: Part, plane: Plane | None, told: dict[str, Any]) -> str:
-    """The page, with as many steps as it may hold."""
+def saved_page(
+    part: Callable[[int], Part], plane: Plane | None, run: dict[str, Any], told: dict[str, Any]
+) -> str:
+    """The page, with as many steps as it may hold; ``run`` is told beside the recording."""
     most = MOST_STEPS
     while True:
-        page = document(finite(_data(*part(most), plane) | told))
+        data = _data(part(most), plane)
+        data["run"] |= run
+        page = document(finite(data | told))
         size = len(page.encode())
         if size <= MOST_BYTES or most <= 2:
             return page
         most = max(2, int(0.9 * most * MOST_BYTES / size))
 
 
-def _data(recording: dict[str, Any], numbers: list[int], plane: Plane | None) -> dict[str, Any]:
+def _data(part: Part, plane: Plane | None) -> dict[str, Any]:
     """What the page shows, without a server to ask."""
+    recording, numbers, updates = part
     y, method = recording["data"]["y"], recording["method"]
-    loss = loss_curve(method["loss"], len(recording["data"]["classes"]))
     found: dict[str, Any] = {
-        "run": {"recording": recording, "line": plane is None or plane.line, "curve": loss},
-        "numbers": numbers, "points": [[0, 0, number] for number in y], "box": None,
+        "run": {
+            "recording": recording, "line": plane is None or plane.line, "python": None,
+            "centers": None,
+        },
+        "numbers": numbers, "updates": updates, "box": None,
+        "points": [[0, 0, number] for number in y],
         "words": _words(method), "verdict": None, "grids": None, "schema": recording_schema(),
     }  # fmt: skip
     if plane is not None:
@@ -99,9 +117,14 @@ def _grids(plane: Plane, steps: list[int], with_rows: bool) -> dict[str, Any]:
     new[1:] = np.any(bytes_[1:] != bytes_[:-1], axis=(1, 2)) | np.any(
         own[1:] != own[:-1], axis=(1, 2)
     )
+    lines = [boundary_lines(one.T) for one in scores[new]]
+    ends = np.cumsum([0] + [len(line) for state in lines for line in state]).tolist()
+    each = len(lines[0])
     return {
         "size": GRID, "box": plane.box, "k": scores.shape[1], "of": (np.cumsum(new) - 1).tolist(),
         "scores": _base64(bytes_[new]), "rows": _base64(own[new]) if with_rows else None,
+        "lines": _base64(np.array([p for state in lines for line in state for p in line], "<u2")),
+        "ends": [ends[each * at : each * (at + 1) + 1] for at in range(len(lines))],
     }  # fmt: skip
 
 
@@ -115,12 +138,19 @@ def places(box: Sequence[float]) -> Array:
     return np.column_stack([one.ravel() for one in np.meshgrid(across, up)])
 
 
-def loss_curve(name: str, classes: int) -> dict[str, Any] | None:
-    """The loss over the margin, for two classes."""
+def boundary_lines(scores: Array) -> list[list[list[int]]]:
+    """Of two classes: where scores at a grid are 0, the boundary, and 1 and -1, its band."""
+    levels = (0.0, 1.0, -1.0) if scores.shape[1] == 1 else ()
+    return [contour(scores.reshape(GRID, GRID), level) for level in levels]
+
+
+def loss_curve(name: str, last: Array) -> dict[str, Any] | None:
+    """The loss over the margin, for two classes: as far as the last scores reach."""
     loss = get_loss(name)
-    if classes > 2 or not isinstance(loss, MarginLoss):
+    if last.shape[1] > 1 or not isinstance(loss, MarginLoss):
         return None
-    margin = np.linspace(-4.0, 4.0, 161)
+    reach = float(np.clip(np.nan_to_num(np.abs(last), posinf=0.0).max(initial=0.0), 2.0, 100.0))
+    margin = np.linspace(-reach, reach, 161)
     return {"margin": margin.tolist(), "loss": loss.phi(margin).tolist()}
 
 
@@ -130,9 +160,11 @@ def verdict(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
     told = found.to_dict()
     names = ("verdict", "coef", "intercept", "margin", "mistake_bound", "support", "witness")
     meeting = None
-    if found.verdict == "overlapping" and len(told["classes"]) == 2 and told["witness"]["rows"]:
+    two = fit_intercept and len(told["classes"]) == 2  # of more classes, or from 0, no hulls meet
+    if found.verdict == "overlapping" and two and told["witness"]["rows"]:
         rows, share = told["witness"]["rows"], np.array(told["witness"]["weights"])
         upper = y[rows] == told["classes"][1]
         if share[upper].sum() > 0:
-            meeting = (share[upper] @ X[rows][upper] / share[upper].sum()).tolist()
+            place = share[upper] @ X[rows][upper] / share[upper].sum()
+            meeting = (np.round(place, 9) + 0.0).tolist()
     return {name: told[name] for name in names} | {"meeting": meeting, "text": str(found)}
