@@ -44,7 +44,11 @@ class Run:
     def of(cls, asked: dict[str, Any]) -> Run:
         """Fit, and record."""
         method = Method.of(asked.get("method", {}))
-        X, y = labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES)
+        return cls.fitted(method, *labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES))
+
+    @classmethod
+    def fitted(cls, method: Method, X: Any, y: Any) -> Run:
+        """The same, of a method and points that were checked."""
         features = method.features()
         Z = X if features is None else features.fit_transform(X)
         clf = method.estimator().set_params(callbacks=[TooLong(len(X))])
@@ -71,7 +75,7 @@ class Run:
 
     def told(self) -> dict[str, Any]:
         """What is told beside the recording."""
-        last = self._scores(self.X, [len(self.recording)])[0]
+        last = self.scores(self.X, len(self.recording))
         return {
             "python": self.python, "line": self.method.draws_a_line,
             "curve": loss_curve(self.recording.method["loss"], last),
@@ -84,7 +88,7 @@ class Run:
         Of two classes also the lines where they are 0, the boundary, and -1 and 1, its band.
         """
         step, box = self.checked_step(step), checked_box(box)
-        scores, own = self._scores(places(box), [step])[0], self._scores(self.X, [step])[0]
+        scores, own = self.scores(places(box), step), self.scores(self.X, step)
         return {
             "size": GRID, "box": box, "step": step, "scores": scores.T.tolist(),
             "rows": own.tolist(),
@@ -99,12 +103,16 @@ class Run:
 
     def page(self, step: Any = 0) -> str:
         """All of it as one HTML file, opened at a step."""
-        plane = Plane(self.X, self.y, self.method.draws_a_line, self._scores)
+        plane = Plane(self.X, self.y, self.method.draws_a_line, self._by_step)
         told = {"method": asdict(self.method), "step": self.checked_step(step)}
         text: str = self.recording.to_html(plane, run=self.told(), **told)
         return text
 
-    def _scores(self, points: Any, steps: Sequence[int]) -> Any:
+    def scores(self, points: Any, step: int) -> Any:
+        """Of points (n, 2) by the weights after a step: (n, k), one column for two classes."""
+        return self._by_step(points, [step])[0]
+
+    def _by_step(self, points: Any, steps: Sequence[int]) -> Any:
         Z = points if self.features is None else self.features.transform(points)
         return self.recording.scores(Z, steps)
 

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ... import page
 from ...page.document import finite
 from ...training.recording.schema import recording_schema
+from . import challenges, questions
 from .descent import descent
 from .landscape import landscape
 from .limits import MOST_BODY_BYTES
@@ -110,12 +111,14 @@ def application(token: str, port: int) -> Starlette:
     def save(asked: dict[str, Any]) -> Any:
         return {"page": runs.of(asked).page(asked.get("step", 0))}
 
-    def schema(asked: dict[str, Any]) -> Any:
-        return recording_schema()
+    def question(asked: dict[str, Any]) -> Any:
+        return questions.question(runs.of(asked), asked.get("kind"), asked.get("step"))
 
     calls = {
         "run": run, "grid": grid, "landscape": weight_space, "verdict": verdict,
-        "presets": known, "descent": descent, "page": save, "schema": schema,
+        "presets": known, "descent": descent, "question": question,
+        "challenges": lambda asked: challenges.told(), "challenge": challenges.checked,
+        "page": save, "schema": lambda asked: recording_schema(),
     }  # fmt: skip
     routes = [Route("/", _file), Route("/descent", _file), Route("/static/{name}", _file)]
     for name, call in calls.items():

@@ -1,15 +1,19 @@
 // The page: its parts are set up, and the first run is asked for.
 import { ask } from "./api.js";
+import { setUpChallenges } from "./challenges.js";
 import { setUpCharts } from "./chart-views.js";
 import { setUpCsv } from "./csv.js";
 import { setUpExport } from "./export.js";
 import { setUpHand } from "./hand.js";
 import { setUpFeatures } from "./feature-plane.js";
 import { fromLink } from "./link.js";
-import { drawMethod, startingMethod } from "./methods.js";
+import { drawMethodForm } from "./method-form.js";
+import { startingMethod } from "./methods.js";
 import { setUpPlane } from "./plane-view.js";
 import { setUpPlayer } from "./player.js";
 import { setUpPoints, setUpPresets } from "./points.js";
+import { setUpQuestions } from "./questions.js";
+import { setUpRace } from "./race.js";
 import { rerun } from "./run.js";
 import { numberOf, saved } from "./saved.js";
 import { at, goTo, say, state } from "./state.js";
@@ -19,21 +23,14 @@ import { setUpWeightSpace } from "./weight-space.js";
 
 const PARTS = [
   setUpPlane, setUpFeatures, setUpPlayer, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
-  setUpPoints, setUpExport,
+  setUpPoints, setUpExport, setUpRace,
 ];
-
-function onMethod(method, focus) {
-  state.method = method;
-  drawMethod(at("method"), method, onMethod);
-  if (focus) at(focus).focus();
-  rerun();
-}
 
 // What a link or a file tells.
 async function open(told) {
   Object.assign(state, { points: told.points, method: told.method, chosen: null });
   if (told.controls === "hidden") document.body.dataset.controls = "hidden";
-  drawMethod(at("method"), state.method, onMethod);
+  drawMethodForm();
   await rerun();
   if (told.step) goTo(told.step);
 }
@@ -55,8 +52,10 @@ async function openSaved() {
 }
 
 async function openFirst() {
+  setUpQuestions(); // before the hand: a click that answers moves no point
   setUpHand();
   setUpCsv(open);
+  await setUpChallenges();
   const presets = await ask("presets", {}).catch((error) => { say(error.message); return {}; });
   setUpPresets(presets);
   let refused = "";

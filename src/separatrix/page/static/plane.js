@@ -223,6 +223,7 @@ function pointMarks(view, places) {
     if (view.scores && marginOf(view.scores[row], labels.indexOf(point[2]), labels.length) <= 0) ring(4, "ring");
     if (view.turn.includes(row)) ring(9, "turn");
     if (view.chosen === row) ring(13, "chosen");
+    if (view.numbered) rings.push(["text", { x: cx + size + 3, y: cy - size - 1, class: "number" }, String(row)]);
   });
   return [symbols, rings];
 }
@@ -243,7 +244,7 @@ function ground(into, view, places) {
 
 // view: points, box, labels of the classes, weights or a grid of scores, other weights, scores of
 // the points, strengths, rows in turn; and where they are wanted flip (of two classes), the chosen
-// row, the meeting of the hulls, centres of features.
+// row, the meeting of the hulls, centres of features, the numbers of the rows.
 export function drawPlane(svg, view) {
   const { box } = view;
   const places = [scale([box[0], box[1]], [0, WIDTH]), scale([box[2], box[3]], [HEIGHT, 0])];

@@ -7,13 +7,13 @@ export function draw(name, attributes = {}, text = null) {
   return made;
 }
 
-// Makes the children of a group what is wanted, a list of [name, attributes]: those that are there
-// stay, and only attributes that differ are written. Making elements anew takes far longer.
+// Makes the children of a group what is wanted, a list of [name, attributes, text]: those that are
+// there stay, and only what differs is written. Making elements anew takes far longer.
 export function redraw(group, wanted) {
-  wanted.forEach(([name, attributes], i) => {
+  wanted.forEach(([name, attributes, text = null], i) => {
     const old = group.children[i];
     if (!old || old.tagName !== name) {
-      const made = draw(name, attributes);
+      const made = draw(name, attributes, text);
       made.told = attributes;
       if (old) old.replaceWith(made);
       else group.append(made);
@@ -23,6 +23,7 @@ export function redraw(group, wanted) {
       if (old.told[key] !== value) old.setAttribute(key, value);
     }
     for (const key of Object.keys(old.told)) if (!(key in attributes)) old.removeAttribute(key);
+    if (text !== null && old.textContent !== text) old.textContent = text;
     old.told = attributes;
   });
   while (group.children.length > wanted.length) group.lastChild.remove();
