@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 from conftest import overlapping, quiet
 
-from separatrix import KernelPerceptron, LinearClassifier, Newton, Perceptron, datasets
+from separatrix import (
+    GradientDescent,
+    KernelPerceptron,
+    LinearClassifier,
+    Newton,
+    Perceptron,
+    datasets,
+)
 from separatrix.training.recording import saved
 from separatrix.training.recording.recording import thinned
 from separatrix.training.recording.schema import recording_schema
@@ -122,6 +129,14 @@ def test_no_page_is_larger_than_it_may_be(monkeypatch):
     page = recording.to_html()
     assert len(page.encode()) <= whole - 20_000
     assert 2 < len(inside(page)["numbers"]) < 400
+
+
+def test_a_run_that_diverged_has_a_page():
+    solver = GradientDescent(None, learning_rate=1e200)
+    clf = LinearClassifier("squared", solver=solver, max_iter=3, tol=None)
+    told = inside(recorded(clf).to_html())
+    assert told["run"]["recording"]["steps"]["objective"][-1] is None
+    assert max(told["run"]["curve"]["margin"]) <= 100.0
 
 
 def test_names_of_classes_cannot_leave_the_data():

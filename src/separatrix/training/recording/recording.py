@@ -143,7 +143,8 @@ class Recording:
         found: Array
         if self.columns.weights is not None:
             W = self.columns.weights[list(steps)]
-            found = np.einsum("nd,skd->snk", rows, W[:, :, :-1]) + W[:, None, :, -1]
+            with np.errstate(over="ignore", invalid="ignore"):  # of a run that diverged
+                found = np.einsum("nd,skd->snk", rows, W[:, :, :-1]) + W[:, None, :, -1]
         elif self.kernel is not None:
             values, states = self.kernel(rows), self._expansions(steps)
             found = np.einsum("mn,skn->smk", values, states, optimize=True)
