@@ -190,7 +190,7 @@ def presets() -> dict[str, list[list[float]]]:
         "spirals": datasets.spirals(100, random_state=0),
         "three classes": datasets.blobs(3, 60, random_state=0),
     }
-    return {name: _points(X, y) for name, (X, y) in found.items()}
+    return {name: as_points(X, y) for name, (X, y) in found.items()}
 
 
 def _unscaled() -> tuple[Any, Any]:
@@ -198,7 +198,8 @@ def _unscaled() -> tuple[Any, Any]:
     return np.asarray(X) * [1.0, 20.0], y
 
 
-def _points(X: Any, y: Any) -> list[list[float]]:
+def as_points(X: Any, y: Any) -> list[list[float]]:
+    """As the page has them: [[x, y, class], ...]."""
     numbers = np.unique(y, return_inverse=True)[1]
     rows = np.round(np.asarray(X, float), 3).tolist()
     return [[*row, int(c)] for row, c in zip(rows, numbers, strict=True)]
