@@ -14,6 +14,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import Source
+from ..data.containers import words_told
 from ..data.labels import check_labels, numbers
 from ..data.validation import array_source, check_rows, sound_rows, weighed_classes
 from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, get_kernel
@@ -244,9 +245,10 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
 
     def _checked_rows(self, X: Any, dtype: Any) -> Matrix:
         """X as SciPy's CSR or a C-contiguous array."""
-        return check_array(
-            X, accept_sparse="csr", dtype=dtype, order="C", estimator=self, input_name="X"
-        )
+        with words_told(X):
+            return check_array(
+                X, accept_sparse="csr", dtype=dtype, order="C", estimator=self, input_name="X"
+            )
 
     def _checked_stop(self) -> Stop:
         checks.switch("verbose", self.verbose)
