@@ -81,6 +81,13 @@ def test_the_page_on_separability(capsys):
         ("start", ("optimal 8 within", "separable True", "StandardScaler", "0 of 569 rows flip")),
         ("from_sklearn", ("True\nLinearClassifier(l2=0.00175",)),
         ("pictures", ("LinearClassifier: 569 rows, 11 mistakes",)),
+        ("howto", ("worst texture", "optimal 0.98", "{'linearclassifier__loss': 'logistic'}")),
+        ("losses", ("hinge          0.972 optimal in", "tol None")),
+        ("solvers", ("0.120882 optimal after 6\nLBFGS", "Newton cannot minimise 'hinge'")),
+        ("penalties", ("0.01 0.57 0.981",)),
+        ("kernels", ("0.995 optimal\n1.0 no mistakes",)),
+        ("proofs", ("AND separable True\nXOR overlapping True\n['0', '0', '0']",)),
+        ("reproducibility", ()),
     ],
 )
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -102,7 +109,8 @@ def test_no_page_has_code_that_is_not_run():
     run = {
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
-        "start", "from_sklearn",
+        "start", "from_sklearn", "howto", "losses", "solvers", "penalties", "kernels", "proofs",
+        "reproducibility",
     }  # fmt: skip
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run
@@ -314,3 +322,19 @@ def test_every_picture_has_a_file_of_its_own():
     pages = [page.read_text() for page in (ROOT / "docs").rglob("*.md")]
     named = re.findall(r"\.\. plot::\n   :filename-prefix: ([\w-]+)\n", "".join(pages))
     assert len(named) == len(set(named)) == "".join(pages).count(".. plot::") > 10
+
+
+def test_links_that_lead_nowhere_are_told(tmp_path):
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "theme.html").write_text('<a href="not-a-page">')
+    (tmp_path / "other.html").write_text('<h2 id="here">')
+    (tmp_path / "index.html").write_text(
+        '<a href="other.html#here"><a href="other.html#there"><a href="#gone"><a href="none.html">'
+        '<a href="https://elsewhere.invalid/"><img src="https://elsewhere.invalid/a.png">'
+    )
+    assert script("links").broken(tmp_path) == [
+        "index.html loads https://elsewhere.invalid/a.png",
+        "index.html: no file none.html",
+        "index.html: no place #gone",
+        "index.html: no place other.html#there",
+    ]

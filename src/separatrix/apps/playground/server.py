@@ -21,6 +21,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ... import page
+from . import challenges, questions
+from .descent import descent
+from .landscape import landscape
 from .limits import MOST_BODY_BYTES
 from .methods import BadRequest
 from .runs import Runs, presets, verdict
@@ -94,18 +97,25 @@ def application(token: str, port: int) -> Starlette:
         return f'{{"recording":{made.part(first)},{others[1:]}'
 
     def grid(asked: dict[str, Any]) -> Any:
-        step = asked.get("step")
-        if type(step) is not int:
-            raise BadRequest("step: expected the number of a step")
-        return runs.of(asked).grid(step, asked.get("box"))
+        return runs.of(asked).grid(asked.get("step"), asked.get("box"))
+
+    def weight_space(asked: dict[str, Any]) -> Any:
+        return landscape(runs.of(asked), asked.get("step"), asked)
 
     def known(asked: dict[str, Any]) -> Any:
         if not ready:
             ready.update(presets())
         return ready
 
-    calls = {"run": run, "grid": grid, "verdict": verdict, "presets": known}
-    routes = [Route("/", _file), Route("/static/{name}", _file)]
+    def question(asked: dict[str, Any]) -> Any:
+        return questions.question(runs.of(asked), asked.get("kind"), asked.get("step"))
+
+    calls = {
+        "run": run, "grid": grid, "landscape": weight_space, "verdict": verdict,
+        "presets": known, "descent": descent, "question": question,
+        "challenges": lambda asked: challenges.told(), "challenge": challenges.checked,
+    }  # fmt: skip
+    routes = [Route("/", _file), Route("/descent", _file), Route("/static/{name}", _file)]
     for name, call in calls.items():
         routes.append(Route(f"/api/{name}", _endpoint(call, token), methods=["POST"]))
     return Starlette(routes=routes, middleware=[Middleware(Guard, port=port)])
@@ -113,8 +123,8 @@ def application(token: str, port: int) -> Starlette:
 
 async def _file(request: Request) -> Response:
     """A file of the page: of those that are there, by its bare name."""
-    name = request.path_params.get("name", "index.html")
-    path = page.files().get(name)
+    whole = "descent.html" if request.url.path == "/descent" else "index.html"
+    path = page.files().get(request.path_params.get("name", whole))
     if path is None:
         return PlainTextResponse("there is no such file", 404)
     return Response(path.read_bytes(), media_type=page.TYPES[path.suffix])

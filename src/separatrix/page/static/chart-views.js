@@ -1,22 +1,48 @@
 // The charts beside the plane: numbers by step, and the loss over the margin.
-import { drawChart, drawLoss, moveChart } from "./charts.js";
+import { drawChart, drawLoss, moveChart, stepAt } from "./charts.js";
 import { marginOf } from "./plane.js";
-import { addView, at, scoresNow, state, valuesOf } from "./state.js";
+import { addView, at, goTo, scoresNow, state, valuesOf } from "./state.js";
+import { shown } from "./svg.js";
 
-const CHARTS = { objective: "objective-view", mistakes: "mistakes-view", norm: "norm-view" };
+const CHARTS = {
+  objective: "Objective", mistakes: "Mistakes", updates: "Updates so far", norm: "Length of the weights",
+};
+let values = {}; // of each chart, from the start on
+
+function updatesByStep() {
+  let sum = 0;
+  return [0, ...state.steps.updated.map((rows) => (sum += rows.length ? 1 : 0))];
+}
+
+// A line that a chart cannot cross, or that the run is told to stop at.
+function limitOf(chart) {
+  const { bounds } = state.run.recording;
+  const found = {
+    objective: ["lower bound", bounds.objective], updates: ["bound", bounds.updates],
+    norm: ["w_max", state.method.max_norm || null],
+  }[chart];
+  return found && found[1] !== null ? { name: found[0], value: found[1] } : null;
+}
 
 function drawCharts() {
-  for (const [name, id] of Object.entries(CHARTS)) {
-    if (!state.run) at(id).replaceChildren();
-    else {
-      const bounds = name === "objective" ? { "lower bound": state.run.recording.bounds.objective } : {};
-      drawChart(at(id), valuesOf(name), state.step, bounds);
-    }
+  for (const chart of Object.keys(CHARTS)) at(`${chart}-view`).replaceChildren();
+  if (!state.run) return;
+  values = { updates: updatesByStep() };
+  for (const chart of ["objective", "mistakes", "norm"]) values[chart] = valuesOf(chart);
+  at("updates-view").closest("figure").hidden = !values.updates.at(-1); // of rows told apart
+  for (const chart of Object.keys(CHARTS)) drawChart(at(`${chart}-view`), values[chart], state.step, limitOf(chart));
+  sayCharts();
+}
+
+function sayCharts() {
+  for (const [chart, text] of Object.entries(CHARTS)) {
+    at(`${chart}-view`).setAttribute("aria-label", `${text} by step: ${shown(values[chart][state.step])} at step ${state.step}`);
   }
 }
 
 function moveCharts() {
-  for (const id of Object.values(CHARTS)) moveChart(at(id), state.steps.rows.length + 1, state.step);
+  for (const chart of Object.keys(CHARTS)) moveChart(at(`${chart}-view`), state.steps.rows.length + 1, state.step);
+  sayCharts();
 }
 
 export function drawLossView() {
@@ -30,6 +56,10 @@ export function drawLossView() {
 }
 
 export function setUpCharts() {
+  for (const chart of Object.keys(CHARTS)) {
+    const svg = at(`${chart}-view`);
+    svg.addEventListener("click", (event) => state.run && goTo(stepAt(svg, event, state.steps.rows.length + 1)));
+  }
   addView(drawCharts, moveCharts);
   addView(drawLossView);
 }

@@ -37,6 +37,7 @@ function onPointerMove(event) {
   if (where[0] === point[0] && where[1] === point[1]) return;
   state.dragging.moved = true;
   [point[0], point[1]] = where;
+  drawPlaneView(); // at once, whatever the server takes
   rerun({ keepStep: true });
 }
 

@@ -1,8 +1,8 @@
 // The data plane of the run: its state put together for drawing, and its grid of scores.
-import { drawPlane } from "./plane.js";
+import { boxOf, drawPlane } from "./plane.js";
 import { drawLossView } from "./chart-views.js";
 import { askAtStep } from "./run.js";
-import { addView, at, classesOf, scoresNow, state, strengthsAt, weightsAt } from "./state.js";
+import { addView, at, classesOf, render, scoresNow, shownPoints, state, strengthsAt, weightsAt } from "./state.js";
 
 let places = null; // from points to pixels, and back
 
@@ -19,16 +19,24 @@ function keptWeights() {
   return best ? weightsAt(best) : null;
 }
 
+// Those of the step that is shown; while a question is open, the row that it is about.
+function rowsInTurn() {
+  if (state.question) return state.question.row === null ? [] : [state.question.row];
+  return state.step && state.steps ? state.steps.rows[state.step - 1] ?? [] : [];
+}
+
 export function drawPlaneView() {
-  const number = new Map(classesOf(state.points).map((label, i) => [label, i]));
+  const labels = classesOf(state.points);
+  const { run, verdict } = state;
   const line = !state.run || state.run.line;
   places = drawPlane(at("plane"), {
-    points: state.points, box: state.box, classes: Math.max(2, number.size), number,
+    points: state.points, box: state.box, labels,
     weights: line ? weightsAt(state.step) : null, other: line ? keptWeights() : null,
     grid: line ? null : state.grid, scores: state.run ? scoresNow() : null,
-    strengths: strengthsAt(state.step), flip: state.flip, chosen: state.chosen,
-    turn: state.step && state.steps ? state.steps.rows[state.step - 1] ?? [] : [],
-    meeting: state.verdict ? state.verdict.meeting : null,
+    strengths: strengthsAt(state.step), flip: state.flip && labels.length === 2, chosen: state.chosen,
+    turn: rowsInTurn(), numbered: Boolean(state.question && state.question.asks_row),
+    meeting: verdict && verdict.meeting ? { place: verdict.meeting, rows: verdict.witness.rows } : null,
+    centers: run ? run.centers : null,
   });
 }
 
@@ -45,5 +53,10 @@ async function fetchGrid() {
 export function setUpPlane() {
   addView(drawPlaneView);
   addView(fetchGrid);
-  at("flip").addEventListener("change", () => { state.flip = at("flip").checked; drawPlaneView(); });
+  at("flip").addEventListener("change", () => {
+    state.flip = at("flip").checked;
+    state.box = boxOf(shownPoints());
+    state.grid = null; // it was of the other box
+    render();
+  });
 }

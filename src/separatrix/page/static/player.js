@@ -1,5 +1,5 @@
 // Control of the steps: forward and back, play, scrub; and the step in words and numbers.
-import { addView, at, goTo, state, strengthsAt } from "./state.js";
+import { addView, at, goTo, state, updatesUntil } from "./state.js";
 import { shown } from "./svg.js";
 
 let playing = null;
@@ -45,9 +45,10 @@ function drawWords() {
   if (!run) return at("state").replaceChildren();
   const value = (name) => shown((step ? steps[name][here] : run.recording.start[name]) ?? null);
   const bound = run.recording.bounds.updates;
-  const updates = strengthsAt(step).reduce((sum, one) => sum + one, 0);
+  const updates = updatesUntil(step);
   at("state").textContent = `mistakes ${value("mistakes")}, objective ${value("objective")}, `
-    + `|(w, b)| ${value("norm")}, updates ${updates}`
+    + `|(w, b)| ${value("norm")}`
+    + (updatesUntil(total) ? `, updates ${updates}` : "")
     + (bound ? `, theory allows ${Math.floor(bound)}` : "")
     + (step === total ? `; ended: ${run.recording.stop}` : "");
   return undefined;

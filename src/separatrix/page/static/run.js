@@ -2,7 +2,7 @@
 import { ask, checkRecording } from "./api.js";
 import { boxOf } from "./plane.js";
 import { stopPlaying } from "./player.js";
-import { classesOf, render, say, state } from "./state.js";
+import { classesOf, render, say, shownPoints, state } from "./state.js";
 
 let asked = 0; // questions so far: an answer to an earlier one is thrown away
 
@@ -19,9 +19,11 @@ export async function rerun({ keepStep = false } = {}) {
 
 async function answered(mine, keepStep) {
   const before = state.step;
-  Object.assign(state, { run: null, steps: null, step: 0, grid: null, verdict: null });
-  if (!state.dragging) state.box = boxOf(state.points);
+  const nothing = { run: null, steps: null, step: 0, grid: null, verdict: null };
+  if (!keepStep) Object.assign(state, nothing); // while a point is moved, the last answer stays
+  if (!state.dragging) state.box = boxOf(shownPoints());
   if (classesOf(state.points).length < 2) {
+    Object.assign(state, nothing);
     say("Place points of two classes: choose a class, then click into the plane.");
     return render();
   }
@@ -35,12 +37,15 @@ async function answered(mine, keepStep) {
     if (mine !== asked) return undefined; // a later question is on its way
     state.run = run;
     state.verdict = verdict;
+    state.grid = null;
     state.steps = checkRecording(run.recording).steps;
     state.step = keepStep ? Math.min(before, run.recording.total) : 0;
     render();
     await rest(mine, request);
   } catch (error) {
-    if (mine === asked) say(error.message);
+    if (mine !== asked) return undefined;
+    Object.assign(state, nothing);
+    say(error.message);
   }
   return render();
 }

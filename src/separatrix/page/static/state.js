@@ -4,7 +4,7 @@ import { scoresOf } from "./plane.js";
 
 export const state = {
   points: [], method: startingMethod(), newClass: 1, chosen: null, flip: false, box: [-1, 2, -1, 2],
-  run: null, steps: null, step: 0, grid: null, verdict: null, dragging: null,
+  run: null, steps: null, step: 0, grid: null, verdict: null, dragging: null, question: null,
 };
 
 export const at = (id) => document.getElementById(id);
@@ -39,6 +39,13 @@ export function classesOf(points) {
   return [...new Set(points.map((point) => point[2]))].sort();
 }
 
+// Where the points are drawn: with flip, y x in place of x.
+export function shownPoints() {
+  const labels = classesOf(state.points);
+  if (!state.flip || labels.length !== 2) return state.points;
+  return state.points.map(([u, v, label]) => (label === labels[0] ? [-u, -v, label] : [u, v, label]));
+}
+
 export function weightsAt(step) {
   if (!state.run) return null;
   return step === 0 ? state.run.recording.start.weights : state.steps.weights[step - 1] ?? null;
@@ -54,6 +61,11 @@ export function strengthsAt(step) {
     for (const rows of state.steps.updated.slice(0, step)) for (const row of rows) found[row] += 1;
   }
   return found;
+}
+
+// Steps so far that a row, or several at once, moved the weights: what theory bounds.
+export function updatesUntil(step) {
+  return state.steps.updated.slice(0, step).filter((rows) => rows.length).length;
 }
 
 export function scoresNow() {
