@@ -34,13 +34,14 @@ class LinearClassifier(StreamModel, LossModel):
     classes there is one weight vector per class, penalised alike, and the loss is joint: softmax
     for "logistic", the multiclass perceptron, Crammer and Singer's for "hinge", and for the others
     the sum of one two-class loss per class, the class against the rest: also for
-    "one_vs_rest_logistic", which on two classes is "logistic".
+    "one_vs_rest_logistic" and "one_vs_rest_hinge", which on two classes are "logistic" and "hinge".
 
     Parameters
     ----------
     loss : str or Loss
-        "logistic", "one_vs_rest_logistic", "squared", "hinge", "squared_hinge", "tanh_squared",
-        "perceptron", or an object, e.g. of your own subclass of :class:`separatrix.MarginLoss`.
+        "logistic", "one_vs_rest_logistic", "squared", "hinge", "one_vs_rest_hinge",
+        "squared_hinge", "tanh_squared", "perceptron", or an object, e.g. of your own subclass of
+        :class:`separatrix.MarginLoss`.
     l1 : float
         Strength of the sum of ``|w_j|``, which makes weights exactly 0: the features that are left
         are ``selected_``. For smooth losses: not "hinge" nor "perceptron". ``l2`` stays in force
