@@ -23,7 +23,8 @@ import numpy as np
 
 from separatrix.solvers.dual import proximal_point
 
-from .ablation_works import WORKS, Run
+from .ablation_kinds import Run
+from .ablation_works import WORKS
 from .contest import Ratio, rest
 
 ROUNDS = 5

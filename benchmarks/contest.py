@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 OURS = "separatrix"
-TRIALS = 30.0  # seconds: who has tried for longer tries no further setting
+TRIALS = 30.0  # seconds: who has tried for longer tries no further setting, unless told
 CAP = 60.0  # seconds: a run that takes longer is not repeated
 READING = 0.05  # seconds: shorter calls are made several times per reading of the clock
 MOST_CALLS = 1000
@@ -187,11 +187,13 @@ def calls_for(seconds: float, reading: float) -> int:
     return min(MOST_CALLS, max(1, math.ceil(reading / seconds)))
 
 
-def hold(contest: Contest, repeats: int = 5, reading: float = READING) -> Outcome:
+def hold(
+    contest: Contest, repeats: int = 5, reading: float = READING, trials: float = TRIALS
+) -> Outcome:
     """Choose settings, time everybody in turn, compare."""
     entries = [Entry(contestant) for contestant in contest.contestants]
-    choose(entries, contest.judge)
-    leave_out_the_slow(entries)
+    choose(entries, contest.judge, trials)
+    leave_out_the_slow(entries, trials)
     limits = {
         name: Entry(limit, trial=clock(limit, None)[0]) for name, limit in contest.limits.items()
     }
@@ -209,7 +211,7 @@ def hold(contest: Contest, repeats: int = 5, reading: float = READING) -> Outcom
     return Outcome(contest, entries, reached, list(contest.checks(made)))
 
 
-def choose(entries: Sequence[Entry], judge: Judge) -> None:
+def choose(entries: Sequence[Entry], judge: Judge, trials: float = TRIALS) -> None:
     """Give each the first of its settings that is good enough, else the best that it has.
 
     A better optimum may turn up on the way; then those who fell behind try on.
@@ -235,21 +237,21 @@ def choose(entries: Sequence[Entry], judge: Judge) -> None:
                 if judge.enough(entry.value):
                     break
                 entry.spent += seconds * entry.contestant.share
-                if entry.spent > TRIALS:
+                if entry.spent > trials:
                     left[entry.name] = iter(())
                     break
     for entry in entries:
         entry.enough = entry.tried and judge.enough(entry.value)
 
 
-def leave_out_the_slow(entries: Sequence[Entry]) -> None:
+def leave_out_the_slow(entries: Sequence[Entry], trials: float = TRIALS) -> None:
     """Say of whom it would be a waste of time to repeat the run, and why."""
     good = [entry.trial for entry in entries if entry.enough and not entry.contestant.ours]
     for entry in entries:
         if entry.contestant.left_out:
             entry.note = f"left out: {entry.contestant.left_out}"
         elif not entry.enough and not entry.contestant.ours:
-            gave_up = "gave up after" if entry.spent > TRIALS else "no setting in"
+            gave_up = "gave up after" if entry.spent > trials else "no setting in"
             entry.note = f"not ranked: {gave_up} {entry.spent:.1f} s of trials"
         elif entry.trial * entry.contestant.share > CAP:
             entry.note = f"run once: longer than {CAP:.0f} s"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import warnings
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from hypothesis import settings
+from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import MarginLoss, loops
 from separatrix.losses import names
@@ -73,3 +75,12 @@ def only_what_is_always_there(monkeypatch):
     monkeypatch.setattr(
         roster, "why_missing", lambda peer: None if peer in always else "not in the tests"
     )
+
+
+def warned(clf, X, y, **given):
+    """The texts of the warnings of a fit."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clf.fit(X, y, **given)
+    assert all(w.category is ConvergenceWarning for w in caught)
+    return [str(w.message) for w in caught]

@@ -31,7 +31,7 @@ from separatrix import (
     Perceptron,
     diagnose,
 )
-from separatrix.inspection.diagnose.fitted import fitted_model
+from separatrix.inspection.diagnose.unwrapping import fitted_model
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import loops
-from ..numeric.types import Array
+from ..numeric.types import Array, Ints
 from .blocks import Block
-from .source import InMemory, Sum, T
+from .source import InMemory
+from .sum import Sum, T
 
 
 class InBlocks(InMemory):
@@ -22,6 +23,22 @@ class InBlocks(InMemory):
 
         Blocks know where their rows stand: what there is of every row may be written.
         """
+
+    @abstractmethod
+    def slices_of(self, n: int) -> list[slice]:
+        """Where n rows are cut into blocks."""
+
+    @abstractmethod
+    def block_of(self, rows: Ints, start: int = 0) -> Block:
+        """Some rows in the order given, as the block that begins with that number."""
+
+    @abstractmethod
+    def of_block(self, block: Block) -> InMemory:
+        """Other rows of the same features and classes, on as many threads."""
+
+    def take(self, rows: Ints) -> InMemory:
+        """Some rows; increasing runs of dense ones are not copied."""
+        return self.of_block(self.block_of(rows))
 
     def total(self, sum: Sum[T]) -> T:
         """The sum over blocks that depend on the rows alone, or over batches if it is large."""

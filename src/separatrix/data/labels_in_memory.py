@@ -11,7 +11,8 @@ from .. import loops
 from ..losses import Logistic, MarginLoss
 from ..numeric.types import AnyArray, Array, Ints
 from .blocks import Block, Shuffle, random_order
-from .source import InMemory, Source, Sum, T
+from .source import InMemory, Source
+from .sum import Sum, T
 from .wrapped import WrappedSource
 
 

@@ -1,16 +1,15 @@
-"""What every place that holds rows offers, and what may be asked of it."""
+"""What every place that holds rows offers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ..loops import (
-    BlockSum,
     EpochOrders,
     MulticlassEpochResult,
     RoundResult,
@@ -19,7 +18,6 @@ from ..loops import (
 )
 from ..losses import MarginLoss
 from ..numeric.rows import take_rows, to_dense
-from ..numeric.standardization import Standardization
 from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array, Ints
 from .blocks import (
@@ -36,68 +34,10 @@ from .blocks import (
 from .class_moments import FEW_ROWS, ClassMoments
 from .fingerprint import fingerprint
 from .labels import class_numbers
+from .row_state import RowNumbers, RowState, S
+from .sum import Sum, T
 
-T = TypeVar("T", bound=tuple[Any, ...])
-T_co = TypeVar("T_co", bound=tuple[Any, ...], covariant=True)
-S = TypeVar("S")
-R = TypeVar("R")
 Storage = Literal["dense", "csr"]
-
-
-class Sum(ABC, Generic[T_co]):
-    """What is asked of a source: some numbers and arrays, each a sum over all rows.
-
-    A frozen dataclass of what it needs to know, which can be pickled and sent to where the rows
-    are. It is pure: it writes into nothing but what it returns, and that is its own. Entries of
-    the tuples are numbers, arrays, or lists, which add up to the list of all.
-
-    A source may know a faster way for a sum by its type; for every other there is ``of``. One
-    with a ``size`` can be made by a compiled loop that goes from block to block by itself.
-    """
-
-    @abstractmethod
-    def of(self, block: Block) -> T_co:
-        """Of one block, none of whose rows has to be there."""
-
-    @property
-    def size(self) -> int | None:
-        """How many numbers a block comes to, if a compiled loop can go from block to block."""
-        return None
-
-    def add_blocks(self, rows: Block, blocks: BlockSum) -> None:
-        """Only with a size: of those blocks of the rows that no other thread has taken."""
-        raise NotImplementedError(f"{self!r} has no compiled loop of its own")
-
-    @property
-    def batch_rows(self) -> int | None:
-        """Rows at a time, if the sum is so large that threads had better share it than the rows."""
-        return None
-
-    def over(self, batches: Iterable[Block], threads: int) -> T_co:
-        """Only with ``batch_rows``: of all batches, on so many threads."""
-        raise NotImplementedError(f"{self!r} is summed over blocks")
-
-    @property
-    def whole_parts(self) -> bool:
-        """Whether a part of ``parts`` must not be cut: it is asked of each as one block."""
-        return False
-
-    def unpack(self, total: Array) -> T_co:
-        """Only with a size: the sum of all blocks as ``of`` gives it."""
-        raise NotImplementedError(f"{self!r} has no compiled loop of its own")
-
-    def of_given(
-        self, standardization: Standardization
-    ) -> tuple[Sum[T_co], Callable[[Any], T_co]] | None:
-        """Over standardised rows, by a sum over the rows as given, and what makes one of the other.
-
-        None where only the rows themselves will do.
-        """
-        return None
-
-    def beside(self, numbers: Mapping[str, AnyArray], start: int) -> Sum[T_co]:
-        """The same sum with numbers that are kept with the rows from ``start`` on, by name."""
-        return self
 
 
 @dataclass(frozen=True)
@@ -112,47 +52,25 @@ class _ClassWeightSums(Sum[tuple[Array]]):
         return (np.bincount(number, block.weights, self.classes).astype(np.float64),)
 
 
-class RowState(Generic[S]):
-    """Numbers kept beside every row of a source from pass to pass, a piece for each of its blocks.
-
-    They live where the rows are, and ``advance`` alone writes them.
-    """
-
-    def __init__(self, begin: Callable[[Block], S]) -> None:
-        self._begin = begin
-        self._pieces: dict[int, S] = {}
-
-    def advance(self, block: Block, step: Callable[[S], R]) -> R:
-        """What a step makes of the numbers of a block, which it may write."""
-        if block.start not in self._pieces:
-            self._pieces[block.start] = self._begin(block)
-        return step(self._pieces[block.start])
-
-
-RowChange = Callable[[Block, "AnyArray | None"], AnyArray]
-"""From rows and the numbers beside them (None at first) to those to keep: picklable, and pure."""
-
-
-class RowNumbers(ABC):
-    """Numbers kept beside every row where the rows are, far away; sums find them by ``name``.
-
-    ``advance`` alone writes them. Whoever asked remembers with what: a run that is taken up again,
-    or rows that are made again, go through the same changes and come to the same bits.
-    """
-
-    name: str
-
-    @abstractmethod
-    def advance(self, change: RowChange) -> None:
-        """Let the numbers of all rows be changed before anything more is asked."""
-
-
 class Source(ABC):
     """Rows, labels and weights: in memory, in files, on a cluster.
 
     For two classes ``y`` is -1.0 or +1.0, the larger class +1. Besides ``n_features`` and
     ``classes`` a source has to say how many rows there are, what they weigh, and give its blocks;
     it may know better ways than these for the rest.
+
+    See Also
+    --------
+    read : makes one of files.
+    ArraySource : of arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import ArraySource, Source
+    >>> source = ArraySource(np.eye(3), np.array([-1.0, 1.0, 1.0]), np.array(["no", "yes"]))
+    >>> isinstance(source, Source), source.n_rows, source.n_features, source.weight_sum
+    (True, 3, 3, 3.0)
     """
 
     n_features: int

@@ -23,7 +23,8 @@ from .arrays import as_arrays
 from .blocks import Block
 from .class_moments import ClassMoments
 from .fingerprint import DIGEST_BYTES
-from .source import InMemory, Source, Sum, T
+from .source import InMemory, Source
+from .sum import Sum, T
 from .thresholds import MOST_DEVIATIONS_OFF, VALUES_AT_ONCE
 from .wrapped import MappedSource
 

@@ -14,7 +14,9 @@ from ..numeric.threads import running_sum
 from ..numeric.types import AnyArray, Array
 from .blocks import Block, Shuffle, Visit
 from .class_moments import FEW_ROWS
-from .source import InMemory, RowChange, RowNumbers, Source, Storage, Sum, T
+from .row_state import RowChange, RowNumbers
+from .source import InMemory, Source, Storage
+from .sum import Sum, T
 from .thresholds import VALUES_AT_ONCE
 
 LEAST_ROWS = 512  # of a part of a block: its own sum over features takes time too

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..data import Block, Source, Sum
-from ..data.source import T
+from ..data.sum import T
 from ..data.wrapped import WrappedSource
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import loops
 from ..data import Block, InMemory, Shuffle, Visit
-from ..data.source import RowState
+from ..data.row_state import RowState
 from ..losses import Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective

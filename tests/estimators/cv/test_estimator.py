@@ -1,4 +1,4 @@
-"""Cross-validation over the penalty, and leave-one-out against brute force."""
+"""Cross-validation over the penalty, against separate fits."""
 
 from __future__ import annotations
 
@@ -11,21 +11,16 @@ import scipy.sparse as sp
 from conftest import overlapping, quiet
 from sklearn.datasets import load_iris, load_wine
 from sklearn.linear_model import LogisticRegressionCV
-from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from separatrix import (
-    L2,
     LBFGS,
-    ArraySource,
     GradientDescent,
     LinearClassifier,
     LinearClassifierCV,
     Newton,
-    Objective,
-    get_loss,
 )
-from separatrix.estimators.cv import press
 
 X, Y = overlapping(90, 5, seed=1)
 L2S = np.logspace(0, -4, 6)
@@ -213,55 +208,6 @@ def test_many_classes_and_sparse_rows():
     np.testing.assert_allclose(dense.predict_proba(rows).sum(axis=1), 1.0)
 
 
-# ---- leave-one-out -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("shape", [(30, 4), (12, 20)])
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_squared_leave_one_out_is_brute_force(shape, intercept, k, make):
-    rows, _ = overlapping(*shape)
-    labels = np.arange(shape[0]) % k
-    clf = LinearClassifierCV(
-        "squared", l2s=L2S, cv="loo", scoring="loss", fit_intercept=intercept
-    ).fit(make(rows), labels)
-    brute = LinearClassifierCV(
-        "squared", l2s=L2S, cv=LeaveOneOut(), scoring="loss", fit_intercept=intercept
-    ).fit(rows, labels)
-    for name in ("mean_test_score", "std_test_score"):
-        np.testing.assert_allclose(clf.cv_results_[name], brute.cv_results_[name], rtol=1e-8)
-    assert clf.l2_ == brute.l2_
-    assert not hasattr(clf, "loo_check_")
-
-
-@pytest.mark.parametrize("shape", [(20, 50), (40, 6), (12, 11)])
-@pytest.mark.parametrize("intercept", [True, False])
-def test_squared_leave_one_out_is_exact_for_tiny_penalties(shape, intercept, monkeypatch):
-    rng = np.random.default_rng(0)
-    n, d = shape
-    rows = rng.standard_normal(shape) * np.logspace(-2, 2, d)
-    labels = np.where(np.arange(n) % 2, 1.0, -1.0)
-    source = ArraySource(rows, labels, np.array([0, 1]))
-    problem = Objective(get_loss("squared"), L2(0.0), source, intercept)
-    for l2, rtol in ((1e-2, 1e-9), (1e-6, 1e-7), (1e-9, 1e-5)):
-        expected = []
-        for i in range(n):
-            rest = np.arange(n) != i
-            mean = rows[rest].mean(axis=0) * intercept
-            target = labels[rest].mean() * intercept
-            A = np.vstack([rows[rest] - mean, np.sqrt((n - 1) * l2) * np.eye(d)])
-            r = np.append(labels[rest] - target, np.zeros(d))
-            expected.append((rows[i] - mean) @ np.linalg.lstsq(A, r, rcond=None)[0] + target)
-        got = press.press_scores(problem, np.array([l2]))[0, :, 0]
-        np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)
-        if n > d + 1:
-            monkeypatch.setattr(press, "SVD_VALUES", 0)
-            again = press.press_scores(problem, np.array([l2]))[0, :, 0]
-            monkeypatch.undo()
-            np.testing.assert_allclose(again, got, rtol=1e-4, atol=1e-4)
-
-
 @quiet
 def test_what_cross_validation_passes_on():
     solver = GradientDescent(1, average=True)
@@ -306,38 +252,9 @@ def test_folds_of_every_kind():
         LinearClassifierCV(l2s=2, cv=3, scoring="f1_macro").fit(form, Y)
 
 
-def test_a_check_belongs_to_its_fit():
-    clf = LinearClassifierCV(l2s=[0.1], cv="loo").fit(X, Y)
-    assert hasattr(clf, "loo_check_")
-    assert not hasattr(clf.set_params(cv=3).fit(X, Y), "loo_check_")
-    assert not hasattr(LinearClassifierCV(l2s=[0.1], cv="loo").set_params(cv=3), "loo_check_")
-
-
 def test_the_grid_without_intercept_sees_the_mean():
     clf = LinearClassifierCV(l2s=2, cv=2, fit_intercept=False, max_iter=100).fit(X + 100, Y)
     assert clf.l2_path_[0] == pytest.approx(0.25 * np.mean(np.sum((X + 100) ** 2, axis=1)))
-
-
-@pytest.mark.parametrize("intercept", [True, False])
-def test_logistic_leave_one_out_is_near_brute_force(intercept):
-    rows, labels = overlapping(60, 3, seed=1)
-    l2s = np.logspace(0, -2, 4)
-    settings = {"l2s": l2s, "scoring": "loss", "fit_intercept": intercept, "tol": 1e-12}
-    clf = LinearClassifierCV(cv="loo", **settings).fit(rows, labels)
-    brute = LinearClassifierCV(cv=LeaveOneOut(), **settings).fit(rows, labels)
-    np.testing.assert_allclose(
-        clf.cv_results_["mean_test_score"], brute.cv_results_["mean_test_score"], rtol=0.02
-    )
-    check = clf.loo_check_
-    assert len(check.rows) == 10
-    l2 = clf.l2_
-    for i, score in zip(check.rows, check.exact, strict=True):
-        rest = np.arange(60) != i
-        fit = LinearClassifier(l2=l2, fit_intercept=intercept, tol=1e-12).fit(
-            rows[rest], labels[rest]
-        )
-        assert fit.decision_function(rows[[i]])[0] == pytest.approx(score, rel=1e-4, abs=1e-6)
-    assert check.largest_error == np.max(np.abs(check.exact - check.approximate)) < 0.1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Leaving out one row at a time, at every l2, against fits without it in plain NumPy."""
+"""Leaving out one row at a time, at every l2, against fits without it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,20 @@ import pytest
 import scipy.sparse as sp
 from conftest import overlapping
 from sklearn.datasets import load_iris
+from sklearn.model_selection import LeaveOneOut
 
-from separatrix import LinearClassifierCV
+from separatrix import (
+    L2,
+    ArraySource,
+    LinearClassifier,
+    LinearClassifierCV,
+    Objective,
+    get_loss,
+)
 from separatrix.estimators.cv import leave_one_out, press
 
+X, Y = overlapping(90, 5, seed=1)
+L2S = np.logspace(0, -4, 6)
 RIGHT = 1e-4  # how far a score may be off
 
 LOSSES = {
@@ -151,3 +161,78 @@ def test_penalties_lost_in_the_rounding_of_products_are_not_left_to_them(monkeyp
     np.testing.assert_allclose(
         -clf.cv_results_["mean_test_score"], np.reshape(expected, (2, 200)).mean(axis=1), rtol=1e-5
     )
+
+
+@pytest.mark.parametrize("shape", [(30, 4), (12, 20)])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_squared_leave_one_out_is_brute_force(shape, intercept, k, make):
+    rows, _ = overlapping(*shape)
+    labels = np.arange(shape[0]) % k
+    clf = LinearClassifierCV(
+        "squared", l2s=L2S, cv="loo", scoring="loss", fit_intercept=intercept
+    ).fit(make(rows), labels)
+    brute = LinearClassifierCV(
+        "squared", l2s=L2S, cv=LeaveOneOut(), scoring="loss", fit_intercept=intercept
+    ).fit(rows, labels)
+    for name in ("mean_test_score", "std_test_score"):
+        np.testing.assert_allclose(clf.cv_results_[name], brute.cv_results_[name], rtol=1e-8)
+    assert clf.l2_ == brute.l2_
+    assert not hasattr(clf, "loo_check_")
+
+
+@pytest.mark.parametrize("shape", [(20, 50), (40, 6), (12, 11)])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_squared_leave_one_out_is_exact_for_tiny_penalties(shape, intercept, monkeypatch):
+    rng = np.random.default_rng(0)
+    n, d = shape
+    rows = rng.standard_normal(shape) * np.logspace(-2, 2, d)
+    labels = np.where(np.arange(n) % 2, 1.0, -1.0)
+    source = ArraySource(rows, labels, np.array([0, 1]))
+    problem = Objective(get_loss("squared"), L2(0.0), source, intercept)
+    for l2, rtol in ((1e-2, 1e-9), (1e-6, 1e-7), (1e-9, 1e-5)):
+        expected = []
+        for i in range(n):
+            rest = np.arange(n) != i
+            mean = rows[rest].mean(axis=0) * intercept
+            target = labels[rest].mean() * intercept
+            A = np.vstack([rows[rest] - mean, np.sqrt((n - 1) * l2) * np.eye(d)])
+            r = np.append(labels[rest] - target, np.zeros(d))
+            expected.append((rows[i] - mean) @ np.linalg.lstsq(A, r, rcond=None)[0] + target)
+        got = press.press_scores(problem, np.array([l2]))[0, :, 0]
+        np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol)
+        if n > d + 1:
+            monkeypatch.setattr(press, "SVD_VALUES", 0)
+            again = press.press_scores(problem, np.array([l2]))[0, :, 0]
+            monkeypatch.undo()
+            np.testing.assert_allclose(again, got, rtol=1e-4, atol=1e-4)
+
+
+def test_a_check_belongs_to_its_fit():
+    clf = LinearClassifierCV(l2s=[0.1], cv="loo").fit(X, Y)
+    assert hasattr(clf, "loo_check_")
+    assert not hasattr(clf.set_params(cv=3).fit(X, Y), "loo_check_")
+    assert not hasattr(LinearClassifierCV(l2s=[0.1], cv="loo").set_params(cv=3), "loo_check_")
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_logistic_leave_one_out_is_near_brute_force(intercept):
+    rows, labels = overlapping(60, 3, seed=1)
+    l2s = np.logspace(0, -2, 4)
+    settings = {"l2s": l2s, "scoring": "loss", "fit_intercept": intercept, "tol": 1e-12}
+    clf = LinearClassifierCV(cv="loo", **settings).fit(rows, labels)
+    brute = LinearClassifierCV(cv=LeaveOneOut(), **settings).fit(rows, labels)
+    np.testing.assert_allclose(
+        clf.cv_results_["mean_test_score"], brute.cv_results_["mean_test_score"], rtol=0.02
+    )
+    check = clf.loo_check_
+    assert len(check.rows) == 10
+    l2 = clf.l2_
+    for i, score in zip(check.rows, check.exact, strict=True):
+        rest = np.arange(60) != i
+        fit = LinearClassifier(l2=l2, fit_intercept=intercept, tol=1e-12).fit(
+            rows[rest], labels[rest]
+        )
+        assert fit.decision_function(rows[[i]])[0] == pytest.approx(score, rel=1e-4, abs=1e-6)
+    assert check.largest_error == np.max(np.abs(check.exact - check.approximate)) < 0.1

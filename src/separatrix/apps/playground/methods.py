@@ -26,6 +26,7 @@ Kernel = Literal["rbf", "poly", "linear"]
 LIMITS: dict[str, tuple[float, float]] = {
     "batch_size": (1, 1000), "learning_rate": (1e-6, 1e6), "l2": (0.0, 1e3), "max_iter": (1, 2000),
     "gamma": (1e-3, 1e3), "degree": (1, 10), "centers": (1, 20), "seed": (0, 2**31),
+    "max_norm": (0.0, 1e9),
 }  # fmt: skip
 
 
@@ -49,6 +50,7 @@ class Method:
     keep: Keep = "last"
     fit_intercept: bool = True
     max_iter: int = 50
+    max_norm: float = 0.0  # none
     kernel: Kernel = "rbf"
     gamma: float = 1.0
     degree: int = 2
@@ -76,14 +78,14 @@ class Method:
             return separatrix.KernelPerceptron(
                 self.kernel, gamma=self.gamma, degree=self.degree, learning_rate=rate,
                 shuffle=self.shuffle, keep="average" if self.keep == "average" else "last",
-                patience=None, **common,
+                patience=None, max_norm=self.max_norm or None, **common,
             )  # fmt: skip
         if self.name in ("perceptron", "batch_perceptron", "radial_basis"):
             batch = self.name == "batch_perceptron"
             return separatrix.Perceptron(
                 update="batch" if batch else "online", learning_rate=rate,
                 l2=0.0 if batch else self.l2, start=self.start, shuffle=self.shuffle,
-                keep=self.keep, patience=None, **common,
+                keep=self.keep, patience=None, max_norm=self.max_norm or None, **common,
             )  # fmt: skip
         return separatrix.LinearClassifier(
             "squared" if self.name == "least_squares" else self.loss, l2=self.l2,

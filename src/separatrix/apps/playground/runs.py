@@ -15,6 +15,7 @@ import separatrix
 from separatrix import datasets
 from separatrix.numeric.lazy import cached_property
 
+from .contours import contour
 from .limits import (
     GRID,
     MOST_ANSWER_BYTES,
@@ -43,7 +44,11 @@ class Run:
     def of(cls, asked: dict[str, Any]) -> Run:
         """Fit, and record."""
         method = Method.of(asked.get("method", {}))
-        X, y = labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES)
+        return cls.fitted(method, *labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES))
+
+    @classmethod
+    def fitted(cls, method: Method, X: Any, y: Any) -> Run:
+        """The same, of a method and points that were checked."""
         features = method.features()
         Z = X if features is None else features.fit_transform(X)
         clf = method.estimator().set_params(callbacks=[TooLong(len(X))])
@@ -70,36 +75,46 @@ class Run:
 
     def told(self) -> dict[str, Any]:
         """What is told beside the recording."""
-        return {"python": self.python, "line": self.method.draws_a_line, "curve": self._curve()}
+        return {
+            "python": self.python, "line": self.method.draws_a_line, "curve": self._curve(),
+            "centers": None if self.features is None else self.features.centers_.tolist(),
+        }  # fmt: skip
 
     def _curve(self) -> dict[str, Any] | None:
         """The loss over the margin, for two classes."""
         if len(self.clf.classes_) > 2:
             return None
-        margin = np.linspace(-4.0, 4.0, 161)
+        last = np.abs(self.scores(self.X, len(self.recording)))
+        reach = float(np.clip(np.nan_to_num(last, posinf=0.0).max(), 2.0, 100.0))
+        margin = np.linspace(-reach, reach, 161)
         loss: Any = separatrix.get_loss(self.recording.method["loss"])
         return {"margin": margin.tolist(), "loss": loss.phi(margin).tolist()}
 
-    def grid(self, step: int, box: Any) -> dict[str, Any]:
-        """Scores after a step at points of a box [left, right, bottom, top], row by row."""
-        if not 0 <= step <= len(self.recording):
-            raise BadRequest(f"step: expected 0 to {len(self.recording)}")
-        if not (
-            isinstance(box, list)
-            and len(box) == 4
-            and all(type(one) in (int, float) and abs(one) <= 1e7 for one in box)
-        ):
-            raise BadRequest("box: expected [left, right, bottom, top]")
+    def grid(self, step: Any, box: Any) -> dict[str, Any]:
+        """Scores after a step at points of a box [left, right, bottom, top], row by row.
+
+        Of two classes also the lines where they are 0, the boundary, and -1 and 1, its band.
+        """
+        step, box = self.checked_step(step), checked_box(box)
         across = np.linspace(box[0], box[1], GRID)
         up = np.linspace(box[2], box[3], GRID)
         points = np.column_stack([one.ravel() for one in np.meshgrid(across, up)])
-        scores, own = self._scores(points, step), self._scores(self.X, step)
+        scores, own = self.scores(points, step), self.scores(self.X, step)
+        levels = (0.0, 1.0, -1.0) if scores.shape[1] == 1 else ()
         return {
             "size": GRID, "box": box, "step": step, "scores": scores.T.tolist(),
             "rows": own.tolist(),
+            "lines": [contour(scores.reshape(GRID, GRID), level) for level in levels],
         }  # fmt: skip
 
-    def _scores(self, points: Any, step: int) -> Any:
+    def checked_step(self, step: Any) -> int:
+        """The number of a step of the run, 0 being the start."""
+        if type(step) is not int or not 0 <= step <= len(self.recording):
+            raise BadRequest(f"step: expected 0 to {len(self.recording)}")
+        return step
+
+    def scores(self, points: Any, step: int) -> Any:
+        """Of points (n, 2) by the weights after a step: (n, k), one column for two classes."""
         columns = self.recording.columns
         if columns.weights is not None:
             Z = points if self.features is None else self.features.transform(points)
@@ -154,6 +169,17 @@ class Runs:
             return found
 
 
+def checked_box(box: Any) -> list[float]:
+    """[left, right, bottom, top] as a request tells it."""
+    if not (
+        isinstance(box, list)
+        and len(box) == 4
+        and all(type(one) in (int, float) and abs(one) <= 1e7 for one in box)
+    ):
+        raise BadRequest("box: expected [left, right, bottom, top]")
+    return box
+
+
 def verdict(asked: dict[str, Any]) -> dict[str, Any]:
     """Whether a line separates the points, with what proves it."""
     X, y = labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES)
@@ -164,11 +190,13 @@ def verdict(asked: dict[str, Any]) -> dict[str, Any]:
     told = found.to_dict()
     names = ("verdict", "coef", "intercept", "margin", "mistake_bound", "support", "witness")
     meeting = None
-    if found.verdict == "overlapping" and len(told["classes"]) == 2 and told["witness"]["rows"]:
+    two = intercept and len(told["classes"]) == 2  # of more classes, or from 0, no hulls meet
+    if found.verdict == "overlapping" and two and told["witness"]["rows"]:
         rows, share = told["witness"]["rows"], np.array(told["witness"]["weights"])
         upper = y[rows] == told["classes"][1]
         if share[upper].sum() > 0:
-            meeting = (share[upper] @ X[rows][upper] / share[upper].sum()).tolist()
+            place = share[upper] @ X[rows][upper] / share[upper].sum()
+            meeting = (np.round(place, 9) + 0.0).tolist()
     return {name: told[name] for name in names} | {"meeting": meeting, "text": str(found)}
 
 
@@ -187,7 +215,7 @@ def presets() -> dict[str, list[list[float]]]:
         "spirals": datasets.spirals(100, random_state=0),
         "three classes": datasets.blobs(3, 60, random_state=0),
     }
-    return {name: _points(X, y) for name, (X, y) in found.items()}
+    return {name: as_points(X, y) for name, (X, y) in found.items()}
 
 
 def _unscaled() -> tuple[Any, Any]:
@@ -195,7 +223,8 @@ def _unscaled() -> tuple[Any, Any]:
     return np.asarray(X) * [1.0, 20.0], y
 
 
-def _points(X: Any, y: Any) -> list[list[float]]:
+def as_points(X: Any, y: Any) -> list[list[float]]:
+    """As the page has them: [[x, y, class], ...]."""
     numbers = np.unique(y, return_inverse=True)[1]
     rows = np.round(np.asarray(X, float), 3).tolist()
     return [[*row, int(c)] for row, c in zip(rows, numbers, strict=True)]

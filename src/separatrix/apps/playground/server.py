@@ -9,7 +9,6 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
@@ -21,6 +20,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ... import page
+from . import challenges, questions
+from .descent import descent
+from .landscape import landscape
 from .limits import MOST_BODY_BYTES
 from .methods import BadRequest
 from .runs import Runs, presets, verdict
@@ -28,8 +31,6 @@ from .runs import Runs, presets, verdict
 HOST, PORT = "127.0.0.1", 8737
 PORTS = 20
 """Tried after the first, where it is taken."""
-STATIC = Path(__file__).parent / "static"
-TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -96,18 +97,25 @@ def application(token: str, port: int) -> Starlette:
         return f'{{"recording":{made.part(first)},{others[1:]}'
 
     def grid(asked: dict[str, Any]) -> Any:
-        step = asked.get("step")
-        if type(step) is not int:
-            raise BadRequest("step: expected the number of a step")
-        return runs.of(asked).grid(step, asked.get("box"))
+        return runs.of(asked).grid(asked.get("step"), asked.get("box"))
+
+    def weight_space(asked: dict[str, Any]) -> Any:
+        return landscape(runs.of(asked), asked.get("step"), asked)
 
     def known(asked: dict[str, Any]) -> Any:
         if not ready:
             ready.update(presets())
         return ready
 
-    calls = {"run": run, "grid": grid, "verdict": verdict, "presets": known}
-    routes = [Route("/", _file), Route("/static/{name}", _file)]
+    def question(asked: dict[str, Any]) -> Any:
+        return questions.question(runs.of(asked), asked.get("kind"), asked.get("step"))
+
+    calls = {
+        "run": run, "grid": grid, "landscape": weight_space, "verdict": verdict,
+        "presets": known, "descent": descent, "question": question,
+        "challenges": lambda asked: challenges.told(), "challenge": challenges.checked,
+    }  # fmt: skip
+    routes = [Route("/", _file), Route("/descent", _file), Route("/static/{name}", _file)]
     for name, call in calls.items():
         routes.append(Route(f"/api/{name}", _endpoint(call, token), methods=["POST"]))
     return Starlette(routes=routes, middleware=[Middleware(Guard, port=port)])
@@ -115,11 +123,11 @@ def application(token: str, port: int) -> Starlette:
 
 async def _file(request: Request) -> Response:
     """A file of the page: of those that are there, by its bare name."""
-    name = request.path_params.get("name", "index.html")
-    files = {path.name: path for path in STATIC.iterdir() if path.suffix in TYPES}
-    if name not in files:
+    whole = "descent.html" if request.url.path == "/descent" else "index.html"
+    path = page.files().get(request.path_params.get("name", whole))
+    if path is None:
         return PlainTextResponse("there is no such file", 404)
-    return Response(files[name].read_bytes(), media_type=TYPES[files[name].suffix])
+    return Response(path.read_bytes(), media_type=page.TYPES[path.suffix])
 
 
 def _endpoint(call: Callable[[dict[str, Any]], Any], token: str) -> Callable[[Request], Any]:

@@ -16,7 +16,7 @@ from ..blocks import Block
 from ..files.facts import check_weights
 from ..files.reader import Place
 from ..labels import check_labels
-from ..source import Sum
+from ..sum import Sum
 from ..thresholds import BLOCK_BYTES
 from ..validation import check_rows
 

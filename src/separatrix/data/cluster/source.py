@@ -19,7 +19,9 @@ from ..blocks import Block, concatenated, random_rows, taken
 from ..class_moments import FEW_ROWS
 from ..fingerprint import DIGEST_BYTES, fingerprint
 from ..labels import encoded
-from ..source import InMemory, RowChange, RowNumbers, Source, Storage, Sum, T
+from ..row_state import RowChange, RowNumbers
+from ..source import InMemory, Source, Storage
+from ..sum import Sum, T
 from .engine import Engine
 from .facts import FactsOf, PartFacts, check_alike
 from .parts import Part, SumOver

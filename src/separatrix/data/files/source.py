@@ -16,7 +16,8 @@ from ...numeric.threads import n_threads, ordered_sum, running_sum
 from ...numeric.types import AnyArray, Array
 from ..blocks import Block, Shuffle, Visit, random_order
 from ..class_moments import ClassMoments
-from ..source import InMemory, Source, Storage, Sum, T
+from ..source import InMemory, Source, Storage
+from ..sum import Sum, T
 from ..thresholds import BLOCK_BYTES
 from .facts import held_out, starts
 from .prefetch import prefetched

@@ -64,7 +64,7 @@ class Sample(NamedTuple):
         slices = [slice(*ends) for ends in pairwise(ends)]
         for part, at in zip(parts, slices, strict=True):
             weight[at] *= part.weight_sum / (weight[at].sum() or 1.0)
-        return cls(source.take(rows).with_weight(weight), slices)
+        return cls(as_arrays(source.take(rows).with_weight(weight)), slices)
 
     def block(self, part: int) -> Block:
         """The rows of a part."""

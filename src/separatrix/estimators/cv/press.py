@@ -44,7 +44,7 @@ def press_scores(objective: Objective, l2s: Array) -> Array:
     scores = np.full((len(l2s), len(source.y), objective.shape[0]), np.nan)
     present = slice(None) if source.present is None else source.present
     if source.present is not None:
-        source = source.take(source.present)
+        source = as_arrays(source.take(source.present))
     problem = _Problem.of(objective, source, l2s)
     n, d = len(source.y), source.n_features
     with one_blas_thread(float(n) * d * min(n, d)):

@@ -16,7 +16,7 @@ from ...data import Block, InMemory, Shuffle, Source, Sum
 from ...data.blocks import Visit, row_hash
 from ...data.class_moments import MOST_SUMS, ClassMoments, group_sums
 from ...data.labels import class_numbers
-from ...data.source import T
+from ...data.sum import T
 from ...data.wrapped import MappedSource
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array, Ints

@@ -13,6 +13,7 @@ const FIELDS = {
   keep: ["Keep", ["last", "best", "average"]],
   fit_intercept: ["Bias", true],
   max_iter: ["Most passes", 50, 1],
+  max_norm: ["w_max (0: none)", 0, "any"],
   kernel: ["Kernel", ["rbf", "poly", "linear"]],
   gamma: ["gamma", 1, "any"],
   degree: ["Degree", 2, 1],
@@ -21,13 +22,13 @@ const FIELDS = {
 };
 const COMMON = ["fit_intercept", "max_iter", "seed"];
 export const METHODS = {
-  perceptron: ["Perceptron, row by row", ["learning_rate", "schedule", "l2", "start", "shuffle", "keep"]],
-  batch_perceptron: ["Perceptron, batch", ["learning_rate", "start", "keep"]],
+  perceptron: ["Perceptron, row by row", ["learning_rate", "schedule", "l2", "start", "shuffle", "keep", "max_norm"]],
+  batch_perceptron: ["Perceptron, batch", ["learning_rate", "start", "keep", "max_norm"]],
   gradient_descent: ["Gradient descent", ["loss", "form", "batch_size", "learning_rate", "schedule", "l2", "start", "keep"]],
   newton: ["Newton's method", ["loss", "l2", "start"]],
   least_squares: ["Least squares", ["l2"]],
-  kernel_perceptron: ["Kernel perceptron", ["kernel", "gamma", "degree", "learning_rate", "shuffle"]],
-  radial_basis: ["Radial basis features", ["gamma", "centers", "learning_rate", "shuffle", "keep"]],
+  kernel_perceptron: ["Kernel perceptron", ["kernel", "gamma", "degree", "learning_rate", "shuffle", "max_norm"]],
+  radial_basis: ["Radial basis features", ["gamma", "centers", "learning_rate", "shuffle", "keep", "max_norm"]],
 };
 
 export function startingMethod(name = "perceptron") {
@@ -56,14 +57,14 @@ function choice(options, value, names = null) {
   return made;
 }
 
-// Builds the form anew for a method, and tells changes.
-export function drawMethod(form, method, changed) {
+// Builds the form anew for a method, and tells changes; ids begin with the prefix.
+export function drawMethod(form, method, changed, { prefix = "method", without = [] } = {}) {
   const names = Object.fromEntries(Object.entries(METHODS).map(([name, [text]]) => [name, text]));
   const chooser = choice(Object.keys(METHODS), method.name, names);
-  chooser.id = "method-name";
+  chooser.id = `${prefix}-name`;
   chooser.addEventListener("change", () => changed(startingMethod(chooser.value), chooser.id));
   const parts = [labelled("Method", chooser)];
-  for (const field of [...METHODS[method.name][1], ...COMMON]) {
+  for (const field of [...METHODS[method.name][1], ...COMMON].filter((one) => !without.includes(one))) {
     const [text, kind, step] = FIELDS[field];
     let input;
     if (Array.isArray(kind)) {
@@ -74,7 +75,7 @@ export function drawMethod(form, method, changed) {
       if (input.type === "checkbox") input.checked = method[field];
       else Object.assign(input, { value: method[field], step, min: 0 });
     }
-    input.id = `method-${field}`;
+    input.id = `${prefix}-${field}`;
     input.addEventListener("change", () => {
       const value = input.type === "checkbox" ? input.checked : input.type === "number" ? Number(input.value) : input.value;
       changed({ ...method, [field]: value }, input.id);

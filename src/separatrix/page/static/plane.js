@@ -46,8 +46,14 @@ function corners([left, right, bottom, top]) {
 }
 
 function line(box, weights, level, places, className) {
-  const [a, b, c] = [weights[0], weights[1], weights[2] - level];
-  const ends = clipped(clipped(corners(box), [a, b, c]), [-a, -b, -c]);
+  const value = ([u, v]) => weights[0] * u + weights[1] * v + weights[2] - level;
+  const ends = [];
+  corners(box).forEach((here, i, all) => {
+    const next = all[(i + 1) % 4];
+    const [v, w] = [value(here), value(next)];
+    if (v < 0 === w < 0) return;
+    ends.push([0, 1].map((axis) => here[axis] + (v / (v - w)) * (next[axis] - here[axis])));
+  });
   if (ends.length < 2) return null;
   const [x, y] = places;
   return draw("line", {
@@ -55,7 +61,8 @@ function line(box, weights, level, places, className) {
   });
 }
 
-function regions(into, box, weights, places) {
+// labels: the class of each column; their colours are those of its points.
+function regions(into, box, weights, labels, places) {
   const [x, y] = places;
   const columns = weights.length === 1 ? [weights[0].map((v) => -v), weights[0]] : weights;
   columns.forEach((own, c) => {
@@ -67,12 +74,12 @@ function regions(into, box, weights, places) {
     });
     if (area.length > 2 && weights.some((row) => row.some((v) => v !== 0))) {
       const points = area.map(([u, v]) => `${x(u)},${y(v)}`).join(" ");
-      into.append(draw("polygon", { points, class: `region r${c}` }));
+      into.append(draw("polygon", { points, class: `region r${labels[c]} ${weights.length > 1 ? "edged" : ""}` }));
     }
   });
 }
 
-function gridRegions(into, grid, places) {
+function gridRegions(into, grid, labels, places) {
   const [x, y] = places;
   const { size, box, scores } = grid;
   const [wide, high] = [(box[1] - box[0]) / (size - 1), (box[3] - box[2]) / (size - 1)];
@@ -91,10 +98,47 @@ function gridRegions(into, grid, places) {
       const top = y(box[2] + (row + 0.5) * high);
       into.append(draw("rect", {
         x: left, y: top, width: x(box[0] + (col - 0.5) * wide) - left + 0.5,
-        height: y(box[2] + (row - 0.5) * high) - top + 0.5, class: `region r${before}`,
+        height: y(box[2] + (row - 0.5) * high) - top + 0.5, class: `region r${labels[before]}`,
       }));
       begin = col;
     }
+  }
+}
+
+// Pieces of contours as the server tells them: in thousandths of the grid's box.
+function gridLines(into, { box, lines }, places) {
+  const [x, y] = places;
+  const across = scale([0, 1000], [x(box[0]), x(box[1])]);
+  const up = scale([0, 1000], [y(box[2]), y(box[3])]);
+  lines.forEach((pieces, i) => {
+    const d = pieces.map(([a, b, c, e]) => `M${across(a)} ${up(b)}L${across(c)} ${up(e)}`).join("");
+    into.append(draw("path", { d, class: i ? "band" : "boundary" }));
+  });
+}
+
+// With y x in place of x: the line, and, as y b is taken along, another for the rows turned round.
+function flippedLines(into, box, weights, labels, places) {
+  const [w1, w2, b] = weights;
+  if (!b && (w1 || w2)) {
+    const area = clipped(corners(box), [w1, w2, 0]).map(([u, v]) => `${places[0](u)},${places[1](v)}`);
+    into.append(draw("polygon", { points: area.join(" "), class: "region right-side" }));
+  }
+  for (const [sign, label] of [[-1, labels[0]], [1, labels[1]]]) {
+    const made = line(box, [w1, w2, sign * b], 0, places, b ? `boundary l${label}` : "boundary");
+    if (made) into.append(made);
+  }
+  arrow(into, box, [w1, w2, 0], places);
+}
+
+// Rows that prove that no line separates, each with a line to where the hulls meet.
+function meetingOf(into, points, { place, rows }, places) {
+  const [x, y] = places;
+  const [px, py] = [x(place[0]), y(place[1])];
+  for (const row of rows) {
+    into.append(draw("line", { x1: x(points[row][0]), y1: y(points[row][1]), x2: px, y2: py, class: "witness" }));
+  }
+  for (const d of [-1, 1]) {
+    into.append(draw("line", { x1: px - 7, y1: py - 7 * d, x2: px + 7, y2: py + 7 * d, class: "meeting" }));
   }
 }
 
@@ -134,49 +178,68 @@ function symbol(c, px, py, size) {
   return draw("polygon", { points: turn.map(([u, v]) => `${px + u * size},${py + v * size}`).join(" ") });
 }
 
-// view: points, box, weights, average, grid, scores (per point), step facts, flip, chosen, meeting.
-export function drawPlane(svg, view) {
-  const { points, box } = view;
-  const places = [scale([box[0], box[1]], [0, WIDTH]), scale([box[2], box[3]], [HEIGHT, 0])];
-  const [x, y] = places;
-  const all = draw("g");
-  if (view.grid) gridRegions(all, view.grid, places);
-  else if (view.weights) regions(all, box, view.weights, places);
-  axes(all, box, places);
-  if (view.weights && view.weights.length === 1 && !view.grid) {
-    for (const [level, name] of [[0, "boundary"], [1, "band"], [-1, "band"]]) {
-      const made = line(box, view.weights[0], level, places, name);
-      if (made) all.append(made);
-    }
-    arrow(all, box, view.weights[0], places);
-    const made = view.other && line(box, view.other[0], 0, places, "other");
-    if (made) all.append(made);
+function boundary(into, view, places) {
+  const { box, grid, labels, weights } = view;
+  if (view.flip) {
+    if (weights) flippedLines(into, box, weights[0], labels, places);
+    return;
   }
-  const classes = view.classes;
-  points.forEach((point, row) => {
-    const sign = view.flip && classes === 2 && point[2] === 0 ? -1 : 1;
-    const [px, py] = [x(sign * point[0]), y(sign * point[1])];
-    const size = 6 + Math.min(8, 1.5 * Math.sqrt(view.strengths[row] || 0));
-    const made = symbol(point[2], px, py, size);
-    made.setAttribute("class", `point c${point[2]}`);
-    made.dataset.row = row;
-    all.append(made);
-    if (view.scores && marginOf(view.scores[row], view.number.get(point[2]), classes) <= 0) {
-      all.append(draw("circle", { cx: px, cy: py, r: size + 4, class: "ring" }));
-    }
-    if (view.turn.includes(row)) {
-      all.append(draw("circle", { cx: px, cy: py, r: size + 9, class: "turn" }));
-    }
-    if (view.chosen === row) {
-      all.append(draw("circle", { cx: px, cy: py, r: size + 13, class: "chosen" }));
-    }
+  if (grid) {
+    gridLines(into, grid, places);
+    return;
+  }
+  if (!weights || weights.length > 1) return;
+  for (const [level, name] of [[0, "boundary"], [1, "band"], [-1, "band"]]) {
+    const made = line(box, weights[0], level, places, name);
+    if (made) into.append(made);
+  }
+  arrow(into, box, weights[0], places);
+  const made = view.other && line(box, view.other[0], 0, places, "other");
+  if (made) into.append(made);
+}
+
+function centres(into, all, places) {
+  all.forEach(([u, v], i) => {
+    const [px, py] = [places[0](u), places[1](v)];
+    into.append(draw("path", { d: `M${px - 8} ${py}h16M${px} ${py - 8}v16`, class: "centre" }));
+    into.append(draw("text", { x: px + 7, y: py - 7 }, `centre ${i + 1}`));
   });
-  if (view.meeting) {
-    const [px, py] = [x(view.meeting[0]), y(view.meeting[1])];
-    for (const d of [-1, 1]) {
-      all.append(draw("line", { x1: px - 7, y1: py - 7 * d, x2: px + 7, y2: py + 7 * d, class: "meeting" }));
-    }
+}
+
+function pointMarks(into, view, row, places) {
+  const { labels } = view;
+  const point = view.points[row];
+  const sign = view.flip && point[2] === labels[0] ? -1 : 1;
+  const [px, py] = [places[0](sign * point[0]), places[1](sign * point[1])];
+  const size = 6 + Math.min(8, 1.5 * Math.sqrt(view.strengths[row] || 0));
+  const made = symbol(point[2], px, py, size);
+  made.setAttribute("class", `point c${point[2]}`);
+  made.dataset.row = row;
+  into.append(made);
+  const rings = [];
+  if (view.scores && marginOf(view.scores[row], labels.indexOf(point[2]), labels.length) <= 0) rings.push([4, "ring"]);
+  if (view.turn.includes(row)) rings.push([9, "turn"]);
+  if (view.chosen === row) rings.push([13, "chosen"]);
+  if (view.numbered) into.append(draw("text", { x: px + size + 3, y: py - size - 1, class: "number" }, String(row)));
+  for (const [more, name] of rings) into.append(draw("circle", { cx: px, cy: py, r: size + more, class: name }));
+}
+
+// view: points, box, labels of the classes, weights or a grid of scores, other weights, scores of
+// the points, strengths, rows in turn; and where they are wanted flip (of two classes), the chosen
+// row, the meeting of the hulls, centres of features, the numbers of the rows.
+export function drawPlane(svg, view) {
+  const { box, labels } = view;
+  const places = [scale([box[0], box[1]], [0, WIDTH]), scale([box[2], box[3]], [HEIGHT, 0])];
+  const all = draw("g");
+  if (!view.flip) {
+    if (view.grid) gridRegions(all, view.grid, labels, places);
+    else if (view.weights) regions(all, box, view.weights, labels, places);
   }
+  axes(all, box, places);
+  boundary(all, view, places);
+  if (view.meeting && !view.flip) meetingOf(all, view.points, view.meeting, places);
+  if (view.centers && !view.flip) centres(all, view.centers, places);
+  view.points.forEach((_, row) => pointMarks(all, view, row, places));
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
   svg.replaceChildren(all);
   return places;

@@ -18,3 +18,7 @@ export function shown(value) {
   if (value === null) return "infinite";
   return String(Number(Number(value).toPrecision(4)));
 }
+
+export function option(text, value, selected) {
+  return new Option(text, value, selected, selected);
+}

@@ -1,11 +1,11 @@
 // Charts beside the plane: one number by step, and the loss over the margin.
 import { draw, scale, shown } from "./svg.js";
 
-const WIDE = 300;
-const HIGH = 180;
-const EDGE = 44;
+export const WIDE = 300;
+export const HIGH = 180;
+export const EDGE = 52;
 
-function frame(svg, label, low, high) {
+export function frame(svg, label, low, high) {
   svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
   svg.replaceChildren(
     draw("line", { x1: EDGE, y1: HIGH - EDGE, x2: WIDE - 8, y2: HIGH - EDGE, class: "axis" }),
@@ -16,32 +16,37 @@ function frame(svg, label, low, high) {
   );
 }
 
-// values: from the start on; bounds: lines to draw, by name; at: the step that is shown.
-export function drawChart(svg, values, at, bounds = {}) {
-  const finite = values.filter((value) => value !== null);
-  const lines = Object.entries(bounds).filter(([, value]) => value !== null && value !== undefined);
-  let high = Math.max(...finite, 0);
-  for (const [, value] of lines) if (value <= 3 * (high || 1)) high = Math.max(high, value);
+// values: from the start on; limit: a line to draw, with its name; at: the step that is shown.
+export function drawChart(svg, values, at, limit = null) {
+  let high = 0;
+  for (const value of values) high = Math.max(high, value); // null, beyond floating point, is 0
+  const { name, value } = limit ?? {};
+  if (limit && value <= 3 * (high || 1)) high = Math.max(high, value);
   high = high || 1;
   frame(svg, "step", 0, high);
   const x = scale([0, Math.max(1, values.length - 1)], [EDGE, WIDE - 8]);
   const y = scale([0, high], [HIGH - EDGE, 8]);
   const jump = Math.max(1, Math.floor(values.length / 600));
   const points = [];
-  values.forEach((value, step) => {
-    if (value !== null && (step % jump === 0 || step === values.length - 1)) points.push(`${x(step)},${y(value)}`);
+  values.forEach((one, step) => {
+    if (one !== null && (step % jump === 0 || step === values.length - 1)) points.push(`${x(step)},${y(one)}`);
   });
   svg.append(draw("polyline", { points: points.join(" "), class: "curve" }));
-  for (const [name, value] of lines) {
-    if (value > high) {
-      svg.append(draw("text", { x: WIDE - 10, y: 18, "text-anchor": "end" }, `${name}: ${shown(value)}, above`));
-      continue;
-    }
+  if (limit && value > high) {
+    svg.append(draw("text", { x: WIDE - 12, y: 18, "text-anchor": "end" }, `${name}: ${shown(value)}, above`));
+  } else if (limit) {
     svg.append(draw("line", { x1: EDGE, x2: WIDE - 8, y1: y(value), y2: y(value), class: "bound" }));
-    svg.append(draw("text", { x: WIDE - 10, y: y(value) + (y(value) < 22 ? 14 : -4), "text-anchor": "end" }, `${name}: ${shown(value)}`));
+    svg.append(draw("text", { x: WIDE - 12, y: y(value) + (y(value) < 22 ? 14 : -4), "text-anchor": "end" }, `${name}: ${shown(value)}`));
   }
   svg.append(draw("line", { y1: 8, y2: HIGH - EDGE, class: "now" }));
   moveChart(svg, values.length, at);
+}
+
+// The step under a place on a chart.
+export function stepAt(svg, event, count) {
+  const shape = svg.getBoundingClientRect();
+  const place = ((event.clientX - shape.left) / shape.width) * WIDE;
+  return Math.round(scale([0, Math.max(1, count - 1)], [EDGE, WIDE - 8]).back(place));
 }
 
 // The same chart at another step: only the line that marks it moves.
@@ -64,6 +69,10 @@ export function drawLoss(svg, curve, dots) {
   const each = (margin[margin.length - 1] - margin[0]) / (margin.length - 1);
   for (const [m, c] of dots) {
     const place = Math.min(margin.length - 1, Math.max(0, Math.round((m - margin[0]) / each)));
-    svg.append(draw("circle", { cx: x(margin[place]), cy: y(loss[place]), r: 4, class: `c${c}` }));
+    const outside = m < margin[0] - each || m > margin[margin.length - 1] + each; // drawn at the edge
+    svg.append(draw("circle", { cx: x(margin[place]), cy: y(loss[place]), r: 4, class: outside ? "out" : `c${c}` }));
   }
+  svg.append(draw("text", { x: EDGE, y: HIGH - 28, "text-anchor": "middle" }, shown(margin[0])));
+  svg.append(draw("text", { x: x(0), y: HIGH - 28, "text-anchor": "middle" }, "0"));
+  svg.append(draw("text", { x: WIDE - 10, y: HIGH - 28, "text-anchor": "end" }, shown(margin[margin.length - 1])));
 }

@@ -1,0 +1,94 @@
+"""Lecture 001: gradient descent on a curve of one number, from a start, with a step size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import separatrix
+
+from .methods import BadRequest
+
+MOST_STEPS = 200
+POINTS = 241
+FAR = 1e9
+"""Beyond, points are not told."""
+NEAR = 1e-3  # at a minimum
+
+
+class Curve(NamedTuple):
+    """A function with its derivative, and the part of it that is drawn."""
+
+    text: str
+    function: Callable[[Any], Any]
+    gradient: Callable[[Any], Any]
+    sides: tuple[float, float]
+    minima: tuple[float, ...]
+
+
+CURVES = {
+    "square": Curve("x^2", lambda x: x**2, lambda x: 2.0 * x, (-2.0, 2.0), (0.0,)),
+    "two minima": Curve(
+        "x^4 - 2 x^2 + 0.4 x",
+        lambda x: x**4 - 2.0 * x**2 + 0.4 * x,
+        lambda x: 4.0 * x**3 - 4.0 * x + 0.4,
+        (-1.7, 1.7),
+        tuple(np.sort(np.roots([4.0, 0.0, -4.0, 0.4]).real)[[0, 2]].tolist()),
+    ),
+}
+"""The second has its lower minimum left of 0, the other right of it."""
+
+
+def descent(asked: dict[str, Any]) -> dict[str, Any]:
+    """The walk, the curve to draw it on, and how it ended."""
+    name = asked.get("curve", "square")
+    if not isinstance(name, str) or name not in CURVES:
+        raise BadRequest(f"curve: expected one of {', '.join(CURVES)}")
+    curve = CURVES[name]
+    start = _number(asked, "start", curve.sides)
+    size = _number(asked, "learning_rate", (1e-4, 10.0))
+    found = separatrix.gradient_descent(
+        curve.function, curve.gradient, start, learning_rate=size, max_iter=MOST_STEPS
+    )
+    x = np.linspace(*curve.sides, POINTS)
+    near = np.logical_and.accumulate(np.abs(found.path) <= FAR)
+    path = found.path[near].tolist()
+    gradients = [float(curve.gradient(one)) for one in path]
+    steps = zip(path[:-1], gradients[:-1], path[1:], strict=True)
+    return {
+        "text": curve.text, "x": x.tolist(), "f": curve.function(x).tolist(), "path": path,
+        "values": found.values[near].tolist(), "gradients": gradients, "stop": found.stop,
+        "arithmetic": [_arithmetic(*one, size) for one in steps],
+        "sentence": _sentence(found, curve, size),
+    }  # fmt: skip
+
+
+def _number(asked: dict[str, Any], name: str, sides: tuple[float, float]) -> float:
+    value = asked.get(name)
+    if type(value) not in (int, float) or not sides[0] <= value <= sides[1]:
+        raise BadRequest(f"{name}: expected a number from {sides[0]:g} to {sides[1]:g}")
+    return float(value)
+
+
+def _arithmetic(x: float, gradient: float, after: float, size: float) -> str:
+    sign = "-" if gradient >= 0.0 else "+"
+    return f"x <- x - {size:g} f'(x): {x:.4g} {sign} {size:g}*{abs(gradient):.4g} = {after:.4g}"
+
+
+def _sentence(found: Any, curve: Curve, size: float) -> str:
+    steps, x = len(found.path) - 1, round(float(found.x), 4) + 0.0
+    if found.stop == "diverging":
+        return f"With a step of {size:g} the walk runs away ever faster: it diverges."
+    if found.stop == "oscillating":
+        return f"With a step of {size:g} it comes back to where it was: it oscillates for ever."
+    if found.stop != "converged":
+        return f"After {steps} steps it is at x = {x:g}, and still on its way."
+    at = f"After {steps} {'step' if steps == 1 else 'steps'} it stands at x = {x:g}"
+    lowest = min(curve.minima, key=curve.function)
+    if min(abs(found.x - one) for one in curve.minima) > NEAR:
+        return f"{at}, where the slope is 0 but no minimum is: a start there stays."
+    if abs(found.x - lowest) > NEAR:
+        return f"{at}, a minimum, but not the lowest: it knows no more than the slope under it."
+    return f"{at}, the minimum."

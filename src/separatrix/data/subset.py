@@ -1,0 +1,161 @@
+"""Some rows of others that are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import loops
+from ..losses import MarginLoss
+from ..numeric.lazy import cached_property
+from ..numeric.threads import ordered_sum
+from ..numeric.types import AnyArray, Array, Ints
+from .blocks import Block, Shuffle, Visit, random_rows
+from .in_memory import InBlocks
+from .source import InMemory, Storage
+from .sum import T
+from .thresholds import KEPT_SAMPLE
+
+
+class Subset(InBlocks):
+    """Some rows by their numbers, copied a block at a time unless they lie together."""
+
+    def __init__(self, source: InBlocks, rows: Ints) -> None:
+        self.source, self.rows = source, rows
+        self.n_features, self.classes = source.n_features, source.classes
+
+    @cached_property
+    def weight(self) -> Array | None:
+        """Weights of these rows."""
+        return None if self.source.weight is None else self.source.weight[self.rows]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows whose weight is not zero."""
+        return len(self.rows) if self.weight is None else int(np.count_nonzero(self.weight))
+
+    @cached_property
+    def weight_sum(self) -> float:
+        """Sum of their weights."""
+        return float(len(self.rows)) if self.weight is None else float(self.weight.sum())
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks that sums are made of: copies, or slices of neighbouring rows."""
+        return map(self.block, self.block_slices)
+
+    def visits(self, shuffle: Shuffle | None = None) -> Iterator[Visit]:
+        """All rows that count as one block, copied, as they stand or in a random order."""
+        return self.materialised.visits(shuffle)
+
+    @cached_property
+    def block_slices(self) -> list[slice]:
+        """Where the rows are cut into blocks."""
+        return self.source.slices_of(len(self.rows))
+
+    def block(self, at: slice | None = None) -> Block:
+        """A run of the rows, or all: copied unless they lie together."""
+        start, stop, _ = (at or slice(None)).indices(len(self.rows))
+        rows = self.rows[start:stop]
+        if self.increasing and len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+            run = self.source.block(slice(int(rows[0]), int(rows[-1]) + 1))
+            return run._replace(start=start)
+        return self.source.block_of(rows, start)
+
+    @cached_property
+    def increasing(self) -> bool:
+        """Whether no row comes twice or before a smaller one."""
+        return bool(np.all(np.diff(self.rows) > 0))
+
+    @property
+    def threads(self) -> int:
+        """How many threads work on its blocks."""
+        return self.source.threads
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the rows."""
+        return self.source.dtype
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row, on average."""
+        return self.source.row_bytes
+
+    @property
+    def row_values(self) -> float:
+        """Values stored in a row, on average."""
+        return self.source.row_values
+
+    def approximate_mean(self) -> Array | None:
+        """None: a sample's moments only scale variables, for which sums about 0 will do."""
+        return None
+
+    @property
+    def storage(self) -> Storage:
+        """How the rows are stored."""
+        return self.source.storage
+
+    @cached_property
+    def y(self) -> AnyArray:
+        """Labels of these rows."""
+        return self.source.y[self.rows]
+
+    def _each(self, of: Callable[[Block], T]) -> T:
+        return ordered_sum(lambda at: of(self.block(at)), self.block_slices, self.threads)
+
+    def slices_of(self, n: int) -> list[slice]:
+        """Where n rows are cut into blocks."""
+        return self.source.slices_of(n)
+
+    def block_of(self, rows: Ints, start: int = 0) -> Block:
+        """Some of these rows, copied."""
+        return self.source.block_of(self.rows[rows], start)
+
+    def of_block(self, block: Block) -> InMemory:
+        """Other rows of the same features and classes."""
+        return self.source.of_block(block)
+
+    def with_weight(self, weight: Array | None) -> InMemory:
+        """The same rows, copied, with other weights."""
+        return self.materialised.with_weight(weight)
+
+    def with_labels(self, y: AnyArray, classes: AnyArray) -> InMemory:
+        """The same rows, copied, with other labels."""
+        return self.materialised.with_labels(y, classes)
+
+    def gram(self, rows: Ints | None = None) -> Array:
+        """All products of two rows, or of those given."""
+        return self.source.gram(self.rows if rows is None else self.rows[rows])
+
+    def ascent_round(
+        self, loss: MarginLoss, alpha: Array, w: Array, active: Ints, *orders: Any, **numbers: Any
+    ) -> loops.RoundResult:
+        """Of the rows, copied: they are visited one by one."""
+        return self.materialised.ascent_round(loss, alpha, w, active, *orders, **numbers)
+
+    def multiclass_epoch(
+        self, alpha: Array, lines: Array, order: Ints, **numbers: Any
+    ) -> loops.MulticlassEpochResult:
+        """Of the rows, copied: they are visited one by one."""
+        return self.materialised.multiclass_epoch(alpha, lines, order, **numbers)
+
+    def random_rows(self, size: int) -> Ints:
+        """Numbers of so many random rows, one from each stretch of them; the same each time."""
+        some: Ints = self.rows[random_rows(len(self.rows), size)]
+        return some
+
+    def sample(self, size: int) -> InMemory:
+        """So many random rows that count; few of them are copied, once and for all."""
+        rows = self.rows if self.present is None else self.rows[self.present]
+        if size >= len(rows):
+            return self
+        sample = Subset(self.source, rows[random_rows(len(rows), size)])
+        few = size <= KEPT_SAMPLE * len(rows) or len(self.source.slices_of(size)) == 1
+        return sample.materialised if few else sample
+
+    @cached_property
+    def materialised(self) -> InMemory:
+        """The rows in arrays of their own."""
+        return self.of_block(self.block())

@@ -1,0 +1,91 @@
+"""From an estimator and its data as they were given to the fit inside, and the rows that it saw."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
+
+from ...data import InMemory, Source
+from ...data.labels import check_labels
+from ...data.standardized import StandardizedRows
+from ...data.validation import array_source, check_rows
+from ...estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from ...estimators.sources import labels_of
+from ...losses import PerceptronLoss, get_loss
+from ...numeric.rows import CsrRows, Rows, as_scipy, shape_of
+from ...objective import Objective
+from ...penalties import L2
+from .fitted import FittedModel
+
+KNOWN = (Perceptron, LinearClassifier, LinearClassifierCV, KernelPerceptron)
+
+
+def fitted_model(estimator: Any, X: Any, y: Any) -> FittedModel:
+    """The model of a fitted estimator, after a check of all three."""
+    clf = estimator
+    if hasattr(estimator, "steps"):  # a pipeline
+        clf = estimator.steps[-1][1]
+    if not isinstance(clf, KNOWN):
+        raise TypeError(
+            f"diagnose knows {', '.join(known.__name__ for known in KNOWN)} and pipelines that "
+            f"end in one of them, got {estimator!r}; of a search pass best_estimator_"
+        )
+    check_is_fitted(clf)
+    encoding = getattr(getattr(clf, "_reading", None), "encoding", None)
+    weight, in_source = None, isinstance(X, Source)
+    if isinstance(X, Source):
+        if not isinstance(X, InMemory) or y is not None or clf is not estimator:
+            raise TypeError(
+                "diagnose compares columns, and rows from all over the data: pass X and y as "
+                "arrays or sparse matrices, or for a classifier alone a source in memory without "
+                "y, such as source.sample(100_000)"
+            )
+        whole = X.block()
+        y, weight = labels_of(X), X.weight
+        X = as_scipy(whole.X) if isinstance(whole.X, CsrRows) else whole.X
+    elif encoding is not None and encoding.n_features != len(encoding.columns):
+        raise TypeError(
+            "this model was fitted to a table and makes features of its columns by itself, and "
+            "diagnose compares features: pass separatrix.read(..., like=clf).sample(100_000)"
+        )
+    if clf is not estimator and len(estimator.steps) > 1:
+        X = estimator[:-1].transform(X)
+    rows = check_rows(X, owner=clf)
+    features = shape_of(rows)[1]
+    expected = clf.coef_.shape[1] if hasattr(clf, "coef_") else clf.n_features_in_
+    if features != expected:
+        raise ValueError(
+            f"X has {features} features, but the fit had {expected}; diagnose needs the "
+            "data of the fit"
+        )
+    if getattr(clf, "scale_", None) is not None:
+        clf, rows = _behind_scaling(clf, rows)
+        X = as_scipy(rows) if isinstance(rows, CsrRows) else rows
+    labels = check_labels(y)
+    check_consistent_length(rows.indptr[1:] if isinstance(rows, CsrRows) else rows, labels)
+    if unknown := sorted(set(np.unique(labels).tolist()) - set(clf.classes_.tolist()), key=str):
+        raise ValueError(
+            f"y has the labels {unknown!r}, which the fit did not know; it knew "
+            f"{clf.classes_.tolist()!r}: pass the data of the fit"
+        )
+    source = array_source(
+        rows, labels, classes=clf.classes_, class_weight=clf.class_weight, sample_weight=weight,
+        n_jobs=getattr(clf, "n_jobs", None),
+    )  # fmt: skip
+    X = source if in_source else X  # an array would be taken for columns of a table
+    loss = get_loss(getattr(clf, "loss", PerceptronLoss())).for_classes(len(clf.classes_))
+    l2 = float(getattr(clf, "l2_", getattr(clf, "l2", 0.0)))
+    objective = Objective(loss, L2(l2), source, clf.fit_intercept)
+    return FittedModel(estimator, clf, X, rows, labels, source, objective)
+
+
+def _behind_scaling(clf: Any, rows: Rows) -> tuple[Any, Rows]:
+    """A classifier that standardises its rows, as one behind a step of a pipeline that does."""
+    standardization, inner = clf._features.standardization, copy(clf)
+    W = standardization.from_weights(clf._weights())
+    inner.coef_, inner.intercept_ = W[:, :-1], W[:, -1]
+    return inner, StandardizedRows(standardization).rows(rows)

@@ -1,0 +1,13 @@
+"""The page on which a classifier is seen to learn: plain files, which a browser runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "static"
+TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+
+
+def files() -> dict[str, Path]:
+    """The files of the page, by name."""
+    return {path.name: path for path in sorted(FOLDER.iterdir()) if path.suffix in TYPES}

@@ -1,0 +1,67 @@
+// Control of the steps: forward and back, play, scrub; and the step in words and numbers.
+import { addView, at, goTo, state, updatesUntil } from "./state.js";
+import { shown } from "./svg.js";
+
+let playing = null;
+
+export function stopPlaying() {
+  clearTimeout(playing);
+  playing = null;
+  at("play").textContent = "Play";
+  at("play").setAttribute("aria-pressed", "false");
+}
+
+function play() {
+  if (playing) return stopPlaying();
+  at("play").textContent = "Pause";
+  at("play").setAttribute("aria-pressed", "true");
+  const tick = () => {
+    goTo(state.step + 1);
+    if (!state.run || state.step >= state.run.recording.total) return stopPlaying();
+    playing = setTimeout(tick, 1000 / Number(at("speed").value));
+    return undefined;
+  };
+  playing = setTimeout(tick, 0);
+  return undefined;
+}
+
+function nextWhere(isSo) {
+  for (let step = state.step + 1; step <= state.steps.rows.length; step += 1) if (isSo(step)) return step;
+  return state.steps.rows.length;
+}
+
+function drawWords() {
+  const { run, steps, step } = state;
+  const total = run ? run.recording.total : 0;
+  at("scrub").max = total;
+  at("scrub").value = step;
+  at("at").textContent = `${step} of ${total}`;
+  for (const id of ["first", "back"]) at(id).disabled = !run || step === 0;
+  for (const id of ["step", "play", "mistake", "pass", "last"]) at(id).disabled = !run || step >= total;
+  const here = step ? step - 1 : null;
+  at("sentence").textContent = !run ? "" : here === null
+    ? "The start. Press Step: the first row is looked at." : steps.sentence[here] ?? "";
+  at("arithmetic").textContent = run && here !== null ? steps.arithmetic[here] ?? "" : "";
+  if (!run) return at("state").replaceChildren();
+  const value = (name) => shown((step ? steps[name][here] : run.recording.start[name]) ?? null);
+  const bound = run.recording.bounds.updates;
+  const updates = updatesUntil(step);
+  at("state").textContent = `mistakes ${value("mistakes")}, objective ${value("objective")}, `
+    + `|(w, b)| ${value("norm")}`
+    + (updatesUntil(total) ? `, updates ${updates}` : "")
+    + (bound ? `, theory allows ${Math.floor(bound)}` : "")
+    + (step === total ? `; ended: ${run.recording.stop}` : "");
+  return undefined;
+}
+
+export function setUpPlayer() {
+  const clicks = {
+    first: () => goTo(0), back: () => goTo(state.step - 1), step: () => goTo(state.step + 1),
+    last: () => goTo(Infinity), play,
+    mistake: () => goTo(nextWhere((step) => state.steps.updated[step - 1].length > 0)),
+    pass: () => goTo(nextWhere((step) => state.run.recording.passes.includes(step))),
+  };
+  for (const [id, act] of Object.entries(clicks)) at(id).addEventListener("click", act);
+  at("scrub").addEventListener("input", () => goTo(Number(at("scrub").value)));
+  addView(drawWords);
+}

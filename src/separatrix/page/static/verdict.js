@@ -1,0 +1,35 @@
+// Whether a line separates the points, in one sentence.
+import { addView, at, state } from "./state.js";
+import { shown } from "./svg.js";
+
+// Rows are told up to this many of a class.
+const MOST_ROWS = 6;
+
+function proof({ meeting, witness }) {
+  const rows = (witness && witness.rows) || [];
+  const which = `${rows.slice(0, MOST_ROWS).join(", ")}${rows.length > MOST_ROWS ? ", ..." : ""}`;
+  const told = rows.length === 1 ? `row ${which} proves` : `rows ${which} prove`;
+  if (meeting) return `the hulls meet at (${meeting.map(shown).join(", ")}), the cross, as ${told}`;
+  const line = state.method.fit_intercept ? "" : "without a bias it goes through 0, and ";
+  return rows.length ? `${line}${told} it` : "their classes overlap";
+}
+
+function drawVerdict() {
+  const found = state.verdict;
+  if (!found) return at("verdict").replaceChildren();
+  let text = `No line separates these points: ${proof(found)}.`;
+  if (found.verdict === "separable") {
+    text = found.mistake_bound === null
+      ? "Separable, by a margin too small to be told."
+      : `Separable: margin ${Number(found.margin).toPrecision(3)}, at most ${Math.floor(found.mistake_bound)} mistakes.`;
+  } else if (found.verdict === "quasi-separable") {
+    text = "Quasi-separable: a line touches both classes, none has them strictly apart.";
+  }
+  at("verdict").textContent = text;
+  at("verdict").title = found.text;
+  return undefined;
+}
+
+export function setUpVerdict() {
+  addView(drawVerdict, () => {});
+}

@@ -1,0 +1,194 @@
+// Weight space: two of the weights, the contours of what is minimised, and the walk over them.
+import { askAtStep } from "./run.js";
+import { addView, at, classesOf, state, weightsAt } from "./state.js";
+import { draw, option, scale, shown } from "./svg.js";
+
+const WIDE = 400;
+const HIGH = 320;
+const MOST_DRAWN = 2000; // points of the walk
+const TAIL = 100; // of the last steps, drawn boldly
+const chosen = { across: 0, up: 1, of: "objective", column: 0 };
+let walk = []; // where the two weights were, from the start on
+let box = null;
+let land = null; // the server's answer, with the question that it answers
+let asking = false;
+
+function namesOf(weights) {
+  const names = weights[0].slice(0, -1).map((_, j) => `w${j + 1}`);
+  return state.method.fit_intercept ? [...names, "b"] : names;
+}
+
+function hasSpace() {
+  const weights = weightsAt(0);
+  return Boolean(weights) && namesOf(weights).length > 1;
+}
+
+function boxOfWalk() {
+  const sides = [0, 1].map((axis) => {
+    const all = walk.map((place) => place[axis]).filter((v) => v !== null && Math.abs(v) < 1e6);
+    const [low, high] = [Math.min(...all, Infinity), Math.max(...all, -Infinity)];
+    if (!all.length) return [-1, 1];
+    const room = 0.25 * (high - low) || 1;
+    return [low - room, high + room];
+  });
+  return [...sides[0], ...sides[1]];
+}
+
+function look() {
+  const { across, up, column } = chosen;
+  walk = [];
+  for (let step = 0; step <= state.steps.rows.length; step += 1) {
+    const own = weightsAt(step)[column];
+    walk.push([own[across], own[up]]);
+  }
+  box = boxOfWalk();
+}
+
+// ---- the landscape ------------------------------------------------------------------------------
+
+// All that the contours depend on: the weights that are held among it.
+function question() {
+  const held = weightsAt(state.step).map((row) => [...row]);
+  held[chosen.column][chosen.across] = held[chosen.column][chosen.up] = 0;
+  return JSON.stringify([held, chosen, box]);
+}
+
+async function fetchLand() {
+  if (asking || !state.run || !hasSpace()) return;
+  const { run } = state;
+  const wanted = question();
+  if (land && land.run === run && land.wanted === wanted) return;
+  if (weightsAt(state.step).flat().some((v) => v === null)) return; // beyond floating point
+  asking = true;
+  const { across, up, of, column } = chosen;
+  const found = await askAtStep("landscape", { axes: [across, up], of, column, box });
+  asking = false;
+  if (found) {
+    land = { ...found, run, wanted };
+    drawLand();
+  }
+  if (state.run && hasSpace() && (state.run !== run || question() !== wanted)) fetchLand();
+}
+
+function drawLand() {
+  const [bands, lines] = ["bands", "contours"].map((name) => at("weight-view").querySelector(`.${name}`));
+  if (!land || !bands) return;
+  const { size, levels } = land;
+  const [wide, high] = [WIDE / (size - 1), HIGH / (size - 1)];
+  const paths = levels.map(() => []);
+  for (let row = 0; row < size; row += 1) {
+    let begin = 0;
+    for (let col = 1; col <= size; col += 1) {
+      const band = land.bands.charCodeAt(row * size + begin);
+      if (col < size && land.bands.charCodeAt(row * size + col) === band) continue;
+      const place = `M${(begin - 0.5) * wide} ${HIGH - (row + 0.5) * high}`;
+      paths[band - 97].push(`${place}h${(col - begin) * wide}v${high}h${-(col - begin) * wide}z`);
+      begin = col;
+    }
+  }
+  bands.replaceChildren(...paths.map((path, i) => draw("path", {
+    d: path.join(""), "fill-opacity": levels.length > 1 ? (0.7 * i) / (levels.length - 1) : 0,
+  })));
+  const [x, y] = [scale([0, 1000], [0, WIDE]), scale([0, 1000], [HIGH, 0])];
+  const pieces = land.lines.flat().map(([a, b, c, d]) => `M${x(a)} ${y(b)}L${x(c)} ${y(d)}`);
+  lines.setAttribute("d", pieces.join(""));
+  at("weight-levels").textContent = `${chosen.of === "objective" ? "Objective" : "Mistakes"} from `
+    + `${shown(levels[0])} (faint) to ${shown(levels[levels.length - 1])} and more (strong).`;
+}
+
+// ---- the walk -----------------------------------------------------------------------------------
+
+function places() {
+  return [scale([box[0], box[1]], [0, WIDE]), scale([box[2], box[3]], [HIGH, 0])];
+}
+
+function points(from, to) {
+  const [x, y] = places();
+  const jump = Math.max(1, Math.ceil((to - from) / MOST_DRAWN));
+  const found = [];
+  for (let step = from; step <= to; step += 1) {
+    const [u, v] = walk[step];
+    if (u !== null && v !== null && ((step - from) % jump === 0 || step === to)) found.push(`${x(u)},${y(v)}`);
+  }
+  return found.join(" ");
+}
+
+function drawWalk() {
+  const svg = at("weight-view");
+  if (!svg.querySelector(".now-at")) return;
+  svg.querySelector(".walked").setAttribute("points", points(Math.max(0, state.step - TAIL), state.step));
+  const [x, y] = places();
+  const [u, v] = walk[state.step];
+  if (u !== null && v !== null) {
+    svg.querySelector(".now-at").setAttribute("cx", x(u));
+    svg.querySelector(".now-at").setAttribute("cy", y(v));
+  }
+  const names = namesOf(weightsAt(0));
+  const own = weightsAt(state.step)[chosen.column];
+  const rest = names.map((name, j) => [name, own[j], j]).filter(([, , j]) => j !== chosen.across && j !== chosen.up);
+  const others = state.run.recording.data.classes.length > 2 ? ", and the weights of the other classes" : "";
+  at("weight-held").textContent = `Held at this step: ${rest.map(([name, value]) => `${name} = ${shown(value)}`).join(", ") || "nothing"}${others}.`;
+  svg.setAttribute("aria-label", `Weight space: ${names[chosen.across]} = ${shown(u)}, ${names[chosen.up]} = ${shown(v)} at step ${state.step}`);
+}
+
+function drawFrame() {
+  const svg = at("weight-view");
+  const [x, y] = places();
+  const names = namesOf(weightsAt(0));
+  svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
+  const [u, v] = walk[0];
+  svg.replaceChildren(
+    draw("g", { class: "bands" }), draw("path", { class: "contours" }),
+    draw("line", { x1: 0, x2: WIDE, y1: y(0), y2: y(0), class: "axis" }),
+    draw("line", { x1: x(0), x2: x(0), y1: 0, y2: HIGH, class: "axis" }),
+    draw("polyline", { points: points(0, walk.length - 1), class: "walk" }),
+    draw("polyline", { class: "walked" }),
+    draw("rect", { x: x(u) - 4, y: y(v) - 4, width: 8, height: 8, class: "began" }),
+    draw("circle", { r: 6, class: "now-at" }),
+    draw("text", { x: WIDE - 6, y: HIGH - 6, "text-anchor": "end" }, `${names[chosen.across]}: ${shown(box[0])} to ${shown(box[1])}`),
+    draw("text", { x: 6, y: 16 }, `${names[chosen.up]}: ${shown(box[2])} to ${shown(box[3])}`),
+  );
+}
+
+function drawChoices() {
+  const names = namesOf(weightsAt(0));
+  const labels = classesOf(state.points);
+  if (Math.max(chosen.across, chosen.up) >= names.length) Object.assign(chosen, { across: 0, up: 1 });
+  if (chosen.column >= weightsAt(0).length) chosen.column = 0;
+  for (const id of ["across", "up"]) {
+    const other = id === "across" ? "up" : "across";
+    const left = names.map((name, j) => [j, name]).filter(([j]) => j !== chosen[other]);
+    at(`weight-${id}`).replaceChildren(...left.map(([j, name]) => option(name, j, j === chosen[id])));
+  }
+  at("weight-column").replaceChildren(...weightsAt(0).map((_, c) => option(labels[c], c, c === chosen.column)));
+  at("weight-column").closest("label").hidden = weightsAt(0).length < 2;
+}
+
+function drawSpace() {
+  const shownNow = Boolean(state.run) && hasSpace();
+  at("weight-view").closest("figure").hidden = !shownNow;
+  if (!shownNow) return;
+  drawChoices();
+  look();
+  drawFrame();
+  drawWalk();
+  if (land && land.run === state.run && land.wanted === question()) drawLand();
+  fetchLand();
+}
+
+function moveSpace() {
+  if (!state.run || !hasSpace()) return;
+  drawWalk();
+  fetchLand();
+}
+
+export function setUpWeightSpace() {
+  for (const name of ["across", "up", "of", "column"]) {
+    at(`weight-${name}`).addEventListener("change", () => {
+      const { value } = at(`weight-${name}`);
+      chosen[name] = name === "of" ? value : Number(value);
+      drawSpace();
+    });
+  }
+  addView(drawSpace, moveSpace);
+}

@@ -1,0 +1,70 @@
+"""The page of benchmarks is what the kept runs say, losses included. Nothing is timed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks import page
+
+
+def work(name, low, high, *, holds=True):
+    times = {"median": (low + high) / 2, "low": low, "high": high}
+    ours = {"name": "separatrix", "median_seconds": 0.002, "ratio": times, "quality": 1e-7,
+            "good_enough": True, "note": "", "seconds": [0.002], "extra_bytes": None}  # fmt: skip
+    return {
+        "name": name, "title": "a work", "best_peer": "somebody", "ratio": times, "rows": 3,
+        "contestants": [ours], "agreement": [{"holds": holds, "text": "apart by 1"}],
+    }  # fmt: skip
+
+
+def run(*works, size="full"):
+    machine = {"cores": 2, "processor": "abacus", "read_gb_per_second_2": 10.0,
+               "gflop_per_second_float64_2": 20.0}  # fmt: skip
+    return {"size": size, "repeats": 3, "machine": machine, "versions": {"python": "3"},
+            "skipped": {"absent": "why"}, "workloads": list(works)}  # fmt: skip
+
+
+@pytest.fixture
+def stored(tmp_path):
+    def store(day, *works, **kwargs):
+        path = tmp_path / f"full-202601{day}-120000.json"
+        path.write_text(json.dumps(run(*works, **kwargs)))
+        return path
+
+    return store
+
+
+def test_the_page_tells_what_the_file_says_and_nothing_else():
+    told = page.PAGE.read_text().split(page.BEGIN)[1].split(page.END)[0]
+    expected = "\n".join(page.lines(json.loads(page.KEPT.read_text())))
+    assert told.strip() == expected.strip(), "run: python -m benchmarks.page"
+
+
+def test_wins_losses_and_what_is_open_are_counted(stored):
+    kept = page.kept(stored("02", work("a", 2, 3), work("b", 0.5, 0.6), work("c", 0.9, 1.2)))
+    told = "\n".join(page.lines([kept]))
+    assert "Of 3 works separatrix is faster in 1 and slower in 1; in 1 the spread" in told
+    assert "| **0.55** | 0.50 to 0.60 | 2 ms | agree |" in told
+    assert "Measured 2026-01-02 on 2 cores (abacus)" in told
+    assert "not in these tables: absent" in told
+
+
+def test_who_disagrees_is_said(stored):
+    told = "\n".join(page.lines([page.kept(stored("02", work("a", 2, 3, holds=False)))]))
+    assert "| apart by 1 |" in told
+
+
+def test_a_work_that_was_measured_again_is_told_once(stored):
+    first = page.kept(stored("02", work("a", 2, 3), work("b", 2, 3)))
+    again = page.kept(stored("03", work("a", 4, 5)))
+    merged = page.merged([first, again])
+    assert [[each["name"] for each in one["workloads"]] for one in merged] == [["b"], ["a"]]
+    assert [one["measured"] for one in page.merged([again, first])] == ["2026-01-02"]
+    assert "seconds" not in merged[1]["workloads"][0]["contestants"][0]
+
+
+def test_a_small_run_is_no_result(stored):
+    with pytest.raises(SystemExit, match="size small"):
+        page.kept(stored("02", work("a", 2, 3), size="small"))
