@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -150,6 +151,19 @@ def test_sql_of_what_is_missing_or_unknown(run, tmp_path):
     other = NAMED.assign(colour="never seen", **{"the 'key'": range(60)})
     margins = [row[-1] for row in run(query(MODELS["one-hot"][0], tmp_path), other)]
     assert np.allclose(margins, MODELS["one-hot"][0].decision_function(other), rtol=1e-12)
+
+
+@pytest.mark.parametrize("case", NUMERIC)
+def test_numbers_in_sql_have_exponents_and_all_of_their_bits(case, tmp_path):
+    """One without would be a decimal, or divide as a whole number."""
+    model = MODELS[case][0]
+    bare = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\bm\d+", "", query(model, tmp_path))
+    numbers = re.findall(r"(?<![\w.])\d[\w.+-]*", bare.replace("ORDER BY 1", ""))
+    labels = [str(label) for label in model.classes_.tolist()]
+    assert all("e" in number for number in numbers if number not in labels)
+    clf = model[-1] if hasattr(model, "steps") else model
+    found = {float(number) for number in numbers}
+    assert {*np.abs(clf.coef_).ravel().tolist(), *np.abs(clf.intercept_).tolist()} <= found
 
 
 @pytest.mark.parametrize("type", ["", "REAL", "TEXT", "INTEGER"])
@@ -318,6 +332,11 @@ def test_onnx(case, tmp_path):
     run = session(model, tmp_path)
     labels, probabilities, margins = expected(model, rows)
     names = ["label", "probabilities", "margins"]
+    graph = pytest.importorskip("onnx").load(tmp_path / "model.onnx")
+    assert {one.domain: one.version for one in graph.opset_import}[""] == 17
+    kinds = {node.op_type for node in graph.graph.node}
+    assert "Gemm" in kinds
+    assert bool(kinds & {"Sigmoid", "Softmax"}) == (probabilities is not None)
     assert [one.name for one in run.get_outputs()] == [
         name for name in names if probabilities is not None or name != "probabilities"
     ]
