@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .contours import contour
+from ...training.recording.contours import contour
 from .limits import LANDSCAPE, MOST_LEVELS
 from .methods import BadRequest
 from .runs import Run, checked_box
@@ -61,7 +61,7 @@ def _values(run: Run, W: Any, column: int, axes: list[int], of: str, box: list[f
     Z = np.column_stack([run.recording.x, np.ones(len(run.y))])
     loss, k = run.clf.trace_.loss, len(W)
     y = run.recording.y if k > 1 else np.where(run.recording.y == 1, 1.0, -1.0)
-    grid = [np.linspace(*side, LANDSCAPE) for side in (box[:2], box[2:])]
+    grid = [np.linspace(low, high, LANDSCAPE) for low, high in (box[:2], box[2:])]
     across, up = (one.ravel() for one in np.meshgrid(*grid))
     fixed = W.copy()
     fixed[column, axes] = 0.0
