@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 from . import loops
 from .numeric.threads import n_threads
+
+
+def documentation() -> str:
+    """Where the pages are: ``$SEPARATRIX_DOCS``, or where ``make docs`` left them; "" if nowhere.
+
+    No address is made up: a link that leads nowhere is worse than none.
+    """
+    given = os.environ.get("SEPARATRIX_DOCS", "")
+    if given:
+        return given.rstrip("/")
+    built = Path(__file__).resolve().parents[2] / "build" / "docs"
+    return built.as_uri() if (built / "index.html").is_file() else ""
+
+
+class LinkedToPages:
+    """An estimator whose HTML in notebooks leads to its page, with tooltips from its docstring."""
+
+    _doc_link_module = "separatrix"
+    _page = "separatrix.{estimator_name}"
+
+    @property
+    def _doc_link_template(self) -> str:
+        """scikit-learn's name for it; "": no link."""
+        pages = documentation()
+        return f"{pages}/generated/{self._page}.html" if pages else ""
 
 
 def config() -> dict[str, str]:
@@ -26,10 +53,18 @@ def config() -> dict[str, str]:
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
+        "documentation": documentation() or "not built here (set by SEPARATRIX_DOCS)",
     }
 
 
 def show_config() -> None:
-    """Print version, compiler, the instruction set in use and the number of threads."""
+    """Print version, compiler, the instruction set in use and the number of threads.
+
+    Examples
+    --------
+    >>> from separatrix import show_config
+    >>> show_config()  # doctest: +ELLIPSIS
+          separatrix: ...
+    """
     for name, value in config().items():
         print(f"{name:>16}: {value}")

@@ -41,6 +41,15 @@ def logic(name: str, labels: tuple[Any, Any] = (0, 1)) -> tuple[Array, AnyArray]
 
     ``labels`` are those of false and true.
 
+    Parameters
+    ----------
+    name : {"and", "or", "xor"}
+        The gate.
+    labels : pair
+        Those of false and true.
+
+    Examples
+    --------
     >>> logic("and", labels=(-1, 1))[1]
     array([-1, -1, -1,  1])
     """
@@ -62,14 +71,25 @@ class Separable(NamedTuple):
     one has ``z.v >= margin`` at the unit vector ``v = (coef, intercept)``, and the sum of
     ``weights * z[support]`` is ``margin * v``. No other unit vector can do better: its smallest
     ``z.v`` is at most the weighted mean over the support, which is at most the norm of that sum.
+
+    Examples
+    --------
+    >>> data = separable(n=20, margin=0.25, random_state=0)
+    >>> signed = (2 * data.y - 1) * (data.X @ data.coef + data.intercept)
+    >>> round(float(signed.min()), 6), data.margin
+    (0.25, 0.25)
     """
 
     X: Array
+    """(n, d)."""
     y: Ints
+    """(n,): 0 and 1."""
     coef: Array
     """(d,)."""
     intercept: float
+    """Of the best separator."""
     margin: float
+    """Its margin."""
     support: Ints
     """Rows that touch the margin; all others keep clear of it."""
     weights: Array
@@ -88,6 +108,19 @@ def separable(n: int = 100, d: int = 2, margin: float = 0.1, random_state: Any =
     then right by itself, because each of its rows has the margin; across w, the support of a
     class is a pair that mirrors itself, or for n < 4 or d = 1 a single row without any offset.
 
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    d : int
+        How many features.
+    margin : float
+        The largest margin of a unit vector (w, b).
+    random_state : int, Generator, RandomState or None
+        Seed.
+
+    Examples
+    --------
     >>> data = separable(n=20, margin=0.25, random_state=0)
     >>> sign = np.where(data.y == 1, 1.0, -1.0)
     >>> round(float(min(sign * (data.X @ data.coef + data.intercept))), 12)
@@ -138,6 +171,19 @@ def overlapping(
     zero at all d + 1 points, so no plane is even weakly right everywhere, and the logistic
     loss has its minimum at finite weights without any penalty.
 
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    d : int
+        How many features.
+    separation : float
+        From one centre to the other.
+    random_state : int, Generator, RandomState or None
+        Seed.
+
+    Examples
+    --------
     >>> X, y = overlapping(n=50, d=3, random_state=0)
     >>> X.shape, np.bincount(y)
     ((50, 3), array([25, 25]))
@@ -160,6 +206,17 @@ def ring(n: int = 200, noise: float = 0.1, random_state: Any = None) -> tuple[Ar
     The points of the circle are evenly spaced. Without noise the disc therefore lies within
     their hull, and no line separates the two; the feature ``|x|^2`` does.
 
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    noise : float
+        Deviation that is added to every point.
+    random_state : int, Generator, RandomState or None
+        Seed.
+
+    Examples
+    --------
     >>> X, y = ring(n=20, noise=0, random_state=0)
     >>> bool(np.all((np.linalg.norm(X, axis=1) > 0.75) == y))
     True
@@ -183,6 +240,19 @@ def spirals(
     Without noise a row of class y at radius r, between 0.1 and 1, stands at ``turns * r + y / 2``
     of a full circle.
 
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    turns : float
+        How often each winds.
+    noise : float
+        Deviation that is added to every point.
+    random_state : int, Generator, RandomState or None
+        Seed.
+
+    Examples
+    --------
     >>> X, y = spirals(n=50, random_state=0)
     >>> X.shape, np.bincount(y)
     ((50, 2), array([25, 25]))
@@ -205,6 +275,21 @@ def blobs(
     Their centres stand on a circle in the first two features (on a line for d = 1), each 6
     from the next, so that ``spread`` alone says how hard it is. Sizes differ by at most a row.
 
+    Parameters
+    ----------
+    k : int
+        How many classes.
+    n : int
+        How many rows.
+    d : int
+        How many features.
+    spread : float
+        Deviation of each cloud.
+    random_state : int, Generator, RandomState or None
+        Seed.
+
+    Examples
+    --------
     >>> X, y = blobs(k=4, n=10, spread=0, random_state=0)
     >>> np.bincount(y), len(np.unique(X, axis=0))
     (array([3, 3, 2, 2]), 4)
@@ -229,6 +314,17 @@ def sorted_by_class(n: int = 200, d: int = 2, random_state: Any = None) -> tuple
     A method that goes row by row in this order forgets the first class while it sees only the
     second, and a test set cut from the end has one class: shuffle first.
 
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    d : int
+        How many features.
+    random_state : int, Generator, RandomState or None
+        Seed.
+
+    Examples
+    --------
     >>> sorted_by_class(n=8, random_state=0)[1]
     array([0, 0, 0, 0, 1, 1, 1, 1])
     """
@@ -245,6 +341,19 @@ def badly_scaled(
     Their scales run evenly from ``10 ** (-decades / 2)`` to ``10 ** (decades / 2)``. Each says
     as much about the class as any other, but no one step size suits them all.
 
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    d : int
+        How many features.
+    decades : float
+        From the smallest scale to the largest, in powers of ten.
+    random_state : int, Generator, RandomState or None
+        Seed.
+
+    Examples
+    --------
     >>> X, y = badly_scaled(random_state=0)
     >>> np.log10(X.std(axis=0)[[0, -1]]).round(1)
     array([-3.,  3.])

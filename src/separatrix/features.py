@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .config import LinkedToPages
 from .data.validation import check_rows
 from .numeric import checks
 from .numeric.rows import CsrRows
@@ -19,7 +20,7 @@ from .numeric.types import AnyArray, Array, Ints
 BLOCK = 2**20  # numbers in a block: 8 MB
 
 
-class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RadialBasis(LinkedToPages, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """One feature per centre: ``exp(-gamma * |x - centre|^2)``, 1 at the centre, 0 far away.
 
     Parameters
@@ -39,8 +40,13 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     centers_ : array (n_centers, n_features)
         Dense, whatever X was.
     n_features_in_ : int
+        Features of the rows of the fit.
     feature_names_in_ : array
         If X had names.
+
+    See Also
+    --------
+    separatrix.KernelPerceptron : without the features themselves.
 
     Notes
     -----
@@ -67,6 +73,8 @@ class RadialBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     >>> Perceptron(random_state=0).fit(features, y).stop_
     'no mistakes'
     """
+
+    _page = "separatrix.features"
 
     centers_: AnyArray
     n_features_in_: int

@@ -48,6 +48,17 @@ LearningRate = float | Schedule | Callable[[int], float]
 class Constant(Schedule):
     """The same step always.
 
+    Parameters
+    ----------
+    step : float
+        Its size.
+
+    See Also
+    --------
+    InverseScaling, StepDecay, Pegasos : steps that shrink.
+
+    Examples
+    --------
     >>> Constant(0.5)(1), Constant(0.5)(100)
     (0.5, 0.5)
     """
@@ -65,6 +76,21 @@ class Constant(Schedule):
 class InverseScaling(Schedule):
     """``step / (1 + (t - 1) / delay)^power``: with delay 1, ``step / t^power``.
 
+    Parameters
+    ----------
+    step : float
+        The first step.
+    power : float
+        How fast it falls; 0.5 to 1 for online methods.
+    delay : float
+        After so many steps it is ``2^-power`` of the first.
+
+    See Also
+    --------
+    Constant, StepDecay, Pegasos : other schedules.
+
+    Examples
+    --------
     >>> InverseScaling(step=2.0)(1), InverseScaling(step=2.0)(4)
     (2.0, 1.0)
     """
@@ -84,6 +110,21 @@ class InverseScaling(Schedule):
 class StepDecay(Schedule):
     """``step * factor^floor((t - 1) / every)``.
 
+    Parameters
+    ----------
+    step : float
+        The first step.
+    factor : float
+        By which it is multiplied ...
+    every : int
+        ... after so many steps.
+
+    See Also
+    --------
+    Constant, InverseScaling, Pegasos : other schedules.
+
+    Examples
+    --------
     >>> halved = StepDecay(1.0, factor=0.5, every=10)
     >>> halved(10), halved(11), halved(21)
     (1.0, 0.5, 0.25)
@@ -106,6 +147,17 @@ class StepDecay(Schedule):
 class Pegasos(Schedule):
     """``1 / (2 * l2 * t)``, with the l2 of the objective unless given.
 
+    Parameters
+    ----------
+    l2 : float or None
+        Strength of the penalty; None: that of the objective.
+
+    See Also
+    --------
+    Constant, InverseScaling, StepDecay : other schedules.
+
+    Examples
+    --------
     >>> Pegasos().bind(0.5)(1), Pegasos().bind(0.5)(4)
     (1.0, 0.25)
     """

@@ -40,6 +40,23 @@ class ArraySource(InBlocks):
 
     Labels of two classes are -1.0 and +1.0, of more the numbers of ``classes``.
 
+    Parameters
+    ----------
+    X : array (n, d), or CsrRows
+        The rows.
+    y : array (n,)
+        -1.0 and +1.0, or the numbers of classes.
+    classes : array (k,)
+        Their labels, in order.
+    weight : array (n,), optional
+        Weights of the rows; None: all 1.
+    n_jobs : int or None
+        Threads; None: all of this process's.
+
+    See Also
+    --------
+    read : a source of files and frames.
+
     Examples
     --------
     >>> import numpy as np

@@ -19,12 +19,29 @@ class Block(NamedTuple):
     """Some rows, and where they stand in the whole.
 
     One of weight 0 is as if absent.
+
+    See Also
+    --------
+    Source : gives them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import ArraySource
+    >>> source = ArraySource(np.eye(3), np.array([-1.0, 1.0, 1.0]), np.array([0, 1]))
+    >>> block = next(iter(source.blocks()))
+    >>> block.start, block.y.tolist(), block.weights.tolist()
+    (0, [-1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
     """
 
     X: Rows
+    """(n, d)."""
     y: AnyArray
+    """(n,): -1.0 and +1.0, or the numbers of classes."""
     weight: Array | None
+    """(n,), or None: all 1."""
     start: int
+    """The number of its first row."""
 
     @property
     def weights(self) -> Array:

@@ -104,6 +104,11 @@ def read(
     FileSource or ClusterSource
         See FileSource for what shuffling means.
 
+    See Also
+    --------
+    Source : what it returns.
+    LinearClassifier : ``fit(read(...))``.
+
     Examples
     --------
     >>> import numpy as np

@@ -58,6 +58,19 @@ class Source(ABC):
     For two classes ``y`` is -1.0 or +1.0, the larger class +1. Besides ``n_features`` and
     ``classes`` a source has to say how many rows there are, what they weigh, and give its blocks;
     it may know better ways than these for the rest.
+
+    See Also
+    --------
+    read : makes one of files.
+    ArraySource : of arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import ArraySource, Source
+    >>> source = ArraySource(np.eye(3), np.array([-1.0, 1.0, 1.0]), np.array(["no", "yes"]))
+    >>> isinstance(source, Source), source.n_rows, source.n_features, source.weight_sum
+    (True, 3, 3, 3.0)
     """
 
     n_features: int

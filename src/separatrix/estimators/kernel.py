@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..config import LinkedToPages
 from ..data import Source
 from ..data.labels import check_labels, numbers
 from ..data.validation import array_source, check_rows, sound_rows, weighed_classes
@@ -36,7 +37,7 @@ from .sources import accuracy, check_features, refuse_labels_beside
 from .thresholds import KERNEL_CACHE_MB
 
 
-class KernelPerceptron(ClassifierMixin, BaseEstimator):
+class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
     """The perceptron in the dual: it sees the rows only through a kernel.
 
     The weights are a sum over the rows that were mistakes, ``w = sum_i a_i * phi(x_i)``, so that
@@ -83,11 +84,23 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         (rbf, dense: of rows that were mistakes twice); at least one row. It changes the time,
         not the result. None: 200, but 0 for rbf of dense rows without a budget, whose kernel rows
         are about as soon computed again, unless features are few and passes a hundred.
-    patience, max_norm, tol, class_weight, random_state, callbacks, verbose
-        As in :class:`Perceptron`, with norms in feature space. In callbacks ``step.weights`` are
-        the coefficients of all rows, (1, n) or (k, n), and ``step.state["scores"]`` their scores.
+    patience : int or None
+        Stop after so many passes in a row that met no fewer mistakes than the best before them.
+    max_norm : float or None
+        Stop when the norm of the weights, in feature space, exceeds it.
+    tol : float or None
+        Stop when the loss met in a pass and the weights barely change.
     fit_intercept : bool
         Whether 1 is added to the kernel.
+    class_weight : dict, "balanced" or None
+        Weights of the classes.
+    random_state : int, Generator, RandomState or None
+        Seed of the shuffles.
+    callbacks : sequence of callables
+        As in :class:`Perceptron`. ``step.weights`` are the coefficients of all rows, (1, n) or
+        (k, n), and ``step.state["scores"]`` their scores.
+    verbose : bool or int
+        A live line on stderr, unless False or 0.
 
     Attributes
     ----------
@@ -104,14 +117,30 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         The part of the scores that the 1 brings: the sum of the coefficients.
     coef_ : array (1 or k, d)
         Only for the linear kernel.
-    classes_, n_iter_, n_updates_, history_, n_features_in_, feature_names_in_
-        As in :class:`Perceptron`.
+    classes_ : array (k,)
+        The labels; of two, the larger is +1.
+    n_iter_ : int
+        Passes.
+    n_updates_ : int
+        Mistakes, each of which was an update.
+    history_ : dict of arrays
+        ``pass``, ``objective``, ``mistakes``, ``norm``, ``seconds``: one entry per pass.
+    n_features_in_ : int
+        Features of the rows of the fit.
+    feature_names_in_ : array
+        If X had names.
     stop_ : str
         As in :class:`Perceptron`. "cycle", for a fixed order, a constant step and no budget: the
         scores of all rows were the same before, so that this run would go on for ever.
     converged_ : bool
+        Whether ``stop_`` is "no mistakes" or "tol".
     trace_ : KernelTrace
         ``clf.trace_.recording(X, y)`` is the fit step by step.
+
+    See Also
+    --------
+    Perceptron : the same in the primal.
+    features.RadialBasis : a few kernel columns as features.
 
     Notes
     -----
@@ -125,7 +154,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from separatrix.estimators.kernel import KernelPerceptron
+    >>> from separatrix import KernelPerceptron
     >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     >>> clf = KernelPerceptron("poly", degree=2, shuffle=False).fit(X, y)
     >>> clf.stop_, clf.embedding_strengths_, clf.predict(X)

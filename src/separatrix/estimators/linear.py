@@ -55,10 +55,21 @@ class LinearClassifier(StreamModel, LossModel):
         the features as given, and so are the weights that callbacks and ``trace_.replay`` show;
         the norms in ``history_`` are those of the scaled weights. Not for ``partial_fit``, which
         does not see all rows.
-    fit_intercept, class_weight, warm_start, random_state, callbacks, verbose
-        As in :class:`Perceptron`.
+    fit_intercept : bool
+        Whether there is a bias.
+    class_weight : dict, "balanced" or None
+        Weights of the classes, times the sample weights.
+    warm_start : bool
+        Begin with the weights of the fit before.
     n_jobs : int or None
         Threads; None: all of this process's. The result does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Seed of whatever chance decides; a minimum does not depend on it.
+    callbacks : sequence of callables
+        ``callback(step, info) -> bool | None`` after every pass, as in :class:`Perceptron`; true
+        stops.
+    verbose : bool or int
+        A live line on stderr, unless False or 0.
 
     Attributes
     ----------
@@ -80,10 +91,42 @@ class LinearClassifier(StreamModel, LossModel):
         smaller gap), "no minimum" (without a penalty the objective falls for ever), "diverged"
         (it ended above where it began, or beyond floating point: the learning rate is too
         large), "max_iter", "cycle", "callback" or "interrupted".
-    coef_, intercept_, classes_, n_iter_, n_updates_, converged_, history_, trace_, coef_names_
-        As in :class:`Perceptron`, and so are ``feature_names_in_`` and ``unknown_categories_``.
+    converged_ : bool
+        Whether ``stop_`` is "optimal", "closed form" or "tol".
+    coef_ : array (1, d), or (k, d) for k > 2 classes
+        Weights, for the features as given.
+    intercept_ : array (1,) or (k,)
+        Biases; of more than two classes they may be told with sum 0, where only differences count.
+    classes_ : array (k,)
+        The labels; of two, the larger is +1.
+    n_iter_ : int
+        Passes or iterations.
+    n_updates_ : int
+        Updates of single rows, of solvers that go row by row.
+    history_ : dict of arrays
+        ``pass``, ``objective``, ``mistakes``, ``norm``, ``seconds``: one entry per pass.
+    trace_ : Trace
+        ``for step in clf.trace_.replay(X, y)`` gives every intermediate weight vector.
     embedding_strengths_ : array (n,)
-        For solvers that go row by row with a loss that leaves some rows alone.
+        How often each row moved the weights: for solvers that go row by row with a loss that
+        leaves some rows alone.
+    n_features_in_ : int
+        Features of the rows of the fit.
+    feature_names_in_ : array
+        If X had names; of a file, all its columns that are features.
+    coef_names_ : array (d,)
+        Names of the weights.
+    split_ : Split or None
+        Which rows of files were held out before the fit (``read(validation=...)``), if any.
+    unknown_categories_ : dict
+        Of a model that was fitted to files, after a prediction: by column, how many values the fit
+        did not have. They count as 0.
+
+    See Also
+    --------
+    LinearClassifierCV : finds ``l2``.
+    certify : how far models of other libraries are from their optimum.
+    diagnose : what is wrong with a fit.
 
     Notes
     -----

@@ -90,11 +90,15 @@ class Perceptron(StreamModel):
     Attributes
     ----------
     coef_ : array (1, d), or (k, d) for k > 2 classes
+        Weights.
     intercept_ : array (1,) or (k,)
+        Biases.
     classes_ : array (k,)
         Of two, the larger is +1.
-    n_iter_, n_updates_ : int
-        Passes, and row updates; in the batch rule every mistaken row counts.
+    n_iter_ : int
+        Passes.
+    n_updates_ : int
+        Updates by single rows; in the batch rule every mistaken row counts.
     embedding_strengths_ : array (n,)
         How often each row was a mistake.
     stop_ : str
@@ -102,6 +106,7 @@ class Perceptron(StreamModel):
         "interrupted". "no mistakes" (only for l2 = 0) is a proof that the data is separated;
         "cycle", for a fixed order and a constant step, one that this run would go on for ever.
     converged_ : bool
+        Whether ``stop_`` is "no mistakes" or "tol".
     history_ : dict of arrays
         ``pass``, ``objective``, ``mistakes``, ``norm``, ``seconds``: one entry per pass.
         Objective and mistakes are those met during the pass, each row before its update.
@@ -110,14 +115,23 @@ class Perceptron(StreamModel):
         ``for step in clf.trace_.replay(X, y)`` gives every intermediate weight vector, and
         ``clf.trace_.recording(X, y)`` tells the fit step by step.
     n_features_in_ : int
+        Features of the rows of the fit.
     feature_names_in_ : array
         If X had names; of a file, all its columns that are features.
     coef_names_ : array (d,)
         Names of the weights: categories of a file have one each, or share those that they are
         hashed to.
+    split_ : Split or None
+        Which rows of files were held out before the fit (``read(validation=...)``), if any.
     unknown_categories_ : dict
         Of a model that was fitted to files, after a prediction: by column, how many values the fit
         did not have. They count as 0.
+
+    See Also
+    --------
+    KernelPerceptron : the same in the dual.
+    LinearClassifier : a loss that has a minimum.
+    separability : whether it can end, and after how many mistakes.
 
     Examples
     --------

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..config import LinkedToPages
 from ..data import Source
 from ..data.cluster.dask_input import is_dask
 from ..data.files.decoding import Decoded
@@ -30,7 +31,7 @@ from .sources import (
 )
 
 
-class LinearPredictor(ClassifierMixin, BaseEstimator):
+class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
     """Weights and classes, whatever found them."""
 
     coef_: Array

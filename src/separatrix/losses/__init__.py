@@ -77,6 +77,12 @@ FORMS = {ONE_VS_REST + Logistic.name: OneVsRest(Logistic())}
 def names() -> tuple[str, ...]:
     """All losses of the margin by name.
 
+    See Also
+    --------
+    get_loss : the loss of a name.
+
+    Examples
+    --------
     >>> names()[:3]
     ('zero_one', 'perceptron', 'logistic')
     """
@@ -86,6 +92,17 @@ def names() -> tuple[str, ...]:
 def from_dict(data: Mapping[str, Any]) -> Loss:
     """The loss that ``to_dict`` wrote down as plain data.
 
+    Parameters
+    ----------
+    data : dict
+        What ``to_dict`` of a loss has written.
+
+    See Also
+    --------
+    get_loss : the loss of a name.
+
+    Examples
+    --------
     >>> Hinge().to_dict()
     {'loss': 'hinge'}
     >>> from_dict({"loss": "logistic", "multiclass": True})
@@ -105,6 +122,17 @@ def from_dict(data: Mapping[str, Any]) -> Loss:
 def get_loss(loss: str | Loss) -> Loss:
     """A loss by name, or the object itself, if one can be trained with it.
 
+    Parameters
+    ----------
+    loss : str or Loss
+        A name, or an object that is returned as it is.
+
+    See Also
+    --------
+    losses.names : all names.
+
+    Examples
+    --------
     >>> get_loss("hinge"), get_loss("one_vs_rest_logistic")
     (Hinge(), OneVsRest(binary=Logistic()))
     """

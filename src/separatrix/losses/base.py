@@ -19,7 +19,20 @@ Filled in :mod:`separatrix.losses.multiclass`, which knows both."""
 
 
 class Loss(Registered):
-    """What a wrong answer costs, given the true labels and the scores, row by row."""
+    """What a wrong answer costs, given the true labels and the scores, row by row.
+
+    See Also
+    --------
+    MarginLoss : of two classes; what to derive from.
+    get_loss : one by its name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import get_loss
+    >>> get_loss("hinge").value(np.array([-1.0, 1.0]), np.array([[0.5], [0.5]])).tolist()
+    [1.5, 0.5]
+    """
 
     _kind, _registry = "loss", REGISTRY
     convex: ClassVar[bool] = True
@@ -75,6 +88,11 @@ class MarginLoss(Loss):
 
     A subclass defines ``phi`` and ``slope``; ``curvature`` only if Newton should take it, and
     ``conjugate`` only if fits should prove how near their minimum they are.
+
+    See Also
+    --------
+    LinearClassifier : takes one as its ``loss``.
+    LossDisplay : draws it.
 
     Examples
     --------

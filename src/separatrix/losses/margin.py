@@ -13,7 +13,20 @@ from .base import MarginLoss
 
 @dataclass(frozen=True)
 class ZeroOne(MarginLoss):
-    """1 for a mistake, 0 otherwise. Its slope is 0 wherever it exists: nothing to descend."""
+    """1 for a mistake, 0 otherwise. Its slope is 0 wherever it exists: nothing to descend.
+
+    See Also
+    --------
+    LossDisplay : draws it beside the losses that can be minimised.
+    separatrix.WeightSpaceDisplay : why it cannot be descended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.losses import ZeroOne
+    >>> ZeroOne().phi(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
+    [1.0, 1.0, 0.0]
+    """
 
     name = "zero_one"
     convex = False
@@ -30,6 +43,18 @@ class PerceptronLoss(MarginLoss):
 
     Its infimum 0 is reached at (w, b) = 0, which has learned nothing: see
     :class:`separatrix.LinearClassifier` on what is returned instead.
+
+    See Also
+    --------
+    JointPerceptron : for more than two classes.
+    separatrix.LinearClassifier : minimises it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.losses import PerceptronLoss
+    >>> PerceptronLoss().phi(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
+    [1.0, 0.0, 0.0]
     """
 
     name = "perceptron"
@@ -46,7 +71,20 @@ class PerceptronLoss(MarginLoss):
 
 @dataclass(frozen=True)
 class Logistic(MarginLoss):
-    """Negative log-likelihood of the logistic model."""
+    """Negative log-likelihood of the logistic model.
+
+    See Also
+    --------
+    Softmax : for more than two classes.
+    separatrix.LinearClassifier : minimises it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.losses import Logistic
+    >>> Logistic().phi(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
+    [1.3133, 0.6931, 0.1269]
+    """
 
     name = "logistic"
     attained = False
@@ -84,7 +122,20 @@ class Logistic(MarginLoss):
 
 @dataclass(frozen=True)
 class Squared(MarginLoss):
-    """Linear mean squared error, since y^2 = 1: it punishes very good rows as very bad ones."""
+    """Linear mean squared error, since y^2 = 1: it punishes very good rows as very bad ones.
+
+    See Also
+    --------
+    OneVsRest : for more than two classes.
+    separatrix.LinearClassifier : minimises it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.losses import Squared
+    >>> Squared().phi(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
+    [4.0, 1.0, 1.0]
+    """
 
     name = "squared"
     max_curvature = 2.0
@@ -110,7 +161,20 @@ class Squared(MarginLoss):
 
 @dataclass(frozen=True)
 class TanhSquared(MarginLoss):
-    """Squared error of tanh(a). Not convex: the slope vanishes for very wrong rows."""
+    """Squared error of tanh(a). Not convex: the slope vanishes for very wrong rows.
+
+    See Also
+    --------
+    OneVsRest : for more than two classes.
+    separatrix.LinearClassifier : minimises it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.losses import TanhSquared
+    >>> TanhSquared().phi(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
+    [3.1032, 1.0, 0.0013]
+    """
 
     name = "tanh_squared"
     convex = False
@@ -142,7 +206,20 @@ class TanhSquared(MarginLoss):
 
 @dataclass(frozen=True)
 class Hinge(MarginLoss):
-    """The support vector machine's loss."""
+    """The support vector machine's loss.
+
+    See Also
+    --------
+    CrammerSinger : for more than two classes.
+    separatrix.LinearClassifier : minimises it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.losses import Hinge
+    >>> Hinge().phi(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
+    [2.0, 1.0, 0.0]
+    """
 
     name = "hinge"
     smooth = False
@@ -162,7 +239,20 @@ class Hinge(MarginLoss):
 
 @dataclass(frozen=True)
 class SquaredHinge(MarginLoss):
-    """The hinge squared: smooth, and it leaves very good rows in peace."""
+    """The hinge squared: smooth, and it leaves very good rows in peace.
+
+    See Also
+    --------
+    OneVsRest : for more than two classes.
+    separatrix.LinearClassifier : minimises it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.losses import SquaredHinge
+    >>> SquaredHinge().phi(np.array([-1.0, 0.0, 2.0])).round(4).tolist()
+    [4.0, 1.0, 0.0]
+    """
 
     name = "squared_hinge"
     max_curvature = 2.0

@@ -31,7 +31,24 @@ ONE_VS_REST = "one_vs_rest_"
 
 @dataclass(frozen=True)
 class Joint(Loss):
-    """A loss of all scores of a row; y is the number of its class, d below."""
+    """A loss of all scores of a row; y is the number of its class, d below.
+
+    Parameters
+    ----------
+    binary : MarginLoss
+        The two-class loss that this one is for more.
+
+    See Also
+    --------
+    Softmax, CrammerSinger, JointPerceptron, OneVsRest : its kinds.
+    separatrix.LinearClassifier : minimises it.
+
+    Examples
+    --------
+    >>> from separatrix.losses import CrammerSinger, Hinge, Joint
+    >>> Hinge().multiclass(), isinstance(CrammerSinger(Hinge()), Joint)
+    (CrammerSinger(binary=Hinge()), True)
+    """
 
     binary: MarginLoss
 
@@ -92,7 +109,26 @@ def _from_to(y: AnyArray, rival: AnyArray, where: AnyArray, k: int) -> Array:
 
 @dataclass(frozen=True)
 class JointPerceptron(Joint):
-    """``max(0, max_{c != d} s_c - s_d)``."""
+    """``max(0, max_{c != d} s_c - s_d)``.
+
+    Parameters
+    ----------
+    binary : MarginLoss
+        The two-class loss that this one is for more.
+
+    See Also
+    --------
+    PerceptronLoss : for two classes.
+    separatrix.LinearClassifier : minimises it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.losses import JointPerceptron, PerceptronLoss
+    >>> loss = JointPerceptron(PerceptronLoss())
+    >>> loss.value(np.array([0]), np.array([[1.0, 2.0, 0.0]])).round(4).tolist()
+    [1.0]
+    """
 
     smooth = False
 
@@ -109,7 +145,26 @@ class JointPerceptron(Joint):
 
 @dataclass(frozen=True)
 class CrammerSinger(Joint):
-    """``max_c (s_c + [c != d]) - s_d``, after Crammer and Singer (2001)."""
+    """``max_c (s_c + [c != d]) - s_d``, after Crammer and Singer (2001).
+
+    Parameters
+    ----------
+    binary : MarginLoss
+        The two-class loss that this one is for more.
+
+    See Also
+    --------
+    Hinge : for two classes.
+    separatrix.LinearClassifier : minimises it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.losses import CrammerSinger, Hinge
+    >>> loss = CrammerSinger(Hinge())
+    >>> loss.value(np.array([0]), np.array([[1.0, 2.0, 0.0]])).round(4).tolist()
+    [2.0]
+    """
 
     smooth = False
 
@@ -126,7 +181,26 @@ class CrammerSinger(Joint):
 
 @dataclass(frozen=True)
 class Softmax(Joint):
-    """``log sum_c e^(s_c - s_d)``, the sum over all classes."""
+    """``log sum_c e^(s_c - s_d)``, the sum over all classes.
+
+    Parameters
+    ----------
+    binary : MarginLoss
+        The two-class loss that this one is for more.
+
+    See Also
+    --------
+    Logistic : for two classes.
+    separatrix.LinearClassifier : minimises it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.losses import Logistic, Softmax
+    >>> loss = Softmax(Logistic())
+    >>> loss.value(np.array([0]), np.array([[1.0, 2.0, 0.0]])).round(4).tolist()
+    [1.4076]
+    """
 
     attained = False
     max_curvature = 0.5
@@ -189,6 +263,24 @@ class OneVsRest(Joint):
     Every class has an objective of its own, of two classes, and J is their sum: what
     ``OneVsRestClassifier`` of scikit-learn minimises class by class. For "logistic", whose own form
     is the softmax, ``loss="one_vs_rest_logistic"`` asks for it.
+
+    Parameters
+    ----------
+    binary : MarginLoss
+        The two-class loss that this one is for more.
+
+    See Also
+    --------
+    Hinge : for two classes.
+    separatrix.LinearClassifier : minimises it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix.losses import Hinge, OneVsRest
+    >>> loss = OneVsRest(Hinge())
+    >>> loss.value(np.array([0]), np.array([[1.0, 2.0, 0.0]])).round(4).tolist()
+    [4.0]
     """
 
     shifts = False

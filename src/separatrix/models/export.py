@@ -39,6 +39,22 @@ def export(
         "c": a header.
     table, key : str
         For "sql": the table to read, and a column to carry along.
+
+    See Also
+    --------
+    save : to be read by this library again.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> from separatrix import LinearClassifier, export
+    >>> clf = LinearClassifier(l2=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     export(clf, Path(folder) / "model.json", to="json")
+    ...     told = json.loads((Path(folder) / "model.json").read_text())
+    >>> told["classes"]
+    [0, 1]
     """
     checks.choice("to", to, LANGUAGES)
     if to != "sql" and (table != "rows" or key is not None):

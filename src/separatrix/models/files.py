@@ -43,6 +43,12 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         and solvers of your own. ``set_params(callbacks=())`` leaves a fit as it is.
     path : str or path
 
+    See Also
+    --------
+    load : reads it.
+    export : for other programs.
+    Checkpoint : keeps a fit that is not done.
+
     Examples
     --------
     >>> import tempfile
@@ -111,6 +117,26 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Nothing in the file is executed. One that was damaged, cut short or tampered with is refused
     with a ValueError that says what is wrong with it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    See Also
+    --------
+    save : writes it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from separatrix import LinearClassifier, load, save
+    >>> clf = LinearClassifier(l2=0.1).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(clf, Path(folder) / "model.sep")
+    ...     load(Path(folder) / "model.sep").predict([[0.4], [2.6]]).tolist()
+    [0, 1]
     """
     try:
         return _loaded(Path(path))

@@ -60,12 +60,32 @@ class _Known:
 
 @dataclass(frozen=True)
 class Objective:
-    """A loss, a penalty and data: the function of the weights that solvers descend."""
+    """A loss, a penalty and data: the function of the weights that solvers descend.
+
+    See Also
+    --------
+    minimize : descends it.
+    LinearClassifier : the same as an estimator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import L2, ArraySource, Objective, get_loss
+    >>> source = ArraySource(np.eye(2), np.array([-1.0, 1.0]), np.array([0, 1]))
+    >>> objective = Objective(get_loss("logistic"), L2(0.1), source)
+    >>> value, gradient, *_ = objective.value_and_gradient(np.zeros((1, 3)))
+    >>> round(value, 6), gradient.tolist()
+    (0.693147, [[0.25, -0.25, 0.0]])
+    """
 
     loss: Loss
+    """What a wrong answer costs."""
     penalty: L2
+    """What large weights cost."""
     source: Source
+    """The rows."""
     intercept: bool = True
+    """Whether there is a bias."""
     float32_sums: bool = False
     """Sums of dense float32 rows in float32: right to about six digits, and twice as fast."""
     _known: _Known = field(default_factory=_Known, init=False, repr=False, compare=False)

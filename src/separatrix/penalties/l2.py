@@ -15,6 +15,13 @@ from .base import Penalty
 class L2(Penalty):
     """``l2 * |w|^2`` for weights (k, d + 1), bias last.
 
+    See Also
+    --------
+    Objective : adds it to a loss.
+    LinearClassifierCV : finds how strong it should be.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> L2(0.5).value(np.array([[1.0, 2.0, 100.0]]))
     2.5

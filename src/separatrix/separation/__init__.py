@@ -52,6 +52,12 @@ def separability(
     fit_intercept : bool
         False: the same of planes through the origin, b = 0.
 
+    See Also
+    --------
+    Separability : what it returns.
+    CertificateDisplay : a picture of it.
+    Perceptron : whose ``monitor`` it can be.
+
     Examples
     --------
     >>> found = separability([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1])

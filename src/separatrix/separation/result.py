@@ -24,6 +24,18 @@ class Separability(Proof):
     z below is the signed row ``y * (x, 1)``, or, for more than two classes, Kesler's pair of a
     row and a rival class. Without an intercept it is that of x, and every bias b is 0. What
     belongs to another verdict is None.
+
+    See Also
+    --------
+    separability : returns it.
+    CertificateDisplay : draws it.
+
+    Examples
+    --------
+    >>> from separatrix import datasets, separability
+    >>> found = separability(*datasets.logic("xor"))
+    >>> found.verdict, found.witness.rows.tolist(), found.verify()
+    ('overlapping', [0, 1, 2, 3], True)
     """
 
     @cached_property

@@ -44,8 +44,11 @@ class Proof:
     verdict: str
     """``"separable"``, ``"quasi-separable"`` or ``"overlapping"``."""
     classes: AnyArray
+    """The labels, in order."""
     feature_names: list[str]
+    """x0, x1, ... where there are no others."""
     n_rows: int
+    """Rows that it is about."""
     exact: bool
     """Whether the verdict was settled in exact arithmetic."""
     rounds: int
@@ -64,6 +67,7 @@ class Proof:
     pairs: dict[tuple[Any, Any], str] | None
     """More than two classes: the verdict for every two of them, where it was asked for."""
     signed: SignedRows = field(repr=False)
+    """The rows z themselves, by which :meth:`verify` checks again."""
 
     @property
     def residual(self) -> float | None:

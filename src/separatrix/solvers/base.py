@@ -28,9 +28,27 @@ class Variables(Protocol):
 
 
 class Step(NamedTuple):
-    """What one pass or iteration produced."""
+    """What one pass or iteration produced.
+
+    See Also
+    --------
+    Info : what a callback gets beside it.
+    Trace : gives them again.
+
+    Examples
+    --------
+    >>> from separatrix import Perceptron
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
+    >>> met = []
+    >>> def watch(step, info):
+    ...     met.append(step.weights.copy())
+    >>> clf = Perceptron(shuffle=False, callbacks=[watch]).fit(X, y)
+    >>> len(met) == clf.n_iter_, met[-1]
+    (True, array([[ 3.,  2., -4.]]))
+    """
 
     weights: Array
+    """(k, d + 1), bias last."""
     state: State
     """Arrays and numbers from which ``steps`` goes on, bit for bit."""
     objective: float | None = None
@@ -92,6 +110,17 @@ class Solver(Registered, ABC):
     """A frozen set of hyper-parameters that knows how to descend an objective.
 
     A subclass that sets ``name`` registers itself, and can then be written down (``to_dict``).
+
+    See Also
+    --------
+    minimize : runs one.
+    LBFGS, Newton, LeastSquares, DualAscent, GradientDescent : some of them.
+
+    Examples
+    --------
+    >>> from separatrix import LBFGS, Solver
+    >>> isinstance(LBFGS(), Solver), LBFGS(memory=5).to_dict()["memory"]
+    (True, 5)
     """
 
     _kind, _registry = "solver", REGISTRY

@@ -55,6 +55,13 @@ class DualAscent(DualSolver):
     with a sample of the others (:mod:`separatrix.solvers.dual.working_set`): a few reads reach the
     minimum. Where that is too few rows, :class:`ProximalPoint` goes on. ``reason`` tells the bytes.
 
+    See Also
+    --------
+    ProximalPoint, CoordinateAscent, InteriorPoint : the three that it chooses among.
+    LinearProgram : the hinge without a penalty.
+
+    Examples
+    --------
     >>> from separatrix import DualAscent, LinearClassifier
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=DualAscent())
     >>> clf.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).solver_

@@ -63,6 +63,11 @@ class GradientDescent(Solver):
     average : bool
         Keep the mean of the weights after every update.
 
+    See Also
+    --------
+    gradient_descent : on any function.
+    InverseScaling, StepDecay, Pegasos, Constant : steps.
+
     Examples
     --------
     >>> from separatrix import GradientDescent, LinearClassifier

@@ -64,6 +64,18 @@ class LBFGS(Solver):
     are summed in float32 far from the minimum, twice as fast; what comes of it counts as one step,
     and whatever is told of a step is exact.
 
+    Parameters
+    ----------
+    memory : int
+        How many of the last steps stand for the curvature.
+    factored_features : int
+        Most features for which the second derivative of a sample is factored.
+
+    See Also
+    --------
+    Newton : second derivatives instead; fewer steps, each dearer.
+    LinearClassifier : ``solver=LBFGS()``.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

@@ -58,6 +58,16 @@ class LeastSquares(Solver):
     classes share each read, and a step is as many of them as bring the gap below the next power of
     ten of J. Without a penalty it is LSMR, which goes on until it says it has arrived.
 
+    Parameters
+    ----------
+    direct_size : int
+        Where rows and features are both more than this, conjugate gradients.
+
+    See Also
+    --------
+    LinearClassifier : ``loss="squared"``.
+    losses.Squared : the loss.
+
     Examples
     --------
     >>> from separatrix import LeastSquares, LinearClassifier

@@ -52,6 +52,11 @@ class LinearProgram(Solver):
     prices of the first conditions. Every step tells the same; what HiGHS leaves open is told as
     remaining.
 
+    See Also
+    --------
+    DualAscent : the hinge with a penalty.
+    separability : whether the least loss is 0.
+
     Examples
     --------
     >>> from separatrix import LinearClassifier, LinearProgram

@@ -32,6 +32,17 @@ class Newton(Solver):
     two) the second derivative is formed and factored; beyond, its products with vectors feed
     conjugate gradients.
 
+    Parameters
+    ----------
+    direct_weights : int
+        Most weights for which systems of equations are solved directly; beyond, by conjugate
+        gradients.
+
+    See Also
+    --------
+    LBFGS : for more features.
+    LinearClassifier : ``solver=Newton()``.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

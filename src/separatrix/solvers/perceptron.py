@@ -36,6 +36,20 @@ class Rosenblatt(Solver):
     With a penalty, ``w`` first shrinks by ``1 - 2 * step * l2`` at every row. A shuffled order is
     a permutation of all rows, or of those of each block where a source is read block by block.
 
+    Parameters
+    ----------
+    learning_rate : number, schedule or callable
+        Step size, or ``t -> step size`` with t counting rows.
+    shuffle : bool
+        A fresh order of the rows in every pass, from one seed; else the order given.
+    average : bool
+        Keep the mean of the weights after every row.
+
+    See Also
+    --------
+    Perceptron : the estimator that runs it.
+    BatchPerceptron : all mistakes of a pass at once.
+
     Examples
     --------
     >>> from separatrix import LinearClassifier, Rosenblatt
@@ -100,6 +114,18 @@ class Rosenblatt(Solver):
 @dataclass(frozen=True, repr=False)
 class BatchPerceptron(Solver):
     """``(w, b) += step * (sum of y * (x, 1) over all mistakes)``, once per pass.
+
+    Parameters
+    ----------
+    learning_rate : number, schedule or callable
+        Step size, or ``t -> step size`` with t counting passes.
+    average : bool
+        Keep the mean of the weights after every pass.
+
+    See Also
+    --------
+    Perceptron : ``update="batch"`` runs it.
+    Rosenblatt : one mistake after the other.
 
     Examples
     --------

@@ -29,10 +29,25 @@ STEPS_TO_GROWTH, FALLEN = 24, 1e32
 
 @dataclass(frozen=True)
 class Descent:
-    """Where gradient descent went, and how it ended."""
+    """Where gradient descent went, and how it ended.
+
+    See Also
+    --------
+    gradient_descent : returns it.
+    DescentDisplay : draws it.
+
+    Examples
+    --------
+    >>> from separatrix import gradient_descent
+    >>> run = gradient_descent(lambda x: x**2, lambda x: 2 * x, -1, learning_rate=0.25)
+    >>> run.stop, run.path[:3].tolist(), run.values[:3].tolist()
+    ('converged', [-1.0, -0.5, -0.25], [1.0, 0.25, 0.0625])
+    """
 
     x: Any
+    """Where it ended."""
     stop: str
+    """How: see :func:`gradient_descent`."""
     path: Array = field(repr=False)
     """Every point from the start on, one per row."""
     values: Array = field(repr=False)
@@ -64,6 +79,26 @@ def gradient_descent(
     - ``"max_iter"``: none of these. So ends what falls for ever at an even pace, as a linear
       function does: no run can tell it from a long way to a minimum.
 
+    Parameters
+    ----------
+    function, gradient : callables
+        Of a number or an array: the function, and its derivative of the same shape.
+    start : number or array
+        The first point.
+    learning_rate : number, schedule or callable
+        Step size, or ``t -> step size``.
+    tol : float
+        Beside the largest gradient met, what counts as none.
+    max_iter : int
+        Most steps.
+
+    See Also
+    --------
+    DescentDisplay : a picture of it, of one variable.
+    GradientDescent : the same on rows and a loss.
+
+    Examples
+    --------
     >>> def run(step):
     ...     return gradient_descent(lambda x: x**2, lambda x: 2 * x, -1, learning_rate=step)
     >>> run(1.0), run(0.4).stop, run(1.1).stop

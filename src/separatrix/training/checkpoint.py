@@ -74,6 +74,10 @@ class Checkpoint:
     resume : {"auto", "never"}
         "auto": go on from the file, if there is one. "never": begin anew, and replace it.
 
+    See Also
+    --------
+    save : keeps a model that is fitted.
+
     Notes
     -----
     The file holds plain data and arrays, no code. It is refused, and the difference named, if the

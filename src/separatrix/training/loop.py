@@ -24,13 +24,33 @@ from .stopping import StoppingRules
 
 
 class Info(NamedTuple):
-    """What a callback is told beside the step."""
+    """What a callback is told beside the step.
+
+    See Also
+    --------
+    Step : what a callback gets beside it.
+    HistoryDisplay : all of them as a picture.
+
+    Examples
+    --------
+    >>> from separatrix import LinearClassifier
+    >>> def long_enough(step, info):
+    ...     return info.seconds > 60  # true ends the fit
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> LinearClassifier(callbacks=[long_enough]).fit(X, y).stop_
+    'optimal'
+    """
 
     iteration: int
+    """The number of the pass, from 1."""
     objective: float | None
+    """J, if it is known."""
     mistakes: float | None
+    """Rows that were mistakes, by weight, if it is known."""
     norm: float
+    """Of the weights."""
     seconds: float
+    """Since the run began; callbacks do not count."""
 
 
 Callback = Callable[[Step, Info], "bool | None"]

@@ -37,13 +37,31 @@ many a pass over a few rows."""
 
 @dataclass
 class Result:
-    """How a run ended."""
+    """How a run ended.
+
+    See Also
+    --------
+    minimize : returns it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from separatrix import L2, ArraySource, Newton, Objective, Stop, get_loss, minimize
+    >>> source = ArraySource(np.eye(2), np.array([-1.0, 1.0]), np.array([0, 1]))
+    >>> objective = Objective(get_loss("logistic"), L2(0.1), source)
+    >>> result = minimize(objective, Newton(), stop=Stop(tol=1e-6))
+    >>> result.stop, result.weights.shape, sorted(result.history)[:2]
+    ('optimal', (1, 3), ['mistakes', 'norm'])
+    """
 
     weights: Array
     """Those kept: the last, the best or the average."""
     last: Array
+    """The last weights."""
     state: State
+    """From which the solver can go on."""
     stop: str
+    """The word for why it ended."""
     infos: Sequence[Info]
     """What is known of every pass."""
     objective: float | None
@@ -86,6 +104,40 @@ def minimize(
     :class:`~separatrix.training.run.Run`, whose state it may read or replace. ``drawn`` names those
     of "seed" and "start" that chance chose: a run that is taken up again brings its own.
 
+    Parameters
+    ----------
+    objective : Objective
+        The function to descend.
+    solver : Solver
+        What takes the steps.
+    stop : Stop
+        The rules that end the run.
+    callbacks : sequence of callables
+        ``callback(step, info)`` after every pass; true ends the run.
+    seed : int
+        Of all that chance decides.
+    start : array (k, d + 1), optional
+        First weights, bias last; zeros, if none are given.
+    state : dict, optional
+        Of an earlier step, from which the solver goes on.
+    keep : {"last", "best", "average", "auto"}
+        Which weights the result has.
+    trace : Trace, optional
+        Takes down which rows were updated.
+    progress : callable, optional
+        Is shown every pass as it ends.
+    drawn : collection of str
+        Which of "seed" and "start" chance chose.
+    features : FeatureMap, optional
+        From the features as given to those of the objective.
+
+    See Also
+    --------
+    LinearClassifier : the same as an estimator.
+    Objective, Stop, Result : what goes in and comes out.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from separatrix import L2, ArraySource, GradientDescent, Objective, get_loss
     >>> source = ArraySource(np.eye(2), np.array([-1.0, 1.0]), np.array([0, 1]))

@@ -38,16 +38,32 @@ class Stop:
     Else J changed by no more than ``tol * |J|``, **and** the weights barely moved or the solver
     expects little more. The change of J alone proves nothing: descent on x^2 with step 1 jumps
     between -1 and 1 for ever and J never changes.
+
+    See Also
+    --------
+    minimize : takes it.
+
+    Examples
+    --------
+    >>> from separatrix import Stop
+    >>> Stop(max_iter=50, tol=1e-8).max_iter
+    50
     """
 
     max_iter: int = 1000
+    """Most passes."""
     no_mistakes: bool = False
+    """At a pass without any."""
     tol: float | None = None
+    """At this share of J from its minimum, see above."""
     max_norm: float | None = None
+    """When the norm of the weights exceeds it."""
     patience: int | None = None
+    """After so many passes without fewer mistakes."""
     cycle: bool = True
     """A proven cycle: only for solvers whose every pass is the same function of the weights."""
     prove: bool = True
+    """Whether gaps are computed."""
 
 
 class WeightSpace:

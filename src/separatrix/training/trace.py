@@ -45,24 +45,51 @@ class Trace:
     The recipe (solver, loss, penalty, start, seed, number of passes) is enough to run it again
     with the same bits. The updated rows are kept up to 8 MB; beyond, ``rows`` is None and
     only the counts stay.
+
+    See Also
+    --------
+    Step : what ``replay`` gives.
+    animate : a film of it.
+
+    Examples
+    --------
+    >>> from separatrix import Perceptron
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 0, 0, 1]
+    >>> trace = Perceptron(shuffle=False).fit(X, y).trace_
+    >>> trace.n_iter, [rows.tolist() for rows in trace.rows[:2]]
+    (9, [[0, 3], [0, 1, 3]])
+    >>> [step.weights[0].tolist() for step in trace.replay(X, y)][-1]
+    [3.0, 2.0, -4.0]
     """
 
     solver: Solver
+    """What took the steps."""
     loss: Loss
+    """What they went down."""
     l2: float
+    """Strength of the penalty."""
     fit_intercept: bool
+    """Whether there is a bias."""
     class_weight: ClassWeight
+    """As the estimator was given it."""
     classes: AnyArray
+    """The labels, in order."""
     start: Array
+    """First weights, (k, d + 1), bias last."""
     seed: int
+    """Of all that chance decided."""
     n_rows: int
+    """How many there were."""
     weight_sum: float
+    """What they weigh."""
     state: State | None = None
     """Where the run went on from, if it did not begin at ``start``."""
     n_iter: int = 0
+    """Passes that were made."""
     rows: list[Ints] | None = field(default_factory=list)
     """Updated rows of every pass, in order; None if there were too many to keep."""
     updates_per_pass: list[int] = field(default_factory=list)
+    """How many rows were updated in each."""
     features: FeatureMap | None = None
     """If the run went on with other features than those given, to whose weights ``start`` belongs;
     ``replay`` gives those of the features as they were given."""

@@ -49,15 +49,8 @@ class LinearClassifierCV(LossModel):
 
     Parameters
     ----------
-    loss, solver, max_iter, tol, standardize, fit_intercept, class_weight, n_jobs, random_state, \
-callbacks, verbose
-        As in :class:`LinearClassifier`. Callbacks and the live line are those of the last fit; a
-        :class:`Checkpoint` keeps the finished fits of the search, too. A callback may have
-        methods ``searching(l2s)``, which is told of the path, ``searched(l2)``, of each fit, and
-        ``scored(scores)``, of every fold, where these are fitted one after another.
-        With ``standardize`` every fold is scaled by the deviations of the rows that it trains on,
-        and so has a penalty of its own for the features as given, ``l2 * |scale * w|^2``: folds
-        that are fitted together share one, and these are fitted one after another.
+    loss : str or Loss
+        As in :class:`LinearClassifier`.
     l2s : int or array
         How many values, on a logarithmic grid of eight decades that begins where the penalty
         outweighs the data; or the values.
@@ -75,10 +68,37 @@ callbacks, verbose
     rule : {"best", "one_standard_error"}
         The l2 with the best mean score (the largest on a tie), or the largest one whose score is
         within one standard error of it.
+    solver : "auto" or Solver
+        As in :class:`LinearClassifier`.
+    max_iter : int
+        Most passes or iterations of each fit.
+    tol : float or None
+        Of each fit, as in :class:`LinearClassifier`.
+    standardize : bool
+        As in :class:`LinearClassifier`. Every fold is scaled by the deviations of the rows that it
+        trains on, and so has a penalty of its own for the features as given,
+        ``l2 * |scale * w|^2``: folds that are fitted together share one, and these are fitted one
+        after another.
+    fit_intercept : bool
+        Whether there is a bias.
+    class_weight : dict, "balanced" or None
+        Weights of the classes, times the sample weights.
+    n_jobs : int or None
+        Threads; None: all of this process's. The result does not depend on it.
+    random_state : int, Generator, RandomState or None
+        Seed of whatever chance decides in the fits.
+    callbacks : sequence of callables
+        Those of the last fit; a :class:`Checkpoint` keeps the finished fits of the search, too. A
+        callback may have methods ``searching(l2s)``, which is told of the path, ``searched(l2)``,
+        of each fit, and ``scored(scores)``, of every fold, where these are fitted one after
+        another.
+    verbose : bool or int
+        A live line on stderr of the last fit, unless False or 0.
 
     Attributes
     ----------
     l2_ : float
+        The value that was chosen.
     l2_path_ : array
         The values tried, from the largest to the smallest.
     cv_results_ : dict of arrays
@@ -87,8 +107,50 @@ callbacks, verbose
     loo_check_ : LeaveOneOutCheck
         With "loo" by Newton steps only: at the l2 that scores best, the rows of largest
         influence left out in earnest.
-    coef_, intercept_, objective_, solver_, stop_, ...
-        Of the final fit, as in :class:`LinearClassifier`.
+    coef_ : array (1, d), or (k, d) for k > 2 classes
+        Weights of the last fit, to all rows; all that follows is of this fit, too.
+    intercept_ : array (1,) or (k,)
+        Biases.
+    classes_ : array (k,)
+        The labels; of two, the larger is +1.
+    objective_ : float
+        The objective at ``coef_`` and ``intercept_``.
+    gap_ : float or None
+        ``objective_`` exceeds the minimum by no more than this.
+    scale_ : array (d,) or None
+        With ``standardize`` the deviations that features were divided by.
+    solver_ : Solver
+        The solver used; its text says why.
+    stop_ : str
+        Why it ended, as in :class:`LinearClassifier`.
+    converged_ : bool
+        Whether ``stop_`` is "optimal", "closed form" or "tol".
+    n_iter_ : int
+        Passes or iterations.
+    n_updates_ : int
+        Updates of single rows, of solvers that go row by row.
+    history_ : dict of arrays
+        One entry per pass.
+    trace_ : Trace
+        What replays the fit.
+    embedding_strengths_ : array (n,)
+        As in :class:`LinearClassifier`.
+    n_features_in_ : int
+        Features of the rows of the fit.
+    feature_names_in_ : array
+        If X had names; of a file, all its columns that are features.
+    coef_names_ : array (d,)
+        Names of the weights.
+    split_ : Split or None
+        Which rows of files were held out before the fit (``read(validation=...)``), if any.
+    unknown_categories_ : dict
+        Of a model that was fitted to files, after a prediction: by column, how many values the fit
+        did not have.
+
+    See Also
+    --------
+    LinearClassifier : for one ``l2``.
+    PathDisplay : the search as a picture.
 
     Examples
     --------

@@ -61,6 +61,12 @@ def certify(
         ``objective``, ``bound``, ``gap``, ``relative_gap``, ``minimum_exists``, ``flips``,
         ``remedy`` and more; as text it says all of it in words.
 
+    See Also
+    --------
+    Certificate : what it returns.
+    from_sklearn : the same model as one of ours.
+    diagnose : what is wrong with one of ours.
+
     Notes
     -----
     Without a penalty there is no such proof: the model is then compared with the fit made here,

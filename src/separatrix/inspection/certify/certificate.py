@@ -18,6 +18,19 @@ class Certificate:
     """How far a model can be above the minimum of the objective that it claims to minimise.
 
     Numbers are in the units of that objective, as ``formula`` states it.
+
+    See Also
+    --------
+    certify : returns it.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from separatrix import certify
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+    >>> found = certify(RidgeClassifier(alpha=2.0).fit(X, y), X, y)
+    >>> found.proven, found.gap < 1e-9 * found.objective, found.flips, found.n_rows
+    (True, True, 0, 4)
     """
 
     model: str
@@ -47,6 +60,7 @@ class Certificate:
     """Rows that ``predict`` at the minimum would put into another class; None where there is no
     minimum, or it is 0."""
     n_rows: int
+    """Rows that it was asked about."""
     remedy: str | None
     """A line of Python, for names ``clf``, ``X`` and ``y``, that mends it; None if all is well."""
     optimum: tuple[Array, Array] | None = field(default=None)

@@ -63,6 +63,10 @@ def from_sklearn(
     -------
     LinearClassifier, for scikit-learn's Perceptron a Perceptron, or a Pipeline
 
+    See Also
+    --------
+    certify : how far a model is from its optimum.
+
     Notes
     -----
     How many classes there are is told by the fit or by y: without both it is taken for two.

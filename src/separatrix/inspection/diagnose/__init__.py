@@ -52,6 +52,21 @@ def diagnose(estimator: Any, X: Any, y: Any = None) -> Diagnosis:
     seed; all rows are looked at in turn only to tell whether they can be separated, where a
     sample can and the fit itself does not.
 
+    Parameters
+    ----------
+    estimator : fitted estimator of this library, or a pipeline that ends in one
+        What is asked about.
+    X, y : arrays, or a source in memory as X alone
+        The rows of the fit.
+
+    See Also
+    --------
+    Diagnosis : what it returns.
+    separability : whether classes can be separated.
+    certify : models of other libraries.
+
+    Examples
+    --------
     >>> import numpy as np, warnings
     >>> from separatrix import LinearClassifier, diagnose
     >>> X, y = np.arange(12.0)[:, None], np.repeat([0, 1], 6)

@@ -11,11 +11,25 @@ LONG = 300  # letters
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with a fit."""
+    """One thing that is wrong with a fit.
+
+    See Also
+    --------
+    diagnose : finds them.
+
+    Examples
+    --------
+    >>> from separatrix import Perceptron, datasets, diagnose
+    >>> X, y = datasets.logic("xor")
+    >>> finding = diagnose(Perceptron(shuffle=False).fit(X, y), X, y).findings[0]
+    >>> finding.cause
+    'cycling'
+    """
 
     cause: str
     """A name for it, e.g. "separable without penalty"."""
     sentence: str
+    """What is wrong, and with what numbers."""
     evidence: dict[str, Any] = field(repr=False)
     """The numbers on which it rests."""
     remedy: str
@@ -34,9 +48,24 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Why a fit is slow, stopped early or does badly; true if it is none of it."""
+    """Why a fit is slow, stopped early or does badly; true if it is none of it.
+
+    See Also
+    --------
+    diagnose : returns it.
+    Finding : what it consists of.
+
+    Examples
+    --------
+    >>> from separatrix import LinearClassifier, datasets, diagnose
+    >>> X, y = datasets.overlapping(200, random_state=0)
+    >>> diagnosis = diagnose(LinearClassifier(l2=1e-2).fit(X, y), X, y)
+    >>> diagnosis.healthy, diagnosis.findings, diagnosis.facts["stop"]
+    (True, (), 'optimal')
+    """
 
     findings: tuple[Finding, ...]
+    """What is wrong, the worst first."""
     facts: dict[str, Any] = field(repr=False)
     """How the fit ended, whatever was found."""
 

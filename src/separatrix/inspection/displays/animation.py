@@ -53,6 +53,11 @@ def animate(
     dpi : int
         Dots per inch of pictures of 4.8 by 4 inches.
 
+    See Also
+    --------
+    Trace : what it plays.
+    HistoryDisplay : all passes at once.
+
     Examples
     --------
     >>> import tempfile

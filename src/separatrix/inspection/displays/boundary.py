@@ -56,6 +56,11 @@ class BoundaryDisplay:
     ax_, figure_
         Where it is drawn.
 
+    See Also
+    --------
+    CertificateDisplay : the best separator, or why there is none.
+    MarginDisplay : how far rows are from it.
+
     Examples
     --------
     >>> from separatrix import BoundaryDisplay, LinearClassifier, datasets

@@ -67,6 +67,10 @@ class CertificateDisplay:
     ax_, figure_
         Where it is drawn.
 
+    See Also
+    --------
+    separability : what it draws.
+
     Examples
     --------
     >>> from separatrix import CertificateDisplay, datasets

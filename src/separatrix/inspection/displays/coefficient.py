@@ -42,6 +42,10 @@ class CoefficientDisplay:
     ax_, figure_
         Where it is drawn.
 
+    See Also
+    --------
+    PathDisplay : the same along ``l2``.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

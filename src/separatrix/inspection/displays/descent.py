@@ -45,6 +45,11 @@ class DescentDisplay:
     ax_, figure_
         Where it is drawn.
 
+    See Also
+    --------
+    gradient_descent : what it draws.
+    WeightSpaceDisplay : a fit in the space of its weights.
+
     Examples
     --------
     >>> from separatrix import DescentDisplay

@@ -58,6 +58,10 @@ class HistoryDisplay:
     ax_, figure_
         The first of them, and where they are.
 
+    See Also
+    --------
+    animate : the same as a film.
+
     Examples
     --------
     The bound on the mistakes of a perceptron beside those that it made:

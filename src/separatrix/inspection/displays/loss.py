@@ -56,6 +56,11 @@ class LossDisplay:
     ax_, figure_
         Where it is drawn.
 
+    See Also
+    --------
+    MarginDisplay : where the rows are.
+    MarginLoss : a loss of your own.
+
     Examples
     --------
     >>> from separatrix import LossDisplay

@@ -35,6 +35,10 @@ class MarginDisplay:
     ax_, figure_
         Where it is drawn.
 
+    See Also
+    --------
+    LossDisplay : what these margins cost.
+
     Examples
     --------
     >>> from separatrix import MarginDisplay

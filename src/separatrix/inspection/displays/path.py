@@ -53,6 +53,11 @@ class PathDisplay:
     ax_, figure_
         The last of them, and where they are.
 
+    See Also
+    --------
+    LinearClassifierCV : what it draws.
+    CoefficientDisplay : the weights of one fit.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris

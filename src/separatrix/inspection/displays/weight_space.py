@@ -55,6 +55,11 @@ class WeightSpaceDisplay:
     ax_, figure_
         Where it is drawn.
 
+    See Also
+    --------
+    HistoryDisplay : the same by pass.
+    DescentDisplay : of one variable.
+
     Examples
     --------
     The 0-1 loss is flat wherever it does not jump: there is nothing to descend.

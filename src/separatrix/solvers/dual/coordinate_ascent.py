@@ -42,6 +42,12 @@ class CoordinateAscent(DualSolver):
     random order: a read of all. Kept are labels, weights and some numbers a row, more than
     :class:`ProximalPoint` needs; ``reason``, after a fit, tells the bytes.
 
+    See Also
+    --------
+    DualAscent : chooses between this and two others.
+
+    Examples
+    --------
     >>> from separatrix import CoordinateAscent, LinearClassifier
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=CoordinateAscent(), random_state=0)
     >>> clf.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).converged_

@@ -61,6 +61,12 @@ class InteriorPoint(DualSolver):
     It begins in the middle, wherever the weights are, and ends where rounding ends it: at a gap of
     about 1e-8 of J, after which it tells the same weights again and again.
 
+    See Also
+    --------
+    DualAscent : chooses between this and two others.
+
+    Examples
+    --------
     >>> from separatrix import InteriorPoint, LinearClassifier
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=InteriorPoint())
     >>> clf.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).converged_

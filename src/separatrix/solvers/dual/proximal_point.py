@@ -60,6 +60,12 @@ class ProximalPoint(DualSolver):
     and once more while these move, besides 64 MB of rows near a kink; ``reason``, after a fit,
     tells the bytes.
 
+    See Also
+    --------
+    DualAscent : chooses between this and two others.
+
+    Examples
+    --------
     >>> from separatrix import LinearClassifier, ProximalPoint
     >>> clf = LinearClassifier("hinge", l2=0.5, solver=ProximalPoint())
     >>> clf.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).converged_
