@@ -59,8 +59,8 @@ def _values(run: Run, W: Any, column: int, axes: list[int], of: str, box: list[f
     """(size, size), rows upwards."""
     Z = np.column_stack([run.recording.x, np.ones(len(run.y))])
     y = run.recording.y if len(W) > 1 else np.where(run.recording.y == 1, 1.0, -1.0)
-    grid = [np.linspace(*side, LANDSCAPE) for side in (box[:2], box[2:])]
-    pairs = np.stack(np.meshgrid(*grid), axis=-1).reshape(-1, 2)
+    across, up = np.linspace(box[0], box[1], LANDSCAPE), np.linspace(box[2], box[3], LANDSCAPE)
+    pairs = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     fixed = W.copy()
     fixed[column, axes] = 0.0
     scores = Z @ fixed.T  # (n, k), to which the two weights add
