@@ -6,6 +6,8 @@ CHROMIUM ?= chromium
 BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -type f)
 
 SECONDS ?= 600
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 .PHONY: help demo test test-browser docs fuzz bench clean
 help:
@@ -24,10 +26,13 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	@touch $@
 
+# One environment for tests and pages: the compiled module is built once for both.
+DEVELOPMENT := .venv/installed-docs,test
+
 demo: .venv/installed-demo
 	$(BIN)/separatrix demo
 
-test: .venv/installed-test
+test: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -35,19 +40,19 @@ test: .venv/installed-test
 	$(BIN)/cmake -S . -B build/tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DSEPARATRIX_TESTS=ON
 	$(BIN)/cmake --build build/tests
 	$(BIN)/ctest --test-dir build/tests --output-on-failure
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
-test-browser: .venv/installed-test
+test-browser: $(DEVELOPMENT)
 	@command -v $(CHROMIUM) > /dev/null || { echo "no $(CHROMIUM): apt-get install chromium fonts-dejavu-core, or CHROMIUM=/path/to/it"; exit 1; }
-	CHROMIUM=$(CHROMIUM) $(BIN)/python -m pytest tests/apps/playground/browser.py
+	CHROMIUM=$(CHROMIUM) $(PYTEST) $(wildcard tests/apps/playground/browser*.py)
 
-docs: .venv/installed-docs
+docs: $(DEVELOPMENT)
 	$(BIN)/codespell docs README.md CONTRIBUTING.md CHANGELOG.md
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
 	cp docs/gallery/images/sphx_glr_feature_maps_001.png docs/images/feature-maps.png
 	@echo "open build/docs/index.html"
 
-fuzz: .venv/installed-test
+fuzz: $(DEVELOPMENT)
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
 
 .venv/installed-bench: $(BIN)/python $(BUILT_FROM)

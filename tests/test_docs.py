@@ -81,6 +81,13 @@ def test_the_page_on_separability(capsys):
         ("start", ("optimal 8 within", "separable True", "StandardScaler", "0 of 569 rows flip")),
         ("from_sklearn", ("True\nLinearClassifier(l2=0.00175",)),
         ("pictures", ("LinearClassifier: 569 rows, 11 mistakes",)),
+        ("howto", ("worst texture", "optimal 0.98", "{'linearclassifier__loss': 'logistic'}")),
+        ("losses", ("hinge          0.972 optimal in", "tol None")),
+        ("solvers", ("0.120882 optimal after 6\nLBFGS", "Newton cannot minimise 'hinge'")),
+        ("penalties", ("0.01 0.57 0.981",)),
+        ("kernels", ("0.995 optimal\n1.0 no mistakes",)),
+        ("proofs", ("AND separable True\nXOR overlapping True\n['0', '0', '0']",)),
+        ("reproducibility", ()),
     ],
 )
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -102,7 +109,8 @@ def test_no_page_has_code_that_is_not_run():
     run = {
         "README", "separability", "diagnose", "maths", "files", "checkpoints", "text", "certify",
         "cluster", "models", "perceptron", "descent", "smooth", "penalty", "proof", "pictures",
-        "start", "from_sklearn",
+        "start", "from_sklearn", "howto", "losses", "solvers", "penalties", "kernels", "proofs",
+        "reproducibility",
     }  # fmt: skip
     pages = [HERE.parent / "README.md", *(HERE.parent / "docs").rglob("*.md")]
     assert {page.stem for page in pages if "```python" in page.read_text()} == run

@@ -131,7 +131,7 @@ def wild(k=2):
         (separatrix.Perceptron(max_iter=1), apart, 2),
         (Perceptron(max_iter=1), apart, 3),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),  # no addresses
 )
 def test_the_remedy_mends(model, data, k):
     X, y = data(k)

@@ -3,82 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import shutil
-import time
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import quiet
-from playground_server import serving
-from playwright.sync_api import sync_playwright
+from playground_page import TOKEN, WAYS, settled, text, until
 
-TOKEN = "browser"
 pytestmark = quiet
-WAYS = {
-    "light": {"viewport": {"width": 1280, "height": 1000}},
-    "dark": {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True},
-}
-
-
-@pytest.fixture(scope="module")
-def address():
-    with serving(TOKEN) as port:
-        yield f"http://127.0.0.1:{port}/?token={TOKEN}"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    path = shutil.which(os.environ.get("CHROMIUM", "chromium"))
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def opened(chromium, address):
-    """Opens the page; at the end nothing was complained of, and nothing left the machine."""
-    made = []
-    said, asked = [], []
-
-    def page(way="light", link=""):
-        context = chromium.new_context(**WAYS[way])
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        made.append(context)
-        found = context.new_page()
-        found.on("console", lambda told: said.append(told.text))
-        found.on("pageerror", lambda error: said.append(str(error)))
-        found.on("request", lambda request: asked.append(request.url))
-        found.goto(address + link)
-        found.wait_for_selector("body[data-ready]", timeout=30_000)
-        return found
-
-    yield page
-    for context in made:
-        context.close()
-    assert said == []
-    own = re.compile(r"^(http://127\.0\.0\.1:\d+/|data:|blob:)")
-    assert all(own.match(url) for url in asked)
-
-
-def text(page, name):
-    return page.inner_text(f"#{name}")
-
-
-def until(page, condition, seconds=15):
-    """Waits; Playwright's own way evaluates strings, which the page's policy forbids."""
-    end = time.monotonic() + seconds
-    while not page.evaluate(f"() => {condition}"):
-        assert time.monotonic() < end, condition
-        page.wait_for_timeout(50)
-
-
-def settled(page):
-    """The answer to the last change is there."""
-    until(page, "!('busy' in document.body.dataset)")
 
 
 def test_a_student_steps_both_ways(opened):
@@ -155,6 +86,15 @@ def test_the_verdict_follows_the_points(opened):
     page.select_option("#preset", "xor")
     until(page, "document.querySelector('#verdict').textContent.includes('hulls meet')")
     assert page.locator("#plane .meeting").count() == 2
+
+
+def test_a_line_is_drawn_wherever_it_lies(opened):
+    page = opened()
+    page.select_option("#preset", "small margin")
+    settled(page)
+    for _ in range(4):
+        page.click("#step")
+        assert page.locator("#plane .boundary").count() == 1
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,11 @@ class Run:
     def of(cls, asked: dict[str, Any]) -> Run:
         """Fit, and record."""
         method = Method.of(asked.get("method", {}))
-        X, y = labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES)
+        return cls.fitted(method, *labelled(asked.get("points"), MOST_POINTS, MOST_CLASSES))
+
+    @classmethod
+    def fitted(cls, method: Method, X: Any, y: Any) -> Run:
+        """The same, of a method and points that were checked."""
         features = method.features()
         Z = X if features is None else features.fit_transform(X)
         clf = method.estimator().set_params(callbacks=[TooLong(len(X))])
@@ -80,7 +84,7 @@ class Run:
         """The loss over the margin, for two classes."""
         if len(self.clf.classes_) > 2:
             return None
-        last = np.abs(self._scores(self.X, len(self.recording)))
+        last = np.abs(self.scores(self.X, len(self.recording)))
         reach = float(np.clip(np.nan_to_num(last, posinf=0.0).max(), 2.0, 100.0))
         margin = np.linspace(-reach, reach, 161)
         loss: Any = separatrix.get_loss(self.recording.method["loss"])
@@ -95,7 +99,7 @@ class Run:
         across = np.linspace(box[0], box[1], GRID)
         up = np.linspace(box[2], box[3], GRID)
         points = np.column_stack([one.ravel() for one in np.meshgrid(across, up)])
-        scores, own = self._scores(points, step), self._scores(self.X, step)
+        scores, own = self.scores(points, step), self.scores(self.X, step)
         levels = (0.0, 1.0, -1.0) if scores.shape[1] == 1 else ()
         return {
             "size": GRID, "box": box, "step": step, "scores": scores.T.tolist(),
@@ -109,7 +113,8 @@ class Run:
             raise BadRequest(f"step: expected 0 to {len(self.recording)}")
         return step
 
-    def _scores(self, points: Any, step: int) -> Any:
+    def scores(self, points: Any, step: int) -> Any:
+        """Of points (n, 2) by the weights after a step: (n, k), one column for two classes."""
         columns = self.recording.columns
         if columns.weights is not None:
             Z = points if self.features is None else self.features.transform(points)
@@ -210,7 +215,7 @@ def presets() -> dict[str, list[list[float]]]:
         "spirals": datasets.spirals(100, random_state=0),
         "three classes": datasets.blobs(3, 60, random_state=0),
     }
-    return {name: _points(X, y) for name, (X, y) in found.items()}
+    return {name: as_points(X, y) for name, (X, y) in found.items()}
 
 
 def _unscaled() -> tuple[Any, Any]:
@@ -218,7 +223,8 @@ def _unscaled() -> tuple[Any, Any]:
     return np.asarray(X) * [1.0, 20.0], y
 
 
-def _points(X: Any, y: Any) -> list[list[float]]:
+def as_points(X: Any, y: Any) -> list[list[float]]:
+    """As the page has them: [[x, y, class], ...]."""
     numbers = np.unique(y, return_inverse=True)[1]
     rows = np.round(np.asarray(X, float), 3).tolist()
     return [[*row, int(c)] for row, c in zip(rows, numbers, strict=True)]

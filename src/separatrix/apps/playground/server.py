@@ -21,6 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ... import page
+from . import challenges, questions
 from .descent import descent
 from .landscape import landscape
 from .limits import MOST_BODY_BYTES
@@ -106,9 +107,13 @@ def application(token: str, port: int) -> Starlette:
             ready.update(presets())
         return ready
 
+    def question(asked: dict[str, Any]) -> Any:
+        return questions.question(runs.of(asked), asked.get("kind"), asked.get("step"))
+
     calls = {
         "run": run, "grid": grid, "landscape": weight_space, "verdict": verdict,
-        "presets": known, "descent": descent,
+        "presets": known, "descent": descent, "question": question,
+        "challenges": lambda asked: challenges.told(), "challenge": challenges.checked,
     }  # fmt: skip
     routes = [Route("/", _file), Route("/descent", _file), Route("/static/{name}", _file)]
     for name, call in calls.items():

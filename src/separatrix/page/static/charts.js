@@ -1,11 +1,11 @@
 // Charts beside the plane: one number by step, and the loss over the margin.
 import { draw, scale, shown } from "./svg.js";
 
-const WIDE = 300;
-const HIGH = 180;
-const EDGE = 52;
+export const WIDE = 300;
+export const HIGH = 180;
+export const EDGE = 52;
 
-function frame(svg, label, low, high) {
+export function frame(svg, label, low, high) {
   svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
   svg.replaceChildren(
     draw("line", { x1: EDGE, y1: HIGH - EDGE, x2: WIDE - 8, y2: HIGH - EDGE, class: "axis" }),

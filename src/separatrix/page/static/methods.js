@@ -57,14 +57,14 @@ function choice(options, value, names = null) {
   return made;
 }
 
-// Builds the form anew for a method, and tells changes.
-export function drawMethod(form, method, changed) {
+// Builds the form anew for a method, and tells changes; ids begin with the prefix.
+export function drawMethod(form, method, changed, { prefix = "method", without = [] } = {}) {
   const names = Object.fromEntries(Object.entries(METHODS).map(([name, [text]]) => [name, text]));
   const chooser = choice(Object.keys(METHODS), method.name, names);
-  chooser.id = "method-name";
+  chooser.id = `${prefix}-name`;
   chooser.addEventListener("change", () => changed(startingMethod(chooser.value), chooser.id));
   const parts = [labelled("Method", chooser)];
-  for (const field of [...METHODS[method.name][1], ...COMMON]) {
+  for (const field of [...METHODS[method.name][1], ...COMMON].filter((one) => !without.includes(one))) {
     const [text, kind, step] = FIELDS[field];
     let input;
     if (Array.isArray(kind)) {
@@ -75,7 +75,7 @@ export function drawMethod(form, method, changed) {
       if (input.type === "checkbox") input.checked = method[field];
       else Object.assign(input, { value: method[field], step, min: 0 });
     }
-    input.id = `method-${field}`;
+    input.id = `${prefix}-${field}`;
     input.addEventListener("change", () => {
       const value = input.type === "checkbox" ? input.checked : input.type === "number" ? Number(input.value) : input.value;
       changed({ ...method, [field]: value }, input.id);

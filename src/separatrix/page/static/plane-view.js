@@ -19,6 +19,12 @@ function keptWeights() {
   return best ? weightsAt(best) : null;
 }
 
+// Those of the step that is shown; while a question is open, the row that it is about.
+function rowsInTurn() {
+  if (state.question) return state.question.row === null ? [] : [state.question.row];
+  return state.step && state.steps ? state.steps.rows[state.step - 1] ?? [] : [];
+}
+
 export function drawPlaneView() {
   const labels = classesOf(state.points);
   const { run, verdict } = state;
@@ -28,7 +34,7 @@ export function drawPlaneView() {
     weights: line ? weightsAt(state.step) : null, other: line ? keptWeights() : null,
     grid: line ? null : state.grid, scores: state.run ? scoresNow() : null,
     strengths: strengthsAt(state.step), flip: state.flip && labels.length === 2, chosen: state.chosen,
-    turn: state.step && state.steps ? state.steps.rows[state.step - 1] ?? [] : [],
+    turn: rowsInTurn(), numbered: Boolean(state.question && state.question.asks_row),
     meeting: verdict && verdict.meeting ? { place: verdict.meeting, rows: verdict.witness.rows } : null,
     centers: run ? run.centers : null,
   });

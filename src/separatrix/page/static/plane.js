@@ -220,12 +220,13 @@ function pointMarks(into, view, row, places) {
   if (view.scores && marginOf(view.scores[row], labels.indexOf(point[2]), labels.length) <= 0) rings.push([4, "ring"]);
   if (view.turn.includes(row)) rings.push([9, "turn"]);
   if (view.chosen === row) rings.push([13, "chosen"]);
+  if (view.numbered) into.append(draw("text", { x: px + size + 3, y: py - size - 1, class: "number" }, String(row)));
   for (const [more, name] of rings) into.append(draw("circle", { cx: px, cy: py, r: size + more, class: name }));
 }
 
 // view: points, box, labels of the classes, weights or a grid of scores, other weights, scores of
 // the points, strengths, rows in turn; and where they are wanted flip (of two classes), the chosen
-// row, the meeting of the hulls, centres of features.
+// row, the meeting of the hulls, centres of features, the numbers of the rows.
 export function drawPlane(svg, view) {
   const { box, labels } = view;
   const places = [scale([box[0], box[1]], [0, WIDTH]), scale([box[2], box[3]], [HEIGHT, 0])];

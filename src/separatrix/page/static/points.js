@@ -1,4 +1,5 @@
 // The points and what is done to them: edits with undo and redo, presets, the class of new ones.
+import { chooseMethod } from "./method-form.js";
 import { rerun } from "./run.js";
 import { addView, at, state } from "./state.js";
 
@@ -28,6 +29,13 @@ function travel(from, to) {
 
 export function replacePoints(found) {
   edit((points) => points.splice(0, points.length, ...found.map((point) => [...point])));
+}
+
+// Other points and another method at once.
+export function beginWith(points, method) {
+  remember(JSON.stringify(state.points));
+  Object.assign(state, { points: points.map((point) => [...point]), chosen: null });
+  return chooseMethod(method);
 }
 
 function classButtons() {

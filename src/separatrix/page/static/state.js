@@ -4,7 +4,7 @@ import { scoresOf } from "./plane.js";
 
 export const state = {
   points: [], method: startingMethod(), newClass: 1, chosen: null, flip: false, box: [-1, 2, -1, 2],
-  run: null, steps: null, step: 0, grid: null, verdict: null, dragging: null,
+  run: null, steps: null, step: 0, grid: null, verdict: null, dragging: null, question: null,
 };
 
 export const at = (id) => document.getElementById(id);

@@ -1,0 +1,199 @@
+"""Questions about what the run does next, with the right answer and its reason.
+
+The answers are read off the run, or off the proof of separability: nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+import separatrix
+
+from .methods import BadRequest
+from .runs import Run
+
+MOST_KERNEL_ROWS = 300
+"""Whose products a proof of separability takes for features."""
+NONE = "None any more"
+ENDINGS: dict[str, tuple[str, ...]] = {
+    "It arrives, and knows it": ("no mistakes", "tol", "optimal", "closed form"),
+    "It gets no further, and stops": ("no progress",),
+    "It would go on for ever": ("cycle", "no minimum"),
+    "Its passes run out first": ("max_iter", "callback"),
+    "It diverges": ("diverged",),
+}
+REASONS = {
+    "no mistakes": "every row is on its side",
+    "tol": "the objective and the weights hardly change any more",
+    "optimal": "a lower bound proves that no weights are better",
+    "closed form": "the equations of the minimum are solved at once",
+    "no progress": "nothing better was found, and nothing proves that there is none",
+    "cycle": "the weights are those of an earlier pass, so that all repeats itself",
+    "no minimum": "a line separates the points and there is no penalty: longer weights are always "
+    "better, so that the objective falls for ever",
+    "max_iter": "it was still moving when its passes were over",
+    "callback": "it was still moving when the page had waited long enough",
+    "diverged": "the objective ended above its start: the step is too long",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked after a step, and what is true."""
+
+    text: str
+    choices: list[str]
+    """Of which one is right. Where a row is asked for, rows can be clicked as well. None at all
+    where the question makes no sense: the text says why."""
+    right: int | None
+    """The choice; None where a row is right."""
+    reason: str
+    row: int | None = None
+    """The row that it is about."""
+    right_row: int | None = None
+    asks_row: bool = False
+    shows: int | None = None
+    """The step at which the answer is seen."""
+
+
+def question(run: Run, kind: Any, step: Any) -> dict[str, Any]:
+    """A question of a kind after a step, as plain data."""
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise BadRequest(f"kind: expected one of {', '.join(KINDS)}")
+    return asdict(KINDS[kind](run, run.checked_step(step)))
+
+
+def which_way(run: Run, step: int) -> Question:
+    """Which way the line moves at the row that is looked at next."""
+    if step == len(run.recording):
+        return _no_question("The run has ended: go back some steps, and ask again.")
+    before, after = run.scores(run.X, step), run.scores(run.X, step + 1)
+    visited = run.recording.columns.visited[step]
+    rows = np.arange(len(run.X)) if visited is None else np.asarray(visited)
+    numbers = np.unique(run.y, return_inverse=True)[1]
+    row = int(rows[np.argmin(_margins(before[rows], numbers[rows]))])
+    own = run.y[row]
+    many = len(run.clf.classes_) > 2
+    if many:
+        choices = [f"So that row {row}'s class leads more", f"So that row {row}'s class leads less"]
+        old, new = (float(_margins(s[[row]], numbers[[row]])[0]) for s in (before, after))
+    else:
+        low, high = run.clf.classes_
+        choices = [f"So that row {row} lies deeper in class {c}" for c in (high, low)]
+        old, new = float(before[row, 0]), float(after[row, 0])
+    choices.append("It does not move")
+    right = 2 if abs(new - old) <= 1e-12 * max(1.0, abs(old)) else int(new < old)
+    turn = "is looked at next" if len(rows) == 1 else "has the smallest margin"
+    what = "lead over its best rival" if many else "score w x + b"
+    goes = f"stays {old:.4g}" if right == 2 else f"goes from {old:.4g} to {new:.4g}"
+    return Question(
+        f"Row {row} (class {own}) {turn}. Which way will the {_line(run)} move?",
+        choices, right, f"{run.recording.sentence(step + 1)} The row's {what} {goes}.", row,
+        shows=step + 1,
+    )  # fmt: skip
+
+
+def next_mistake(run: Run, step: int) -> Question:
+    """Which row is on the wrong side when its turn comes."""
+    method, columns = run.method, run.recording.columns
+    in_order = method.form == "sequential" if method.name == "gradient_descent" else (
+        method.name in ("perceptron", "kernel_perceptron", "radial_basis") and not method.shuffle
+    )  # fmt: skip
+    if not in_order:
+        return _no_question(
+            "The next mistake can be foretold only where rows are looked at one by one and in "
+            "order: take the perceptron, row by row, without Shuffle."
+        )
+    text = (
+        "Rows are looked at in order, 0, 1, 2 and so on, and again from 0. Which is the next on "
+        "the wrong side, or on the line itself, when its turn comes? Click it."
+    )
+    for later in range(step, len(run.recording)):
+        margins = columns.margins[later]
+        if margins is not None and margins[0] <= 0.0:
+            row = int(columns.visited[later][0])
+            waited = later - step
+            rows = "row before it is" if waited == 1 else "rows before it are"
+            passed = f"{waited} {rows} on the right side. " if waited else ""
+            return Question(
+                text, [NONE], None, passed + run.recording.sentence(later + 1),
+                right_row=row, asks_row=True, shows=later + 1,
+            )  # fmt: skip
+    return Question(
+        text, [NONE], 0, "All rows looked at from here to the end of the run are on their side.",
+        asks_row=True,
+    )  # fmt: skip
+
+
+def will_it_stop(run: Run, step: int) -> Question:
+    """Whether a perceptron ever stops; of other methods, how the run ends."""
+    found = _separability(run)
+    if found is not None:
+        text = "Give it as many passes as it likes: will the perceptron ever stop?"
+        choices = ["Yes, after finitely many mistakes", "No, never"]
+        if found.verdict == "separable":
+            bound = found.mistake_bound
+            counted = f", after at most {bound:,.0f} mistakes" if _bounded(run, bound) else ""
+            reason = f"The classes can be separated strictly, so it must stop{counted}."
+            return Question(text, choices, 0, reason)
+        why = "nothing separates them" if found.verdict == "overlapping" else (
+            "some rows always stay on the boundary"
+        )  # fmt: skip
+        reason = f"It stops only when every row is strictly on its side, and here {why}."
+        return Question(text, choices, 1, reason)
+    stop = str(run.clf.stop_)
+    choices = list(ENDINGS)
+    right = next(i for i, words in enumerate(ENDINGS.values()) if stop in words)
+    text = f"At most {run.method.max_iter:,} passes are allowed. How does this run end?"
+    return Question(text, choices, right, f"It ends with '{stop}': {REASONS[stop]}.")
+
+
+KINDS: dict[str, Callable[[Run, int], Question]] = {
+    "way": which_way, "mistake": next_mistake, "stop": will_it_stop,
+}  # fmt: skip
+
+
+def _no_question(why: str) -> Question:
+    return Question(why, [], None, "")
+
+
+def _line(run: Run) -> str:
+    return "line" if run.method.draws_a_line and len(run.clf.classes_) == 2 else "boundary"
+
+
+def _margins(scores: Any, numbers: Any) -> Any:
+    """``y * score``; for more classes, the lead over the best rival."""
+    if scores.shape[1] == 1:
+        return np.where(numbers == 1, 1.0, -1.0) * scores[:, 0]
+    each = np.arange(len(scores))
+    rivals = scores.copy()
+    rivals[each, numbers] = -np.inf
+    return scores[each, numbers] - rivals.max(axis=1)
+
+
+def _separability(run: Run) -> Any | None:
+    """Of the features that a perceptron sees; None where its theorem says nothing."""
+    method = run.method
+    if "perceptron" not in method.name and method.name != "radial_basis":
+        return None
+    if method.l2 > 0.0 or method.schedule != "constant":
+        return None
+    Z = run.X if run.features is None else run.features.transform(run.X)
+    if method.name == "kernel_perceptron":
+        if len(Z) > MOST_KERNEL_ROWS:
+            return None
+        kernel = run.clf.trace_.kernel
+        Z = np.asarray(kernel.between(Z, kernel.prepare(Z)), float)
+        # A bias is one more feature that is 1, which adds 1 to every product.
+        return separatrix.separability(Z + float(method.fit_intercept), run.y, fit_intercept=False)
+    return separatrix.separability(Z, run.y, fit_intercept=method.fit_intercept)
+
+
+def _bounded(run: Run, bound: float | None) -> bool:
+    """Whether the bound on the mistakes is one of this run: row by row, from zeros."""
+    method = run.method
+    return method.name in ("perceptron", "radial_basis") and method.start == "zeros" and bool(bound)

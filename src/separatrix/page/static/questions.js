@@ -1,0 +1,84 @@
+// Questions about what comes next: asked of the server, answered by clicking, told and counted.
+import { askAtStep } from "./run.js";
+import { addView, at, goTo, render, state } from "./state.js";
+
+const counted = { right: 0, all: 0 };
+
+// A question is open for as long as its run is shown at its step.
+async function open(kind) {
+  const told = await askAtStep("question", { kind });
+  if (!told) return undefined;
+  if (!told.choices.length) return sayAnswer(told.text);
+  state.question = { ...told, run: state.run, step: state.step };
+  document.body.dataset.asking = kind;
+  at("question").textContent = told.text;
+  sayAnswer("");
+  at("answers").replaceChildren(
+    ...(told.asks_row ? [rowField()] : []),
+    ...told.choices.map((text, choice) => button(text, () => answer(choice, null))),
+  );
+  return render();
+}
+
+function close() {
+  state.question = null;
+  delete document.body.dataset.asking;
+  at("question").textContent = "";
+  at("answers").replaceChildren();
+}
+
+function answer(choice, row) {
+  const { right, right_row: rightRow, reason, shows } = state.question;
+  const isRight = row === null ? choice === right : row === rightRow;
+  counted.all += 1;
+  counted.right += isRight ? 1 : 0;
+  close();
+  sayAnswer(`${isRight ? "Right." : "Not so."} ${reason}`, isRight ? "right" : "wrong");
+  at("counted").textContent = `${counted.right} of ${counted.all} right`;
+  if (shows === null) render();
+  else goTo(shows);
+}
+
+function sayAnswer(text, how = "") {
+  at("answered").textContent = text;
+  at("answered").className = how;
+}
+
+function button(text, act) {
+  const made = document.createElement("button");
+  Object.assign(made, { type: "button", textContent: text });
+  made.addEventListener("click", act);
+  return made;
+}
+
+// For those who do not click into the plane.
+function rowField() {
+  const input = document.createElement("input");
+  Object.assign(input, { type: "number", min: 0, max: state.points.length - 1, step: 1, id: "answer-row" });
+  const label = document.createElement("label");
+  label.append("Row ", input);
+  const both = document.createElement("span");
+  both.className = "bar";
+  both.append(label, button("Answer", () => input.value !== "" && answer(null, Number(input.value))));
+  return both;
+}
+
+function onPlane(event) {
+  const { row } = event.target.dataset;
+  if (!state.question || !state.question.asks_row || row === undefined) return;
+  event.preventDefault();
+  event.stopImmediatePropagation(); // it is no point to be dragged
+  answer(null, Number(row));
+}
+
+function closeIfPast() {
+  const { question } = state;
+  if (question && (question.run !== state.run || question.step !== state.step)) close();
+  for (const kind of ["way", "mistake", "stop"]) at(`ask-${kind}`).disabled = !state.run;
+}
+
+export function setUpQuestions() {
+  for (const kind of ["way", "mistake", "stop"]) at(`ask-${kind}`).addEventListener("click", () => open(kind));
+  at("plane").addEventListener("pointerdown", onPlane, { capture: true });
+  addView(closeIfPast);
+}

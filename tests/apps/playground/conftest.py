@@ -1,0 +1,54 @@
+"""The playground's page, opened in a real browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+
+import pytest
+from playground_page import TOKEN, WAYS
+from playground_server import serving
+
+
+@pytest.fixture(scope="session")
+def address():
+    with serving(TOKEN) as port:
+        yield f"http://127.0.0.1:{port}/?token={TOKEN}"
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which(os.environ.get("CHROMIUM", "chromium"))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(chromium, address):
+    """Opens the page; at the end nothing was complained of, and nothing left the machine."""
+    made = []
+    said, asked = [], []
+
+    def page(way="light", link=""):
+        context = chromium.new_context(**WAYS[way])
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        made.append(context)
+        found = context.new_page()
+        found.on("console", lambda told: said.append(told.text))
+        found.on("pageerror", lambda error: said.append(str(error)))
+        found.on("request", lambda request: asked.append(request.url))
+        found.goto(address + link)
+        found.wait_for_selector("body[data-ready]", timeout=30_000)
+        return found
+
+    yield page
+    for context in made:
+        context.close()
+    assert said == []
+    own = re.compile(r"^(http://127\.0\.0\.1:\d+/|data:|blob:)")
+    assert all(own.match(url) for url in asked)
