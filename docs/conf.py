@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import separatrix
@@ -52,6 +53,19 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "capture_repr": (),  # what is drawn and printed, not what the last line returns
 }
+
+
+# ---- a recording as a page of its own, which docs/playground.md shows in a frame
+def write_recording(folder: Path) -> None:
+    """The perceptron on AND, row by row."""
+    X, y = separatrix.datasets.logic("and")
+    clf = separatrix.Perceptron(shuffle=False).fit(X, y)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "recording.html").write_text(clf.trace_.recording(X, y).to_html(), encoding="utf-8")
+
+
+html_extra_path = ["generated/pages"]
+write_recording(Path(__file__).parent / "generated" / "pages")
 
 # ---- look
 html_theme = "pydata_sphinx_theme"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from . import arguments as arg
 from .inputs import Options, check_output, choice, in_memory, opened
 from .output import console, print_json, say
 from .progress import Watch
+from .recorded import write_recording
 from .report import fit_report, show_fit
 from .search import fitted
 
@@ -63,7 +63,7 @@ def fit(
     ] = None,
     trace: Annotated[
         str | None,
-        typer.Option(help="Write the fit step by step to this file, as JSON; 2,000 rows at most."),
+        typer.Option(help="Write the fit step by step, as .json or .html; 2,000 rows at most."),
     ] = None,
     json: arg.Json = False,
 ) -> int:
@@ -140,7 +140,8 @@ def fit_and_save(
         separatrix.save(model, output)
         if trace is not None:
             watch.stage("Recording")
-            Path(trace).write_text(model.trace_.recording(rows).to_json(), encoding="utf-8")
+            recording = model.trace_.recording(rows)
+            write_recording(trace, recording.to_json, recording.to_html)
         watch.stage("Measuring")
         try:
             found = fit_report(data, source, rows, model)

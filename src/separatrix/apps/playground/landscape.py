@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .contours import contour
+from ...training.recording.contours import contour
 from .limits import LANDSCAPE, MOST_LEVELS
 from .methods import BadRequest
 from .runs import Run, checked_box

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.apps.playground.contours import UNITS, contour
+from separatrix.training.recording.contours import UNITS, contour
 
 
 def circle(size=81):
