@@ -81,7 +81,7 @@ function drawDescent() {
   const [px, py] = upTo[step];
   svg.append(draw("circle", { cx: px, cy: py, r: 6, class: "now-at" }));
   svg.append(draw("text", { x: 8, y: 18 }, `f(x) = ${told.text}`));
-  svg.append(draw("text", { x: WIDE - 8, y: HIGH - 8, "text-anchor": "end" }, `x: ${shown(told.x[0])} to ${shown(told.x[told.x.length - 1])}`));
+  svg.append(draw("text", { x: WIDE - 8, y: 18, "text-anchor": "end" }, `x: ${shown(told.x[0])} to ${shown(told.x[told.x.length - 1])}`));
   if (seen.length > 1 && Math.abs(told.gradients[0]) > 1e-9) {
     const place = within(seen[1][0], [14, WIDE - 14]);
     svg.append(draw("line", { x1: seen[0][0], y1: HIGH - 14, x2: place, y2: HIGH - 14, class: "arrow" }));
