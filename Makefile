@@ -47,8 +47,9 @@ test-browser: $(DEVELOPMENT)
 	CHROMIUM=$(CHROMIUM) $(PYTEST) $(wildcard tests/apps/playground/browser*.py)
 
 docs: $(DEVELOPMENT)
-	$(BIN)/codespell docs README.md CONTRIBUTING.md CHANGELOG.md
+	$(BIN)/codespell docs examples src README.md CONTRIBUTING.md CHANGELOG.md
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
+	$(BIN)/python docs/links.py build/docs
 	cp docs/gallery/images/sphx_glr_feature_maps_001.png docs/images/feature-maps.png
 	@echo "open build/docs/index.html"
 

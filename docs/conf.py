@@ -50,6 +50,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 1e9,
+    "write_computation_times": False,  # a page that would fetch scripts
     "abort_on_example_error": True,
     "capture_repr": (),  # what is drawn and printed, not what the last line returns
 }

@@ -322,3 +322,19 @@ def test_every_picture_has_a_file_of_its_own():
     pages = [page.read_text() for page in (ROOT / "docs").rglob("*.md")]
     named = re.findall(r"\.\. plot::\n   :filename-prefix: ([\w-]+)\n", "".join(pages))
     assert len(named) == len(set(named)) == "".join(pages).count(".. plot::") > 10
+
+
+def test_links_that_lead_nowhere_are_told(tmp_path):
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "theme.html").write_text('<a href="not-a-page">')
+    (tmp_path / "other.html").write_text('<h2 id="here">')
+    (tmp_path / "index.html").write_text(
+        '<a href="other.html#here"><a href="other.html#there"><a href="#gone"><a href="none.html">'
+        '<a href="https://elsewhere.invalid/"><img src="https://elsewhere.invalid/a.png">'
+    )
+    assert script("links").broken(tmp_path) == [
+        "index.html loads https://elsewhere.invalid/a.png",
+        "index.html: no file none.html",
+        "index.html: no place #gone",
+        "index.html: no place other.html#there",
+    ]

@@ -14,6 +14,7 @@ from .roster import GRID, MANY, ROUGH_GRID, minimiser, passer, precisions
 
 MOST_WEIGHTS = 5_000  # whose square matrix can be factored in reasonable time
 MOST_FACTORED = 2_000  # the same, for the closed form of the squared loss
+MANY_EPOCHS = 100_000  # of single alphas: after MANY some hinges are 1e-6 above their optimum
 
 
 @minimiser("scikit-learn", "sklearn.linear_model")
@@ -67,7 +68,7 @@ def by_liblinear(problem: Problem) -> Iterator[Contestant]:
 def linear_svc(problem: Problem) -> Iterator[Contestant]:
     model = partial(
         import_module("sklearn.svm").LinearSVC,
-        loss=problem.loss, C=problem.C, fit_intercept=False, max_iter=MANY, random_state=0,
+        loss=problem.loss, C=problem.C, fit_intercept=False, max_iter=MANY_EPOCHS, random_state=0,
         multi_class="crammer_singer" if problem.form == "Crammer and Singer" else "ovr",
     )  # fmt: skip
     X = problem.double

@@ -45,6 +45,7 @@ EXACT = [
     (LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000), 2),
     (LinearSVC(C=0.3, tol=1e-10, dual=False, fit_intercept=False), 3),
     (LinearSVC(C=0.3, tol=1e-8, loss="hinge", fit_intercept=False, max_iter=100_000), 2),
+    (LinearSVC(C=0.3, tol=1e-8, loss="hinge", fit_intercept=False, max_iter=100_000), 3),
     (RidgeClassifier(alpha=5.0), 3),
     (RidgeClassifier(alpha=5.0, class_weight={"a": 3.0}), 2),
     (LogisticRegression(C=0.3, tol=1e-10, solver="liblinear", fit_intercept=False), 2),
@@ -75,6 +76,8 @@ def test_the_log_loss_of_sgd_is_that_of_each_class_against_the_rest():
     new = SGDClassifier(loss="log_loss")
     assert from_sklearn(new).loss == "one_vs_rest_logistic"  # who knows how many classes will come
     assert from_sklearn(new, *rows(2)).loss == "logistic"
+    assert from_sklearn(SGDClassifier(), X, y).loss == "one_vs_rest_hinge"
+    assert from_sklearn(SGDClassifier(), *rows(2)).loss == "hinge"
 
 
 def test_alpha_of_sgd_is_twice_l2_and_is_divided_by_the_number_of_rows():
@@ -212,8 +215,6 @@ def test_what_is_not_the_same_here_is_refused_by_name():
         (LogisticRegression(solver="liblinear"), {"n": 10}, "bias is penalised"),
         (LinearSVC(), {"n": 10}, "bias is penalised"),
         (LinearSVC(multi_class="crammer_singer", fit_intercept=False), {"n": 10}, "crammer"),
-        (LinearSVC(loss="hinge", fit_intercept=False), {"X": X, "y": y}, "against the rest"),
-        (SGDClassifier(), {"X": X, "y": y}, "against the rest"),
         (Perceptron(), {"X": X, "y": y}, "against the rest"),
         (SGDClassifier(loss="squared_hinge", class_weight="balanced"), {"X": X, "y": y},
          "against the rest alone"),

@@ -1,4 +1,4 @@
-"""``one_vs_rest_logistic``: each class against the rest, as scikit-learn fits them one by one."""
+"""Losses of each class against the rest, as scikit-learn fits them one by one."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ import scipy.sparse as sp
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import SVC, LinearSVC
 
-from separatrix import CoordinateAscent, LinearClassifier, LinearClassifierCV, certify
+from separatrix import (
+    CoordinateAscent,
+    DualAscent,
+    GradientDescent,
+    LinearClassifier,
+    LinearClassifierCV,
+    certify,
+)
 from separatrix.losses import Hinge, Logistic, MarginLoss, OneVsRest, SquaredHinge, get_loss
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((90, 4))
 THREE = (X[:, :3] + 0.7 * RNG.standard_normal((90, 3))).argmax(axis=1)
-NAME = "one_vs_rest_logistic"
+NAME, HINGE = "one_vs_rest_logistic", "one_vs_rest_hinge"
 
 
 def theirs(X, y, l2, fit_intercept):
@@ -40,11 +48,49 @@ def test_weights_and_probabilities_are_scikit_learns(solver, form, intercept):
     assert clf.objective_ == pytest.approx(J, rel=1e-12)
 
 
-def test_on_two_classes_it_is_the_logistic_loss():
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_the_hinge_of_each_class_is_proven_to_be_at_its_minimum(form, intercept):
+    clf = LinearClassifier(HINGE, l2=0.01, fit_intercept=intercept, tol=1e-8).fit(form(X), THREE)
+    assert isinstance(clf.solver_, CoordinateAscent)
+    assert clf.stop_ == "optimal"
+    assert clf.gap_ <= 1e-8 * clf.objective_
+    sign = np.where(THREE[:, None] == np.arange(3), 1.0, -1.0)
+    own = SVC(kernel="linear", C=0.5 / (0.01 * 90), tol=1e-9)  # its bias is free, as ours is
+    if not intercept:
+        own = LinearSVC(
+            loss="hinge", C=0.5 / (0.01 * 90), fit_intercept=False, tol=1e-9, max_iter=10**6
+        )
+    least = 0.0
+    for column in sign.T:
+        model = own.fit(X, column)
+        losses = np.maximum(0.0, 1.0 - column * model.decision_function(X))
+        least += losses.mean() + 0.01 * np.sum(model.coef_**2)
+    assert clf.objective_ == pytest.approx(least, rel=1e-7)
+    losses = np.maximum(0.0, 1.0 - sign * clf.decision_function(X))
+    J = losses.sum() / 90 + 0.01 * np.sum(clf.coef_**2)
+    assert clf.objective_ == pytest.approx(J, rel=1e-12)
+
+
+def test_other_solvers_of_the_hinge_of_each_class_prove_their_gap():
+    best = LinearClassifier(HINGE, l2=0.01, tol=1e-8).fit(X, THREE).objective_
+    walk = GradientDescent(batch_size=1)
+    clf = LinearClassifier(HINGE, l2=0.01, solver=walk, tol=1e-2, max_iter=3000, random_state=0)
+    clf.fit(X, THREE)
+    assert clf.stop_ == "optimal"
+    assert clf.objective_ - clf.gap_ <= best <= clf.objective_ <= best + clf.gap_
+    with pytest.raises(ValueError, match=r"use CoordinateAscent\(\)"):
+        LinearClassifier(HINGE, l2=0.01, solver=DualAscent()).fit(X, THREE)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_on_two_classes_it_is_the_loss_itself(loss):
     y = THREE == 0
-    one, other = (LinearClassifier(loss, l2=0.01).fit(X, y) for loss in (NAME, "logistic"))
+    one, other = (
+        LinearClassifier(name, l2=0.01).fit(X, y) for name in (f"one_vs_rest_{loss}", loss)
+    )
     assert np.array_equal(one.coef_, other.coef_)
-    assert np.array_equal(one.predict_proba(X), other.predict_proba(X))
+    assert np.array_equal(one.decision_function(X), other.decision_function(X))
 
 
 def test_probabilities_of_rows_far_from_every_class():

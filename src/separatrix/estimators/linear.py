@@ -21,14 +21,15 @@ class LinearClassifier(StreamModel, LossModel):
     solver: scikit-learn's ``C`` is ``1 / (2 * l2 * n)``. For more than two classes there is one
     weight vector per class and the loss is joint: softmax for "logistic", the multiclass
     perceptron, Crammer and Singer's for "hinge", and for the others the sum of one two-class
-    loss per class, the class against the rest: also for "one_vs_rest_logistic", which on two
-    classes is "logistic".
+    loss per class, the class against the rest: also for "one_vs_rest_logistic" and
+    "one_vs_rest_hinge", which on two classes are "logistic" and "hinge".
 
     Parameters
     ----------
     loss : str or Loss
-        "logistic", "one_vs_rest_logistic", "squared", "hinge", "squared_hinge", "tanh_squared",
-        "perceptron", or an object, e.g. of your own subclass of :class:`separatrix.MarginLoss`.
+        "logistic", "one_vs_rest_logistic", "squared", "hinge", "one_vs_rest_hinge",
+        "squared_hinge", "tanh_squared", "perceptron", or an object, e.g. of your own subclass of
+        :class:`separatrix.MarginLoss`.
     l2 : float
         Strength of the penalty.
     solver : "auto" or Solver

@@ -17,7 +17,8 @@ there is -1; a margin of exactly 1 satisfies the hinge, so its slope there is 0.
 
 For more than two classes ``multiclass()`` gives the joint form: softmax for ``logistic``, the
 multiclass perceptron, Crammer and Singer's hinge, and one -1/+1 column per class for the rest.
-That is also the form of ``one_vs_rest_logistic``, which on two classes is the logistic loss.
+That is also the form of ``one_vs_rest_logistic`` and ``one_vs_rest_hinge``, which on two classes
+are the logistic loss and the hinge.
 
 A subclass that sets ``name`` registers itself and can then be asked for by that name:
 
@@ -70,7 +71,7 @@ __all__ = [
     "names",
 ]
 
-FORMS = {ONE_VS_REST + Logistic.name: OneVsRest(Logistic())}
+FORMS = {ONE_VS_REST + loss.name: OneVsRest(loss) for loss in (Logistic(), Hinge())}
 """Names of losses that differ from others on more than two classes alone."""
 
 

@@ -261,8 +261,9 @@ class OneVsRest(Joint):
     """One two-class loss per class, +1 for the class and -1 for the rest; their sum.
 
     Every class has an objective of its own, of two classes, and J is their sum: what
-    ``OneVsRestClassifier`` of scikit-learn minimises class by class. For "logistic", whose own form
-    is the softmax, ``loss="one_vs_rest_logistic"`` asks for it.
+    ``OneVsRestClassifier`` of scikit-learn minimises class by class. For "logistic" and
+    "hinge", whose own forms are others, ``loss="one_vs_rest_logistic"`` and
+    ``"one_vs_rest_hinge"`` ask for it.
 
     Parameters
     ----------

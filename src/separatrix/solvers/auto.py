@@ -185,6 +185,10 @@ def choose(objective: Objective) -> Solver:
         return LeastSquares(direct_size=0, reason=why)
     if not loss.smooth and DualAscent().accepts(objective):
         return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
+    in_memory = isinstance(source, InMemory)
+    if not loss.smooth and in_memory and CoordinateAscent().accepts(objective):
+        why = f"{loss.name} has a kink in every column, and the dual of each proves its minimum"
+        return CoordinateAscent(reason=why)
     if solvable(objective):
         return LinearProgram(reason=f"{loss.name} without a penalty is a linear program")
     if not loss.smooth:

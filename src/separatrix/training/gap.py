@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from ..data import InMemory
 from ..losses import MarginLoss, OneVsRest
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
@@ -44,10 +45,12 @@ CRAWLING, CRAWLED = 100, 0.99  # proofs, one a step, that leave so much of a gap
 def provable(objective: Objective) -> bool:
     """Whether there are bounds: a penalty, and a loss whose conjugate is known.
 
-    Where it has a kink, one whose dual is: a proof then keeps a number beside every row.
+    Where it has a kink, one whose dual is: a proof then keeps a number beside every row. (Of each
+    class against the rest that is done for rows in memory alone.)
     """
-    loss = objective.loss
-    known = loss.has_conjugate if loss.smooth else has_dual(loss)
+    loss, rows = objective.loss, isinstance(objective.source, InMemory)
+    columns = isinstance(loss, OneVsRest) and has_dual(loss.binary) and rows
+    known = loss.has_conjugate if loss.smooth else has_dual(loss) or columns
     return objective.penalty.l2 > 0.0 and known
 
 

@@ -15,7 +15,7 @@ from ...data.validation import weighed_classes
 from ...estimators import LinearClassifier, Perceptron
 from ...estimators.sources import refuse_labels_beside, reweighted
 from ...estimators.stream import COLUMNS, StreamState
-from ...losses import Logistic, OneVsRest, get_loss
+from ...losses import Hinge, Logistic, OneVsRest, get_loss
 from ...numeric import checks
 from ...solvers import GradientDescent, Rosenblatt, Solver
 from ...training.trace import Trace
@@ -166,7 +166,7 @@ def _refuse_objective(estimator: Any, claim: Claim, fitted: bool, k: int | None)
             f"{name}(multi_class='crammer_singer') is not covered unless fitted: on two classes it "
             "has half the penalty that it has on more"
         )
-    if against_rest and claim.loss.name not in ("squared_hinge", "logistic"):
+    if against_rest and claim.loss.name not in ("squared_hinge", "logistic", "hinge"):
         raise ValueError(
             f"{name}(loss={claim.loss.name!r}) on {k} classes is not covered unless fitted: it "
             "fits each class against the rest, and here this loss is joint; use "
@@ -234,8 +234,9 @@ def _translated(
     same = {name: given[name] for name in COPIED & given.keys()}
     if type(estimator).__name__ != "Perceptron":
         # Of two classes both are the same, and where their number is not known, only one of more.
-        rest = claim.one_vs_rest and claim.loss == Logistic() and k != 2
-        loss = OneVsRest(Logistic()) if rest else claim.loss
+        loss = claim.loss
+        if claim.one_vs_rest and k != 2 and isinstance(loss, (Logistic, Hinge)):
+            loss = OneVsRest(loss)
         return LinearClassifier(loss.name, l2=l2, **same)
     same.pop("n_jobs")  # it has one vector of weights, and no threads
     patience = None if estimator.tol is None else estimator.n_iter_no_change

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ... import losses
+from ...losses import MarginLoss, OneVsRest
 from .. import remedy_lines
 from .problems import Claimed
 
@@ -123,9 +125,14 @@ class Remedies:
         if several and claim.class_weight is not None:
             return self._setting(average=True, tol=None)
         l2 = self.posed.problems[0].objective.penalty.l2 if l2 is None else l2
-        parts = [repr(self._loss), f"l2={l2:.6g}"]
+        name, known = self._loss, True
+        if several and isinstance(claim.loss, MarginLoss):
+            form = OneVsRest(claim.loss).name
+            known = form in losses.REGISTRY or form in losses.FORMS
+            name = form if known else name
+        parts = [repr(name), f"l2={l2:.6g}"]
         parts += ["fit_intercept=False"] * (not claim.fit_intercept)
         if claim.class_weight is not None:
             parts.append(f"class_weight={claim.class_weight!r}")
         text = f"separatrix.LinearClassifier({', '.join(parts)})"
-        return self._replacing(f"OneVsRestClassifier({text})" if several else text)
+        return self._replacing(text if known else f"OneVsRestClassifier({text})")

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...numeric.types import AnyArray, Array
 from . import style
+from .classifiers import name_of
 from .plane import as_rows, plane_of, responses
 
 
@@ -151,7 +152,7 @@ class BoundaryDisplay:
             classes=classes, points=points, y=y[drawn], mistakes=wrong[drawn],
             xlabel=plane.labels[0], ylabel=plane.labels[1],
             said="\n".join(line for line in told if line),
-            name=type(estimator).__name__ if name is None else name,
+            name=name_of(estimator, name),
         )  # fmt: skip
         return display.plot(
             ax, levels=levels, pairs=pairs, scatter_kwargs=scatter_kwargs, line_kwargs=line_kwargs
@@ -197,10 +198,8 @@ class BoundaryDisplay:
             self._between(ax, looks, pairs)
         self.rows_ = style.scatter_classes(ax, self.points, self.y, self.classes, scatter_kwargs)
         self.mistakes_ = style.rings(ax, self.points[self.mistakes], "mistake")
-        name = self.name if name is None else name
-        style.title(ax, name, self.said)
         ax.legend(loc="best", fontsize="small", framealpha=0.8)
-        self.ax_, self.figure_ = ax, ax.figure
+        style.finish(self, ax, name, self.said)
         return self
 
     def _line(self, ax: Any, height: Any, levels: Sequence[float], looks: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from ...numeric.types import AnyArray, Array
 from . import style
+from .classifiers import last_step, name_of, rows_before
 
 
 class CoefficientDisplay:
@@ -96,16 +97,15 @@ class CoefficientDisplay:
         compared, whatever these are measured in. What follows ``name`` goes to :meth:`plot`.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
-        last = estimator[-1] if hasattr(estimator, "steps") else estimator
+        last = last_step(estimator)
         if not hasattr(last, "coef_"):
             raise TypeError(f"{type(last).__name__} has no coef_: expected a fitted linear model")
         coefs = np.atleast_2d(last.coef_)
         if X is not None:
-            X = estimator[:-1].transform(X) if hasattr(estimator, "steps") else X
-            coefs = coefs * _deviations(X)
+            coefs = coefs * _deviations(rows_before(estimator, X))
         display = cls(
             coefs, names=_names(estimator, last, coefs.shape[1]), classes=last.classes_,
-            scaled=X is not None, name=type(last).__name__ if name is None else name,
+            scaled=X is not None, name=name_of(last, name),
         )  # fmt: skip
         return display.plot(ax, top=top, bar_kwargs=bar_kwargs)
 
@@ -140,8 +140,7 @@ class CoefficientDisplay:
         ax.set_xlabel(("weight times deviation" if self.scaled else "weight") + above)
         d, shown = len(self.names), len(self.order_)
         said = f"{shown} largest of {d:,} weights" if shown < d else f"{d} weights"
-        style.title(ax, self.name if name is None else name, said)
-        self.ax_, self.figure_ = ax, ax.figure
+        style.finish(self, ax, name, said)
         return self
 
     def _mark_classes(self, ax: Any, places: AnyArray) -> None:

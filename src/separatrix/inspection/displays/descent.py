@@ -171,8 +171,7 @@ class DescentDisplay:
         ax.set(xlabel="x", ylabel="f(x)")
         if len(self.minima) > 1:
             ax.legend(fontsize="small")
-        style.title(ax, self.name if name is None else name, self.stop)
-        self.ax_, self.figure_ = ax, ax.figure
+        style.finish(self, ax, name, self.stop)
         return self
 
     def _minimum(self, ax: Any, number: int, x: float) -> Any:

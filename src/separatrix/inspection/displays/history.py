@@ -9,6 +9,7 @@ import numpy as np
 
 from ...numeric.types import AnyArray
 from . import style
+from .classifiers import last_step, name_of
 
 FIRST = ("objective", "mistakes", "mistakes_so_far", "passes_with_mistakes")
 BESIDE = {
@@ -107,7 +108,7 @@ class HistoryDisplay:
         What is not ``name`` goes to :meth:`plot`.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
-        last = estimator[-1] if hasattr(estimator, "steps") else estimator
+        last = last_step(estimator)
         history = getattr(last, "history_", None)
         if history is None:
             raise TypeError(
@@ -117,7 +118,7 @@ class HistoryDisplay:
         gap = getattr(last, "gap_", None)
         display = cls(
             history, lower_bound=None if gap is None else last.objective_ - gap, stop=last.stop_,
-            name=type(last).__name__ if name is None else name,
+            name=name_of(last, name),
         )  # fmt: skip
         return display.plot(ax, columns=columns, x=x, curve_kwargs=curve_kwargs)
 

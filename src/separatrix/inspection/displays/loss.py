@@ -10,6 +10,7 @@ import numpy as np
 from ...losses import MarginLoss, names
 from ...numeric.types import Array
 from . import style
+from .classifiers import last_step, name_of
 from .margins import margin_loss, margins, margins_of
 
 TRADE_OFFS = {
@@ -145,15 +146,14 @@ class LossDisplay:
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
         rows = margins_of(estimator, X, y)
-        last = estimator[-1] if hasattr(estimator, "steps") else estimator
+        last = last_step(estimator)
         own = getattr(getattr(last, "trace_", None), "loss", None)
         if len(last.classes_) > 2:
             raise ValueError(
                 f"there are {len(last.classes_)} classes, whose losses are no functions of one "
                 "margin; pass the rows and a classifier of two"
             )
-        name = type(estimator).__name__ if name is None else name
-        return cls.from_losses(losses, rows=rows, own=own, name=name, **kwargs)
+        return cls.from_losses(losses, rows=rows, own=own, name=name_of(estimator, name), **kwargs)
 
     @classmethod
     def from_predictions(cls, y: Any, scores: Any, **kwargs: Any) -> Self:

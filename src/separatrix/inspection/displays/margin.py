@@ -9,6 +9,7 @@ import numpy as np
 
 from ...numeric.types import Array
 from . import style
+from .classifiers import name_of
 from .margins import margins, margins_of
 
 MOST_BINS = 60
@@ -64,8 +65,7 @@ class MarginDisplay:
     ) -> Self:
         """Of a fitted classifier and rows; ``kwargs`` are those of :meth:`plot`."""
         style.pyplot(f"{cls.__name__}.from_estimator")
-        name = type(estimator).__name__ if name is None else name
-        return cls(margins_of(estimator, X, y), name=name).plot(**kwargs)
+        return cls(margins_of(estimator, X, y), name=name_of(estimator, name)).plot(**kwargs)
 
     @classmethod
     def from_predictions(cls, y: Any, scores: Any, *, name: str = "", **kwargs: Any) -> Self:
@@ -138,8 +138,7 @@ class MarginDisplay:
         ax.legend(fontsize="small")
         count = int(wrong.sum())
         said = f"{count or 'no'} mistake{'' if count <= 1 else 's'} in {len(wrong):,} rows"
-        style.title(ax, self.name if name is None else name, said)
-        self.ax_, self.figure_ = ax, ax.figure
+        style.finish(self, ax, name, said)
         return self
 
 

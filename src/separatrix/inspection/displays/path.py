@@ -13,6 +13,7 @@ from ...estimators import LinearClassifier, LinearClassifierCV
 from ...estimators.cv.results import chosen
 from ...numeric.types import AnyArray, Array
 from . import style
+from .classifiers import name_of
 
 MOST_NAMED = 6  # weights that the legend names: the largest at the l2 that is chosen
 LARGE_RATIO = 10.0  # to the largest of these, from which weights are drawn by their logarithm
@@ -141,7 +142,7 @@ class PathDisplay:
         display = cls(
             l2s, coefs=np.array([coef for coef, _ in fits]), cv_results=results,
             l2=getattr(estimator, "l2_", None), names=fits[0][1],
-            name=type(estimator).__name__ if name is None else name,
+            name=name_of(estimator, name),
         )  # fmt: skip
         return display.plot(ax, curve_kwargs=curve_kwargs)
 

@@ -86,6 +86,12 @@ def title(ax: Any, name: str, said: str) -> None:
     ax.set_title(": ".join(part for part in (name, said) if part), fontsize="medium")
 
 
+def finish(display: Any, ax: Any, name: str | None, said: str) -> None:
+    """The title, by another name if one is given, and what a display leaves behind."""
+    title(ax, display.name if name is None else name, said)
+    display.ax_, display.figure_ = ax, ax.figure
+
+
 def merged(defaults: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
     """What a user gives replaces what would be taken, under any of matplotlib's names for it."""
     from matplotlib.cbook import normalize_kwargs

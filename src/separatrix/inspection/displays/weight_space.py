@@ -13,6 +13,7 @@ from ...numeric.types import Array
 from ...training.trace import Trace
 from ...training.units import original_weights
 from . import style
+from .classifiers import last_step, name_of, rows_before
 from .margins import margin_loss
 from .plane import as_table
 
@@ -113,9 +114,7 @@ class WeightSpaceDisplay:
         went furthest. ``loss``: the contours of another than that of the fit, without penalty.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
-        if hasattr(estimator, "steps"):
-            X = estimator[:-1].transform(X) if len(estimator.steps) > 1 else X
-            estimator = estimator[-1]
+        X, estimator = rows_before(estimator, X), last_step(estimator)
         trace = getattr(estimator, "trace_", None)
         if not isinstance(trace, Trace):
             raise TypeError(
@@ -139,7 +138,7 @@ class WeightSpaceDisplay:
         chosen = _chosen(weights, names, W)
         return cls._drawn(
             space, W[-1], chosen, names, W[:, chosen], None, grid_resolution,
-            type(estimator).__name__ if name is None else name, ax, curve_kwargs,
+            name_of(estimator, name), ax, curve_kwargs,
         )  # fmt: skip
 
     @classmethod
@@ -235,8 +234,7 @@ class WeightSpaceDisplay:
         if self.path is not None:
             self._walk(ax, self.path, curve_kwargs)
         ax.set(xlabel=self.labels[0], ylabel=self.labels[1])
-        style.title(ax, self.name if name is None else name, self.said)
-        self.ax_, self.figure_ = ax, ax.figure
+        style.finish(self, ax, name, self.said)
         return self
 
     def _walk(self, ax: Any, path: Array, given: Mapping[str, Any] | None) -> None:

@@ -75,7 +75,18 @@ def nonsmooth_lower_bound(
     Rows away from a kink keep the alpha that their score gives them; for those nearest to one,
     ``NEAR_KINK`` at most, a small dual is climbed from W, as far as the reads allow: one is made in
     any case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
+    Where each class stands against the rest, J and the bound are sums over the classes.
     """
+    if isinstance(objective.loss, OneVsRest):
+        columns = [
+            nonsmooth_lower_bound(objective.column(c), W[c, None], most_reads, enough)
+            for c in range(len(W))
+        ]
+        return DualBound(
+            sum(own.value for own in columns), sum(own.lower_bound for own in columns),
+            max(own.reads for own in columns),
+            lambda: np.concatenate([own.alpha() for own in columns], axis=1),
+        )  # fmt: skip
     dual_loss, nobody = dual_loss_of(objective), np.empty(0, dtype=np.int64)
     loss_sum, sums, distance = _tangent_sums(objective, dual_loss, W, nobody)
     value = objective.mean(loss_sum, W)

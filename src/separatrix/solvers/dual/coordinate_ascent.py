@@ -16,12 +16,13 @@ import numpy as np
 
 from ...data import InMemory
 from ...data.labels_in_memory import LabelsInMemory
-from ...losses import Logistic, Loss, OneVsRest, SquaredHinge
+from ...losses import Loss, OneVsRest
 from ...numeric.types import Array
 from ...objective import Objective
 from ..base import State
 from .binary_coordinate_ascent import PHASE, binary_iterates
 from .columns_ascent import columns_iterates
+from .losses import has_dual
 from .multiclass_coordinate_ascent import multiclass_iterates
 from .solver import HANDED_ON, DualIterate, DualSolver
 
@@ -32,11 +33,11 @@ __all__ = ["PHASE", "CoordinateAscent"]
 class CoordinateAscent(DualSolver):
     """Climbs the dual one row at a time: for rows with features of their own.
 
-    For the hinge, the squared hinge and, of two classes or of each against the rest, the logistic
-    loss, with a penalty. It
-    needs no system of equations, however many rows and features there are, and each epoch costs
-    about a read of the rows. A weak penalty, or features of different scales, take many. It begins
-    at alpha = 0, wherever the weights are; along a path of penalties with the alphas of the last.
+    For the hinge, its square and the logistic loss of two classes or of each against the rest, and
+    Crammer and Singer's hinge, with a penalty. It needs no system of equations, however many rows
+    and features there are, and each epoch costs about a read of the rows. A weak penalty, or
+    features of different scales, take many. It begins at alpha = 0, wherever the weights are; along
+    a path of penalties with the alphas of the last.
 
     Of rows that are not in memory an epoch visits one block after another, the rows of each in a
     random order: a read of all. Kept are labels, weights and some numbers a row, more than
@@ -59,8 +60,7 @@ class CoordinateAscent(DualSolver):
 
     def knows(self, loss: Loss) -> bool:
         """Two classes, or more."""
-        columns = type(loss) is OneVsRest and type(loss.binary) in (SquaredHinge, Logistic)
-        return super().knows(loss) or columns
+        return has_dual(loss.binary if type(loss) is OneVsRest else loss)
 
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None

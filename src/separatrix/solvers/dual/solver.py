@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from ...data import InMemory
-from ...losses import Joint, Loss
+from ...losses import Joint, Loss, OneVsRest
 from ...losses.base import REGISTRY
 from ...numeric.types import Array
 from ...objective import Objective
@@ -46,6 +46,8 @@ class DualSolver(Solver):
         loss, name = objective.loss, type(self).__name__
         if not self.knows(loss):
             remedy = "LBFGS() or Newton()" if loss.smooth else "GradientDescent(batch_size=1)"
+            if isinstance(loss, OneVsRest) and has_dual(loss.binary):
+                remedy = "CoordinateAscent()"
             many = f" for {objective.shape[0]} classes" if objective.shape[0] > 1 else ""
             raise ValueError(
                 f"{name} knows the dual of 'hinge', and for two classes of 'squared_hinge' "
