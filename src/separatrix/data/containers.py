@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -84,6 +85,32 @@ def refuse_times(X: Any, name: str, expected: str) -> None:
     if columns := _columns_of_times(X):
         what = name if columns == [None] else f"{name}, in the columns {columns!r},"
         raise ValueError(f"{what} holds dates, times or durations; expected {expected}.")
+
+
+@contextmanager
+def words_told(X: Any) -> Iterator[None]:
+    """Of a frame that is no numbers it is told which columns are none, and what to do."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if columns := _columns_of_words(X):
+            raise ValueError(
+                f"X, in the columns {columns!r}, holds words; expected numbers: make features of "
+                "them first, e.g. by scikit-learn's OneHotEncoder, or leave it to "
+                "separatrix.read(..., target=...), which takes files and frames."
+            ) from error
+        raise
+
+
+def _columns_of_words(X: Any) -> list[Any]:
+    """Names of the columns of a frame that cannot be read as numbers."""
+    found = []
+    for name in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[name]).astype(np.float64)
+        except (TypeError, ValueError):
+            found.append(name)
+    return found
 
 
 def _columns_of_times(X: Any) -> list[Any]:

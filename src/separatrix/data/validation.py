@@ -17,7 +17,7 @@ from ..numeric.rows import CsrRows, Rows, shape_of
 from ..numeric.threads import equal_parts, n_threads, ordered_sum
 from ..numeric.types import AnyArray, Array
 from .arrays import ArraySource
-from .containers import opened, refuse_paths, refuse_times
+from .containers import opened, refuse_paths, refuse_times, words_told
 from .labels import (
     check_classes,
     encoded,
@@ -80,7 +80,8 @@ def check_rows(X: Any, owner: Any = None, finite: bool = True) -> Rows:
     )  # fmt: skip
     X, in_order = sound_rows(X)
     if not sp.issparse(X):
-        return np.asarray(check(X, ensure_all_finite=finite))
+        with words_told(X):
+            return np.asarray(check(X, ensure_all_finite=finite))
     was_csr = X.format == "csr"
     X = check(X, ensure_all_finite=False)
     if finite and not all_finite(X.data):

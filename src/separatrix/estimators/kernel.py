@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..config import LinkedToPages
 from ..data import Source
+from ..data.containers import words_told
 from ..data.labels import check_labels, numbers
 from ..data.validation import array_source, check_rows, sound_rows, weighed_classes
 from ..kernels import NAMES, Kernel, KernelCache, Linear, Matrix, Precomputed, get_kernel
@@ -273,9 +274,10 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
 
     def _checked_rows(self, X: Any, dtype: Any) -> Matrix:
         """X as SciPy's CSR or a C-contiguous array."""
-        return check_array(
-            X, accept_sparse="csr", dtype=dtype, order="C", estimator=self, input_name="X"
-        )
+        with words_told(X):
+            return check_array(
+                X, accept_sparse="csr", dtype=dtype, order="C", estimator=self, input_name="X"
+            )
 
     def _checked_stop(self) -> Stop:
         checks.switch("verbose", self.verbose)

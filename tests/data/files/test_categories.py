@@ -12,6 +12,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.preprocessing import OneHotEncoder
 
+import separatrix
 from separatrix.data.files import survey as survey_module
 from separatrix.data.files.options import EncodingOptions
 from separatrix.data.files.reader import Place
@@ -174,3 +175,27 @@ def test_long_categories_are_refused(monkeypatch):
     monkeypatch.setattr(survey_module, "MOST_CATEGORY_BYTES", 1000)
     with pytest.raises(ValueError, match=r"'text' has .* categorical='hash'"):
         encoding_of(pa.table({"text": [f"{i}" * 60 for i in range(30)]}))
+
+
+@pytest.mark.parametrize("way", ["onehot", "hash"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_numbers_too_large_to_be_told_apart_are_no_categories(suffix, way, tmp_path):
+    """As float64, which text of 20 digits becomes, both identifiers are one."""
+    large = np.array([2**64 - 1, 2**64 - 2] * 4, dtype=np.uint64)
+    data = pd.DataFrame({"id": large, "a": np.arange(8.0), "y": [0, 1] * 4})
+    path = tmp_path / f"t.{suffix}"
+
+    def read(data, **options):
+        data.to_csv(path, index=False) if suffix == "csv" else data.to_parquet(path)
+        return separatrix.read(path, **options)
+
+    with pytest.raises(ValueError, match=r"column 'id' holds 18?\d*.*, too large.*a letter before"):
+        read(data, target="y", categorical={"id": way}, hash_bits=4)
+    as_words = data.assign(id=[f"i{number}" for number in large])
+    assert read(as_words, target="y").n_features == 3
+    signed = data.assign(id=np.array([2**63 - 2, 2**63 - 3] * 4))
+    named = read(signed, target="y", categorical={"id": "onehot"})
+    assert list(named.reading.encoding.coef_names[:2]) == [f"id_{2**63 - 3}", f"id_{2**63 - 2}"]
+    if suffix == "csv":
+        with pytest.raises(ValueError, match=r"the target 'id' holds 1\.8.*too large"):
+            read(data, target="id")

@@ -102,6 +102,29 @@ def test_rows_that_change_between_passes_are_noticed():
         LinearClassifier().fit(separatrix.read(more))
 
 
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("block_rows", [None, 50])
+def test_other_values_and_another_order_are_noticed_and_a_cache_helps(make, block_rows, tmp_path):
+    """Numbers kept beside the rows would be those of others."""
+    X, y = data()
+    passes = []
+
+    def drawn():
+        passes.append(1)
+        yield make(X * len(passes)), y
+
+    def shuffled():
+        passes.append(1)
+        order = np.random.default_rng(len(passes)).permutation(N)
+        yield make(X[order]), y[order]
+
+    for pieces in (drawn, shuffled):
+        with pytest.raises(ValueError, match=r"another order, or with other values.*cache="):
+            LinearClassifier("hinge").fit(separatrix.read(pieces, block_rows=block_rows))
+        source = separatrix.read(pieces, block_rows=block_rows, cache=tmp_path)
+        assert LinearClassifier("hinge").fit(source).converged_
+
+
 def test_a_failed_pass_leaves_the_estimator_as_it_was():
     X, y = data()
     left = [3]

@@ -133,7 +133,7 @@ def test_no_page_is_larger_than_it_may_be(monkeypatch):
 
 def test_a_run_that_diverged_has_a_page():
     solver = GradientDescent(None, learning_rate=1e200)
-    clf = LinearClassifier("squared", solver=solver, max_iter=3, tol=None)
+    clf = LinearClassifier("squared", solver=solver, max_iter=1, tol=None)
     told = inside(recorded(clf).to_html())
     assert told["run"]["recording"]["steps"]["objective"][-1] is None
     assert max(told["run"]["curve"]["margin"]) <= 100.0

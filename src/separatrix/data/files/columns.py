@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...numeric.types import AnyArray, Array, Ints
+from ..labels import LARGEST_WHOLE
 from .reader import Place
 
 TYPES = {
@@ -111,8 +112,24 @@ def categories(column: pa.Array, type: str, name: str, place: Place) -> pa.Array
     """A column of categories as one of ``TYPES``; NaN is missing as null is."""
     if pa.types.is_floating(column.type):
         values = numbers(column, name, place) + 0.0  # -0.0 is 0
+        rounded = np.flatnonzero(np.abs(values) >= LARGEST_WHOLE)
+        _refuse_large(rounded, values, f"column {name!r}", place)
         column = pa.array(values, mask=np.isnan(values))
+    elif pa.types.is_uint64(column.type):
+        values = column.to_numpy(zero_copy_only=False)
+        large = np.flatnonzero(values > np.iinfo(np.int64).max)
+        _refuse_large(large, values, f"column {name!r}", place)
     return cast(column, TYPES[type], name, place)
+
+
+def _refuse_large(rows: Ints, values: AnyArray, what: str, place: Place) -> None:
+    """Whole numbers of so many digits may have been rounded when they were read: several to one."""
+    if len(rows):
+        raise ValueError(
+            f"{what} holds {values[rows[0]]!s} in {place.row(int(rows[0]))}, too large a number to "
+            "tell categories apart: several may have become one; write such numbers as words, with "
+            "a letter before the digits"
+        )
 
 
 def missing(column: pa.Array) -> Ints:
@@ -161,7 +178,11 @@ def labels(column: pa.Array, name: str, place: Place) -> AnyArray:
             "every row: leave out the rows without one, or give them a label of their own"
         )
     if kind_of(column.type) == "number":
-        return np.asarray(column.to_numpy(zero_copy_only=False))
+        values = np.asarray(column.to_numpy(zero_copy_only=False))
+        if values.dtype.kind == "f":
+            rounded = np.flatnonzero(np.abs(values) >= LARGEST_WHOLE)
+            _refuse_large(rounded, values, f"the target {name!r}", place)
+        return values
     coded = column.dictionary_encode()
     words: AnyArray = np.array(coded.dictionary.to_pylist(), dtype=str)
     found: AnyArray = words[coded.indices.to_numpy()]

@@ -213,12 +213,14 @@ class StoredRows:
             self._refuse_mixed(() if self.encoding is None else self.encoding.columns)
             self.facts = facts
             self._leave_out_zeros()
-        elif facts != self.facts:
+        elif not facts.agrees(self.facts):
             raise ValueError(
-                f"{_counts(facts)} were read, but {_counts(self.facts)} in the first pass, or with "
-                "other labels or weights; expected the same rows at each pass: the data has changed"
-                " meanwhile, so read it again."
+                f"{_counts(facts)} were read, but {_counts(self.facts)} in the first pass, or in "
+                "another order, or with other values, labels or weights; expected the same rows at "
+                "each pass: the data has changed meanwhile, so read it again, or with cache=, "
+                "which reads it once."
             )
+        self.facts.witnesses = facts.witnesses
 
     def _leave_out_zeros(self) -> None:
         """Of a table without a survey, after the first pass: whether rows had better be sparse.

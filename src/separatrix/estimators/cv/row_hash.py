@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...data import Block, InMemory, Shuffle, Source, Sum
-from ...data.blocks import Visit, row_hash
+from ...data.blocks import Visit, random_rows, row_hash
 from ...data.class_moments import MOST_SUMS, ClassMoments, group_sums
 from ...data.labels import class_numbers
 from ...data.sum import T
 from ...data.wrapped import MappedSource
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array, Ints
+
+HASHED_AT_ONCE = 1 << 20  # numbers of rows
 
 
 class SourceFold(NamedTuple):
@@ -134,6 +136,7 @@ class FoldSource(MappedSource):
         moments: ClassMoments | None = None,
     ) -> None:
         super().__init__(source, map)
+        self.map: LeftOut = map
         self._n_rows, self._weight_sum, self._moments = n_rows, weight_sum, moments
 
     def class_moments(self) -> ClassMoments | None:
@@ -163,5 +166,23 @@ class FoldSource(MappedSource):
         return super().total(sum)
 
     def sample(self, size: int) -> InMemory:
-        """Of its own rows: those that a sample of the source has do not tell their numbers."""
-        return Source.sample(self, size)
+        """Of its own rows: those that a sample of the source has do not tell their numbers.
+
+        Of rows that are far away only those of the sample come here, found by their numbers.
+        """
+        if self.source.parts is None or self.source.n_rows != self.source.length:
+            return Source.sample(self, size)
+        found = self.source.take(self._numbers(random_rows(self.n_rows, size)))
+        return found.with_weight(found.weights)
+
+    def _numbers(self, wanted: Ints) -> Ints:
+        """Numbers in the source of some rows, counted among its own: increasing as these are."""
+        found, before = [], 0
+        for first in range(0, self.source.length, HASHED_AT_ONCE):
+            count = min(HASHED_AT_ONCE, self.source.length - first)
+            there = fold_numbers(first, count, self.map.folds) == self.map.fold
+            own = first + np.flatnonzero(there == self.map.tests)
+            at = slice(*np.searchsorted(wanted, [before, before + len(own)]))
+            found.append(own[wanted[at] - before])
+            before += len(own)
+        return np.concatenate(found)
