@@ -20,6 +20,8 @@ from . import files
 IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";$', re.MULTILINE)
 EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))", re.MULTILINE)
 STYLE = re.compile(r'<link rel="stylesheet" href="static/([\w-]+\.css)">')
+ELSEWHERE = re.compile(r'<nav class="server">.*?</nav>', re.DOTALL)
+"""Links to pages that only a server has."""
 SCRIPT = '<script type="module" src="static/main.js"></script>'
 LEFT_OVER = re.compile(
     r"^\s*(?:import|export)\b|\bimport\s*\(|\bimport\.meta\b|<!--|</script", re.M
@@ -30,7 +32,7 @@ def document(data: dict[str, Any]) -> str:
     """The page with its data, which it shows in place of a server's answers."""
     texts = {name: path.read_text(encoding="utf-8") for name, path in files().items()}
     script = joined(texts)
-    page = texts["index.html"]
+    page = ELSEWHERE.sub("", texts["index.html"])
     if SCRIPT not in page or "</body>" not in page:
         raise ValueError(f"index.html: expected {SCRIPT} and the end of the body")
     styles = [texts[name] for name in STYLE.findall(page)]
