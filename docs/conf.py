@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import separatrix
@@ -54,16 +55,30 @@ sphinx_gallery_conf = {
     "capture_repr": (),  # what is drawn and printed, not what the last line returns
 }
 
+
+# ---- a recording as a page of its own, which docs/playground.md shows in a frame
+def write_recording(folder: Path) -> None:
+    """The perceptron on AND, row by row."""
+    X, y = separatrix.datasets.logic("and")
+    clf = separatrix.Perceptron(shuffle=False).fit(X, y)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "recording.html").write_text(clf.trace_.recording(X, y).to_html(), encoding="utf-8")
+
+
+html_extra_path = ["generated/pages"]
+write_recording(Path(__file__).parent / "generated" / "pages")
+
 # ---- look
 html_theme = "pydata_sphinx_theme"
 html_title = "separatrix"
 html_static_path: list[str] = []
 html_copy_source = False
 html_show_sourcelink = False
+html_sidebars = {page: [] for page in ("index", "start", "benchmarks")}  # nothing is below them
 html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": [],
     "footer_end": [],

@@ -71,7 +71,7 @@ class KernelTrace:
             )
         weight = weighed_classes(labels, None, None, self.class_weight)[1]
         run = self._run(rows, labels, np.ones(len(labels)) if weight is None else weight)
-        columns = columns_of(run, self._kernel_matrix(rows), self.n_iter, max_steps)
+        columns = columns_of(run, self._kernel_matrix(rows, rows), self.n_iter, max_steps)
         signs = np.asarray(run.rule.y)
         story = KernelStory(columns, self.classes.tolist(), signs, self.fit_intercept)
         x = None if rows.shape[0] * rows.shape[1] > MOST_TOLD else _dense(rows)
@@ -83,6 +83,7 @@ class KernelTrace:
         return Recording(
             method, self.classes.tolist(), x, numbers(labels, self.classes), columns,
             {"updates": None, "objective": None}, story.arithmetic, story.sentence, self.stop,
+            lambda points: self._kernel_matrix(rows, points),
         )  # fmt: skip
 
     def _run(self, rows: Matrix, labels: AnyArray, weight: Array) -> KernelPerceptronRun:
@@ -93,9 +94,9 @@ class KernelTrace:
             rule, cache, weight, schedule, self.shuffle, self.seed, logs=True
         )  # fmt: skip
 
-    def _kernel_matrix(self, rows: Matrix) -> Array:
-        """(n, n), with the 1 of the bias."""
-        values = self.kernel.between(rows, self.kernel.prepare(rows))
+    def _kernel_matrix(self, rows: Matrix, points: Matrix) -> Array:
+        """(points, rows), with the 1 of the bias."""
+        values = self.kernel.between(points, self.kernel.prepare(rows))
         return np.asarray(values) + float(self.fit_intercept)
 
 

@@ -15,6 +15,7 @@ from . import arguments as arg
 from .inputs import Options, check_output, choice, in_memory, opened
 from .output import console, print_json, say
 from .progress import Watch
+from .recorded import write_recording
 from .report import fit_report, show_fit
 from .search import fitted
 
@@ -63,7 +64,7 @@ def fit(
     ] = None,
     trace: Annotated[
         str | None,
-        typer.Option(help="Write the fit step by step to this file, as JSON; 2,000 rows at most."),
+        typer.Option(help="Write the fit step by step, as .json or .html; 2,000 rows at most."),
     ] = None,
     json: arg.Json = False,
 ) -> int:
@@ -120,9 +121,11 @@ def fit_and_save(
     trace: str | None = None,
 ) -> dict[str, Any]:
     """All that is told of a fit whose model is then in a file."""
-    check_output(output)
+    check_output(output, *data)
     if trace is not None:
-        check_output(trace)
+        check_output(trace, *data)
+        if Path(trace).absolute() == Path(output).absolute():
+            raise ValueError(f"--trace {trace}: the model goes there; name another file")
     with opened(data, options.format) as paths, Watch(settings["tol"]) as watch:
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)
@@ -140,7 +143,8 @@ def fit_and_save(
         separatrix.save(model, output)
         if trace is not None:
             watch.stage("Recording")
-            Path(trace).write_text(model.trace_.recording(rows).to_json(), encoding="utf-8")
+            recording = model.trace_.recording(rows)
+            write_recording(trace, recording.to_json, recording.to_html)
         watch.stage("Measuring")
         try:
             found = fit_report(data, source, rows, model)

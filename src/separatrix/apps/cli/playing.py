@@ -6,19 +6,37 @@ from typing import Annotated
 
 import typer
 
+from ..playground import links
+from .inputs import check_output
+from .output import say
+from .recorded import write_recording
+
 
 def playground(
     link: Annotated[
-        str, typer.Argument(help="What stands behind # in a copied link, with the #.")
+        str, typer.Argument(help="What a copied link has from its # on, or a file of the page.")
     ] = "",
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Where it listens. [default: 8737]")
     ] = None,
     open: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    trace: Annotated[
+        str | None,
+        typer.Option(help="Write the link's run to this file, .json or .html, and serve no page."),
+    ] = None,
 ) -> None:
     """Place points, press Step, and see how a classifier learns; ends by Ctrl-C."""
-    if link and not link.startswith("#"):
-        raise ValueError(f"{link[:40]!r}: expected what a copied link has from its # on")
+    state = links.opened(link) if link else {}
+    if trace is not None:
+        if not state:
+            raise ValueError("--trace: say of which run, by the link or file that the page gives")
+        from ..playground.runs import Run
+
+        check_output(trace)
+        made = Run.of(state)
+        write_recording(trace, made.recording.to_json, made.page)
+        say(f"{len(made.recording):,} steps are in {trace}.")
+        return
     try:
         from ..playground.server import serve
     except ImportError as error:
@@ -26,4 +44,4 @@ def playground(
             f"{error.name} is missing, which the playground needs: "
             "pip install 'separatrix[playground]'"
         ) from error
-    serve(port, open, link)
+    serve(port, open, links.to_fragment(state) if state else "")

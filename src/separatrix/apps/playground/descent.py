@@ -66,7 +66,7 @@ def descent(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number(asked: dict[str, Any], name: str, sides: tuple[float, float]) -> float:
-    value = asked.get(name)
+    value: Any = asked.get(name)
     if type(value) not in (int, float) or not sides[0] <= value <= sides[1]:
         raise BadRequest(f"{name}: expected a number from {sides[0]:g} to {sides[1]:g}")
     return float(value)

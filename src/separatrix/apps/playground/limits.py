@@ -10,8 +10,6 @@ MOST_BODY_BYTES = 1 << 18
 MOST_ANSWER_BYTES = 2_000_000
 STEPS_AT_ONCE = 1500
 """In one answer: the page asks for more while the first are looked at."""
-GRID = 48
-"""Points to a side of a grid of scores."""
 LANDSCAPE = 60
 """Points to a side of the grid of weight space."""
 MOST_LEVELS = 12

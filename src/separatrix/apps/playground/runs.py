@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import warnings
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-import separatrix
 from separatrix import datasets
 from separatrix.numeric.lazy import cached_property
 
-from .contours import contour
+from ...training.recording import saved
+from ...training.recording.saved import GRID, Plane, boundary_lines, loss_curve, places
 from .limits import (
-    GRID,
     MOST_ANSWER_BYTES,
     MOST_CLASSES,
     MOST_POINTS,
@@ -75,20 +75,12 @@ class Run:
 
     def told(self) -> dict[str, Any]:
         """What is told beside the recording."""
+        last = self.scores(self.X, len(self.recording))
         return {
-            "python": self.python, "line": self.method.draws_a_line, "curve": self._curve(),
+            "python": self.python, "line": self.method.draws_a_line,
+            "curve": loss_curve(self.recording.method["loss"], last),
             "centers": None if self.features is None else self.features.centers_.tolist(),
         }  # fmt: skip
-
-    def _curve(self) -> dict[str, Any] | None:
-        """The loss over the margin, for two classes."""
-        if len(self.clf.classes_) > 2:
-            return None
-        last = np.abs(self.scores(self.X, len(self.recording)))
-        reach = float(np.clip(np.nan_to_num(last, posinf=0.0).max(), 2.0, 100.0))
-        margin = np.linspace(-reach, reach, 161)
-        loss: Any = separatrix.get_loss(self.recording.method["loss"])
-        return {"margin": margin.tolist(), "loss": loss.phi(margin).tolist()}
 
     def grid(self, step: Any, box: Any) -> dict[str, Any]:
         """Scores after a step at points of a box [left, right, bottom, top], row by row.
@@ -96,15 +88,11 @@ class Run:
         Of two classes also the lines where they are 0, the boundary, and -1 and 1, its band.
         """
         step, box = self.checked_step(step), checked_box(box)
-        across = np.linspace(box[0], box[1], GRID)
-        up = np.linspace(box[2], box[3], GRID)
-        points = np.column_stack([one.ravel() for one in np.meshgrid(across, up)])
-        scores, own = self.scores(points, step), self.scores(self.X, step)
-        levels = (0.0, 1.0, -1.0) if scores.shape[1] == 1 else ()
+        scores, own = self.scores(places(box), step), self.scores(self.X, step)
         return {
             "size": GRID, "box": box, "step": step, "scores": scores.T.tolist(),
             "rows": own.tolist(),
-            "lines": [contour(scores.reshape(GRID, GRID), level) for level in levels],
+            "lines": boundary_lines(scores),
         }  # fmt: skip
 
     def checked_step(self, step: Any) -> int:
@@ -113,22 +101,20 @@ class Run:
             raise BadRequest(f"step: expected 0 to {len(self.recording)}")
         return step
 
+    def page(self, step: Any = 0) -> str:
+        """All of it as one HTML file, opened at a step."""
+        plane = Plane(self.X, self.y, self.method.draws_a_line, self._by_step)
+        told = {"method": asdict(self.method), "step": self.checked_step(step)}
+        text: str = self.recording.to_html(plane, run=self.told(), **told)
+        return text
+
     def scores(self, points: Any, step: int) -> Any:
         """Of points (n, 2) by the weights after a step: (n, k), one column for two classes."""
-        columns = self.recording.columns
-        if columns.weights is not None:
-            Z = points if self.features is None else self.features.transform(points)
-            W = columns.weights[step]
-            return Z @ W[:, :-1].T + W[:, -1]
-        trace = self.clf.trace_
-        kernel = trace.kernel.between(points, trace.kernel.prepare(self.X))
-        kernel = kernel + float(trace.fit_intercept)
-        k = 1 if len(self.clf.classes_) == 2 else len(self.clf.classes_)
-        coefficients = np.zeros((k, len(self.X)))
-        for changes in columns.coefficients[:step]:
-            for column, row, amount in changes:
-                coefficients[column, row] += amount
-        return kernel @ coefficients.T
+        return self._by_step(points, [step])[0]
+
+    def _by_step(self, points: Any, steps: Sequence[int]) -> Any:
+        Z = points if self.features is None else self.features.transform(points)
+        return self.recording.scores(Z, steps)
 
     @cached_property
     def python(self) -> str:
@@ -186,18 +172,7 @@ def verdict(asked: dict[str, Any]) -> dict[str, Any]:
     intercept = asked.get("fit_intercept", True)
     if not isinstance(intercept, bool):
         raise BadRequest("fit_intercept: expected true or false")
-    found = separatrix.separability(X, y, fit_intercept=intercept)
-    told = found.to_dict()
-    names = ("verdict", "coef", "intercept", "margin", "mistake_bound", "support", "witness")
-    meeting = None
-    two = intercept and len(told["classes"]) == 2  # of more classes, or from 0, no hulls meet
-    if found.verdict == "overlapping" and two and told["witness"]["rows"]:
-        rows, share = told["witness"]["rows"], np.array(told["witness"]["weights"])
-        upper = y[rows] == told["classes"][1]
-        if share[upper].sum() > 0:
-            place = share[upper] @ X[rows][upper] / share[upper].sum()
-            meeting = (np.round(place, 9) + 0.0).tolist()
-    return {name: told[name] for name in names} | {"meeting": meeting, "text": str(found)}
+    return saved.verdict(X, y, intercept)
 
 
 def presets() -> dict[str, list[list[float]]]:

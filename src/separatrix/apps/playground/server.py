@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import secrets
 import socket
 import sys
@@ -21,6 +20,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ... import page
+from ...page.document import finite
+from ...training.recording.schema import recording_schema
 from . import challenges, questions
 from .descent import descent
 from .landscape import landscape
@@ -107,6 +108,9 @@ def application(token: str, port: int) -> Starlette:
             ready.update(presets())
         return ready
 
+    def save(asked: dict[str, Any]) -> Any:
+        return {"page": runs.of(asked).page(asked.get("step", 0))}
+
     def question(asked: dict[str, Any]) -> Any:
         return questions.question(runs.of(asked), asked.get("kind"), asked.get("step"))
 
@@ -114,6 +118,7 @@ def application(token: str, port: int) -> Starlette:
         "run": run, "grid": grid, "landscape": weight_space, "verdict": verdict,
         "presets": known, "descent": descent, "question": question,
         "challenges": lambda asked: challenges.told(), "challenge": challenges.checked,
+        "page": save, "schema": lambda asked: recording_schema(),
     }  # fmt: skip
     routes = [Route("/", _file), Route("/descent", _file), Route("/static/{name}", _file)]
     for name, call in calls.items():
@@ -151,15 +156,6 @@ def _endpoint(call: Callable[[dict[str, Any]], Any], token: str) -> Callable[[Re
         return JSONResponse(finite(found))
 
     return answer
-
-
-def finite(value: Any) -> Any:
-    """As JSON has it: numbers that are not finite become null."""
-    if isinstance(value, dict):
-        return {name: finite(entry) for name, entry in value.items()}
-    if isinstance(value, list):
-        return [finite(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _no_constant(name: str) -> Any:

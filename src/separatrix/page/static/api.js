@@ -1,8 +1,11 @@
 // The server's answers: the page computes nothing that it can ask for.
+import { answerOf, saved } from "./saved.js";
+import { compiled } from "./schema.js";
 
 const KEY = "separatrix-token";
 
 function token() {
+  if (saved) return "";
   const url = new URL(location.href);
   const given = url.searchParams.get("token");
   if (given) {
@@ -16,6 +19,7 @@ function token() {
 const mine = token();
 
 export async function ask(name, body) {
+  if (saved) return answerOf(name, body);
   let answer;
   try {
     answer = await fetch(`api/${name}`, {
@@ -31,19 +35,20 @@ export async function ask(name, body) {
   return found;
 }
 
-// Whether an answer is a recording of the version that this page draws.
-const COLUMNS = ["rows", "margins", "updated", "change", "weights", "mistakes", "objective", "norm",
-  "best", "arithmetic", "sentence"];
+let check = null; // by the published schema, asked for once
 
-export function checkRecording(told) {
-  if (told.format !== "separatrix recording" || told.version !== 1) {
-    throw new Error("This is no recording of version 1.");
-  }
-  const count = told.steps.rows.length;
-  for (const name of COLUMNS) {
-    if (!Array.isArray(told.steps[name]) || told.steps[name].length !== count) {
-      throw new Error(`The recording's column ${name} is not as long as the others.`);
+// A run with its recording, which is refused in words if it is not as the schema says.
+export async function askForRun(request) {
+  check ??= ask("schema", {}).then(compiled);
+  const run = await ask("run", request);
+  const { recording } = run;
+  const wrong = (await check)(recording, "recording");
+  if (wrong) throw new Error(`This is no recording that the page can show: ${wrong}.`);
+  const count = recording.steps.rows.length;
+  for (const [name, column] of Object.entries(recording.steps)) {
+    if (column !== null && column.length !== count) {
+      throw new Error(`This is no recording that the page can show: its column ${name} is not as long as the others.`);
     }
   }
-  return told;
+  return run;
 }

@@ -1,18 +1,13 @@
 // The charts beside the plane: numbers by step, and the loss over the margin.
 import { drawChart, drawLoss, moveChart, stepAt } from "./charts.js";
 import { marginOf } from "./plane.js";
-import { addView, at, goTo, scoresNow, state, valuesOf } from "./state.js";
+import { addView, at, goTo, scoresNow, state, updatesByStep, valuesOf } from "./state.js";
 import { shown } from "./svg.js";
 
 const CHARTS = {
   objective: "Objective", mistakes: "Mistakes", updates: "Updates so far", norm: "Length of the weights",
 };
 let values = {}; // of each chart, from the start on
-
-function updatesByStep() {
-  let sum = 0;
-  return [0, ...state.steps.updated.map((rows) => (sum += rows.length ? 1 : 0))];
-}
 
 // A line that a chart cannot cross, or that the run is told to stop at.
 function limitOf(chart) {

@@ -1,5 +1,5 @@
 // Charts beside the plane: one number by step, and the loss over the margin.
-import { draw, scale, shown } from "./svg.js";
+import { draw, layers, redraw, scale, shown } from "./svg.js";
 
 export const WIDE = 300;
 export const HIGH = 180;
@@ -57,22 +57,36 @@ export function moveChart(svg, count, at) {
   for (const end of ["x1", "x2"]) now.setAttribute(end, x(at));
 }
 
+// The curve itself, which is the same at every step of a run.
+function lossCurve(into, { margin, loss }, [x, y], high) {
+  const made = draw("g");
+  const last = margin[margin.length - 1];
+  frame(made, "margin", 0, high);
+  made.append(
+    draw("line", { x1: x(0), x2: x(0), y1: 8, y2: HIGH - EDGE, class: "axis" }),
+    draw("polyline", { points: margin.map((m, i) => `${x(m)},${y(loss[i])}`).join(" "), class: "curve" }),
+    draw("text", { x: EDGE, y: HIGH - 28, "text-anchor": "middle" }, shown(margin[0])),
+    draw("text", { x: x(0), y: HIGH - 28, "text-anchor": "middle" }, "0"),
+    draw("text", { x: WIDE - 10, y: HIGH - 28, "text-anchor": "end" }, shown(last)),
+  );
+  into.replaceChildren(...made.children);
+}
+
 // curve: {margin, loss} as the library computed them; dots: [margin, class] of every row.
 export function drawLoss(svg, curve, dots) {
   const { margin, loss } = curve;
-  const high = Math.max(...loss);
-  frame(svg, "margin", 0, high);
-  const x = scale([margin[0], margin[margin.length - 1]], [EDGE, WIDE - 8]);
-  const y = scale([0, high], [HIGH - EDGE, 8]);
-  svg.append(draw("line", { x1: x(0), x2: x(0), y1: 8, y2: HIGH - EDGE, class: "axis" }));
-  svg.append(draw("polyline", { points: margin.map((m, i) => `${x(m)},${y(loss[i])}`).join(" "), class: "curve" }));
-  const each = (margin[margin.length - 1] - margin[0]) / (margin.length - 1);
-  for (const [m, c] of dots) {
-    const place = Math.min(margin.length - 1, Math.max(0, Math.round((m - margin[0]) / each)));
-    const outside = m < margin[0] - each || m > margin[margin.length - 1] + each; // drawn at the edge
-    svg.append(draw("circle", { cx: x(margin[place]), cy: y(loss[place]), r: 4, class: outside ? "out" : `c${c}` }));
+  const [first, last, high] = [margin[0], margin[margin.length - 1], Math.max(...loss)];
+  const places = [scale([first, last], [EDGE, WIDE - 8]), scale([0, high], [HIGH - EDGE, 8])];
+  const [behind, above] = layers(svg, ["ground", "dots"]);
+  if (behind.curve !== curve) {
+    behind.curve = curve;
+    lossCurve(behind, curve, places, high);
+    svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
   }
-  svg.append(draw("text", { x: EDGE, y: HIGH - 28, "text-anchor": "middle" }, shown(margin[0])));
-  svg.append(draw("text", { x: x(0), y: HIGH - 28, "text-anchor": "middle" }, "0"));
-  svg.append(draw("text", { x: WIDE - 10, y: HIGH - 28, "text-anchor": "end" }, shown(margin[margin.length - 1])));
+  const each = (last - first) / (margin.length - 1);
+  redraw(above, dots.map(([m, c]) => {
+    const place = Math.min(margin.length - 1, Math.max(0, Math.round((m - first) / each)));
+    const outside = m < first - each || m > last + each; // drawn at the edge
+    return ["circle", { cx: places[0](margin[place]), cy: places[1](loss[place]), r: 4, class: outside ? "out" : `c${c}` }];
+  }));
 }

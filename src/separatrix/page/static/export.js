@@ -1,6 +1,10 @@
-// Out of the page: a link, a script, a picture, the recording.
-import { toLink } from "./link.js";
+// Out of the page: a link, a script, a command, a picture, the recording, the page itself.
+import { ask } from "./api.js";
+import { MOST_LETTERS, toLink } from "./link.js";
+import { saved } from "./saved.js";
 import { at, say, state } from "./state.js";
+
+const FILE = "playground.json";
 
 function download(name, text, type) {
   const link = document.createElement("a");
@@ -11,15 +15,37 @@ function download(name, text, type) {
 }
 
 async function copy(text, what) {
-  await navigator.clipboard.writeText(text);
-  say(`${what} is in the clipboard.`);
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`${what} is in the clipboard.`);
+  } catch {
+    say(`The clipboard cannot be reached; ${what.toLowerCase()} is: ${text}`);
+  }
+}
+
+// What a link tells, or null where it would be too long: then a file has it.
+async function fragment(told) {
+  const found = await toLink(told);
+  if (found.length <= MOST_LETTERS) return `#${found}`;
+  download(FILE, JSON.stringify(told), "application/json");
+  return null;
 }
 
 async function copyLink() {
-  const fragment = await toLink({ points: state.points, method: state.method, step: state.step });
-  if (fragment.length > 8192) return say("This is too much for a link: save the recording as a file instead.");
-  location.hash = fragment;
-  return copy(location.href, "The link");
+  const told = { points: state.points, method: state.method, step: state.step };
+  if (at("teacher").checked) told.controls = "hidden";
+  const found = await fragment(told);
+  if (!found) return say(`This is too much for a link: it is in ${FILE}, which can be dropped here, or opened by separatrix playground ${FILE}.`);
+  const url = new URL(location.href); // its token was taken off at the beginning
+  url.hash = found;
+  history.replaceState(null, "", url);
+  return copy(url.href, "The link");
+}
+
+async function copyCommand() {
+  const found = await fragment({ points: state.points, method: state.method });
+  const said = found ? `'${found}'` : FILE;
+  return copy(`separatrix playground ${said} --trace recording.json`, found ? "The command" : `Its data is in ${FILE}; the command`);
 }
 
 function saveSvg() {
@@ -38,10 +64,21 @@ function saveRecording() {
   download("recording.json", JSON.stringify(whole), "application/json");
 }
 
+async function savePage() {
+  try {
+    const { page } = await ask("page", { points: state.points, method: state.method, step: state.step });
+    download("recording.html", page, "text/html");
+  } catch (error) {
+    say(error.message);
+  }
+}
+
 export function setUpExport() {
   const clicks = {
     "copy-link": copyLink, "copy-python": () => state.run && copy(state.run.python, "The script"),
-    "save-svg": saveSvg, "save-json": () => state.run && saveRecording(),
+    "copy-command": copyCommand, "save-svg": saveSvg, "save-page": () => state.run && savePage(),
+    "save-json": () => state.run && saveRecording(),
   };
   for (const [id, act] of Object.entries(clicks)) at(id).addEventListener("click", act);
+  at("copy-python").hidden = Boolean(saved && !saved.run.python);
 }

@@ -1,23 +1,40 @@
-// The state of the page in a link's fragment: compressed JSON in the alphabet of URLs.
+// What is on the page as a link's fragment: compressed JSON in the alphabet of URLs.
+export const MOST_LETTERS = 8192; // beyond that a link is cut by some programs: a file instead
 
 async function through(stream, bytes) {
   return new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
 }
 
-export async function toLink(state) {
-  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(state)));
+export async function toLink(told) {
+  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(told)));
   const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
+// null without one; an error with words if it cannot be read.
 export async function fromLink(hash) {
   if (hash.length < 2) return null;
+  let text;
   try {
-    const text = atob(hash.slice(1).replaceAll("-", "+").replaceAll("_", "/"));
-    const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-    const found = JSON.parse(new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), bytes)));
-    return Array.isArray(found.points) && found.method ? found : null;
+    const letters = atob(hash.slice(1).replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+    text = new TextDecoder().decode(await through(new DecompressionStream("deflate-raw"), bytes));
   } catch {
-    return null;
+    throw new Error("This link cannot be read: was a part of it lost?");
   }
+  return fromText(text, "link");
+}
+
+// The same from a file that was saved in place of a link.
+export function fromText(text, what) {
+  let found = null;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    // told below
+  }
+  if (!found || !Array.isArray(found.points) || typeof found.method !== "object") {
+    throw new Error(`This ${what} cannot be read: it has no points and method.`);
+  }
+  return found;
 }

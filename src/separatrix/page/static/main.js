@@ -2,38 +2,72 @@
 import { ask } from "./api.js";
 import { setUpChallenges } from "./challenges.js";
 import { setUpCharts } from "./chart-views.js";
+import { setUpCsv } from "./csv.js";
 import { setUpExport } from "./export.js";
 import { setUpHand } from "./hand.js";
 import { setUpFeatures } from "./feature-plane.js";
 import { fromLink } from "./link.js";
 import { drawMethodForm } from "./method-form.js";
+import { startingMethod } from "./methods.js";
 import { setUpPlane } from "./plane-view.js";
 import { setUpPlayer } from "./player.js";
 import { setUpPoints, setUpPresets } from "./points.js";
 import { setUpQuestions } from "./questions.js";
 import { setUpRace } from "./race.js";
 import { rerun } from "./run.js";
-import { goTo, say, state } from "./state.js";
+import { numberOf, saved } from "./saved.js";
+import { at, goTo, say, state } from "./state.js";
 import { setUpTable } from "./table.js";
 import { setUpVerdict } from "./verdict.js";
 import { setUpWeightSpace } from "./weight-space.js";
 
 const PARTS = [
   setUpPlane, setUpFeatures, setUpPlayer, setUpCharts, setUpWeightSpace, setUpVerdict, setUpTable,
-  setUpPoints, setUpHand, setUpExport, setUpQuestions, setUpRace,
+  setUpPoints, setUpExport, setUpRace,
 ];
+
+// What a link or a file tells.
+async function open(told) {
+  Object.assign(state, { points: told.points, method: told.method, chosen: null });
+  if (told.controls === "hidden") document.body.dataset.controls = "hidden";
+  drawMethodForm();
+  await rerun();
+  if (told.step) goTo(told.step);
+}
+
+// A page that was saved has no server, hence nothing that would need one.
+async function openSaved() {
+  document.body.dataset.saved = "yes";
+  document.body.dataset.plane = saved.box ? "yes" : "no";
+  at("told-method").textContent = saved.words;
+  at("plane").removeAttribute("tabindex");
+  at("plane").setAttribute("role", "img");
+  at("plane").setAttribute("aria-label", "Data plane");
+  await open({ points: saved.points, method: saved.method ?? startingMethod() });
+  const total = saved.numbers.length;
+  let step = 0;
+  while (step < total && numberOf(step) < (saved.step ?? 0)) step += 1;
+  goTo(step);
+  if (numberOf(total) > total) say(`This page holds ${total} of ${numberOf(total)} steps: between two of them others were left out.`);
+}
+
+async function openFirst() {
+  setUpQuestions(); // before the hand: a click that answers moves no point
+  setUpHand();
+  setUpCsv(open);
+  await setUpChallenges();
+  const presets = await ask("presets", {}).catch((error) => { say(error.message); return {}; });
+  setUpPresets(presets);
+  let refused = "";
+  const linked = await fromLink(location.hash).catch((error) => { refused = error.message; return null; });
+  await open(linked ?? { points: (presets.and ?? []).map((point) => [...point]), method: state.method });
+  if (refused) say(refused);
+  addEventListener("hashchange", () => fromLink(location.hash).then((told) => told && open(told)).catch((error) => say(error.message)));
+}
 
 async function begin() {
   for (const setUp of PARTS) setUp();
-  const presets = await ask("presets", {}).catch((error) => { say(error.message); return {}; });
-  setUpPresets(presets);
-  const linked = await fromLink(location.hash);
-  if (linked) Object.assign(state, { points: linked.points, method: linked.method });
-  else if (presets.and) state.points = presets.and.map((point) => [...point]);
-  drawMethodForm();
-  await setUpChallenges();
-  await rerun();
-  if (linked && linked.step) goTo(linked.step);
+  await (saved ? openSaved() : openFirst());
   document.body.dataset.ready = "yes";
 }
 

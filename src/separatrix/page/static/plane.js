@@ -1,5 +1,5 @@
 // The data plane: points, regions, the boundary with w as an arrow, mistakes, the row in turn.
-import { draw, scale, shown } from "./svg.js";
+import { draw, layers, redraw, scale, shown } from "./svg.js";
 
 export const WIDTH = 600;
 export const HEIGHT = 480;
@@ -79,6 +79,7 @@ function regions(into, box, weights, labels, places) {
   });
 }
 
+// A path for each class: of every row of the grid the stretches that are its own.
 function gridRegions(into, grid, labels, places) {
   const [x, y] = places;
   const { size, box, scores } = grid;
@@ -89,20 +90,21 @@ function gridRegions(into, grid, labels, places) {
     for (let c = 1; c < scores.length; c += 1) if (scores[c][i] > scores[best][i]) best = c;
     return best;
   };
+  const paths = labels.map(() => []);
   for (let row = 0; row < size; row += 1) {
+    const [top, bottom] = [y(box[2] + (row + 0.5) * high), y(box[2] + (row - 0.5) * high) + 0.5];
     let begin = 0;
     for (let col = 1; col <= size; col += 1) {
       const before = classAt(row * size + begin);
       if (col < size && classAt(row * size + col) === before) continue;
-      const left = x(box[0] + (begin - 0.5) * wide);
-      const top = y(box[2] + (row + 0.5) * high);
-      into.append(draw("rect", {
-        x: left, y: top, width: x(box[0] + (col - 0.5) * wide) - left + 0.5,
-        height: y(box[2] + (row - 0.5) * high) - top + 0.5, class: `region r${labels[before]}`,
-      }));
+      const [left, right] = [x(box[0] + (begin - 0.5) * wide), x(box[0] + (col - 0.5) * wide) + 0.5];
+      paths[before].push(`M${left} ${top}H${right}V${bottom}H${left}z`);
       begin = col;
     }
   }
+  paths.forEach((path, c) => {
+    if (path.length) into.append(draw("path", { d: path.join(""), class: `region r${labels[c]}` }));
+  });
 }
 
 // Pieces of contours as the server tells them: in thousandths of the grid's box.
@@ -171,11 +173,12 @@ function arrow(into, box, weights, places) {
   }
 }
 
+// [name, attributes] of the symbol of a class.
 function symbol(c, px, py, size) {
-  if (c === 0) return draw("circle", { cx: px, cy: py, r: size });
-  if (c === 1) return draw("rect", { x: px - size, y: py - size, width: 2 * size, height: 2 * size });
+  if (c === 0) return ["circle", { cx: px, cy: py, r: size }];
+  if (c === 1) return ["rect", { x: px - size, y: py - size, width: 2 * size, height: 2 * size }];
   const turn = c === 2 ? [[0, -1.3], [1.2, 0.9], [-1.2, 0.9]] : [[0, -1.4], [1.4, 0], [0, 1.4], [-1.4, 0]];
-  return draw("polygon", { points: turn.map(([u, v]) => `${px + u * size},${py + v * size}`).join(" ") });
+  return ["polygon", { points: turn.map(([u, v]) => `${px + u * size},${py + v * size}`).join(" ") }];
 }
 
 function boundary(into, view, places) {
@@ -206,30 +209,27 @@ function centres(into, all, places) {
   });
 }
 
-function pointMarks(into, view, row, places) {
+// Symbols of the points, and rings about some of them.
+function pointMarks(view, places) {
   const { labels } = view;
-  const point = view.points[row];
-  const sign = view.flip && point[2] === labels[0] ? -1 : 1;
-  const [px, py] = [places[0](sign * point[0]), places[1](sign * point[1])];
-  const size = 6 + Math.min(8, 1.5 * Math.sqrt(view.strengths[row] || 0));
-  const made = symbol(point[2], px, py, size);
-  made.setAttribute("class", `point c${point[2]}`);
-  made.dataset.row = row;
-  into.append(made);
-  const rings = [];
-  if (view.scores && marginOf(view.scores[row], labels.indexOf(point[2]), labels.length) <= 0) rings.push([4, "ring"]);
-  if (view.turn.includes(row)) rings.push([9, "turn"]);
-  if (view.chosen === row) rings.push([13, "chosen"]);
-  if (view.numbered) into.append(draw("text", { x: px + size + 3, y: py - size - 1, class: "number" }, String(row)));
-  for (const [more, name] of rings) into.append(draw("circle", { cx: px, cy: py, r: size + more, class: name }));
+  const [symbols, rings] = [[], []];
+  view.points.forEach((point, row) => {
+    const sign = view.flip && point[2] === labels[0] ? -1 : 1;
+    const [cx, cy] = [places[0](sign * point[0]), places[1](sign * point[1])];
+    const size = 6 + Math.min(8, 1.5 * Math.sqrt(view.strengths[row] || 0));
+    const [name, shape] = symbol(point[2], cx, cy, size);
+    symbols.push([name, { ...shape, class: `point c${point[2]}`, "data-row": row }]);
+    const ring = (more, kind) => rings.push(["circle", { cx, cy, r: size + more, class: kind }]);
+    if (view.scores && marginOf(view.scores[row], labels.indexOf(point[2]), labels.length) <= 0) ring(4, "ring");
+    if (view.turn.includes(row)) ring(9, "turn");
+    if (view.chosen === row) ring(13, "chosen");
+    if (view.numbered) rings.push(["text", { x: cx + size + 3, y: cy - size - 1, class: "number" }, String(row)]);
+  });
+  return [symbols, rings];
 }
 
-// view: points, box, labels of the classes, weights or a grid of scores, other weights, scores of
-// the points, strengths, rows in turn; and where they are wanted flip (of two classes), the chosen
-// row, the meeting of the hulls, centres of features, the numbers of the rows.
-export function drawPlane(svg, view) {
+function ground(into, view, places) {
   const { box, labels } = view;
-  const places = [scale([box[0], box[1]], [0, WIDTH]), scale([box[2], box[3]], [HEIGHT, 0])];
   const all = draw("g");
   if (!view.flip) {
     if (view.grid) gridRegions(all, view.grid, labels, places);
@@ -239,8 +239,20 @@ export function drawPlane(svg, view) {
   boundary(all, view, places);
   if (view.meeting && !view.flip) meetingOf(all, view.points, view.meeting, places);
   if (view.centers && !view.flip) centres(all, view.centers, places);
-  view.points.forEach((_, row) => pointMarks(all, view, row, places));
+  into.replaceChildren(...all.children);
+}
+
+// view: points, box, labels of the classes, weights or a grid of scores, other weights, scores of
+// the points, strengths, rows in turn; and where they are wanted flip (of two classes), the chosen
+// row, the meeting of the hulls, centres of features, the numbers of the rows.
+export function drawPlane(svg, view) {
+  const { box } = view;
+  const places = [scale([box[0], box[1]], [0, WIDTH]), scale([box[2], box[3]], [HEIGHT, 0])];
+  const [behind, among, above] = layers(svg, ["ground", "points", "rings"]);
+  const [symbols, rings] = pointMarks(view, places);
+  ground(behind, view, places);
+  redraw(among, symbols);
+  redraw(above, rings);
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-  svg.replaceChildren(all);
   return places;
 }

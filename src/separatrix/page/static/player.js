@@ -1,5 +1,6 @@
 // Control of the steps: forward and back, play, scrub; and the step in words and numbers.
-import { addView, at, goTo, state, updatesUntil } from "./state.js";
+import { numberOf } from "./saved.js";
+import { addView, at, goTo, state, updatesByStep } from "./state.js";
 import { shown } from "./svg.js";
 
 let playing = null;
@@ -35,7 +36,7 @@ function drawWords() {
   const total = run ? run.recording.total : 0;
   at("scrub").max = total;
   at("scrub").value = step;
-  at("at").textContent = `${step} of ${total}`;
+  at("at").textContent = `${numberOf(step)} of ${numberOf(total)}`;
   for (const id of ["first", "back"]) at(id).disabled = !run || step === 0;
   for (const id of ["step", "play", "mistake", "pass", "last"]) at(id).disabled = !run || step >= total;
   const here = step ? step - 1 : null;
@@ -45,10 +46,10 @@ function drawWords() {
   if (!run) return at("state").replaceChildren();
   const value = (name) => shown((step ? steps[name][here] : run.recording.start[name]) ?? null);
   const bound = run.recording.bounds.updates;
-  const updates = updatesUntil(step);
+  const updates = updatesByStep();
   at("state").textContent = `mistakes ${value("mistakes")}, objective ${value("objective")}, `
     + `|(w, b)| ${value("norm")}`
-    + (updatesUntil(total) ? `, updates ${updates}` : "")
+    + (updates.at(-1) ? `, updates ${updates[step]}` : "")
     + (bound ? `, theory allows ${Math.floor(bound)}` : "")
     + (step === total ? `; ended: ${run.recording.stop}` : "");
   return undefined;

@@ -1,6 +1,6 @@
 // A race of two methods on the same points and seed. The clock counts rows looked at: a step over
 // all rows costs as many as there are.
-import { ask, checkRecording } from "./api.js";
+import { ask, askForRun } from "./api.js";
 import { EDGE, frame, HIGH, WIDE } from "./charts.js";
 import { drawMethod, METHODS, startingMethod } from "./methods.js";
 import { drawPlane, scoresOf } from "./plane.js";
@@ -17,11 +17,11 @@ let playing = null;
 
 async function laneOf(method) {
   const request = { points: state.points, method };
-  const run = await ask("run", request);
-  const { steps } = checkRecording(run.recording);
+  const run = await askForRun(request);
+  const { steps } = run.recording;
   while (steps.rows.length < run.recording.total) {
     const first = steps.rows.length + 1;
-    const more = checkRecording((await ask("run", { ...request, first })).recording).steps;
+    const more = (await askForRun({ ...request, first })).recording.steps;
     for (const [name, column] of Object.entries(more)) if (column) steps[name].push(...column);
   }
   const looked = [0];

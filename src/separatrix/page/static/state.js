@@ -1,6 +1,7 @@
 // What the page knows: points, method, the run and the step that is shown; and who draws it.
 import { startingMethod } from "./methods.js";
 import { scoresOf } from "./plane.js";
+import { saved } from "./saved.js";
 
 export const state = {
   points: [], method: startingMethod(), newClass: 1, chosen: null, flip: false, box: [-1, 2, -1, 2],
@@ -63,9 +64,12 @@ export function strengthsAt(step) {
   return found;
 }
 
-// Steps so far that a row, or several at once, moved the weights: what theory bounds.
-export function updatesUntil(step) {
-  return state.steps.updated.slice(0, step).filter((rows) => rows.length).length;
+// From the start on, steps so far that a row, or several at once, moved the weights: what theory
+// bounds.
+export function updatesByStep() {
+  if (saved) return [0, ...saved.updates];
+  let sum = 0;
+  return [0, ...state.steps.updated.map((rows) => (sum += rows.length ? 1 : 0))];
 }
 
 export function scoresNow() {

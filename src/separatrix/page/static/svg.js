@@ -7,6 +7,36 @@ export function draw(name, attributes = {}, text = null) {
   return made;
 }
 
+// Makes the children of a group what is wanted, a list of [name, attributes, text]: those that are
+// there stay, and only what differs is written. Making elements anew takes far longer.
+export function redraw(group, wanted) {
+  wanted.forEach(([name, attributes, text = null], i) => {
+    const old = group.children[i];
+    if (!old || old.tagName !== name) {
+      const made = draw(name, attributes, text);
+      made.told = attributes;
+      if (old) old.replaceWith(made);
+      else group.append(made);
+      return;
+    }
+    for (const [key, value] of Object.entries(attributes)) {
+      if (old.told[key] !== value) old.setAttribute(key, value);
+    }
+    for (const key of Object.keys(old.told)) if (!(key in attributes)) old.removeAttribute(key);
+    if (text !== null && old.textContent !== text) old.textContent = text;
+    old.told = attributes;
+  });
+  while (group.children.length > wanted.length) group.lastChild.remove();
+}
+
+// The groups of a drawing, by class name, made once.
+export function layers(svg, names) {
+  if (svg.children.length !== names.length || svg.firstChild.getAttribute("class") !== names[0]) {
+    svg.replaceChildren(...names.map((name) => draw("g", { class: name })));
+  }
+  return [...svg.children];
+}
+
 export function scale(from, to) {
   const factor = (to[1] - to[0]) / (from[1] - from[0] || 1);
   const there = (value) => to[0] + (value - from[0]) * factor;

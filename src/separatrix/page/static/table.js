@@ -1,6 +1,6 @@
-// The points as a table, which can be edited as well; and points pasted as CSV.
-import { edit, replacePoints } from "./points.js";
-import { addView, at, say, state, strengthsAt } from "./state.js";
+// The points as a table, which can be edited as well.
+import { edit } from "./points.js";
+import { addView, at, state, strengthsAt } from "./state.js";
 
 function cell(row, axis, value) {
   const input = document.createElement("input");
@@ -21,8 +21,17 @@ function remover(row) {
   return remove;
 }
 
+const isOpen = () => at("table").closest("details").open;
+
+// At another step of the same run only the strengths differ.
+function moveTable() {
+  if (!isOpen()) return;
+  const strengths = strengthsAt(state.step);
+  Array.from(at("table").tBodies[0].rows, (line, row) => { line.cells[4].textContent = strengths[row]; });
+}
+
 function drawTable() {
-  if (!at("table").closest("details").open) return;
+  if (!isOpen()) return;
   const strengths = strengthsAt(state.step);
   at("table").tBodies[0].replaceChildren(...state.points.map((point, row) => {
     const line = document.createElement("tr");
@@ -36,19 +45,7 @@ function drawTable() {
   }));
 }
 
-function takeCsv() {
-  const rows = at("csv").value.trim().split(/\r?\n/).map((line) => line.split(/[,;\t]/));
-  const numbers = rows.filter((row) => row.length >= 3 && row.slice(0, 2).every((v) => v.trim() !== "" && Number.isFinite(Number(v))));
-  const labels = [...new Set(numbers.map((row) => row[2].trim()))].sort();
-  if (!numbers.length || labels.length < 2 || labels.length > 4 || numbers.length > 2000) {
-    say("Expected lines such as 1.5,2,yes: two numbers and one of two to four classes, 2,000 lines at most.");
-    return;
-  }
-  replacePoints(numbers.map((row) => [Number(row[0]), Number(row[1]), labels.indexOf(row[2].trim())]));
-}
-
 export function setUpTable() {
   at("table").closest("details").addEventListener("toggle", drawTable);
-  at("take-csv").addEventListener("click", takeCsv);
-  addView(drawTable);
+  addView(drawTable, moveTable);
 }

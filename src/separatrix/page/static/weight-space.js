@@ -1,5 +1,6 @@
 // Weight space: two of the weights, the contours of what is minimised, and the walk over them.
 import { askAtStep } from "./run.js";
+import { saved } from "./saved.js";
 import { addView, at, classesOf, state, weightsAt } from "./state.js";
 import { draw, option, scale, shown } from "./svg.js";
 
@@ -54,7 +55,7 @@ function question() {
 }
 
 async function fetchLand() {
-  if (asking || !state.run || !hasSpace()) return;
+  if (saved || asking || !state.run || !hasSpace()) return; // a saved page has the walk alone
   const { run } = state;
   const wanted = question();
   if (land && land.run === run && land.wanted === wanted) return;
@@ -63,11 +64,13 @@ async function fetchLand() {
   const { across, up, of, column } = chosen;
   const found = await askAtStep("landscape", { axes: [across, up], of, column, box });
   asking = false;
-  if (found) {
+  if (!state.run || !hasSpace()) return;
+  if (state.run !== run || question() !== wanted) {
+    fetchLand(); // another is wanted by now
+  } else if (found) {
     land = { ...found, run, wanted };
     drawLand();
   }
-  if (state.run && hasSpace() && (state.run !== run || question() !== wanted)) fetchLand();
 }
 
 function drawLand() {

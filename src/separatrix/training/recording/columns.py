@@ -64,6 +64,33 @@ class Columns:
             found[step] = best
         return found
 
+    def at(self, kept: list[int]) -> Columns:
+        """Of these steps alone, told as if what happened since the one before was one step."""
+        spans = list(zip([0, *kept[:-1]], kept, strict=True))
+        states, ends = [0, *kept], set(self.passes)
+        coefficients = self.coefficients
+        return Columns(
+            visited=[self.visited[step - 1] for step in kept],
+            updated=[_joined(self.updated[begin:end]) for begin, end in spans],
+            margins=[self.margins[step - 1] for step in kept],
+            sizes=[self.sizes[step - 1] for step in kept],
+            weights=None if self.weights is None else self.weights[states],
+            average=None if self.average is None else self.average[states],
+            mistakes=self.mistakes[states],
+            objective=self.objective[states],
+            norm=self.norm[states],
+            passes=[number for number, step in enumerate(kept, 1) if step in ends],
+            cut=self.cut,
+            coefficients=None if coefficients is None else [
+                [one for step in coefficients[begin:end] for one in step] for begin, end in spans
+            ],
+        )  # fmt: skip
+
+
+def _joined(rows: list[Ints]) -> Ints:
+    found: Ints = np.concatenate(rows) if rows else np.empty(0, np.int64)
+    return found
+
 
 def with_ones(rows: Rows) -> Array:
     """(x, 1) of every row, dense."""

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...numeric.lazy import cached_property
 from ...numeric.types import AnyArray, Array
+from ...page.document import framed
 from .columns import MOST_WEIGHTS, Columns
+from .saved import Part, Plane, loss_curve, saved_page
 from .schema import check_recording
 
 FORMAT, VERSION = "separatrix recording", 1
@@ -54,6 +56,8 @@ class Recording:
     sentence: Callable[[int], str]
     """A step in plain words."""
     stop: str | None = None
+    kernel: Callable[[Array], Array] | None = None
+    """For kernels: their values, and the 1 of the bias, between given rows and those of the fit."""
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -111,6 +115,74 @@ class Recording:
         check_recording(found)
         return json.dumps(found, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
 
+    def to_html(
+        self, plane: Plane | None = None, run: dict[str, Any] | None = None, **told: Any
+    ) -> str:
+        """A page that shows the recording, both ways: one file that needs no server.
+
+        It holds 500 steps, or as many as 5 MB hold; of a longer run some are left out, evenly,
+        and the page says so. The playground says by ``plane`` what is drawn, where the rows of
+        the fit are features of it, and by ``run`` and ``told`` what else its page shows.
+        """
+        if self.x is None:
+            last = np.zeros((1, 1 if len(self.classes) == 2 else len(self.classes)))
+        else:
+            last = self.scores(self.x, [len(self)])[0]
+        beside = {"curve": loss_curve(self.method["loss"], last)} | (run or {})
+        return saved_page(self._saved, plane or self._plane(), beside, told)
+
+    def _repr_html_(self) -> str:
+        return framed(self.to_html(), height=1000)
+
+    def scores(self, X: Any, steps: Sequence[int]) -> Array:
+        """Of rows after each of these steps (0: the start), (steps, rows, classes).
+
+        For two classes there is one score, whose sign tells them apart.
+        """
+        rows = np.asarray(X, float)
+        found: Array
+        if self.columns.weights is not None:
+            W = self.columns.weights[list(steps)]
+            with np.errstate(over="ignore", invalid="ignore"):  # of a run that diverged
+                found = np.einsum("nd,skd->snk", rows, W[:, :, :-1]) + W[:, None, :, -1]
+        elif self.kernel is not None:
+            values, states = self.kernel(rows), self._expansions(steps)
+            found = np.einsum("mn,skn->smk", values, states, optimize=True)
+        else:
+            raise ValueError("this recording tells neither weights nor a kernel")
+        return found
+
+    def _expansions(self, steps: Sequence[int]) -> Array:
+        """Coefficients of the rows of the fit after each of these steps, (steps, k, n)."""
+        k = 1 if len(self.classes) == 2 else len(self.classes)
+        now = np.zeros((k, len(self.y)))
+        found = np.empty((len(steps), *now.shape))
+        done = 0
+        for place in np.argsort(steps, kind="stable"):
+            for changes in (self.columns.coefficients or [])[done : steps[place]]:
+                for column, row, amount in changes:
+                    now[column, row] += amount
+            done = steps[place]
+            found[place] = now
+        return found
+
+    def _plane(self) -> Plane | None:
+        """The rows as points, where they have two coordinates."""
+        if self.x is None or self.x.shape[1] != 2:
+            return None
+        return Plane(self.x, self.y, self.columns.weights is not None, self.scores)
+
+    def _saved(self, most: int) -> Part:
+        """``most`` of the steps at most."""
+        numbers = thinned(self.columns, most)
+        moved = np.cumsum([0] + [bool(len(rows)) for rows in self.columns.updated])
+        part = self if len(numbers) == len(self) else replace(
+            self, columns=self.columns.at(numbers),
+            arithmetic=lambda step: self.arithmetic(numbers[step - 1]),
+            sentence=lambda step: self.sentence(numbers[step - 1]),
+        )  # fmt: skip
+        return Part(json.loads(part.to_json()), numbers, moved[numbers].tolist())
+
     @property
     def _tells_weights(self) -> bool:
         weights = self.columns.weights
@@ -148,6 +220,16 @@ def from_json(text: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(text)
     check_recording(found)
     return found
+
+
+def thinned(columns: Columns, most: int) -> list[int]:
+    """Steps spread evenly, the first and the last among them, and those that were best so far."""
+    total = len(columns)
+    if total <= most:
+        return list(range(1, total + 1))
+    best = {step for step in columns.best if step is not None}
+    spread = np.linspace(1, total, max(2, most - len(best))).round().astype(int)
+    return sorted({*spread.tolist(), *best})
 
 
 def _number(value: Any) -> float | None:

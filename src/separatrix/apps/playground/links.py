@@ -1,0 +1,55 @@
+"""What is on the page as a link's fragment, and back: compressed JSON in the alphabet of URLs.
+
+The page writes and reads the same (``link.js``).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+from .limits import MOST_BODY_BYTES
+
+EXPECTED = "expected what a copied link has from its # on, or a file that the page saved"
+
+
+def to_fragment(state: dict[str, Any]) -> str:
+    """``#...``, which the page opens."""
+    squeeze = zlib.compressobj(9, wbits=-15)
+    raw = squeeze.compress(json.dumps(state, separators=(",", ":")).encode()) + squeeze.flush()
+    return "#" + base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def from_fragment(link: str) -> dict[str, Any]:
+    """The state that a link tells: ``points``, ``method`` and more."""
+    text = link.partition("#")[2]
+    try:
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        told = zlib.decompressobj(-15).decompress(raw, MOST_BODY_BYTES)
+        return _state(told.decode())
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise ValueError(f"{link[:40]!r}: {EXPECTED}") from error
+
+
+def opened(link: str) -> dict[str, Any]:
+    """The state of a link, or of a file that the page saved."""
+    if "#" in link:
+        return from_fragment(link)
+    path = Path(link)
+    if not path.is_file() or path.stat().st_size > MOST_BODY_BYTES:
+        raise ValueError(f"{link[:40]!r}: {EXPECTED}")
+    try:
+        return _state(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{link[:40]!r}: {EXPECTED}") from error
+
+
+def _state(text: str) -> dict[str, Any]:
+    found = json.loads(text)
+    if not isinstance(found, dict) or not {"points", "method"} <= set(found):
+        raise ValueError("expected points and method")
+    return found

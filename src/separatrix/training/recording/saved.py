@@ -1,0 +1,170 @@
+"""A recording as a page of its own: what the page needs beside it, and in how many bytes."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...losses import MarginLoss, get_loss
+from ...numeric.types import AnyArray, Array
+from ...page.document import document, finite
+from ...separation import separability
+from .contours import contour
+from .schema import recording_schema
+
+MOST_STEPS = 500
+MOST_BYTES = 5_000_000
+MOST_CLASSES = 4
+"""That the page has colours for."""
+GRID = 48
+"""Points to a side of a grid of scores."""
+
+
+class Part(NamedTuple):
+    """Some steps of a recording."""
+
+    recording: dict[str, Any]
+    """As plain data, as if there were no others."""
+    numbers: list[int]
+    """Of these steps, in the whole."""
+    updates: list[int]
+    """Steps until then that moved the weights, in the whole."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Points that are drawn, and the scores that a recording gives to any of the plane."""
+
+    X: Array
+    """(n, 2)."""
+    y: AnyArray
+    """Numbers of their classes."""
+    line: bool
+    """Whether the boundary is told by the weights of the two coordinates."""
+    scores: Callable[[Array, Sequence[int]], Array]
+    """Of places after steps: (steps, places, k)."""
+
+    @property
+    def box(self) -> list[float]:
+        """Left, right, bottom and top: all points, the origin, and some room."""
+        ends = np.vstack([self.X, np.zeros(2)])
+        low, high = ends.min(axis=0), ends.max(axis=0)
+        room = 0.25 * np.where(high > low, high - low, 1.0)
+        return [low[0] - room[0], high[0] + room[0], low[1] - room[1], high[1] + room[1]]
+
+    def points(self) -> list[list[float]]:
+        """``[x1, x2, class]`` each."""
+        return [[*x, int(c)] for x, c in zip(self.X.tolist(), self.y, strict=True)]
+
+
+def saved_page(
+    part: Callable[[int], Part], plane: Plane | None, run: dict[str, Any], told: dict[str, Any]
+) -> str:
+    """The page, with as many steps as it may hold; ``run`` is told beside the recording."""
+    most = MOST_STEPS
+    while True:
+        data = _data(part(most), plane)
+        data["run"] |= run
+        page = document(finite(data | told))
+        size = len(page.encode())
+        if size <= MOST_BYTES or most <= 2:
+            return page
+        most = max(2, int(0.9 * most * MOST_BYTES / size))
+
+
+def _data(part: Part, plane: Plane | None) -> dict[str, Any]:
+    """What the page shows, without a server to ask."""
+    recording, numbers, updates = part
+    y, method = recording["data"]["y"], recording["method"]
+    found: dict[str, Any] = {
+        "run": {
+            "recording": recording, "line": plane is None or plane.line, "python": None,
+            "centers": None,
+        },
+        "numbers": numbers, "updates": updates, "box": None,
+        "points": [[0, 0, number] for number in y],
+        "words": _words(method), "verdict": None, "grids": None, "schema": recording_schema(),
+    }  # fmt: skip
+    if plane is not None:
+        found |= {"points": plane.points(), "box": plane.box}
+        found["verdict"] = verdict(plane.X, plane.y, method["fit_intercept"])
+        if not plane.line:
+            found["grids"] = _grids(plane, [0, *numbers], recording["start"]["weights"] is None)
+    return found
+
+
+def _words(method: dict[str, Any]) -> str:
+    """What was run, in a line: seeds have more digits than a page's numbers."""
+    solver, kernel = method["solver"], method["kernel"]
+    by = "a solver of one's own" if solver is None else solver["solver"]
+    if kernel is not None:
+        by = f"kernel perceptron, {kernel['kernel']}"
+    return f"{by}, loss {method['loss']}, l2 {method['l2']:g}, seed {method['seed']}"
+
+
+def _grids(plane: Plane, steps: list[int], with_rows: bool) -> dict[str, Any]:
+    """Scores at a grid as signed bytes, once where they repeat; those of the points as floats."""
+    scores = plane.scores(places(plane.box), steps).transpose(0, 2, 1)  # (steps, k, places)
+    longest = np.abs(scores).max(axis=(1, 2), keepdims=True)
+    bytes_ = np.rint(127.0 * scores / np.where(longest > 0.0, longest, 1.0))
+    bytes_ = np.where((bytes_ == 0.0) & (scores < 0.0), -1.0, bytes_).astype(np.int8)
+    own = plane.scores(plane.X, steps).astype("<f4")
+    new = np.ones(len(steps), dtype=bool)
+    new[1:] = np.any(bytes_[1:] != bytes_[:-1], axis=(1, 2)) | np.any(
+        own[1:] != own[:-1], axis=(1, 2)
+    )
+    lines = [boundary_lines(one.T) for one in scores[new]]
+    ends = np.cumsum([0] + [len(line) for state in lines for line in state]).tolist()
+    each = len(lines[0])
+    return {
+        "size": GRID, "box": plane.box, "k": scores.shape[1], "of": (np.cumsum(new) - 1).tolist(),
+        "scores": _base64(bytes_[new]), "rows": _base64(own[new]) if with_rows else None,
+        "lines": _base64(np.array([p for state in lines for line in state for p in line], "<u2")),
+        "ends": [ends[each * at : each * (at + 1) + 1] for at in range(len(lines))],
+    }  # fmt: skip
+
+
+def _base64(values: AnyArray) -> str:
+    return base64.b64encode(values.tobytes()).decode()
+
+
+def places(box: Sequence[float]) -> Array:
+    """The points of a grid over a box, row by row from below."""
+    across, up = np.linspace(box[0], box[1], GRID), np.linspace(box[2], box[3], GRID)
+    return np.column_stack([one.ravel() for one in np.meshgrid(across, up)])
+
+
+def boundary_lines(scores: Array) -> list[list[list[int]]]:
+    """Of two classes: where scores at a grid are 0, the boundary, and 1 and -1, its band."""
+    levels = (0.0, 1.0, -1.0) if scores.shape[1] == 1 else ()
+    return [contour(scores.reshape(GRID, GRID), level) for level in levels]
+
+
+def loss_curve(name: str, last: Array) -> dict[str, Any] | None:
+    """The loss over the margin, for two classes: as far as the last scores reach."""
+    loss = get_loss(name)
+    if last.shape[1] > 1 or not isinstance(loss, MarginLoss):
+        return None
+    reach = float(np.clip(np.nan_to_num(np.abs(last), posinf=0.0).max(initial=0.0), 2.0, 100.0))
+    margin = np.linspace(-reach, reach, 161)
+    return {"margin": margin.tolist(), "loss": loss.phi(margin).tolist()}
+
+
+def verdict(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
+    """Whether a line separates points, with what proves it, and where the hulls meet."""
+    found = separability(X, y, fit_intercept=fit_intercept)
+    told = found.to_dict()
+    names = ("verdict", "coef", "intercept", "margin", "mistake_bound", "support", "witness")
+    meeting = None
+    two = fit_intercept and len(told["classes"]) == 2  # of more classes, or from 0, no hulls meet
+    if found.verdict == "overlapping" and two and told["witness"]["rows"]:
+        rows, share = told["witness"]["rows"], np.array(told["witness"]["weights"])
+        upper = y[rows] == told["classes"][1]
+        if share[upper].sum() > 0:
+            place = share[upper] @ X[rows][upper] / share[upper].sum()
+            meeting = (np.round(place, 9) + 0.0).tolist()
+    return {name: told[name] for name in names} | {"meeting": meeting, "text": str(found)}

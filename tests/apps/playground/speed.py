@@ -1,0 +1,71 @@
+"""How long the page takes to draw, by the browser's own clock: run by hand, asserts nothing.
+
+CHROMIUM=chromium python tests/apps/playground/speed.py
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+from playground_server import serving
+from playwright.sync_api import sync_playwright
+
+from separatrix import datasets
+from separatrix.apps.playground.links import to_fragment
+from separatrix.apps.playground.runs import Run
+
+TOKEN = "speed"
+STEPS = 200
+# A step: what the click does, and then style and layout, which a question for sizes forces.
+TIMED = """(steps) => { const found = [];
+for (let i = 0; i < steps; i += 1) {
+    const began = performance.now();
+    document.getElementById('step').click();
+    document.getElementById('plane').getBoundingClientRect();
+    document.body.offsetHeight;
+    found.push(performance.now() - began);
+}
+return found; }"""
+PAINT = "performance.getEntriesByName('first-contentful-paint').map((one) => one.startTime)"
+
+
+def state(count, name, passes):
+    X, y = datasets.overlapping(count, random_state=0)
+    points = [[*row, int(c)] for row, c in zip(np.round(X, 3).tolist(), y == y.max(), strict=True)]
+    return {"points": points, "method": {"name": name, "max_iter": passes, "shuffle": True}}
+
+
+def main():
+    long = state(200, "perceptron", 50)
+    began = time.perf_counter()
+    made = Run.of(long)
+    made.part(1)
+    print(f"{len(made.recording)} steps of 200 points: {time.perf_counter() - began:.2f} s")
+    path = shutil.which(os.environ.get("CHROMIUM", "chromium"))
+    with serving(TOKEN) as port, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        for name in ("perceptron", "gradient_descent", "kernel_perceptron", "radial_basis"):
+            page = browser.new_page(viewport={"width": 1280, "height": 1000})
+            told = state(200, name, 5)
+            page.goto(f"http://127.0.0.1:{port}/?token={TOKEN}{to_fragment(told)}")
+            page.wait_for_selector("body[data-ready]", timeout=60_000)
+            (paint,) = page.evaluate(PAINT)
+            times = page.evaluate(TIMED, STEPS)
+            print(
+                f"{name}: a step {statistics.median(times):.2f} ms median, "
+                f"{max(times):.1f} ms at most; first paint {paint:.0f} ms"
+            )
+            page.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

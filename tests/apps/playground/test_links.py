@@ -1,0 +1,74 @@
+"""Links of the page: written here and there alike, and refused with words when they are broken."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+
+import pytest
+from conftest import quiet
+
+from separatrix.apps.cli.app import run
+from separatrix.apps.playground import links
+from separatrix.apps.playground.runs import Run
+
+pytestmark = quiet
+AND = [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 1]]
+STATE = {"points": AND, "method": {"name": "perceptron", "shuffle": True, "seed": 3}, "step": 2}
+
+
+def test_a_link_and_back():
+    link = links.to_fragment(STATE)
+    assert link.startswith("#")
+    assert not set(link) & set("+/= ")
+    assert links.from_fragment(link) == STATE
+    assert links.opened(f"http://127.0.0.1:8737/{link}") == STATE
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["#", "#%%%", "#AAAA", "nothing.json", "#" + base64.urlsafe_b64encode(b"text").decode(),
+     links.to_fragment({"points": []})],
+)  # fmt: skip
+def test_broken_links_are_refused(link):
+    with pytest.raises(ValueError, match="expected what a copied link has from its # on"):
+        links.opened(link)
+
+
+def test_a_link_that_unpacks_to_more_than_a_page_is_refused():
+    squeeze = zlib.compressobj(9, wbits=-15)
+    raw = squeeze.compress(b'{"points":[],"method":{},"x":"' + b" " * 50_000_000 + b'"}')
+    bomb = base64.urlsafe_b64encode(raw + squeeze.flush()).decode()
+    with pytest.raises(ValueError, match="expected what"):
+        links.from_fragment(f"#{bomb}")
+
+
+def test_a_file_in_place_of_a_link(tmp_path):
+    path = tmp_path / "playground.json"
+    path.write_text(json.dumps(STATE))
+    assert links.opened(str(path)) == STATE
+    path.write_text("[1]")
+    with pytest.raises(ValueError, match="a file that the page saved"):
+        links.opened(str(path))
+
+
+@pytest.mark.parametrize("name", ["perceptron", "radial_basis", "kernel_perceptron"])
+def test_the_command_line_makes_the_same_recording(tmp_path, capsys, name):
+    state = STATE | {"method": {"name": name, "shuffle": True, "seed": 5, "max_iter": 9}}
+    path = tmp_path / "run.json"
+    assert run(["playground", links.to_fragment(state), "--trace", str(path)]) == 0
+    assert json.loads(path.read_text()) == json.loads(Run.of(state).recording.to_json())
+    page = tmp_path / "run.html"
+    assert run(["playground", links.to_fragment(state), "--trace", str(page)]) == 0
+    assert page.read_text() == Run.of(state).page()
+    assert "steps are in" in capsys.readouterr().err
+
+
+def test_what_the_command_line_refuses(tmp_path, capsys):
+    assert run(["playground", "--trace", str(tmp_path / "x.json")]) != 0
+    assert "say of which run" in capsys.readouterr().err
+    bad = links.to_fragment(STATE | {"method": {"name": "magic"}})
+    assert run(["playground", bad, "--trace", str(tmp_path / "x.json")]) != 0
+    assert "method.name" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
