@@ -74,10 +74,13 @@ html_title = "separatrix"
 html_static_path: list[str] = []
 html_copy_source = False
 html_show_sourcelink = False
+html_sidebars: dict[str, list[str]] = {  # nothing is below these
+    page: [] for page in ("index", "start", "benchmarks")
+}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": [],
     "footer_end": [],

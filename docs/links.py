@@ -34,28 +34,44 @@ class Page(HTMLParser):
             self.loaded.append(found["src"])
 
 
+def local(path: Path, link: str) -> tuple[Path, str] | None:
+    """The file and the place in it that a link of a page leads to, unless it leads elsewhere."""
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        return None
+    target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    return target, unquote(parts.fragment)
+
+
+def reached(folder: Path) -> dict[Path, Page]:
+    """The first page, and all that links lead to from there."""
+    pages: dict[Path, Page] = {}
+    waiting = [folder / "index.html"]
+    while waiting:
+        path = waiting.pop()
+        if path not in pages and path.suffix == ".html" and path.is_file():
+            pages[path] = Page(path.read_text())
+            found = (local(path, link) for link in pages[path].links)
+            waiting += [each[0] for each in found if each]
+    return pages
+
+
 def broken(folder: Path) -> list[str]:
     """A line for each link that leads nowhere, and for whatever would have to be fetched."""
-    found = (path for path in sorted(folder.rglob("*.html")) if "_static" not in path.parts)
-    pages = {path: Page(path.read_text()) for path in found}
+    pages = reached(folder)
     if not pages:
         raise SystemExit(f"{folder} has no pages: make docs builds them")
-    told = []
+    told = set()
     for path, page in pages.items():
         here = path.relative_to(folder)
-        told += [f"{here} loads {each}" for each in page.loaded if urlsplit(each).netloc]
+        told |= {f"{here} loads {each}" for each in page.loaded if urlsplit(each).netloc}
         for link in page.links + page.loaded:
-            parts = urlsplit(link)
-            if parts.scheme or parts.netloc:
-                continue
-            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            target, place = local(path, link) or (path, "")
             if not target.is_file():
-                told.append(f"{here}: no file {link}")
-                continue
-            places = pages[target].places if target in pages else {unquote(parts.fragment)}
-            if parts.fragment and unquote(parts.fragment) not in places:
-                told.append(f"{here}: no place {link}")
-    return sorted(set(told))
+                told.add(f"{here}: no file {link}")
+            elif place and target in pages and place not in pages[target].places:
+                told.add(f"{here}: no place {link}")
+    return sorted(told)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn_objectives as plain
@@ -254,6 +255,24 @@ def test_a_row_of_weight_two_is_two_rows():
     weighed, repeated = certify(model, X, y, sample_weight=c), certify(model, X[twice], y[twice])
     assert weighed.objective == pytest.approx(repeated.objective, rel=1e-12)
     assert weighed.bound == pytest.approx(repeated.bound, rel=2e-6)
+
+
+def test_a_model_of_arrays_is_told_how_files_are_read(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["b", "a"])
+    frame["y"] = np.where(frame["a"] + rng.normal(size=60) > 0, "yes", "no")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    X, y = frame[["a", "b"]], frame["y"]
+    pipe = make_pipeline(StandardScaler(), LogisticRegression())
+    for model in (LogisticRegression(), pipe):
+        model.fit(X, y)
+        with pytest.raises(ValueError, match=r"separatrix\.read\(file, target="):
+            certify(model, str(tmp_path / "t.csv"))
+        with pytest.raises(ValueError, match=r"features=list\(model\.feature_names_in_\)"):
+            certify(model, separatrix.read(tmp_path / "t.csv", target="y"))
+        features = list(model.feature_names_in_)
+        rows = separatrix.read(tmp_path / "t.csv", target="y", features=features)
+        assert certify(model, rows).objective == pytest.approx(certify(model, X, y).objective)
 
 
 def test_a_model_of_files_takes_files(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -152,6 +153,43 @@ def test_sql_of_what_is_missing_or_unknown(run, tmp_path):
     assert np.allclose(margins, MODELS["one-hot"][0].decision_function(other), rtol=1e-12)
 
 
+@pytest.mark.parametrize("case", NUMERIC)
+def test_numbers_in_sql_have_exponents_and_all_of_their_bits(case, tmp_path):
+    """One without would be a decimal, or divide as a whole number."""
+    model = MODELS[case][0]
+    bare = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\bm\d+", "", query(model, tmp_path))
+    numbers = re.findall(r"(?<![\w.])\d[\w.+-]*", bare.replace("ORDER BY 1", ""))
+    labels = [str(label) for label in model.classes_.tolist()]
+    assert all("e" in number for number in numbers if number not in labels)
+    clf = model[-1] if hasattr(model, "steps") else model
+    found = {float(number) for number in numbers}
+    assert {*np.abs(clf.coef_).ravel().tolist(), *np.abs(clf.intercept_).tolist()} <= found
+
+
+@pytest.mark.parametrize("type", ["", "REAL", "TEXT", "INTEGER"])
+def test_text_in_a_column_of_numbers_is_missing_in_sqlite(type, tmp_path):
+    frame = pd.DataFrame({"x0": X[:, 0], "x1": X[:, 1], "y": TWO})
+    frame.loc[::7, "x0"] = np.nan
+    plain = LinearClassifier().fit(X[:, :2], TWO)
+    filled = LinearClassifier().fit(separatrix.read(frame, target="y", missing="indicator"))
+    given = ["0.5", " 2 ", "1e3", 7, 2**60 + 1, "", "abc", "1 litre", b"1", None]
+    numbers = [0.5, 2.0, 1e3, 7.0, 2.0**60, *[None] * 5]
+    for model in (plain, filled):
+        text = query(model, tmp_path)
+        with closing(sqlite3.connect(":memory:")) as base:
+            base.execute(f"""CREATE TABLE "ro""ws" ("the 'key'", x0 {type}, x1 REAL)""")
+            rows = [(i, value, 1.0) for i, value in enumerate(given)]
+            base.executemany("""INSERT INTO "ro""ws" VALUES (?, ?, ?)""", rows)
+            margins = [row[-1] for row in base.execute(text)]
+        if model is plain:
+            assert margins[5:] == [None] * 5
+            expected = plain.decision_function([[value, 1.0] for value in numbers[:5]])
+            assert np.allclose(margins[:5], expected, rtol=1e-12)
+        else:
+            table = pd.DataFrame({"x0": np.array(numbers, dtype=float), "x1": 1.0})
+            assert np.allclose(margins, filled.decision_function(table), rtol=1e-12)
+
+
 @pytest.mark.parametrize("run", [in_sqlite, in_duckdb])
 def test_sql_refuses_a_column_that_is_not_there(run, tmp_path):
     frame = pd.DataFrame({"the 'key'": [0], "x0": [1.0], "x1": [0.0]})
@@ -294,6 +332,11 @@ def test_onnx(case, tmp_path):
     run = session(model, tmp_path)
     labels, probabilities, margins = expected(model, rows)
     names = ["label", "probabilities", "margins"]
+    graph = pytest.importorskip("onnx").load(tmp_path / "model.onnx")
+    assert {one.domain: one.version for one in graph.opset_import}[""] == 17
+    kinds = {node.op_type for node in graph.graph.node}
+    assert "Gemm" in kinds
+    assert bool(kinds & {"Sigmoid", "Softmax"}) == (probabilities is not None)
     assert [one.name for one in run.get_outputs()] == [
         name for name in names if probabilities is not None or name != "probabilities"
     ]

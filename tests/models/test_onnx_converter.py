@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from kept_models import THREE, TWO, WORDS, X
@@ -42,3 +46,32 @@ def test_a_pipeline_through_skl2onnx(clf, y, dtype):
     error = 1e-12 if dtype is np.float64 else 1e-5
     assert shares.dtype == dtype
     assert np.allclose(shares, expected, rtol=error, atol=error)
+
+
+CODE = """
+import {first}, {second}, pickle, sys
+import numpy as np, skl2onnx, onnxruntime
+X = np.load(sys.argv[1])
+with open(sys.argv[2], "rb") as file:
+    pipeline = pickle.load(file)
+for rows, most in ((X, 1e-12), (X.astype(np.float32), 1e-5)):
+    model = skl2onnx.to_onnx(pipeline, rows[:1], target_opset=17)
+    run = onnxruntime.InferenceSession(model.SerializeToString(),
+                                       providers=["CPUExecutionProvider"])
+    label, shares = run.run(None, {{"X": rows}})
+    assert label.tolist() == pipeline.predict(X).tolist()
+    assert np.allclose(shares, pipeline.predict_proba(X), rtol=most, atol=most)
+    assert shares.dtype == rows.dtype
+print("same")
+"""
+
+
+@pytest.mark.parametrize("order", [("separatrix", "skl2onnx"), ("skl2onnx", "separatrix")])
+def test_a_pipeline_is_converted_without_any_call_before(order, tmp_path):
+    pipeline = make_pipeline(StandardScaler(), LinearClassifier(l2=0.01)).fit(X, WORDS[THREE])
+    np.save(tmp_path / "X.npy", X)
+    (tmp_path / "pipeline.pkl").write_bytes(pickle.dumps(pipeline))
+    code = CODE.format(first=order[0], second=order[1])
+    files = [str(tmp_path / "X.npy"), str(tmp_path / "pipeline.pkl")]
+    done = subprocess.run([sys.executable, "-c", code, *files], capture_output=True, check=False)
+    assert done.stdout == b"same\n", done.stderr.decode()

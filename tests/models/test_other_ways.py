@@ -10,7 +10,7 @@ import sys
 import joblib
 import numpy as np
 import pytest
-from kept_models import X, assert_same, fits
+from kept_models import THREE, X, assert_same, fits
 from sklearn.base import clone
 
 FITS = fits()
@@ -29,16 +29,36 @@ def test_pickle_joblib_and_clone(case):
     assert not hasattr(clone(clf), "classes_")
 
 
-def test_a_pickle_in_another_process(tmp_path):
-    clf = FITS["three"][0]
-    (tmp_path / "model.pkl").write_bytes(pickle.dumps((clf, X)))
-    code = (
-        "import pickle, sys; clf, X = pickle.load(open(sys.argv[1], 'rb')); "
-        "print(clf.decision_function(X).tobytes().hex())"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path / "model.pkl")]
-    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert found.strip() == clf.decision_function(X).tobytes().hex()
+CODE = """
+import sys, joblib, pickle, numpy as np
+from sklearn.base import clone
+X, y, path = np.load(sys.argv[1]), np.load(sys.argv[2]), sys.argv[3]
+if path.endswith("skops"):
+    import skops.io
+    clf = skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
+else:
+    clf = joblib.load(path) if path.endswith("joblib") else pickle.load(open(path, "rb"))
+print(clf.decision_function(X).tobytes().hex())
+print(clone(clf).fit(X, y).coef_.tobytes().hex())
+"""
+
+
+@pytest.mark.parametrize("way", ["pickle", "joblib", "skops"])
+def test_another_process_predicts_and_fits_the_same_bits(way, tmp_path):
+    clf, path = FITS["three"][0], tmp_path / f"model.{way}"
+    if way == "skops":
+        pytest.importorskip("skops.io").dump(clf, path)
+    elif way == "joblib":
+        joblib.dump(clf, path)
+    else:
+        path.write_bytes(pickle.dumps(clf))
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", THREE)
+    files = [str(tmp_path / "X.npy"), str(tmp_path / "y.npy"), str(path)]
+    command = [sys.executable, "-c", CODE, *files]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    expected = (clf.decision_function(X), clone(clf).fit(X, THREE).coef_)
+    assert found == [array.tobytes().hex() for array in expected]
 
 
 @pytest.mark.parametrize("case", ["two classes", "cv", "perceptron", "rbf"])

@@ -191,6 +191,14 @@ def _with_roles(reading: Reading, given: Mapping[str, Any]) -> Reading:
     encoding = reading.encoding
     if encoding is None:
         return reading
+    for role, holds in (("target", "labels"), ("weight", "weights")):
+        if given[role] in encoding.column_names(labels=False):
+            fitted = getattr(encoding, role)
+            told = f"; in the fit it was {fitted!r}" if fitted else ""
+            raise ValueError(
+                f"{role} names the column {given[role]!r}, which is a feature of the model: "
+                f"expected the column of {holds}{told}"
+            )
     target, weight = given["target"] or encoding.target, given["weight"] or encoding.weight
     return replace(reading, encoding=replace(encoding, target=target, weight=weight))
 

@@ -63,11 +63,12 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
 
     @property
     def split_(self) -> Split | None:
-        """Which rows of files were held out before the fit (``read(validation=...)``), if any.
+        """Which rows of files were held out before the fit (``read(validation=...)``).
 
         ``held_out`` is their share, and ``trained_on`` the fingerprint of the other rows:
-        ``read(..., like=model, validation=split.held_out).fingerprint()`` is equal if it is of the
-        same ones.
+        ``read(..., like=model, validation=split.held_out or None).fingerprint()`` is equal if it is
+        of the same ones. None if the model was fitted to no file, or to one that was read while it
+        was fitted and held out none.
         """
         check_is_fitted(self)
         return self._reading.split if hasattr(self, "_reading") else None

@@ -1,17 +1,21 @@
 """How skl2onnx takes the linear classifiers of separatrix, as the last step of its own pipelines.
 
-``register_converters()`` once, and ``skl2onnx.to_onnx(pipeline, ...)`` knows them. All is computed
-in float64 from the features on; inputs that are float32 give outputs that are.
+skl2onnx asks a model that it does not know for ``onnx_converter`` and ``onnx_shape_calculator``:
+the classifiers have them, so that ``skl2onnx.to_onnx(pipeline, X)`` works. Its options, as
+``zipmap``, it takes for models alone that were registered: ``register_converters()``, once. All is
+computed in float64 from the features on; inputs that are float32 give outputs that are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..estimators import LinearClassifier, LinearClassifierCV, Perceptron
 from .formula import formula_of
 from .onnx import Graph, _import
 
+CLASSIFIERS: tuple[Any, ...] = (LinearClassifier, LinearClassifierCV, Perceptron)
 OPTIONS = {
     "zipmap": [True, False, "columns"],
     "nocl": [True, False],
@@ -20,13 +24,14 @@ OPTIONS = {
 
 
 def register_converters() -> None:
-    """Tell skl2onnx of LinearClassifier, LinearClassifierCV and Perceptron.
+    """Tell skl2onnx of LinearClassifier, LinearClassifierCV and Perceptron, and of their options.
 
-    The outputs are the label and the probabilities of every class; where the loss defines none,
-    the margins, of two classes as (-margin, margin).
+    Without this it converts them too, but takes no options, and adds no ZipMap. The outputs are the
+    label and the probabilities of every class; where the loss defines none, the margins, of two
+    classes as (-margin, margin).
     """
     skl2onnx = _import("skl2onnx")
-    for cls in (LinearClassifier, LinearClassifierCV, Perceptron):
+    for cls in CLASSIFIERS:
         skl2onnx.update_registered_converter(
             cls, f"Separatrix{cls.__name__}", _shapes, _convert, overwrite=True, options=OPTIONS
         )
@@ -74,3 +79,18 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
             node.op_type, list(node.input), list(node.output), op_domain=node.domain,
             name=scope.get_unique_operator_name("separatrix"), **told,
         )  # fmt: skip
+
+
+def onnx_converter(self: Any) -> Callable[[Any, Any, Any], None]:
+    """For skl2onnx: what writes this model into its graph."""
+    return _convert
+
+
+def onnx_shape_calculator(self: Any) -> Callable[[Any], None]:
+    """For skl2onnx: what tells the types of the outputs."""
+    return _shapes
+
+
+for _classifier in CLASSIFIERS:  # here: estimators know nothing of formulas and graphs
+    _classifier.onnx_converter = onnx_converter
+    _classifier.onnx_shape_calculator = onnx_shape_calculator

@@ -66,7 +66,7 @@ def _check_weights(estimator: Any) -> None:
         _expect("n_features_in_", estimator.n_features_in_ == len(reading.encoding.columns))
     _expect("_reading", reading is None or reading.n_features == d)
     split = None if reading is None else reading.split
-    _expect("_reading", split is None or 0.0 < split.held_out < 1.0)
+    _expect("_reading", split is None or 0.0 <= split.held_out < 1.0)
     zero = getattr(estimator, "_zero", None)
     _expect("_zero", zero is None or (zero.dtype == bool and zero.shape == coef.shape))
     features = estimator._features

@@ -1,9 +1,10 @@
 """A linear model as a SQL query, for SQLite, DuckDB and others.
 
 One row comes out for each row of the table: its key, if one is named, the label, the probabilities
-(by the function EXP) and the margins. Where a number is missing that the model does not fill in
-(NULL, NaN or infinity), all of these are NULL. A category that the model does not know counts as 0
-in all of its features.
+(by the function EXP) and the margins. A number is missing where there is NULL, NaN, infinity, or a
+text that is no number (which SQLite keeps in any column, and would count as 0; DuckDB refuses it).
+Where one is missing that the model does not fill in, all of these are NULL. A category that the
+model does not know counts as 0 in all of its features.
 
 Columns are named with their table: SQLite would take an unknown name in quotes for a text. Sums are
 balanced trees, for it refuses expressions that are nested more than 1000 deep.
@@ -98,17 +99,22 @@ def _products(formula: Formula, row: int) -> list[str]:
 def _value(feature: Feature, formula: Formula) -> str:
     """A feature of a row."""
     column, type = _of_table(formula.columns[feature.column]), formula.types[feature.column]
-    x = f"CAST({column} AS DOUBLE)"
-    lost = f"{column} IS NULL OR NOT {x} <= {LARGEST}"
+    # Of bounds that are cast SQLite compares numbers: a text that is none is above all of them.
+    known = f"{column} BETWEEN {_number('-' + LARGEST)} AND {_number(LARGEST)}"
     if feature.kind == "missing":
-        x = f"CASE WHEN {lost} THEN 1e0 ELSE 0e0 END"
+        x = f"CASE WHEN {known} THEN 0e0 ELSE 1e0 END"
     elif feature.kind == "category":
         x = f"CASE WHEN {_is_one_of(column, type, feature.values)} THEN 1e0 ELSE 0e0 END"
-    elif feature.fill is not None:
-        x = f"CASE WHEN {lost} THEN {digits(feature.fill)} ELSE {x} END"
+    else:
+        fill = "NULL" if feature.fill is None else digits(feature.fill)
+        x = f"CASE WHEN {known} THEN {_number(column)} ELSE {fill} END"
     if feature.mean is not None:
         x = f"({x} - {signed(feature.mean)})"
     return x if feature.scale is None else f"({x} / {signed(feature.scale)})"
+
+
+def _number(text: str) -> str:
+    return f"CAST({text} AS DOUBLE)"
 
 
 def _is_one_of(column: str, type: Type, values: tuple[Any, ...]) -> str:

@@ -48,6 +48,7 @@ ERRORS = [
     (["fit", "words.csv", "-t", "kind"], "words.csv, line 3: column 'size' holds 'big'"),
     (["fit", "short.csv", "-t", "kind"], "short.csv, line 3 has 1 value"),
     (["fit", "one.csv", "-t", "kind", "--test", "0"], "one.csv: every row has the label 'a'"),
+    (["fit", "one.csv", "-t", "kind"], "one.csv: every row has the label 'a'"),
     (["fit", "few.csv", "-t", "kind", "--test", "0.99"], "holds out every row"),
     (["inspect", "flowers.csv"], "flowers.csv"),
     (["inspect", "none.sep"], "none.sep: there is no such file"),

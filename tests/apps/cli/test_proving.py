@@ -6,12 +6,29 @@ import pickle
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from apps.cli.tables import flowers, told
-from sklearn.linear_model import LogisticRegression
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    RidgeClassifier,
+    SGDClassifier,
+)
+from sklearn.linear_model import Perceptron as SkPerceptron
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import separatrix
@@ -135,6 +152,25 @@ def test_another_file_than_that_of_the_fit_is_told(command, capsys):
         assert "this is not the file of its fit" in capsys.readouterr().err or command == "evaluate"
 
 
+def test_a_fit_that_held_nothing_out_knows_its_file_too(capsys):
+    table = flowers()
+    table.to_csv("t.csv", index=False)
+    told(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "--test", "0", "-o", "m.sep")
+    table.loc[7, "height"] += 0.01
+    table.to_csv("changed.csv", index=False)
+    for command in ("certify", "diagnose", "evaluate"):
+        for name, is_of_fit in {"t.csv": True, "changed.csv": False}.items():
+            _, found = told(capsys, command, "m.sep", name)
+            assert found["data"]["is_of_fit"] is is_of_fit
+            assert (found["data"]["rows"], found["data"]["held_out_rows"]) == (300, 0)
+    assert run(["certify", "m.sep", "t.csv"]) == 0
+    assert "The 300 rows of its fit." in capsys.readouterr().out
+    assert run(["evaluate", "m.sep", "t.csv"]) == 0
+    assert "warning: it was trained on these rows" in capsys.readouterr().err
+    _, found = told(capsys, "inspect", "m.sep")
+    assert found["held_out"] is None
+
+
 def test_certify_a_model_of_scikit_learn(capsys):
     skops = pytest.importorskip("skops.io")
     table = flowers().dropna()
@@ -147,9 +183,49 @@ def test_certify_a_model_of_scikit_learn(capsys):
     expected = separatrix.certify(pipe, X, y).to_dict()
     assert code == 0
     assert found["certificate"]["relative_gap"] == pytest.approx(expected["relative_gap"], rel=1e-3)
-    skops.dump(DecisionTreeClassifier().fit(X, y), "tree.skops")
-    assert run(["certify", "tree.skops", "t.csv", "-t", "kind"]) == 2
-    assert "only linear models" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(), RandomForestClassifier(2), LinearRegression(), SVC(),
+        make_pipeline(PolynomialFeatures(), LogisticRegression()),
+        make_pipeline(FunctionTransformer(np.exp), StandardScaler(), LogisticRegression()),
+    ],
+)  # fmt: skip
+def test_of_skops_only_linear_models_scalers_and_pipelines_are_opened(model, capsys):
+    """Also not what skops itself takes for safe."""
+    skops = pytest.importorskip("skops.io")
+    table = flowers().dropna()
+    table.to_csv("t.csv", index=False)
+    skops.dump(model.fit(table[["height"]] / 100, table["kind"] == "rose"), "m.skops")
+    assert run(["certify", "m.skops", "t.csv", "-t", "kind"]) == 2
+    err = capsys.readouterr().err
+    assert "only linear models, scalers and pipelines of scikit-learn are opened" in err
+    first = model[0] if hasattr(model, "steps") else model
+    assert f"m.skops holds a {type(first).__module__}.{type(first).__name__}" in err
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(), SGDClassifier(random_state=0), SGDClassifier("log_loss", random_state=0),
+        SGDClassifier("squared_hinge", random_state=0), RidgeClassifier(), SkPerceptron(),
+        LogisticRegressionCV(Cs=2, cv=2, l1_ratios=(0,), use_legacy_attributes=False),
+        *(make_pipeline(scaler, LogisticRegression())
+          for scaler in (StandardScaler(), MinMaxScaler(), MaxAbsScaler(), RobustScaler())),
+    ],
+)  # fmt: skip
+def test_every_linear_model_that_skops_writes_is_opened(model, capsys):
+    skops = pytest.importorskip("skops.io")
+    table = flowers().dropna()
+    table.to_csv("t.csv", index=False)
+    with warnings.catch_warnings(action="ignore"):
+        skops.dump(model.fit(table[["height", "size"]], table["kind"]), "m.skops")
+    code, found = told(capsys, "certify", "m.skops", "t.csv", "-t", "kind")
+    assert code == 0
+    expected = separatrix.certify(model, table[["height", "size"]], table["kind"])
+    assert found["certificate"]["objective"] == pytest.approx(expected.objective)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04garbage", pickle.dumps([1, 2])])

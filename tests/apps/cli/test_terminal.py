@@ -80,6 +80,7 @@ def test_progress_and_ctrl_c_in_a_narrow_terminal(endless):
         "100000000", "-o", "part.sep",
     )  # fmt: skip
     terminal.read_until("Fitting: pass")
+    terminal.read_until("left")  # and the time that is
     terminal.press(b"\x03")
     terminal.read_until(None)
     assert terminal.process.wait(SECONDS) == 130
@@ -91,6 +92,16 @@ def test_progress_and_ctrl_c_in_a_narrow_terminal(endless):
     model = separatrix.load("part.sep")
     assert model.stop_ == "interrupted"
     assert model.predict("noise.csv").shape == (5000,)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_colours_on_a_terminal_unless_nobody_wants_them(endless, asked):
+    given = {} if asked else {"NO_COLOR": "1"}
+    terminal = Terminal("fit", "noise.csv", "-t", "y", "--l2", "0.1", "--max-iter", "1", **given)
+    terminal.read_until(None)
+    assert terminal.process.wait(SECONDS) == 0
+    assert "warning" in terminal.text  # that it was cut off, in yellow
+    assert bool(re.search(r"\x1b\[[0-9;]*3[0-7]m", terminal.text)) is asked
 
 
 def test_ctrl_c_during_the_search_for_l2(endless):

@@ -69,6 +69,83 @@ def test_semicolons_compression_and_names_that_are_taken(folder, capsysbinary):
     pd.testing.assert_frame_equal(out, expected())
 
 
+SPREADSHEET = "\ufeffsep=;\r\nnote;colour;height;size;kind\r\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "decimal"),
+    [
+        (SPREADSHEET + '"a; ""b""";red;50,5;4,25;rose\r\nplain;blue;30;;iris\r\n', ","),
+        ("note;colour;height;size\n'x';\"red\";50;4\nb;blue;30;5\n\n", ","),
+        ("note;colour;height;size\nx;red;50.5;4.25\nb;blue;30;5", "."),
+        ('note,colour,height,size\r\n"1,5",red,50.5,4.25\r\n"two\nlines",blue,30,', "."),
+    ],
+    ids=["spreadsheet", "whole numbers", "points", "commas"],
+)
+def test_what_is_added_is_written_as_the_file_is(folder, text, decimal):
+    (folder / "in.csv").write_bytes(text.encode())
+    assert run(["predict", "model.sep", "in.csv", "-o", "out.csv", "--proba"]) == 0
+    written = (folder / "out.csv").read_bytes().decode()
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines, given = written.split(newline), text.rstrip("\r\n").split(newline)
+    delimiter = ";" if ";" in given[-1] else ","
+    assert written.endswith(newline)
+    assert all(out.startswith(line) for line, out in zip(given, lines, strict=False))
+    model = separatrix.load("model.sep")
+    shares = model.predict_proba("in.csv")
+    assert lines[-2] == delimiter.join(
+        [
+            given[-1],
+            model.predict("in.csv")[-1],
+            *(str(p).replace(".", decimal) for p in shares[-1]),
+        ]
+    )
+    assert np.array_equal(model.predict_proba("out.csv"), shares)  # and is read again
+
+
+def test_files_in_another_order_by_a_glob_and_of_another_kind(folder, capsys):
+    new()[:15].to_csv("part-0.csv", index=False)
+    new()[15:][["size", "colour", "note", "height"]].to_csv("part-1.csv", index=False)
+    assert run(["predict", "model.sep", "part-*.csv", "-o", "out.csv"]) == 0
+    pd.testing.assert_frame_equal(pd.read_csv("out.csv"), expected())
+    new().to_csv("part-2.csv", index=False, sep=";")
+    assert run(["predict", "model.sep", "part-*.csv", "-o", "out.csv"]) == 2
+    assert "part-2.csv has ';' between values" in capsys.readouterr().err
+    pd.testing.assert_frame_equal(pd.read_csv("out.csv"), expected())
+    assert run(["predict", "model.sep", "none-*.csv"]) == 2
+    assert "no file matches none-*.csv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["predict", "fit", "export", "trace"])
+def test_what_is_read_is_never_written_over(folder, capsys, command):
+    (folder / "link.csv").symlink_to("new.csv")
+    (folder / "link.sep").symlink_to("model.sep")
+    fit = ["fit", "new.csv", "-t", "colour"]
+    lines = {
+        "predict": [["predict", "model.sep", "new.csv", "-o", "link.csv"],
+                    ["predict", "model.sep", "n*.csv", "-o", "./new.csv"],
+                    ["predict", "model.sep", "new.csv", "-o", "model.sep"]],
+        "fit": [[*fit, "-o", "new.csv"]],
+        "trace": [[*fit, "--trace", "link.csv"], [*fit, "--trace", "m.sep", "-o", "m.sep"]],
+        "export": [["export", "model.sep", "--to", "json", "-o", "link.sep"]],
+    }  # fmt: skip
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for line in lines[command]:
+        assert run(line) == 2
+        err = capsys.readouterr().err
+        assert "is read, and would be lost" in err or "the model goes there" in err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_the_names_of_files_say_how_they_are_compressed(folder, capsys):
+    assert run(["predict", "model.sep", "new.csv", "-o", "out.csv.gz"]) == 0
+    pd.testing.assert_frame_equal(pd.read_csv("out.csv.gz"), expected())
+    packed = gzip.compress((folder / "new.csv").read_bytes())
+    done = process("predict", "model.sep", "-", input=packed)  # told by the first bytes
+    assert done.returncode == 0, done.stderr
+    pd.testing.assert_frame_equal(pd.read_csv(io.BytesIO(done.stdout)), expected())
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "feather"])
 def test_tables_of_arrow_in_and_out(folder, suffix, capsysbinary):
     table = pa.table(new())
@@ -146,3 +223,18 @@ def test_evaluate(folder, capsys):
     _, strange = told(capsys, "evaluate", "model.sep", "strange.csv")
     assert strange["figures"]["accuracy"] == 0.0
     assert strange["figures"]["log_loss"] is None
+    assert run(["evaluate", "model.sep", "labelled.csv", "-t", "size"]) == 2
+    err = capsys.readouterr().err
+    assert "--target names the column 'size', which is a feature of the model" in err
+    assert "in the fit it was 'kind'" in err
+
+
+def test_rows_that_figures_are_of(folder, capsys):
+    flowers().to_csv("t.csv", index=False)
+    told(capsys, "fit", "t.csv", "-t", "kind", "--l2", "0.01", "-o", "m.sep")
+    _, found = told(capsys, "evaluate", "m.sep", "t.csv")
+    data, figures = found["data"], found["figures"]
+    assert data["rows"] == data["held_out_rows"] == figures["rows"] < 100
+    assert sum(each["rows"] for each in data["classes"]) == data["rows"]
+    _, other = told(capsys, "evaluate", "m.sep", "t.csv", "t.csv")
+    assert (other["data"]["rows"], other["data"]["held_out_rows"]) == (600, 0)

@@ -34,7 +34,7 @@ def opened(chromium, address):
     made = []
     said, asked = [], []
 
-    def page(way="light", link=""):
+    def page(way="light", link="", path=""):
         context = chromium.new_context(**WAYS[way])
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         made.append(context)
@@ -42,7 +42,7 @@ def opened(chromium, address):
         found.on("console", lambda told: said.append(told.text))
         found.on("pageerror", lambda error: said.append(str(error)))
         found.on("request", lambda request: asked.append(request.url))
-        found.goto(address + link)
+        found.goto(address.replace("/?", f"/{path}?") + link)
         found.wait_for_selector("body[data-ready]", timeout=30_000)
         return found
 

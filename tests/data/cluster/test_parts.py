@@ -6,6 +6,7 @@ import gc
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from cluster_engine import HereEngine, clustered
@@ -32,6 +33,14 @@ def test_nan_in_one_part_is_found_by_part_and_row():
         source((X, Y), (wrong, Y))
     with pytest.raises(ValueError, match=r"part 0, row 4 .*NaN or infinity"):
         source((sp.csr_array(wrong), Y))
+
+
+@pytest.mark.parametrize("type", ["object", "category"])
+def test_columns_of_words_are_named_with_their_part_and_a_way_out(type):
+    numbers = pd.DataFrame({"a": X[:, 0], "kind": X[:, 1]})
+    words = numbers.assign(kind=pd.Series(Y).astype(type))
+    with pytest.raises(ValueError, match=r"part 1: X, in the col.*'kind'\], holds words.*read"):
+        source((numbers, Y), (words, Y))
 
 
 def test_labels_and_weights_are_checked_by_part():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -120,9 +121,11 @@ def fit_and_save(
     trace: str | None = None,
 ) -> dict[str, Any]:
     """All that is told of a fit whose model is then in a file."""
-    check_output(output)
+    check_output(output, *data)
     if trace is not None:
-        check_output(trace)
+        check_output(trace, *data)
+        if Path(trace).absolute() == Path(output).absolute():
+            raise ValueError(f"--trace {trace}: the model goes there; name another file")
     with opened(data, options.format) as paths, Watch(settings["tol"]) as watch:
         watch.stage(f"Reading {data[0]}")
         source = options.read(paths)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import shutil
 import sys
 import tempfile
@@ -14,6 +16,7 @@ from typing import Any, NamedTuple
 
 import separatrix
 
+from . import skops_files
 from .output import say
 from .thresholds import MEMORY_BYTES
 
@@ -101,10 +104,11 @@ class Judged(NamedTuple):
     is_of_fit: bool | None
     """Whether the file is that of the fit; None where the model cannot tell."""
 
-    def told(self, data: list[str]) -> dict[str, Any]:
-        """For ``--json``."""
+    def told(self, data: list[str], by: Any = None) -> dict[str, Any]:
+        """For ``--json``: those that it is judged ``by``, unless it is by ``rows``."""
         held_out = 0 if self.held_out is None else self.held_out.n_rows
-        facts = {"file": " ".join(data), "rows": self.rows.n_rows, "held_out_rows": held_out}
+        n_rows = (self.rows if by is None else by).n_rows
+        facts = {"file": " ".join(data), "rows": n_rows, "held_out_rows": held_out}
         return facts | {"is_of_fit": self.is_of_fit}
 
 
@@ -117,7 +121,7 @@ def judged(model: Any, paths: list[str], target: str | None, format: str | None)
     split = getattr(model, "split_", None)
     if split is not None:
         try:
-            source = read_like(model, paths, validation=split.held_out, **given)
+            source = read_like(model, paths, validation=split.held_out or None, **given)
         except ValueError:  # of other rows so many may not be held out
             source = None
         rows = None if source is None else in_memory(source)
@@ -132,7 +136,7 @@ def _named(paths: list[str], read: Any) -> Any:
     try:
         return read()
     except ValueError as error:
-        known = any(path in str(error) for path in paths) or "*" in paths[0]
+        known = any(path in str(error) for path in paths) or glob.has_magic(paths[0])
         raise ValueError(str(error) if known else f"{paths[0]}: {error}") from error
 
 
@@ -142,9 +146,7 @@ def opened(data: list[str], format: str | None = None) -> Iterator[list[str]]:
     if format is not None:
         choice("--format", format, FORMATS)
     if data != ["-"]:
-        for path in data:
-            _check_there(path)
-        yield data
+        yield files(data)
         return
     if sys.stdin.isatty():
         say("Reading standard input; Ctrl-D ends it.")
@@ -164,12 +166,27 @@ def opened(data: list[str], format: str | None = None) -> Iterator[list[str]]:
             raise ValueError(str(error).replace(str(spooled), "standard input")) from error
 
 
+def files(names: list[str]) -> list[str]:
+    """The files that paths and globs name; those of a glob are sorted."""
+    found: list[str] = []
+    for name in names:
+        if glob.has_magic(name) and not Path(name).exists():
+            meant = [
+                path for path in sorted(glob.glob(name, recursive=True)) if Path(path).is_file()
+            ]
+            found += meant or [name]  # that there is none is told by who reads them
+        else:
+            _check_there(name)
+            found.append(name)
+    return found
+
+
 def _check_there(path: str) -> None:
     """A file that is not there is an error with the name that is nearest."""
     if path == "-":
         raise ValueError("- is standard input, and stands alone: name files, or - and no file")
     found = Path(path)
-    if any(sign in path for sign in "*?[") or found.exists():
+    if found.exists():
         return
     folder = found.parent
     if not folder.is_dir():
@@ -202,10 +219,6 @@ def loaded(path: str) -> Any:
     return separatrix.load(path)
 
 
-TRUSTED = ("sklearn.linear_model.", "sklearn.preprocessing.", "sklearn.pipeline.", "sklearn.svm.")
-"""What a file of skops may hold beside what skops itself takes for safe."""
-
-
 def anybodys_model(path: str) -> Any:
     """A model of ours, or one of scikit-learn's that skops wrote; never a pickle."""
     if path.endswith((".pkl", ".pickle", ".joblib")):
@@ -213,30 +226,20 @@ def anybodys_model(path: str) -> Any:
             f"{path} is a pickle, which may run any program when it is opened: write the model by "
             "skops.io.dump(model, 'model.skops') and certify that"
         )
-    if not path.endswith(".skops"):
-        return loaded(path)
     _check_there(path)
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError(f"skops is needed to open {path}: pip install skops") from error
-    try:
-        unknown = skops.io.get_untrusted_types(file=path)
-    except Exception as error:  # of zip, JSON and skops itself, whatever is in the file
-        raise ValueError(
-            f"{path} is damaged, or no file of skops ({error}): write the model by "
-            "skops.io.dump(model, 'model.skops')"
-        ) from error
-    if others := sorted(name for name in unknown if not name.startswith(TRUSTED)):
-        raise ValueError(
-            f"{path} holds a {others[0]}; only linear models, scalers and pipelines of "
-            "scikit-learn are opened"
-        )
-    return skops.io.load(path, trusted=unknown)
+    return skops_files.loaded(path) if path.endswith(".skops") else separatrix.load(path)
 
 
-def check_output(path: str) -> None:
-    """That a file can be written there, before hours are spent on what it is to hold."""
+def check_output(path: str, *inputs: str) -> None:
+    """That a file can be written there, before hours are spent on what it is to hold.
+
+    It must be none of the files that are read: these would be lost.
+    """
+    for read in files([name for name in inputs if name != "-"]):
+        if Path(path).exists() and os.path.samefile(path, read):
+            raise ValueError(
+                f"{path} cannot be written: it is read, and would be lost; name another file"
+            )
     folder = Path(path).parent
     if not folder.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {str(folder)!r}")

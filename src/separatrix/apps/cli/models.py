@@ -26,7 +26,7 @@ def inspect(model: arg.Model, json: arg.Json = False) -> None:
     found: dict[str, Any] = {
         "model": fit_facts(estimator) | {"file": model, "bytes": os.path.getsize(model)},
         "columns": _columns(estimator),
-        "held_out": None if split is None else split.held_out,
+        "held_out": None if split is None else split.held_out or None,
         "coefficients": telling(estimator),
     }
     if json:
@@ -43,7 +43,7 @@ def inspect(model: arg.Model, json: arg.Json = False) -> None:
         ("classes", ", ".join(map(str, facts["classes"]))),
         ("features", f"{facts['features']:,}"),
         ("columns", None if found["columns"] is None else ", ".join(found["columns"])),
-        ("held out", None if split is None else f"{percent(split.held_out)} of the rows"),
+        ("held out", found["held_out"] and f"{percent(found['held_out'])} of the rows"),
     ]
     lines = [each for each in about if each[1] is not None]
     out.print(table("Model", ["", ""], lines, numbers=False))
@@ -70,7 +70,7 @@ def export(
     choice("--to", to, list(SUFFIXES))
     estimator = loaded(model)
     path = output or str(Path(model).with_suffix(SUFFIXES[to]))
-    check_output(path)
+    check_output(path, model)
     separatrix.export(estimator, path, to=to)
     size = Path(path).stat().st_size
     if json:

@@ -92,8 +92,10 @@ def certify(
 def tell_rows(found: Judged) -> None:
     """Which rows a model is judged by."""
     if found.is_of_fit:
-        n, out = found.rows.n_rows, counted(found.held_out.n_rows, "other")
-        console().print(f"The {counted(n, 'row')} of its fit, without {out} that it held out.")
+        without = ""
+        if found.held_out is not None:
+            without = f", without {counted(found.held_out.n_rows, 'other')} that it held out"
+        console().print(f"The {counted(found.rows.n_rows, 'row')} of its fit{without}.")
     elif found.is_of_fit is False:
         n = found.rows.n_rows
         say(f"warning: this is not the file of its fit; all {counted(n, 'row')} are taken.")

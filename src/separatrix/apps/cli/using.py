@@ -15,11 +15,13 @@ import numpy as np
 import typer
 
 from . import arguments as arg
+from .dialect import Dialect, with_decimal
 from .figures import class_counts, measure
 from .inputs import Options, check_output, judged, loaded, opened
 from .output import console, counted, print_json, printable, say
 from .report import show_measures
 
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 ARROW_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
 
@@ -42,7 +44,7 @@ def predict(
     if proba and not hasattr(estimator, "predict_proba"):
         raise ValueError(f"--proba: the loss {estimator.loss!r} knows no probabilities")
     if output != "-":
-        check_output(output)
+        check_output(output, model, *data)
     with opened(data, format) as paths:
         found = _predicted(estimator, paths, proba)
         is_table = Options(format=format).has_columns(paths)
@@ -78,9 +80,16 @@ def _written(output: str) -> Iterator[Any]:
         sys.stdout.buffer.flush()
         return
     part = Path(f"{output}.part{os.getpid()}")
+    codec = CODECS.get(Path(output).suffix)
     try:
         with part.open("wb") as file:
-            yield file
+            if codec is None:
+                yield file
+            else:
+                import pyarrow as pa
+
+                with pa.CompressedOutputStream(pa.PythonFile(file, "w"), codec) as compressed:
+                    yield compressed
         os.replace(part, output)
     finally:
         part.unlink(missing_ok=True)
@@ -106,37 +115,31 @@ def _write(paths: list[str], found: dict[str, Any], file: Any, output: str) -> N
 
 
 def _write_csv(paths: list[str], found: dict[str, Any], values: Any, text: Any) -> None:
-    """The values as they are written in the file, between the signs that it has there."""
-    writer: Any = None
+    """Every line as it is written in the file, and what is added to it in the same way."""
+    dialect = Dialect.of(paths[0])
+    added = csv.writer(text, delimiter=dialect.delimiter, lineterminator=dialect.newline)
+    first: list[str] = []
     for path in paths:
-        with _lines(path) as (lines, delimiter):
-            rows = (row for row in csv.reader(lines, delimiter=delimiter) if row)
-            names = next(rows)
-            if writer is None:
-                writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-                writer.writerow([*names, *_new_names(names, found)])
-            for row in rows:
-                writer.writerow([*row, *next(values)])
-
-
-@contextmanager
-def _lines(path: str) -> Iterator[tuple[Any, str]]:
-    """The lines of a CSV file, and what stands between its values."""
-    import pyarrow as pa
-
-    with pa.input_stream(path, compression="detect") as raw:
-        lines = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        first = lines.readline()
-        names = next(csv.reader([first]), [])
-        semicolons = len(names) == 1 and ";" in names[0]
-        delimiter = ";" if semicolons else "\t" if ".tsv" in Path(path).suffixes else ","
-
-        def all_lines() -> Iterator[str]:
-            if first.strip().lower() != "sep=;":
-                yield first
-            yield from lines
-
-        yield all_lines(), delimiter
+        own = Dialect.of(path)
+        if own.delimiter != dialect.delimiter:
+            raise ValueError(
+                f"{path} has {own.delimiter!r} between values, and {paths[0]} "
+                f"{dialect.delimiter!r}: they make no one file; predict them one by one"
+            )
+        sign, rows = own.decimal(path), own.records(path)
+        line, names = next(rows)
+        if not first:
+            first = names
+            text.write(dialect.start + line)
+            added.writerow(["", *_new_names(names, found)])
+        order = None if names == first else [names.index(name) for name in first]
+        for line, row in rows:
+            new = [with_decimal(value, sign) for value in next(values)]
+            if order is None:
+                text.write(line)
+                added.writerow(["", *new])  # as of nothing more: the sign between values first
+            else:
+                added.writerow([*(row[j] for j in order), *new])
 
 
 def _new_names(names: list[str], found: dict[str, Any]) -> list[str]:
@@ -191,12 +194,14 @@ def evaluate(
         if not len(rows.classes):
             raise ValueError(f"{data[0]}: which column holds the labels? Say --target NAME")
         found = measure(estimator, rows)
-    facts = of.told(data) | {"classes": class_counts(rows)}
+    facts = of.told(data, by=rows) | {"classes": class_counts(rows)}
     if json:
         print_json("evaluate", {"model": model, "data": facts, "figures": found})
         return
     out = console()
-    if of.is_of_fit:
+    if of.is_of_fit and of.held_out is None:
+        say("warning: it was trained on these rows, and held none out: on others it does worse.")
+    elif of.is_of_fit:
         n, trained = counted(rows.n_rows, "row"), counted(of.rows.n_rows, "other")
         out.print(f"The {n} that its fit held out, without {trained} that it was trained on.")
     show_measures(out, {"evaluated": found})

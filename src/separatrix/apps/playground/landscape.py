@@ -25,15 +25,13 @@ def landscape(run: Run, step: Any, asked: dict[str, Any]) -> dict[str, Any]:
     if weights is None:
         raise BadRequest("a kernel's weights are not in the plane: there is no weight space")
     W = weights[run.checked_step(step)]
-    if not np.isfinite(W).all():
-        raise BadRequest("the weights are beyond floating point at this step")
     column, axes, of = _chosen(asked, W.shape)
     box = checked_box(asked.get("box"))
     values = _values(run, W, column, axes, of, box)
     levels = np.unique(np.quantile(values, np.linspace(0.0, 1.0, MOST_LEVELS), method="lower"))
     bands = np.searchsorted(levels, values.ravel(), side="right") - 1
     smooth = of == "objective"
-    lines = [contour(values, level) for level in levels[1:]] if smooth else []
+    lines = [contour(values, level) for level in levels[1:] if level < np.inf] if smooth else []
     return {
         "step": step, "box": box, "size": LANDSCAPE, "levels": levels.tolist(), "lines": lines,
         "bands": "".join(chr(ord("a") + band) for band in bands.tolist()),
@@ -56,32 +54,28 @@ def _chosen(asked: dict[str, Any], shape: tuple[int, ...]) -> tuple[int, list[in
     return column, axes, of
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a run that diverges comes far
 def _values(run: Run, W: Any, column: int, axes: list[int], of: str, box: list[float]) -> Any:
     """(size, size), rows upwards."""
     Z = np.column_stack([run.recording.x, np.ones(len(run.y))])
-    loss, k = run.clf.trace_.loss, len(W)
-    y = run.recording.y if k > 1 else np.where(run.recording.y == 1, 1.0, -1.0)
-    grid = [np.linspace(low, high, LANDSCAPE) for low, high in (box[:2], box[2:])]
-    across, up = (one.ravel() for one in np.meshgrid(*grid))
+    y = run.recording.y if len(W) > 1 else np.where(run.recording.y == 1, 1.0, -1.0)
+    across, up = np.linspace(box[0], box[1], LANDSCAPE), np.linspace(box[2], box[3], LANDSCAPE)
+    pairs = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
     fixed = W.copy()
     fixed[column, axes] = 0.0
     scores = Z @ fixed.T  # (n, k), to which the two weights add
-    found = np.empty(len(across))
-    each = max(1, SCORES_AT_ONCE // (len(y) * k))
-    with np.errstate(over="ignore"):
-        for first in range(0, len(across), each):
-            at = slice(first, first + each)
-            some = np.repeat(scores[None], len(across[at]), axis=0)
-            some[:, :, column] += np.outer(across[at], Z[:, axes[0]])
-            some[:, :, column] += np.outer(up[at], Z[:, axes[1]])
-            flat, labels = some.reshape(-1, k), np.tile(y, len(some))
-            if of == "mistakes":
-                rows = loss.mistakes(labels, flat).reshape(len(some), -1)
-                found[at] = rows.sum(axis=1)
-            else:
-                found[at] = loss.value(labels, flat).reshape(len(some), -1).mean(axis=1)
+    loss, found = run.clf.trace_.loss, np.empty(len(pairs))
+    each = max(1, SCORES_AT_ONCE // scores.size)
+    for first in range(0, len(pairs), each):
+        some = pairs[first : first + each]
+        moved = np.repeat(scores[None], len(some), axis=0)
+        moved[:, :, column] += some @ Z[:, axes].T
+        rows = loss.mistakes if of == "mistakes" else loss.value
+        by_row = rows(np.tile(y, len(some)), moved.reshape(-1, len(W))).reshape(len(some), -1)
+        found[first : first + each] = by_row.sum(axis=1)
     if of == "objective":
-        free = np.append(np.ones(W.shape[1] - 1), 0.0)  # the bias is not penalised
-        moved = free[axes[0]] * across**2 + free[axes[1]] * up**2
-        found += run.clf.trace_.l2 * (np.sum(fixed**2 * free) + moved)
+        penalised = np.append(np.ones(W.shape[1] - 1), 0.0)  # all but the bias
+        squares = np.sum(fixed**2 * penalised) + pairs**2 @ penalised[axes]
+        found = found / len(y) + run.clf.trace_.l2 * squares
+    found[np.isnan(found)] = np.inf
     return found.reshape(LANDSCAPE, LANDSCAPE)

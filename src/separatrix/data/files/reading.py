@@ -25,7 +25,7 @@ class Split:
     """Rows that were held out before a fit, by a hash of their number, and the others."""
 
     held_out: float
-    """The share that was asked for (``read(validation=...)``)."""
+    """The share that was asked for (``read(validation=...)``), 0 if none was."""
     trained_on: str
     """The fingerprint of the other rows."""
 
@@ -41,7 +41,7 @@ class Reading:
     format: str | None = None
     """That of the files, for those whose suffix tells none."""
     split: Split | None = field(default=None, compare=False)
-    """Which rows were held out, if any were: other rows are read in the same way."""
+    """Which rows were held out, and a name for the others; None where nobody read them for it."""
 
     def rows(self, what: Any, labels: bool = False) -> Iterator[Decoded]:
         """All rows of files, of a frame or of an array of its columns; with labels if asked."""

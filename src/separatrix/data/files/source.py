@@ -82,7 +82,9 @@ class FileSource(Source):
 
     def _with_split(self, trained_on: Source) -> Reading:
         share = 0.0 if self._side else self.rows.facts.share
-        split = Split(share, trained_on.fingerprint()) if share else None
+        # A fingerprint takes a read, which only rows in memory have for nothing.
+        known = share or (isinstance(trained_on, InMemory) and not self._side)
+        split = Split(share, trained_on.fingerprint()) if known else None
         return replace(self._own_reading, split=split)
 
     @property
@@ -126,6 +128,9 @@ class FileSource(Source):
     def _check_training_rows(self) -> None:
         """Some of every class, and some rows held out."""
         facts, values = self.rows.facts, self.rows.codes.values
+        if len(self.classes) == 1:
+            only = self.classes.tolist()[0]
+            raise ValueError(f"every row has the label {only!r}; expected two classes or more.")
         if not facts.counts[1]:
             raise ValueError(
                 f"validation={facts.share:g} of {facts.n_rows} rows holds out none that counts: "

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from ... import loops
 from ...data import ArraySource, Block, InMemory, Source, Sum
+from ...data.files.reading import is_path
 from ...data.labels import check_labels, class_numbers
 from ...data.source import Storage
 from ...data.validation import array_source, check_rows
@@ -30,12 +31,20 @@ def training_rows(model: Any, clf: Any, X: Any, y: Any, sample_weight: Any) -> S
     steps = model[:-1] if model is not clf and len(model.steps) > 1 else None
     if isinstance(X, Source):
         refuse_labels_beside(y, sample_weight)
+        if not isinstance(clf, LinearPredictor):
+            _same_columns(X, model)
         source = X if steps is None else mapped(X, Transformed(steps.transform), clf.coef_.shape[1])
         if steps is None and isinstance(clf, LinearPredictor):
             source = clf._read_alike(source)
         return _checked(source, clf)
+    reads = steps is None and isinstance(clf, LinearPredictor) and clf._reads(X)
+    if is_path(X) and not reads:
+        raise ValueError(
+            f"X names a file, {X!r}, and {type(clf).__name__} was fitted to arrays: pass its rows, "
+            "certify(model, separatrix.read(file, target='label column'))"
+        )
     X = X if steps is None else steps.transform(X)
-    if isinstance(clf, LinearPredictor) and clf._reads(X):
+    if reads:
         return _checked(_read(clf, X, y, sample_weight), clf)
     rows = check_rows(X)
     if hasattr(clf, "n_features_in_"):
@@ -68,6 +77,20 @@ def _same_classes(found: AnyArray, clf: Any) -> None:
         raise ValueError(
             f"y has the classes {found.tolist()!r}, and the model {classes.tolist()!r}: pass the "
             "rows and labels that it was trained on"
+        )
+
+
+def _same_columns(source: Source, model: Any) -> None:
+    """Of a model that knows the names of its columns: these, and in their order."""
+    names = getattr(model, "feature_names_in_", None)
+    encoding = getattr(getattr(source, "reading", None), "encoding", None)
+    if names is None or encoding is None:
+        return
+    found, expected = encoding.coef_names.tolist(), [str(name) for name in names]
+    if found != expected:
+        raise ValueError(
+            f"the rows have the features {found!r}, and the model {expected!r}: read them with "
+            "features=list(model.feature_names_in_)"
         )
 
 

@@ -21,6 +21,7 @@ const within = (value, [low, high]) => Math.min(high, Math.max(low, value));
 
 async function walk() {
   const mine = (latest += 1);
+  document.body.dataset.busy = "yes";
   at("curve").value = asked.curve;
   at("start").value = asked.start;
   at("rate").value = asked.learning_rate;
@@ -34,7 +35,9 @@ async function walk() {
   } catch (error) {
     if (mine === latest) at("message").textContent = error.message;
   }
-  if (mine === latest) document.body.dataset.ready = "yes";
+  if (mine !== latest) return;
+  delete document.body.dataset.busy;
+  document.body.dataset.ready = "yes";
 }
 
 function change(part) {
@@ -78,7 +81,7 @@ function drawDescent() {
   const [px, py] = upTo[step];
   svg.append(draw("circle", { cx: px, cy: py, r: 6, class: "now-at" }));
   svg.append(draw("text", { x: 8, y: 18 }, `f(x) = ${told.text}`));
-  svg.append(draw("text", { x: WIDE - 8, y: HIGH - 8, "text-anchor": "end" }, `x: ${shown(told.x[0])} to ${shown(told.x[told.x.length - 1])}`));
+  svg.append(draw("text", { x: WIDE - 8, y: 18, "text-anchor": "end" }, `x: ${shown(told.x[0])} to ${shown(told.x[told.x.length - 1])}`));
   if (seen.length > 1 && Math.abs(told.gradients[0]) > 1e-9) {
     const place = within(seen[1][0], [14, WIDE - 14]);
     svg.append(draw("line", { x1: seen[0][0], y1: HIGH - 14, x2: place, y2: HIGH - 14, class: "arrow" }));
@@ -147,9 +150,9 @@ function listen() {
   svg.addEventListener("pointermove", (event) => { if (dragging) drag(event); });
   for (const end of ["pointerup", "pointercancel"]) svg.addEventListener(end, () => { dragging = null; });
   svg.addEventListener("keydown", onKey);
-  at("curve").addEventListener("change", () => change({ curve: at("curve").value, learning_rate: at("curve").value === "square" ? 0.1 : 0.05 }));
-  at("start").addEventListener("change", () => change({ start: Number(at("start").value) }));
-  at("rate").addEventListener("change", () => change({ learning_rate: Number(at("rate").value) }));
+  at("curve").addEventListener("change", () => change({ curve: at("curve").value, start: -1, learning_rate: 0.1 }));
+  at("start").addEventListener("change", () => change({ start: within(Number(at("start").value), sidesOf()) }));
+  at("rate").addEventListener("change", () => change({ learning_rate: within(Number(at("rate").value), LIMITS) }));
   at("back").addEventListener("click", () => goTo(step - 1));
   at("step").addEventListener("click", () => goTo(step + 1));
   at("last").addEventListener("click", () => goTo(Infinity));

@@ -5,26 +5,40 @@ import { stopPlaying } from "./player.js";
 import { saved } from "./saved.js";
 import { classesOf, render, say, shownPoints, state } from "./state.js";
 
+const NOTHING = { run: null, steps: null, step: 0, grid: null, verdict: null };
 let asked = 0; // questions so far: an answer to an earlier one is thrown away
+let next = null; // what is to be asked once the answer on its way is there
+let answering = null;
 
-export async function rerun({ keepStep = false } = {}) {
+// While a point is moved (keepStep) the last answer stays to be seen until the next is there.
+export function rerun({ keepStep = false } = {}) {
   stopPlaying();
-  const mine = (asked += 1);
+  asked += 1;
+  if (!keepStep) Object.assign(state, NOTHING);
+  next = { keepStep: keepStep && (next ? next.keepStep : true) };
+  answering ??= answerAll();
+  return answering;
+}
+
+// One question at a time: of the changes meanwhile, the last alone is asked about.
+async function answerAll() {
   document.body.dataset.busy = "yes";
   try {
-    await answered(mine, keepStep);
+    while (next) {
+      const { keepStep } = next;
+      next = null;
+      await answered(asked, keepStep);
+    }
   } finally {
-    if (mine === asked) delete document.body.dataset.busy;
+    answering = null;
+    delete document.body.dataset.busy;
   }
 }
 
 async function answered(mine, keepStep) {
-  const before = state.step;
-  const nothing = { run: null, steps: null, step: 0, grid: null, verdict: null };
-  if (!keepStep) Object.assign(state, nothing); // while a point is moved, the last answer stays
   if (!state.dragging) state.box = saved?.box ?? boxOf(shownPoints());
   if (classesOf(state.points).length < 2) {
-    Object.assign(state, nothing);
+    Object.assign(state, NOTHING);
     say("Place points of two classes: choose a class, then click into the plane.");
     return render();
   }
@@ -35,17 +49,18 @@ async function answered(mine, keepStep) {
       askForRun(request),
       ask("verdict", { points: state.points, fit_intercept: state.method.fit_intercept }),
     ]);
-    if (mine !== asked) return undefined; // a later question is on its way
+    const seen = mine === asked || next.keepStep; // of a point that moved on meanwhile, this is seen
+    if (!seen) return undefined;
     state.run = run;
     state.verdict = verdict;
     state.grid = null;
     state.steps = run.recording.steps;
-    state.step = keepStep ? Math.min(before, run.recording.total) : 0;
+    state.step = keepStep ? Math.min(state.step, state.steps.rows.length) : 0;
     render();
     await rest(mine, request);
   } catch (error) {
     if (mine !== asked) return undefined;
-    Object.assign(state, nothing);
+    Object.assign(state, NOTHING);
     say(error.message);
   }
   return render();
@@ -53,7 +68,7 @@ async function answered(mine, keepStep) {
 
 // Later steps of a long run, part by part.
 async function rest(mine, request) {
-  while (state.steps.rows.length < state.run.recording.total) {
+  while (mine === asked && state.steps.rows.length < state.run.recording.total) {
     const first = state.steps.rows.length + 1;
     const more = (await askForRun({ ...request, first })).recording.steps;
     if (mine !== asked) return;

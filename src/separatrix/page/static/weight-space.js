@@ -64,11 +64,13 @@ async function fetchLand() {
   const { across, up, of, column } = chosen;
   const found = await askAtStep("landscape", { axes: [across, up], of, column, box });
   asking = false;
-  if (found) {
+  if (!state.run || !hasSpace()) return;
+  if (state.run !== run || question() !== wanted) {
+    fetchLand(); // another is wanted by now
+  } else if (found) {
     land = { ...found, run, wanted };
     drawLand();
   }
-  if (state.run && hasSpace() && (state.run !== run || question() !== wanted)) fetchLand();
 }
 
 function drawLand() {

@@ -22,6 +22,7 @@ MANY_FREE = 3  # free rows per feature, above which the kinks may be sharper
 SETTLED = 0.1  # share of the center's move to which the weights of a step are solved
 TOO_STEEP = 0.5  # of the slope at the start of a step is left at its end: then its length is sought
 LEVEL = 0.1  # of the slope at the start is left where that search ends
+STILL = 1e-13  # of the smoothed J: where the center moves no more, sharper kinks lose digits
 SMOOTH_ROUNDING = 1e-15  # of the smoothed J: no smaller decrease is seen in it
 
 
@@ -113,7 +114,8 @@ class ProximalSteps(ABC):
     def _sharpen(self, free: int) -> None:
         """Kinks get sharper while many rows are free, or where the center moves slowly."""
         slowly = self.at.proximal_term > self.proximal_term / GROWTH
-        if free > MANY_FREE * self.W.shape[1] or slowly:
+        moves = self.at.proximal_term > STILL * abs(self.at.smooth)
+        if moves and (free > MANY_FREE * self.W.shape[1] or slowly):
             self.penalty_parameter *= GROWTH
         self.proximal_term = self.at.proximal_term
 
