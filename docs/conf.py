@@ -74,7 +74,9 @@ html_title = "separatrix"
 html_static_path: list[str] = []
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {page: [] for page in ("index", "start", "benchmarks")}  # nothing is below them
+html_sidebars: dict[str, list[str]] = {  # nothing is below these
+    page: [] for page in ("index", "start", "benchmarks")
+}
 html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
