@@ -6,13 +6,13 @@ CHROMIUM ?= chromium
 BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -type f)
 
 SECONDS ?= 600
-WORKERS ?= 0
+WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 .PHONY: help demo test test-browser docs fuzz bench clean
 help:
 	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
-	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests (WORKERS=4: in processes)"
+	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests"
 	@echo "make test-browser   the playground in Chromium, as a person uses it"
 	@echo "make docs    the pages in build/docs/index.html, with every picture drawn anew"
 	@echo "make fuzz    random fits, every claim compared with fractions (SECONDS=600)"
@@ -26,10 +26,13 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
 	@touch $@
 
+# One environment for tests and pages: the compiled module is built once for both.
+DEVELOPMENT := .venv/installed-docs,test
+
 demo: .venv/installed-demo
 	$(BIN)/separatrix demo
 
-test: .venv/installed-test
+test: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -39,18 +42,18 @@ test: .venv/installed-test
 	$(BIN)/ctest --test-dir build/tests --output-on-failure
 	$(PYTEST)
 
-test-browser: .venv/installed-test
+test-browser: $(DEVELOPMENT)
 	@command -v $(CHROMIUM) > /dev/null || { echo "no $(CHROMIUM): apt-get install chromium fonts-dejavu-core, or CHROMIUM=/path/to/it"; exit 1; }
 	CHROMIUM=$(CHROMIUM) $(PYTEST) $(wildcard tests/apps/playground/browser*.py)
 
-docs: .venv/installed-docs
+docs: $(DEVELOPMENT)
 	$(BIN)/codespell docs examples src README.md CONTRIBUTING.md CHANGELOG.md
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
 	$(BIN)/python docs/links.py build/docs
 	cp docs/gallery/images/sphx_glr_feature_maps_001.png docs/images/feature-maps.png
 	@echo "open build/docs/index.html"
 
-fuzz: .venv/installed-test
+fuzz: $(DEVELOPMENT)
 	$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
 
 .venv/installed-bench: $(BIN)/python $(BUILT_FROM)

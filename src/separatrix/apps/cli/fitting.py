@@ -15,9 +15,9 @@ from . import arguments as arg
 from .inputs import Options, check_output, choice, in_memory, opened
 from .output import console, print_json, say
 from .progress import Watch
-from .recorded import write_recording
 from .report import fit_report, show_fit
 from .search import fitted
+from .written import write_recording
 
 CODE_INTERRUPTED = 130
 RECORDED_ROWS = 2000

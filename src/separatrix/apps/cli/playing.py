@@ -9,7 +9,7 @@ import typer
 from ..playground import links
 from .inputs import check_output
 from .output import say
-from .recorded import write_recording
+from .written import write_recording
 
 
 def playground(

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,8 +15,8 @@ from .figures import class_counts, measure
 from .inputs import Options, check_output, judged, loaded, opened
 from .output import console, counted, print_json, printable, say
 from .report import show_measures
+from .written import written
 
-CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 ARROW_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
 
@@ -48,7 +43,7 @@ def predict(
     with opened(data, format) as paths:
         found = _predicted(estimator, paths, proba)
         is_table = Options(format=format).has_columns(paths)
-        with _written(output) as file:
+        with written(output) as file:
             _write(paths if is_table else [], found, file, output)
     unknown = dict(getattr(estimator, "unknown_categories_", {}))
     for column, count in unknown.items():
@@ -70,29 +65,6 @@ def _predicted(model: Any, paths: list[str], proba: bool) -> dict[str, Any]:
     except TypeError as error:  # a model that was fitted to arrays, or rows of another kind
         raise ValueError(f"{paths[0]}: {error}") from error
     return found
-
-
-@contextmanager
-def _written(output: str) -> Iterator[Any]:
-    """A file that is there only when it is whole."""
-    if output == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    part = Path(f"{output}.part{os.getpid()}")
-    codec = CODECS.get(Path(output).suffix)
-    try:
-        with part.open("wb") as file:
-            if codec is None:
-                yield file
-            else:
-                import pyarrow as pa
-
-                with pa.CompressedOutputStream(pa.PythonFile(file, "w"), codec) as compressed:
-                    yield compressed
-        os.replace(part, output)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _write(paths: list[str], found: dict[str, Any], file: Any, output: str) -> None:

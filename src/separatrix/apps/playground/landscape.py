@@ -76,6 +76,6 @@ def _values(run: Run, W: Any, column: int, axes: list[int], of: str, box: list[f
     if of == "objective":
         penalised = np.append(np.ones(W.shape[1] - 1), 0.0)  # all but the bias
         squares = np.sum(fixed**2 * penalised) + pairs**2 @ penalised[axes]
-        found = found / len(y) + run.clf.trace_.l2 * squares
+        found = found / len(y) + run.clf.trace_.penalty.l2 * squares
     found[np.isnan(found)] = np.inf
     return found.reshape(LANDSCAPE, LANDSCAPE)
