@@ -17,6 +17,7 @@ from .classifiers import name_of
 
 MOST_NAMED = 6  # weights that the legend names: the largest at the l2 that is chosen
 LARGE_RATIO = 10.0  # to the largest of these, from which weights are drawn by their logarithm
+MOST_TICKS = 5  # of a logarithm: more collide near 0 in a narrow column
 
 
 class PathDisplay:
@@ -222,6 +223,7 @@ class PathDisplay:
         if usual > 0.0 and np.abs(flat).max() > LARGE_RATIO * usual:
             even = 10.0 ** np.ceil(np.log10(usual))  # a power of ten, so that no ticks collide
             ax.set_yscale("symlog", linthresh=even)
+            ax.yaxis.get_major_locator().set_params(numticks=MOST_TICKS)
         ax.set_ylabel("weight")
         ax.legend(fontsize="x-small", loc="best")
 

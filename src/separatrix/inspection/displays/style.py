@@ -20,6 +20,7 @@ COLOURS = (
 )  # fmt: skip
 MARKERS = "os^DvPX*<>"
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
+WIDTH_OF_LETTER = 0.55  # of its height, about
 MOST_ROWS = 2000
 """Rows that a display draws one by one; of more, so many are drawn by lot."""
 
@@ -82,8 +83,14 @@ def paper(ax: Any) -> Any:
 
 
 def title(ax: Any, name: str, said: str) -> None:
-    """Whose picture it is, and what it says."""
-    ax.set_title(": ".join(part for part in (name, said) if part), fontsize="medium")
+    """Whose picture it is, and what it says: on two lines where one would be too long."""
+    from matplotlib.font_manager import FontProperties
+
+    size = FontProperties(size="medium").get_size_in_points()
+    wide = ax.get_position().width * ax.figure.get_figwidth() * 72.0  # in points
+    parts = [part for part in (name, said) if part]
+    long = WIDTH_OF_LETTER * size * sum(map(len, parts)) > wide
+    ax.set_title((":\n" if long else ": ").join(parts), fontsize="medium")
 
 
 def finish(display: Any, ax: Any, name: str | None, said: str) -> None:
