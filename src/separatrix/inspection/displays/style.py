@@ -89,7 +89,8 @@ def title(ax: Any, name: str, said: str) -> None:
     size = FontProperties(size="medium").get_size_in_points()
     wide = ax.get_position().width * ax.figure.get_figwidth() * 72.0  # in points
     parts = [part for part in (name, said) if part]
-    long = WIDTH_OF_LETTER * size * sum(map(len, parts)) > wide
+    first = ": ".join(parts).partition("\n")[0]
+    long = WIDTH_OF_LETTER * size * len(first) > wide
     ax.set_title((":\n" if long else ": ").join(parts), fontsize="medium")
 
 
