@@ -227,6 +227,11 @@ class Lowest(NamedTuple):
     """J at the start; not finite where the start is too far away."""
 
 
+def finite_start(objective: Objective, W: Array) -> Array:
+    """W, or zeros if J overflows there: from so far away there is no way back."""
+    return W if not W.any() or np.isfinite(objective.value(W)[0]) else np.zeros_like(W)
+
+
 def value_at_zeros(objective: Objective) -> float:
     """J at weights of 0, where all rows cost the same: without a read."""
     k = objective.shape[0]

@@ -20,7 +20,7 @@ from ..numeric.linear_systems import conjugate_gradients, solve
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array
 from ..objective import Objective
-from .base import Solver, State, Step
+from .base import Solver, State, Step, finite_start
 from .line_search import backtrack
 
 
@@ -73,9 +73,7 @@ class Newton(Solver):
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
         """One Newton step after another."""
-        W = W if state is None else state["weights"]
-        if state is None and W.any() and not np.isfinite(objective.value(W)[0]):
-            W = np.zeros_like(W)  # from so far away there is no way back
+        W = finite_start(objective, W) if state is None else state["weights"]
         standardization = objective.checked_standardization()
         while True:
             if W.size * len(W) <= self.direct_weights:

@@ -31,7 +31,7 @@ from ..numeric.types import Array, Ints
 from ..objective import Evaluation, Objective
 from ..objective.sums import WorkingHessian
 from ..penalties import L2, ElasticNet
-from .base import Solver, State, Step
+from .base import Solver, State, Step, finite_start
 from .line_search import backtrack
 
 EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of both
@@ -97,9 +97,7 @@ class ProximalNewton(Solver):
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
     ) -> Iterator[Step]:
         """One step after another, each with a working set of its own."""
-        W = W if state is None else state["weights"]
-        if state is None and W.any() and not np.isfinite(objective.value(W)[0]):
-            W = np.zeros_like(W)  # from so far away there is no way back
+        W = finite_start(objective, W) if state is None else state["weights"]
         at = objective.value_and_gradient(W)
         while True:
             features = working_set(objective, W, at.gradient, self.most_variables)

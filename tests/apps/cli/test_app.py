@@ -189,6 +189,14 @@ def test_what_is_missing_is_named(monkeypatch, capsys):
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL  # as before, for who goes on
 
 
+def test_the_command_alone_shows_what_there_is(capsys):
+    assert run([]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.lstrip().startswith("Usage: separatrix")
+    assert "playground" in shown.out
+    assert shown.err == ""
+
+
 def test_version_and_help(capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"separatrix {separatrix.__version__}\n"

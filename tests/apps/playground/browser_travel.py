@@ -10,6 +10,7 @@ import jsonschema
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from broken_recordings import broken_recordings
 from conftest import quiet
 from playground_page import TOKEN, WAYS, settled, text, until
 from playground_server import serving
@@ -285,24 +286,7 @@ def test_the_page_refuses_what_another_checker_refuses(opened):
     page = opened()
     X, y = datasets.logic("and")
     good = Perceptron(2, shuffle=False).fit(X, y).trace_.recording(X, y).to_dict()
-    rng = np.random.default_rng(0)
-    values = [None, -1, 0.5, "x", True, [], {}, [[1.0]], 3]
-    all_ = [good]
-    for _ in range(300):
-        bad = json.loads(json.dumps(good))
-        holder = bad
-        while True:  # walk down to somewhere, and break it
-            keys = list(holder) if isinstance(holder, dict) else range(len(holder))
-            key = keys[rng.integers(len(keys))]
-            inner = holder[key]
-            if not isinstance(inner, (dict, list)) or not len(inner) or rng.random() < 0.2:
-                break
-            holder = inner
-        if isinstance(holder, dict) and rng.random() < 0.3:
-            del holder[key]
-        else:
-            holder[key] = values[rng.integers(len(values))]
-        all_.append(bad)
+    all_ = [good, *broken_recordings(good, 300)]
     schema = recording_schema()
     found = page.evaluate(
         """async ([schema, values]) => {

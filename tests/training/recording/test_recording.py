@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from broken_recordings import broken_recordings
 from conftest import CORNERS, LOGIC, overlapping, quiet
 
 from separatrix import (
@@ -281,22 +282,7 @@ def test_ten_thousand_steps_take_less_than_two_seconds():
 def test_the_schema_refuses_what_another_checker_refuses():
     schema = json.loads(Path(PATH).read_text())
     good = Perceptron(2, shuffle=False).fit(X, Y).trace_.recording(X, Y).to_dict()
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        bad = json.loads(json.dumps(good))
-        holder = bad
-        while True:  # walk down to somewhere, and break it
-            keys = list(holder) if isinstance(holder, dict) else range(len(holder))
-            key = keys[rng.integers(len(keys))]
-            inner = holder[key]
-            if not isinstance(inner, (dict, list)) or not len(inner) or rng.random() < 0.2:
-                break
-            holder = inner
-        values = [None, -1, 0.5, "x", True, [], {}, [[1.0]], 3]
-        if isinstance(holder, dict) and rng.random() < 0.3:
-            del holder[key]
-        else:
-            holder[key] = values[rng.integers(len(values))]
+    for bad in broken_recordings(good, 200):
         ours = True
         try:
             check_recording(bad)

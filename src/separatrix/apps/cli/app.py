@@ -45,7 +45,7 @@ def interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 app = typer.Typer(
-    name="separatrix", help=HELP, no_args_is_help=True, rich_markup_mode=None,
+    name="separatrix", help=HELP, rich_markup_mode=None,
     pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 for command in (
@@ -76,7 +76,7 @@ def root(
 def run(arguments: list[str]) -> int:
     """Run the command, and say with which code the process should end."""
     debug = "--debug" in arguments
-    arguments = [argument for argument in arguments if argument != "--debug"]
+    arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
     command = next((word for word in arguments if not word.startswith("-")), "")
     with warnings.catch_warnings():
         warnings.simplefilter("default")
