@@ -48,7 +48,8 @@ from .margin import (
     TanhSquared,
     ZeroOne,
 )
-from .multiclass import ONE_VS_REST, CrammerSinger, Joint, JointPerceptron, OneVsRest, Softmax
+from .multiclass import CrammerSinger, Joint, JointPerceptron, Softmax
+from .one_vs_rest import ONE_VS_REST, OneVsRest
 
 __all__ = [
     "REGISTRY",

@@ -15,7 +15,7 @@ REGISTRY: dict[str, type[Loss]] = {}
 MULTICLASS: dict[type, Callable[[Any], Loss]] = {}
 """By the class of a loss for two classes, its form for more; a subclass has that of its parent.
 
-Filled in :mod:`separatrix.losses.multiclass`, which knows both."""
+Filled in :mod:`separatrix.losses.multiclass` and :mod:`separatrix.losses.one_vs_rest`."""
 
 
 class Loss(Registered):

@@ -16,7 +16,7 @@ import numpy as np
 from .. import loops
 from ..data import Block, Sum
 from ..losses import CrammerSinger, Hinge, Joint, Logistic, Loss, MarginLoss, OneVsRest, Softmax
-from ..losses.multiclass import signs
+from ..losses.one_vs_rest import signs
 from ..numeric.dot import dot
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array

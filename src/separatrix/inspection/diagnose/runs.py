@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...losses import JointPerceptron, Logistic, OneVsRest, PerceptronLoss, Softmax, TanhSquared
-from ...losses.multiclass import signs
+from ...losses.one_vs_rest import signs
 from ...numeric.types import Array
 from ...penalties import L2
 from ...schedules import Constant

@@ -20,7 +20,7 @@ from scipy.special import entr
 from ... import loops
 from ...data import Block, Sum
 from ...losses import Logistic, Loss, MarginLoss, OneVsRest, Softmax, Squared, SquaredHinge
-from ...losses.multiclass import signs
+from ...losses.one_vs_rest import signs
 from ...numeric.linear_systems import solve
 from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread
