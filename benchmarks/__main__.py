@@ -22,7 +22,7 @@ from .workloads import WORKLOADS, real
 RESULTS = Path(__file__).resolve().parent / "results"
 PACKAGES = (
     "separatrix", "numpy", "scipy", "scikit-learn", "liblinear-official", "snapml", "skglm",
-    "vowpalwabbit", "river", "mlxtend", "rehline",
+    "celer", "vowpalwabbit", "river", "mlxtend", "rehline",
 )  # fmt: skip
 
 

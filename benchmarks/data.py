@@ -42,6 +42,24 @@ def correlated(n: int, d: int, condition: float = 1e4) -> Table:
     return Z @ (spread[:, None] * turn).astype(np.float32), y
 
 
+def few_relevant(n: int, d: int, relevant: int, k: int = 2) -> Table:
+    """Columns that go on from their neighbours (correlation 1/2), of which a few count.
+
+    Labels are drawn from a logistic or softmax model of as many columns as are relevant.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    X[:, 1:] *= np.float32(0.75**0.5)
+    for column in range(1, d):
+        X[:, column] += np.float32(0.5) * X[:, column - 1]
+    which = rng.choice(d, relevant, replace=False)
+    if k == 2:
+        scores = X[:, which] @ rng.choice([-1.0, 1.0], relevant).astype(np.float32)
+        return X, _labels(3.0 * scores / scores.std(), rng)
+    scores = X[:, which] @ rng.standard_normal((relevant, k), dtype=np.float32)
+    return X, np.argmax(3.0 * scores / scores.std() + rng.gumbel(size=(n, k)), axis=1)
+
+
 def separable(n: int, d: int, gap: float) -> Table:
     """Gaussian rows, each moved away from a plane by a gap: the smaller, the more passes."""
     rng = np.random.default_rng(0)

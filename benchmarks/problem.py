@@ -58,7 +58,7 @@ class Plane(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Minimise the mean of loss(y * (w.x + b)) + l2 * |w|^2.
+    """Minimise the mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2.
 
     For more classes that of all scores of a row: the softmax for "logistic", Crammer and Singer's
     for "hinge"; else, and with ``rest``, the sum over the classes, each against the rest.
@@ -70,6 +70,7 @@ class Problem:
     l2: float
     intercept: bool = True
     rest: bool = False
+    l1: float = 0.0
 
     @property
     def n(self) -> int:
@@ -99,8 +100,8 @@ class Problem:
 
     @property
     def C(self) -> float:  # noqa: N802  the peers' name for it
-        """The same strength as a factor of the summed loss beside |w|^2 / 2."""
-        return 1.0 / (2.0 * self.l2 * self.n)
+        """The same strength as a factor of the summed loss beside |w|^2 / 2, or |w|_1."""
+        return 1.0 / ((self.l1 or 2.0 * self.l2) * self.n)
 
     @cached_property
     def double(self) -> Any:
@@ -119,7 +120,8 @@ class Problem:
 
     def value(self, plane: Plane) -> float:
         """The objective in float64, computed in plain NumPy."""
-        return float(self._losses(plane.scores(self.X)).mean() + self.l2 * np.sum(plane.coef**2))
+        penalty = self.l2 * np.sum(plane.coef**2) + self.l1 * np.sum(np.abs(plane.coef))
+        return float(self._losses(plane.scores(self.X)).mean() + penalty)
 
     def _losses(self, scores: Any) -> Any:
         if self.binary:

@@ -20,6 +20,8 @@ def test_data_is_the_same_every_time_and_has_its_shape():
         lambda: data.images(50, 30, 4),
         lambda: data.rings(50, 4),
         lambda: data.many_clouds(50, 3, 4),
+        lambda: data.few_relevant(50, 6, 2),
+        lambda: data.few_relevant(50, 6, 2, 3),
     ):
         (X, y), (again, labels) = make(), make()
         assert X.dtype == np.float32
@@ -31,6 +33,17 @@ def test_data_is_the_same_every_time_and_has_its_shape():
 def test_correlated_columns_have_the_condition_number():
     X, _ = data.correlated(20_000, 5, condition=100.0)
     assert np.linalg.cond(np.cov(X.T)) == pytest.approx(100.0, rel=0.1)
+
+
+def test_neighbouring_columns_are_correlated_and_few_of_them_count():
+    X, y = data.few_relevant(20_000, 30, 3)
+    C = np.corrcoef(X.T)
+    assert np.diag(C, 1) == pytest.approx(0.5, abs=0.03)
+    assert np.diag(C, 2) == pytest.approx(0.25, abs=0.03)
+    assert X.std(axis=0) == pytest.approx(1.0, abs=0.03)
+    w = LogisticRegression(C=1e6).fit(X, y).coef_[0]
+    assert np.sum(np.abs(w) > 0.5) == 3
+    assert np.sum(np.abs(w) > 0.15) == 3
 
 
 def test_text_is_canonical_csr_of_unit_rows_with_common_and_rare_words():

@@ -19,7 +19,7 @@ from benchmarks.contest import (
 )
 from benchmarks.problem import Plane, Problem
 from benchmarks.registry import Series
-from benchmarks.workloads import WORKLOADS, wide
+from benchmarks.workloads import WORKLOADS, lasso, wide
 
 pytestmark = pytest.mark.usefixtures("only_what_is_always_there")
 
@@ -119,6 +119,31 @@ def test_peers_and_we_minimise_the_same_objective(loss, k):
         losses.append(sum(phi(m) for m in margins))
     assert W.shape == (1 if k == 2 else k, d)
     assert values[0] == pytest.approx(sum(losses) / n + 0.01 * float((W**2).sum()))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_all_minimise_the_same_with_l1(k, intercept):
+    X, y = data.few_relevant(120, 6, 3, k)
+    largest = lasso.largest_strength(X, y, intercept)
+    problem = Problem(X, y, "logistic", 0.0, intercept, l1=0.1 * largest)
+    planes = [each.read(each.run(1e-9)) for each in peers.minimisers(problem)]
+    assert len(planes) == 4 - intercept - (k > 2 and not intercept)
+    values = [problem.value(plane) for plane in planes]
+    assert values == pytest.approx([min(values)] * len(values), rel=1e-6)
+    scores = X.astype(float) @ planes[0].coef.T + planes[0].intercept
+    if k == 2:
+        losses = np.log1p(np.exp(-y * scores[:, 0]))
+    else:
+        losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(120), y]
+    assert values[0] == pytest.approx(losses.mean() + problem.l1 * np.abs(planes[0].coef).sum())
+    for share, some in ((1.0 + 1e-9, False), (0.99, True)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that nothing is selected
+            plane = Plane.of(
+                peers.linear_classifier(replace(problem, l1=share * largest), 1e-12).fit(X, y)
+            )
+        assert plane.coef.any() == some
 
 
 def test_a_share_of_the_work_counts_as_all_of_it(monkeypatch):

@@ -9,17 +9,19 @@ import separatrix
 
 from ..contest import OURS, Contestant
 from ..problem import Plane, Problem
-from .roster import GRID, minimiser, passer, precisions
+from .roster import GRID, lasso, minimiser, passer, precisions
 
 
 def linear_classifier(problem: Problem, tol: float) -> Any:
     rest = problem.rest and problem.loss in ("logistic", "hinge")
     loss = f"one_vs_rest_{problem.loss}" if rest else problem.loss
     return separatrix.LinearClassifier(
-        loss, l2=problem.l2, tol=tol, fit_intercept=problem.intercept, random_state=0
-    )
+        loss, l1=problem.l1, l2=problem.l2, tol=tol, fit_intercept=problem.intercept,
+        random_state=0,
+    )  # fmt: skip
 
 
+@lasso(OURS, "separatrix")
 @minimiser(OURS, "separatrix")
 def our_minimisers(problem: Problem) -> Iterator[Contestant]:
     for suffix, X in precisions(problem).items():

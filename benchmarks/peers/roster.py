@@ -20,6 +20,7 @@ from ..problem import Problem
 Minimiser = Callable[[Problem], Iterator[Contestant]]
 Passer = Callable[[Any, Any, int], Iterator[Contestant]]
 MINIMISERS: dict[str, Minimiser] = {}
+LASSOS: dict[str, Minimiser] = {}
 PASSERS: dict[str, Passer] = {}
 MODULES: dict[str, str] = {}
 FEW, MANY = 10, 2_000  # rows to compile on; iterations, which the tolerance should end
@@ -32,6 +33,16 @@ def minimiser(peer: str, module: str) -> Callable[[Minimiser], Minimiser]:
 
     def register(adapter: Minimiser) -> Minimiser:
         MINIMISERS[peer], MODULES[peer] = adapter, module
+        return adapter
+
+    return register
+
+
+def lasso(peer: str, module: str) -> Callable[[Minimiser], Minimiser]:
+    """Register an adapter that solves a :class:`Problem` with l1 and without l2."""
+
+    def register(adapter: Minimiser) -> Minimiser:
+        LASSOS[peer], MODULES[peer] = adapter, module
         return adapter
 
     return register
@@ -68,11 +79,12 @@ def _ours_first(peer: str) -> bool:
 
 def minimisers(problem: Problem, *only: str) -> list[Contestant]:
     """Everybody (or those named, beside us) who can solve it."""
+    adapters = LASSOS if problem.l1 else MINIMISERS
     return [
         contestant
-        for peer in sorted(MINIMISERS, key=_ours_first)
+        for peer in sorted(adapters, key=_ours_first)
         if present(peer, only)
-        for contestant in MINIMISERS[peer](problem)
+        for contestant in adapters[peer](problem)
     ]
 
 

@@ -48,9 +48,10 @@ def to_the_optimum(problem: Problem, *only: str, within: float = WITHIN) -> Cont
         yield Check(f"at least {share:.4%} of the rows get the same class", enough)
 
     kind = problem.form + ("" if problem.binary else f" of {len(problem.classes)} classes")
+    strength = f"l1 = {problem.l1:.3g}" if problem.l1 else f"l2 = {problem.l2:g}"
     bias = "" if problem.intercept else ", no intercept"
     return Contest(
-        f"{kind} to {within:g}, l2 = {problem.l2:g}{bias}, {describe(problem.X)}",
+        f"{kind} to {within:g}, {strength}{bias}, {describe(problem.X)}",
         minimisers(problem, *only),
         Judge("excess objective", problem.value, optimum, within, relative=True),
         facts(problem.X),
@@ -61,8 +62,11 @@ def to_the_optimum(problem: Problem, *only: str, within: float = WITHIN) -> Cont
 
 def second_opinion(problem: Problem) -> Contestant:
     """The peer that is asked for the optimum too."""
-    exact = ("newton-cholesky", "newton-cg", "LinearSVC", "lbfgs", "liblinear", "Ridge")
-    peers = {each.name: each for each in minimisers(problem, "scikit-learn") if not each.ours}
+    exact = ["newton-cholesky", "newton-cg", "LinearSVC", "lbfgs", "liblinear", "Ridge", "saga"]
+    asked = ["scikit-learn"]
+    if problem.l1:  # scikit-learn is slow to be exact
+        exact, asked = ["skglm", *exact], ["skglm", *asked]
+    peers = {each.name: each for each in minimisers(problem, *asked) if not each.ours}
     return next(peers[name] for kind in exact for name in peers if kind in name)
 
 
