@@ -74,7 +74,7 @@ def test_two_principal_components_are_a_section_through_the_mean():
     grid = np.column_stack([display.xx0.ravel(), display.xx1.ravel()])
     rows = X.mean(axis=0) + (grid * signs) @ V[:2]
     np.testing.assert_allclose(display.scores.ravel(), clf.decision_function(rows), atol=1e-6)
-    assert "2 principal components (99.8% of variance)" in display.ax_.get_title()
+    assert "principal plane (99.8% of variance)" in display.ax_.get_title()
 
 
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame])

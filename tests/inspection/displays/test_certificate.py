@@ -41,6 +41,8 @@ def test_the_band_is_empty_and_pinned_by_the_rows_with_rings():
     assert display.hulls_ == []
     assert display.meeting_ is None
     assert display.ax_.get_title().startswith("separable: margin 0.052")
+    named = display.plot(name="iris").ax_.get_title()
+    assert named.startswith("iris, separable: margin 0.052")
 
 
 @pytest.mark.parametrize("table", [np.asarray, sp.csr_array])

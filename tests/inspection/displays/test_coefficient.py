@@ -38,7 +38,7 @@ def test_times_the_deviation_of_the_features(table):
     display = CoefficientDisplay.from_estimator(clf, table(rows))
     np.testing.assert_allclose(display.coefs[0], clf.coef_[0] * rows.std(axis=0))
     assert display.names == ["x0", "x1", "x2", "x3"]
-    assert display.ax_.get_xlabel().startswith("weight times deviation")
+    assert display.ax_.get_xlabel() == "scaled weight, above 0 for 1"
 
 
 def test_every_class_has_its_marker():

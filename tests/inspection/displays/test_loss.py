@@ -53,6 +53,8 @@ def test_the_rows_of_a_fit_are_ticks_and_its_loss_is_thick():
     np.testing.assert_allclose(ticks, expected)
     assert display.lines_["hinge"].get_linewidth() > display.lines_["logistic"].get_linewidth()
     assert display.ax_.get_title() == f"Pipeline: 100 rows, {(expected <= 0).sum()} at or below 0"
+    legend = display.plot(display.ax_).ax_.get_legend()
+    assert [text.get_text() for text in legend.get_texts()][:2] == ["logistic", "hinge"]
     again = LossDisplay.from_predictions(y, clf.decision_function(X), losses=["squared"])
     np.testing.assert_array_equal(again.rows, expected)
 

@@ -61,6 +61,16 @@ def test_the_largest_weights_are_named_and_runaways_do_not_hide_them():
     assert len(display.weights_) == 9
 
 
+def test_weights_of_standardised_features_are_those_per_deviation():
+    clf = LinearClassifier(standardize=True)
+    display = PathDisplay.from_estimator(clf, X * [1, 1e3, 1, 1e-3], Y == 2, l2s=[1e-2, 1.0])
+    alike = PathDisplay.from_estimator(clf, X, Y == 2, l2s=[1e-2, 1.0])
+    np.testing.assert_allclose(display.coefs, alike.coefs, rtol=1e-2)
+    scaled = LinearClassifier(l2=1.0).fit((X - X.mean(axis=0)) / X.std(axis=0), Y == 2)
+    np.testing.assert_allclose(display.coefs[0], scaled.coef_, rtol=1e-2)
+    assert display.ax_.get_ylabel() == "scaled weight"
+
+
 def test_several_classes_without_scores():
     display = PathDisplay.from_estimator(LinearClassifier(), X, Y, l2s=[1e-2, 1.0])
     assert display.scores_ is None

@@ -55,6 +55,8 @@ class CertificateDisplay:
     meeting : array (2,), or None
         The point in both hulls; ``flipped``: 0.
     flipped : bool
+    name : str
+        Of the rows.
 
     Attributes
     ----------
@@ -104,11 +106,12 @@ class CertificateDisplay:
         weights: Array | None,
         meeting: Array | None,
         flipped: bool = False,
+        name: str = "",
     ) -> None:
         self.verdict, self.points, self.y, self.classes = verdict, points, y, classes
         self.plane, self.slope, self.offset, self.margin = plane, slope, offset, margin
         self.hulls, self.marked, self.weights, self.meeting = hulls, marked, weights, meeting
-        self.flipped = flipped
+        self.flipped, self.name = flipped, name
 
     @classmethod
     def from_data(
@@ -118,6 +121,7 @@ class CertificateDisplay:
         *,
         fit_intercept: bool = True,
         flipped: bool = False,
+        name: str = "",
         ax: Any = None,
         scatter_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
@@ -125,7 +129,7 @@ class CertificateDisplay:
         style.pyplot(f"{cls.__name__}.from_data")
         found = separability(X, y, fit_intercept=fit_intercept)
         return cls.from_separability(
-            found, X, y, flipped=flipped, ax=ax, scatter_kwargs=scatter_kwargs
+            found, X, y, flipped=flipped, name=name, ax=ax, scatter_kwargs=scatter_kwargs
         )
 
     @classmethod
@@ -136,6 +140,7 @@ class CertificateDisplay:
         y: Any,
         *,
         flipped: bool = False,
+        name: str = "",
         ax: Any = None,
         scatter_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
@@ -160,10 +165,21 @@ class CertificateDisplay:
         signs = np.where(y == found.classes[1], 1.0, -1.0)
         geometry = _flipped if flipped else _as_given
         return cls(
-            found.verdict, y=y, classes=found.classes, flipped=flipped, **geometry(found, X, signs)
+            found.verdict,
+            y=y,
+            classes=found.classes,
+            flipped=flipped,
+            name=name,
+            **geometry(found, X, signs),
         ).plot(ax, scatter_kwargs=scatter_kwargs)
 
-    def plot(self, ax: Any = None, *, scatter_kwargs: Mapping[str, Any] | None = None) -> Self:
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        name: str | None = None,
+        scatter_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Draw it."""
         ax = style.axes(self, ax)
         drawn = style.some_rows(len(self.points))
@@ -185,10 +201,10 @@ class CertificateDisplay:
         if self.slope is not None:
             self._separator(ax, self.slope)
         ax.set(xlabel=self.plane.labels[0], ylabel=self.plane.labels[1])
-        said = self.plane.said
-        style.title(ax, self.verdict, "\n".join(part for part in (self._words(), said) if part))
+        said = "\n".join(part for part in (self._words(), self.plane.said) if part)
+        name = self.name if name is None else name
         ax.legend(fontsize="small", framealpha=0.8)
-        self.ax_, self.figure_ = ax, ax.figure
+        style.finish(self, ax, ", ".join(part for part in (name, self.verdict) if part), said)
         return self
 
     def _words(self) -> str:

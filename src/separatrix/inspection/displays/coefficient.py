@@ -28,7 +28,8 @@ class CoefficientDisplay:
     classes : array
         What scores above 0 mean; or one class per row of ``coefs``.
     scaled : bool
-        Whether weights are those of features divided by their deviation.
+        Whether weights are those of features divided by their deviation: then they can be
+        compared, and the label says so.
     name : str
         Of the classifier.
 
@@ -137,7 +138,7 @@ class CoefficientDisplay:
         ax.axvline(0.0, color=style.ink(ax), linewidth=0.8)
         ax.set_yticks(places, [self.names[j] for j in self.order_], fontsize="small")
         above = f", above 0 for {self.classes[-1]}" if len(self.coefs) == 1 else ""
-        ax.set_xlabel(("weight times deviation" if self.scaled else "weight") + above)
+        ax.set_xlabel(("scaled weight" if self.scaled else "weight") + above)
         d, shown = len(self.names), len(self.order_)
         said = f"{shown} largest of {d:,} weights" if shown < d else f"{d} weights"
         style.finish(self, ax, name, said)

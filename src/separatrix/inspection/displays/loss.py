@@ -100,7 +100,7 @@ class LossDisplay:
         own: MarginLoss | None = None,
         name: str = "",
         ax: Any = None,
-        trade_offs: bool = True,
+        trade_offs: bool | None = None,
         gap: bool = False,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
@@ -169,16 +169,17 @@ class LossDisplay:
         ax: Any = None,
         *,
         name: str | None = None,
-        trade_offs: bool = True,
+        trade_offs: bool | None = None,
         gap: bool = False,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
         """Draw it.
 
-        ``trade_offs``: what speaks for and against each loss, beside the picture. ``gap``: of two
-        losses, what is between them: the soft maximum log(1 + e^-m) is above max(0, -m) by log 2
-        at most.
+        ``trade_offs``: what speaks for and against each loss, beside the picture; None: unless it
+        is drawn on axes that are given. ``gap``: of two losses, what is between them: the soft
+        maximum log(1 + e^-m) is above max(0, -m) by log 2 at most.
         """
+        trade_offs = ax is None if trade_offs is None else trade_offs
         ax = style.axes(self, ax, figsize=(8.0, 4.4) if trade_offs else None)
         self.lines_, self.gap_ = {}, None
         for number, (loss, values) in enumerate(self.values.items()):
@@ -201,7 +202,7 @@ class LossDisplay:
         if trade_offs:
             ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
         else:
-            ax.legend(loc="upper right", fontsize="small")
+            style.legend_below(ax, "small")
         name = self.name if name is None else name
         if self.rows is not None:
             wrong = int(np.count_nonzero(~(self.rows > 0.0)))

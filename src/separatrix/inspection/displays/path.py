@@ -17,7 +17,6 @@ from .classifiers import name_of
 
 MOST_NAMED = 6  # weights that the legend names: the largest at the l2 that is chosen
 LARGE_RATIO = 10.0  # to the largest of these, from which weights are drawn by their logarithm
-MOST_TICKS = 5  # of a logarithm: more collide near 0 in a narrow column
 
 
 class PathDisplay:
@@ -38,6 +37,8 @@ class PathDisplay:
         The value that was chosen, if another than these two.
     names : list of str, optional
         Of the features.
+    scaled : bool
+        Whether weights are those of features divided by their deviation.
     name : str
         Of the classifier.
 
@@ -86,13 +87,14 @@ class PathDisplay:
         cv_results: Mapping[str, AnyArray] | None = None,
         l2: float | None = None,
         names: Sequence[str] | AnyArray | None = None,
+        scaled: bool = False,
         name: str = "",
     ) -> None:
         if coefs is None and cv_results is None:
             raise ValueError("there is nothing to draw: give coefs, cv_results or both")
         self.l2s, self.coefs = np.asarray(l2s, dtype=np.float64), coefs
         self.cv_results, self.l2, self.name = cv_results, l2, name
-        self.names = names
+        self.names, self.scaled = names, scaled
         self.best_l2 = self.one_standard_error_l2 = None
         if cv_results is not None:
             table = dict(cv_results)
@@ -117,7 +119,8 @@ class PathDisplay:
         The path is fitted anew, one value of ``l2`` after another. A fitted
         :class:`LinearClassifierCV` brings its values and its scores with it; for a
         :class:`LinearClassifier`, fitted or not, ``l2s`` tells the values, and there are no scores.
-        ``ax`` is one, or a pair if there are scores.
+        With ``standardize`` weights are those of the features divided by their deviations, which
+        can be compared. ``ax`` is one, or a pair if there are scores.
         """
         style.pyplot(f"{cls.__name__}.from_estimator")
         if not isinstance(estimator, LinearClassifier | LinearClassifierCV):
@@ -142,7 +145,7 @@ class PathDisplay:
         fits = _path(estimator, X, y, sample_weight, l2s)
         display = cls(
             l2s, coefs=np.array([coef for coef, _ in fits]), cv_results=results,
-            l2=getattr(estimator, "l2_", None), names=fits[0][1],
+            l2=getattr(estimator, "l2_", None), names=fits[0][1], scaled=estimator.standardize,
             name=name_of(estimator, name),
         )  # fmt: skip
         return display.plot(ax, curve_kwargs=curve_kwargs)
@@ -199,7 +202,7 @@ class PathDisplay:
             self.l2s, mean - error, mean + error, color=style.colour(0), alpha=0.2, linewidth=0,
             label="one standard error",
         )  # fmt: skip
-        ax.set_ylabel("score of rows held out")
+        ax.set_ylabel("held-out score")
         ax.legend(fontsize="small")
 
     def _draw_weights(self, ax: Any, given: Mapping[str, Any] | None) -> None:
@@ -223,9 +226,9 @@ class PathDisplay:
         if usual > 0.0 and np.abs(flat).max() > LARGE_RATIO * usual:
             even = 10.0 ** np.ceil(np.log10(usual))  # a power of ten, so that no ticks collide
             ax.set_yscale("symlog", linthresh=even)
-            ax.yaxis.get_major_locator().set_params(numticks=MOST_TICKS)
-        ax.set_ylabel("weight")
-        ax.legend(fontsize="x-small", loc="best")
+            ax.set_yticks(_ticks(even, float(np.abs(flat).max())))
+        ax.set_ylabel("scaled weight" if self.scaled else "weight")
+        style.legend_below(ax, "x-small")
 
     def _mark(self, ax: Any) -> None:
         """Where the values are that the scores, or the fit, choose."""
@@ -234,6 +237,13 @@ class PathDisplay:
                 ax.axvline(l2, color=style.ink(ax), linewidth=1.0, linestyle=linestyle)
         if self.l2 is not None and self.l2 not in (self.best_l2, self.one_standard_error_l2):
             ax.axvline(self.l2, color=style.ink(ax), linewidth=1.0)
+
+
+def _ticks(even: float, largest: float) -> list[float]:
+    """0 and two powers of ten on either side of it, far enough from it not to collide."""
+    decades = max(1, int(np.log10(largest / even)))
+    powers = [even * 10.0**decade for decade in {-(-decades // 2), decades}]
+    return [0.0, *powers, *(-power for power in powers)]
 
 
 def _path(
@@ -249,5 +259,6 @@ def _path(
         warnings.simplefilter("ignore", ConvergenceWarning)
         for l2 in l2s:
             clf.set_params(l2=float(l2)).fit(X, y, sample_weight)
-            found.append((clf.coef_, clf.coef_names_))
+            coef = clf.coef_ if clf.scale_ is None else clf.coef_ * clf.scale_
+            found.append((coef, clf.coef_names_))
     return found

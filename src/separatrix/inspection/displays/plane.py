@@ -96,8 +96,8 @@ def _principal(rows: Any) -> Plane:
     found = PCA(2, random_state=0).fit(rows)
     share = float(np.sum(found.explained_variance_ratio_))
     return Plane(
-        found.mean_, found.components_, ("principal component 1", "principal component 2"),
-        f"2 principal components ({share:.1%} of variance)",
+        found.mean_, found.components_, ("component 1", "component 2"),
+        f"principal plane ({share:.1%} of variance)",
     )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def plane_along(rows: Any, w: Array | None, centred: bool = True) -> Plane:
     while len(axes) < 2:
         v = _leading(rows, mean, axes)
         axes = np.concatenate([axes, v[None]])
-    along = ("along w", "largest spread beside it")
+    along = ("along w", "most spread across")
     labels = ("largest spread", "second largest") if w is None else along
     return Plane(mean, axes, labels, f"a plane of {d} dimensions")
 

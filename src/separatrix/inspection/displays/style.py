@@ -7,6 +7,7 @@ has the colour of the title, and what would be white that of the paper: so it sh
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,9 @@ COLOURS = (
 MARKERS = "os^DvPX*<>"
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
 WIDTH_OF_LETTER = 0.55  # of its height, about
+OVERHANG = 1.05  # of a line of text, beyond the axes: beside them there are ticks and a label
+LETTERS_OF_HANDLE = 6  # as much room as the line before a label of a legend takes
+LINES_OF_LABEL = 3.8  # of medium size, between axes and what is below their ticks and label
 MOST_ROWS = 2000
 """Rows that a display draws one by one; of more, so many are drawn by lot."""
 
@@ -82,16 +86,42 @@ def paper(ax: Any) -> Any:
     return ax.get_facecolor()
 
 
-def title(ax: Any, name: str, said: str) -> None:
-    """Whose picture it is, and what it says: on two lines where one would be too long."""
+def points(fontsize: str) -> float:
+    """How high a line of this size is."""
     from matplotlib.font_manager import FontProperties
 
-    size = FontProperties(size="medium").get_size_in_points()
+    return float(FontProperties(size=fontsize).get_size_in_points())
+
+
+def letters(ax: Any, fontsize: str = "medium") -> int:
+    """How many of them fit beside each other along the axes, about."""
     wide = ax.get_position().width * ax.figure.get_figwidth() * 72.0  # in points
+    return max(1, int(wide / (WIDTH_OF_LETTER * points(fontsize))))
+
+
+def wrapped(ax: Any, text: str) -> str:
+    """The same on as many lines as the axes are too narrow for, by a little more than they are."""
+    most = int(OVERHANG * letters(ax))
+    return "\n".join(textwrap.fill(line, most) for line in text.split("\n"))
+
+
+def title(ax: Any, name: str, said: str) -> None:
+    """Whose picture it is, and what it says: on more lines where one would be too long."""
     parts = [part for part in (name, said) if part]
-    first = ": ".join(parts).partition("\n")[0]
-    long = WIDTH_OF_LETTER * size * len(first) > wide
-    ax.set_title((":\n" if long else ": ").join(parts), fontsize="medium")
+    long = len(": ".join(parts).partition("\n")[0]) > letters(ax)
+    ax.set_title(wrapped(ax, (":\n" if long else ": ").join(parts)), fontsize="medium")
+
+
+def legend_below(ax: Any, fontsize: str) -> Any:
+    """Under the axes and their label: nothing that is drawn can be behind it."""
+    texts = ax.get_legend_handles_labels()[1]
+    longest = max(len(line) for text in texts for line in text.split("\n"))
+    columns = int(OVERHANG * letters(ax, fontsize)) // (longest + LETTERS_OF_HANDLE)
+    return ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, 0.0), fontsize=fontsize, frameon=False,
+        borderaxespad=LINES_OF_LABEL * points("medium") / points(fontsize),
+        ncols=min(max(columns, 1), len(texts)),
+    )  # fmt: skip
 
 
 def finish(display: Any, ax: Any, name: str | None, said: str) -> None:

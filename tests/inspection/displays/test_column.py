@@ -1,0 +1,126 @@
+"""What is written on a picture that is as wide as a column of a paper stays on it, and apart."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import matplotlib.pyplot as plt
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+
+from separatrix import (
+    BoundaryDisplay,
+    CertificateDisplay,
+    CoefficientDisplay,
+    DescentDisplay,
+    HistoryDisplay,
+    LinearClassifier,
+    LinearClassifierCV,
+    LossDisplay,
+    MarginDisplay,
+    PathDisplay,
+    Perceptron,
+    WeightSpaceDisplay,
+    datasets,
+    separability,
+)
+
+COLUMN = 3.4  # inches
+X, Y = load_breast_cancer(return_X_y=True, as_frame=True)
+AND = datasets.logic("and")
+
+
+def fit():
+    return LinearClassifier(l2=1e-2, standardize=True).fit(X, Y)
+
+
+def perceptron():
+    return Perceptron(shuffle=False, monitor=separability(*AND)).fit(*AND)
+
+
+def search(rows, labels):
+    return LinearClassifierCV(l2s=5, cv=3, standardize=True, random_state=0).fit(rows, labels)
+
+
+IRIS = load_iris(return_X_y=True)
+PICTURES = {
+    "boundary": lambda ax: BoundaryDisplay.from_estimator(fit(), X, Y, ax=ax),
+    "boundary, two features": lambda ax: BoundaryDisplay.from_estimator(
+        fit(), X, Y, features=(0, 1), ax=ax
+    ),
+    "losses": lambda ax: LossDisplay.from_losses(ax=ax),
+    "losses and rows": lambda ax: LossDisplay.from_estimator(fit(), X, Y, ax=ax),
+    "history": lambda ax: HistoryDisplay.from_estimator(fit(), columns="objective", ax=ax),
+    "bound": lambda ax: HistoryDisplay.from_estimator(
+        perceptron(), columns="mistakes_so_far", ax=ax
+    ),
+    "scores": lambda ax: PathDisplay.from_cv_results(search(X, Y).cv_results_, ax=ax),
+    "weights": lambda ax: PathDisplay.from_estimator(
+        LinearClassifier(standardize=True), X, Y, l2s=[1e-8, 1e-4, 1.0], ax=ax
+    ),
+    "weights of classes": lambda ax: PathDisplay.from_estimator(
+        LinearClassifier(), *IRIS, l2s=[1e-4, 1.0], ax=ax
+    ),
+    "margins": lambda ax: MarginDisplay.from_estimator(fit(), X, Y, ax=ax),
+    "coefficients": lambda ax: CoefficientDisplay.from_estimator(fit(), X, top=8, ax=ax),
+    "separator": lambda ax: CertificateDisplay.from_data(X, Y, ax=ax),
+    "hulls": lambda ax: CertificateDisplay.from_data(*datasets.logic("xor"), ax=ax),
+    "walk": lambda ax: WeightSpaceDisplay.from_estimator(perceptron(), *AND, ax=ax),
+    "descent": lambda ax: DescentDisplay.from_function(
+        lambda x: x * x, lambda x: 2 * x, -1.0, learning_rate=1.1, ax=ax
+    ),
+}
+
+
+def words(ax):
+    """Where the title, the labels and the legend are, in dots."""
+    texts = [ax.title, ax.xaxis.label, ax.yaxis.label]
+    texts += [ax.get_legend()] if ax.get_legend() else []
+    return [box for box in (each.get_window_extent() for each in texts) if box.width > 1]
+
+
+def ticks(axis, limits):
+    """Where the labels of those are that can be seen."""
+    low, high = sorted(limits)
+    seen = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    return [tick.label1.get_window_extent() for tick in seen if tick.label1.get_text()]
+
+
+def inside(box, figure, slack=2.0):
+    return (
+        box.x0 > -slack
+        and box.y0 > -slack
+        and box.x1 < figure.bbox.width + slack
+        and box.y1 < figure.bbox.height + slack
+    )
+
+
+def apart(one, other):
+    return (
+        one.x1 <= other.x0 + 1
+        or other.x1 <= one.x0 + 1
+        or one.y1 <= other.y0 + 1
+        or other.y1 <= one.y0 + 1
+    )
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_nothing_is_cut_off_and_nothing_written_over(name):
+    figure, ax = plt.subplots(figsize=(COLUMN, 0.8 * COLUMN), layout="constrained")
+    PICTURES[name](ax)
+    figure.canvas.draw()
+    written = words(ax)
+    assert len(written) >= 2
+    assert [box for box in written if not inside(box, figure)] == []
+    along = (written, ticks(ax.xaxis, ax.get_xlim()), ticks(ax.yaxis, ax.get_ylim()))
+    for found in along:
+        for one, other in combinations(found, 2):
+            assert apart(one, other)
+
+
+@pytest.mark.parametrize("name", ["losses", "weights", "weights of classes"])
+def test_the_legend_of_many_curves_is_beside_them(name):
+    figure, ax = plt.subplots(figsize=(COLUMN, 0.8 * COLUMN), layout="constrained")
+    PICTURES[name](ax)
+    figure.canvas.draw()
+    assert apart(ax.get_legend().get_window_extent(), ax.bbox)
