@@ -30,7 +30,7 @@ from .losses import Loss, MarginLoss, get_loss
 from .models.export import export
 from .models.files import load, save
 from .objective import Objective
-from .penalties import L2, ElasticNet
+from .penalties import L2, ElasticNet, GroupLasso
 from .schedules import Constant, InverseScaling, Pegasos, StepDecay
 from .separation import Separability, separability
 from .solvers import (
@@ -78,6 +78,7 @@ __all__ = [
     "ElasticNet",
     "Finding",
     "GradientDescent",
+    "GroupLasso",
     "HistoryDisplay",
     "Info",
     "InteriorPoint",

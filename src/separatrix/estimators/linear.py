@@ -11,10 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import Source
 from ..losses import Loss, get_loss
-from ..numeric import checks
 from ..numeric.types import AnyArray
 from ..objective import Objective
-from ..penalties import L2, ElasticNet, Penalty
+from ..penalties import Penalty
 from ..solvers import Solver
 from ..training.gap import GapTracker
 from ..training.loop import Callback
@@ -23,6 +22,7 @@ from ..training.screening import proven_zeros
 from .base import FitSettings
 from .minimizer import LossModel
 from .partial_fit import StreamModel
+from .penalty_parameters import penalty_of, refuse_wrong_length
 
 
 class LinearClassifier(StreamModel, LossModel):
@@ -52,6 +52,12 @@ class LinearClassifier(StreamModel, LossModel):
     penalty_weights : array (d,) or None
         Factors of both for every feature, all 1 by default: those of weight 0 are free. For the
         losses that ``l1`` is for.
+    groups : array (d,) of int, "classes" or None
+        Features whose weights become 0 together: the number of the group of each, 0, 1, ...
+        without a gap. Of a group ``l1`` times ``sqrt(size) * |w_g|``, the length of its weights for
+        one class, stands in place of the sum of ``|w_j|``, and the ``penalty_weights`` within it
+        must be equal. "classes": the weights of a feature for all classes are a group, without the
+        root, so that a feature is selected for all classes or for none.
     solver : "auto" or Solver
         ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...;
         with ``l1`` or ``penalty_weights`` ``ProximalNewton()``, or ``GradientDescent()``.
@@ -184,6 +190,7 @@ class LinearClassifier(StreamModel, LossModel):
         l1: float = 0.0,
         l2: float = 1e-4,
         penalty_weights: Any = None,
+        groups: Any = None,
         solver: str | Solver = "auto",
         start: Any = "zeros",
         max_iter: int = 1000,
@@ -201,6 +208,7 @@ class LinearClassifier(StreamModel, LossModel):
         self.l1 = l1
         self.l2 = l2
         self.penalty_weights = penalty_weights
+        self.groups = groups
         self.solver = solver
         self.start = start
         self.max_iter = max_iter
@@ -264,26 +272,11 @@ class LinearClassifier(StreamModel, LossModel):
         return self._loss_settings(self._penalty())
 
     def _penalty(self) -> Penalty:
-        l1, l2 = checks.number("l1", self.l1), checks.number("l2", self.l2)
-        if l1 == 0.0 and self.penalty_weights is None:
-            return L2(l2)
-        refuse_loss(get_loss(self.loss), "l1" if l1 > 0.0 else "penalty_weights")
-        weights = checked_weights(self.penalty_weights)
-        if l1 > 0.0 and weights is not None and not any(weights):
-            raise ValueError(
-                f"all penalty_weights are 0, so that l1={l1:g} has no effect: give features that "
-                "are to be penalised a weight above 0, or set l1=0"
-            )
-        return ElasticNet(l1, l2, weights)
+        given = self.l1, self.l2, self.penalty_weights, self.groups
+        return penalty_of(get_loss(self.loss), *given)
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
-        penalty = settings.penalty
-        weights = penalty.weights if isinstance(penalty, ElasticNet) else None
-        if weights is not None and len(weights) != source.n_features:
-            raise ValueError(
-                f"penalty_weights has {len(weights)} entries, but there are {source.n_features} "
-                "features: give one for each"
-            )
+        refuse_wrong_length(settings.penalty, source.n_features)
         return super()._objective(settings, source)
 
     def _finish(self, objective: Objective, result: Result) -> None:
@@ -300,6 +293,8 @@ class LinearClassifier(StreamModel, LossModel):
         found, features = proven_zeros(proof), self._features
         if features is not None and features.occupied is not None:
             some, found = found, np.ones(self.coef_.shape, dtype=np.bool_)
+            if self.penalty_weights is not None:
+                found[:] = np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
             found[:, features.occupied] = some
         proven: AnyArray = found & (self.coef_ == 0.0)
         return proven
@@ -313,33 +308,3 @@ class LinearClassifier(StreamModel, LossModel):
                 UserWarning,
                 stacklevel=3,
             )
-
-
-def refuse_loss(loss: Loss, asked: str) -> None:
-    """Absolute values and weights of features are for smooth losses."""
-    if not loss.smooth:
-        raise ValueError(
-            f"{asked} is not for loss={loss.name!r}, which has a kink: use loss='squared_hinge', "
-            "or 'logistic'"
-        )
-
-
-def checked_weights(given: Any) -> tuple[float, ...] | None:
-    """A factor for every feature, none negative; None for factors of 1."""
-    if given is None:
-        return None
-    try:
-        weights = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        weights = np.empty((0, 0))
-    if weights.ndim != 1:
-        raise ValueError(
-            f"penalty_weights must be None or one number for each feature, got {given!r}"
-        )
-    bad = np.flatnonzero(~((weights >= 0.0) & (weights < np.inf)))
-    if len(bad):
-        raise ValueError(
-            f"penalty_weights must be finite and not negative, got {weights[bad[0]]:g} for feature "
-            f"{bad[0]}; 0 leaves a feature free"
-        )
-    return tuple(weights.tolist())

@@ -362,6 +362,7 @@ class Objective:
             mean = np.zeros_like(mean)
         with np.errstate(over="ignore"):  # a feature that large is left where it is
             square = curvature * deviation**2 + 2.0 * self.penalty.l2
+        square = self.penalty.common_squares(square)
         # A constant feature without penalty: J does not depend on it, any scale will do.
         scale = np.sqrt(np.where(square > 0.0, square, 1.0))
         return Standardization(mean, np.append(scale, np.sqrt(curvature)))

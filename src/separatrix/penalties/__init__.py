@@ -6,9 +6,19 @@ from typing import Any
 from ..numeric import registry
 from .base import REGISTRY, Penalty
 from .elastic_net import ElasticNet
+from .group_lasso import GroupLasso
 from .l2 import L2
+from .sparsity_inducing import SparsityInducing
 
-__all__ = ["L2", "REGISTRY", "ElasticNet", "Penalty", "from_dict"]
+__all__ = [
+    "L2",
+    "REGISTRY",
+    "ElasticNet",
+    "GroupLasso",
+    "Penalty",
+    "SparsityInducing",
+    "from_dict",
+]
 
 
 def from_dict(data: Mapping[str, Any]) -> Penalty:

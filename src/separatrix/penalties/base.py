@@ -34,7 +34,19 @@ class Penalty(Registered, ABC):
 
     @abstractmethod
     def rest(self, W: Array) -> Array:
-        """What is not smooth of it, weight by weight."""
+        """What is not smooth of it, block by block: a weight, or several that become 0 together."""
+
+    @property
+    def thresholds(self) -> Array:
+        """The norm of the gradient up to which a block stays at 0; broadcast against the blocks."""
+        return np.zeros(1)
+
+    def common_squares(self, squares: Array) -> Array:
+        """Squared scales of the features (d,), made one for all features of a block.
+
+        In variables of such scales the rest is one of the same kind.
+        """
+        return squares
 
     @property
     @abstractmethod
@@ -50,8 +62,11 @@ class Penalty(Registered, ABC):
         """Diagonal of its second derivative, in the shape of the weights."""
 
     @abstractmethod
-    def prox(self, W: Array, step: float) -> Array:
-        """The V with the least ``|V - W|^2 / (2 * step) + rest(V)``; W itself without a rest."""
+    def prox(self, W: Array, step: float | Array) -> Array:
+        """The V with the least ``|V - W|^2 / (2 * step) + rest(V)``; W itself without a rest.
+
+        A step for all weights, or (d + 1,), one for all features of a block.
+        """
 
     @abstractmethod
     def conjugate(self, V: Array) -> float:

@@ -59,7 +59,7 @@ class L2(Penalty):
         diagonal[:, -1] = 0.0
         return diagonal
 
-    def prox(self, W: Array, step: float) -> Array:
+    def prox(self, W: Array, step: float | Array) -> Array:
         """W: all of it is smooth."""
         return W
 

@@ -179,7 +179,8 @@ def choose(objective: Objective) -> Solver:
     loss, source = objective.loss, objective.source
     n, d = source.n_rows, source.n_features
     sparse = source.storage == "csr"
-    if not objective.penalty.smooth and loss.has_curvature and loss.convex:
+    known = isinstance(objective.penalty, ProximalNewton.penalties)
+    if not objective.penalty.smooth and known and loss.has_curvature and loss.convex:
         return ProximalNewton(reason="weights become 0: only those that may not are worth a step")
     if not objective.penalty.smooth:
         return GradientDescent(reason=f"weights become 0, and {loss.name} has no curvature to use")

@@ -18,7 +18,6 @@ import numpy as np
 
 from ..numeric.types import Array
 from ..objective import Objective
-from ..penalties.elastic_net import soft_threshold
 from .base import State, Step
 
 MOST_HALVINGS = 60
@@ -31,7 +30,7 @@ def proximal_gradient(
 ) -> Iterator[Step]:
     """Steps of a length that is found on the way."""
     standardization = objective.checked_standardization()
-    thresholds = objective.penalty.rest(np.ones(W.shape)) / standardization.scale
+    scale = standardization.scale
     if state is None:
         at = objective.value_and_gradient(W)
         state = {
@@ -44,7 +43,7 @@ def proximal_gradient(
     u, g = standardization.from_weights(W), standardization.gradient(gradient)
     while True:
         for _ in range(MOST_HALVINGS):
-            moved = soft_threshold(u - step * g, step * thresholds)
+            moved = scale * objective.penalty.prox((u - step * g) / scale, step / scale**2)
             there, square = standardization.to_weights(moved), float(np.sum((moved - u) ** 2))
             at = objective.value_and_gradient(there)
             if at.value <= recent.max() - SUFFICIENT_DECREASE * square / (2.0 * step):

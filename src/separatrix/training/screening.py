@@ -6,7 +6,8 @@ bound of a run, the dual variables alpha behind it, and the duality gap. Output:
 loss, so the best alphas are within ``sqrt(2 L gap)`` of these in the weighted root mean square.
 Then ``mean of alpha * y * x_j`` is nearer to that of the best alphas than this radius times the
 deviation of x_j (its root mean square, if there is no bias for which alphas must balance). If it
-stays strictly inside ``l1 * p_j`` even so, w_j is 0.
+stays strictly inside ``l1 * p_j`` even so, w_j is 0. Of a group of weights likewise: the length of
+its means, the root of the sum of the squared deviations, and its threshold.
 
 Ndiaye, Fercoq, Gramfort and Salmon, Gap safe screening rules for sparsity enforcing penalties, JMLR
 18 (2017).
@@ -18,7 +19,7 @@ import numpy as np
 
 from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray
-from ..penalties import ElasticNet
+from ..penalties import SparsityInducing
 from .gap import GapTracker
 
 ROUNDING = 100 * EPS  # of a mean of products with a feature, in units of its size
@@ -30,7 +31,7 @@ def proven_zeros(proof: GapTracker) -> AnyArray:
     objective = proof.objective
     penalty, curvature = objective.penalty, objective.loss.max_curvature
     nothing = np.zeros((objective.shape[0], objective.shape[1] - 1), dtype=np.bool_)
-    if not isinstance(penalty, ElasticNet) or proof.dual is None or curvature is None:
+    if not isinstance(penalty, SparsityInducing) or proof.dual is None or curvature is None:
         return nothing
     mean, deviation = objective.moments
     size = np.hypot(mean, deviation)
@@ -38,6 +39,10 @@ def proven_zeros(proof: GapTracker) -> AnyArray:
     radius = np.sqrt(2.0 * curvature * proof.gap)
     if not np.isfinite(radius):
         return nothing
-    farthest = np.abs(proof.dual) + (1.0 + ROUNDING) * radius * spread + ROUNDING * size
-    proven: AnyArray = farthest < penalty.thresholds
+    # Of a group over the classes the mean of each is as far off as the alphas of its class are.
+    spread, size = (penalty.lengths(of_features[None]) for of_features in (spread, size))
+    rounding = ROUNDING + penalty.rounding_of_lengths
+    nearest = penalty.lengths(proof.dual) + rounding * np.sqrt(len(nothing)) * size
+    strictly = (1.0 + rounding) * (nearest + radius * spread) < penalty.thresholds
+    proven: AnyArray = np.broadcast_to(penalty.by_feature(strictly), nothing.shape)
     return proven

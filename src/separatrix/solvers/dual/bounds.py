@@ -39,7 +39,7 @@ from ...numeric.tolerances import EPS, SMALLEST_NORMAL
 from ...numeric.types import Array, Ints
 from ...objective import Evaluation, Objective
 from ...objective.accuracy import SUMS, rounding, steepness
-from ...penalties import ElasticNet, Penalty
+from ...penalties import Penalty, SparsityInducing
 from .dual_loss import DualLoss, DualSums
 from .losses import dual_loss_of
 from .proximal_point import ProximalPointRun
@@ -266,14 +266,15 @@ def rounding_of_scale(objective: Objective, at: Evaluation) -> float:
     its error is one of the scale. With squares it costs what an error of the scores does.
     """
     penalty = objective.penalty
-    if penalty.l2 > 0.0 or not isinstance(penalty, ElasticNet):
+    if penalty.l2 > 0.0 or not isinstance(penalty, SparsityInducing):
         return 0.0
     try:
         size = np.hypot(*objective.moments)
     except ValueError:  # squares overflow: nothing is known
         return np.inf
     boxed = penalty.thresholds > 0.0
-    near = boxed & (np.abs(at.gradient[:, :-1]) >= 0.5 * penalty.thresholds)
+    near = boxed & (penalty.lengths(at.gradient[:, :-1]) >= 0.5 * penalty.thresholds)
+    size = penalty.lengths(np.broadcast_to(size, (len(at.gradient), len(size))))
     shares = np.broadcast_to(size / np.where(boxed, penalty.thresholds, np.inf), near.shape)
     share = np.max(shares[near], initial=0.0)
     return float(EPS * steepness(objective.loss, at.value) * share * at.value)

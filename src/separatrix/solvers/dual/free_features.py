@@ -1,7 +1,7 @@
 """Lower bounds where some features are not penalised.
 
 Problem: given W, a number below ``min J``, where features of weight 0 cost nothing.
-Input: an objective with an elastic net and a loss whose conjugate is known; J and its gradient.
+Input: an objective with such a penalty and a loss whose conjugate is known; J and its gradient.
 Output: the bound, its rounding and the dual point behind it; None where there is none.
 Algorithm: for a feature that costs nothing the dual variables must balance as for the bias,
 ``sum c * alpha * y * x_j = 0``. The slopes at W do not quite. They are corrected by what Newton's
@@ -28,7 +28,7 @@ from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Evaluation, Objective
 from ...objective.accuracy import SUMS
 from ...objective.sums import Given, WorkingHessian
-from ...penalties import ElasticNet
+from ...penalties import SparsityInducing
 from .bounds import LowerBound, conjugate_rounding, rounding_of_scale, scaled_bound
 
 READS = 2  # of the data, for a bound
@@ -40,13 +40,13 @@ def is_bounded(objective: Objective) -> bool:
     penalty, loss = objective.penalty, objective.loss
     binary = loss.binary if isinstance(loss, OneVsRest) else loss
     known = isinstance(loss, Softmax) or type(binary) in (Logistic, Squared, SquaredHinge)
-    return isinstance(penalty, ElasticNet) and penalty.l1 + penalty.l2 > 0.0 and known
+    return isinstance(penalty, SparsityInducing) and penalty.l1 + penalty.l2 > 0.0 and known
 
 
 def corrected_lower_bound(objective: Objective, W: Array, at: Evaluation) -> LowerBound | None:
     """A lower bound on the minimum of J, in two reads of the data."""
     penalty = objective.penalty
-    if not isinstance(penalty, ElasticNet):
+    if not isinstance(penalty, SparsityInducing):
         raise TypeError(f"{penalty!r} leaves no feature free")
     free = np.flatnonzero(penalty.feature_weights == 0.0)
     step = _newton_step(objective, W, at, free)

@@ -1,0 +1,93 @@
+"""The penalty that the parameters of an estimator ask for, after their check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..losses import Loss
+from ..numeric import checks
+from ..penalties import L2, ElasticNet, GroupLasso, Penalty, SparsityInducing
+from ..penalties.group_lasso import CLASSES
+
+
+def penalty_of(loss: Loss, l1: Any, l2: Any, weights: Any = None, groups: Any = None) -> Penalty:
+    """Squares alone, absolute values beside them, or lengths of groups of weights."""
+    l1, l2 = checks.number("l1", l1), checks.number("l2", l2)
+    asked = "groups" if groups is not None else "l1" if l1 > 0.0 else "penalty_weights"
+    if l1 == 0.0 and weights is None and groups is None:
+        return L2(l2)
+    refuse_loss(loss, asked)
+    factors, numbers = checked_weights(weights), checked_groups(groups)
+    if l1 > 0.0 and factors is not None and not any(factors):
+        raise ValueError(
+            f"all penalty_weights are 0, so that l1={l1:g} has no effect: give features that "
+            "are to be penalised a weight above 0, or set l1=0"
+        )
+    if numbers is None:
+        return ElasticNet(l1, l2, factors)
+    if l1 == 0.0:
+        raise ValueError(
+            "groups say which weights become 0 together, and without l1 none do: set l1 above 0, "
+            "or groups=None"
+        )
+    return GroupLasso(l1, l2, factors, numbers)
+
+
+def refuse_wrong_length(penalty: Penalty, n_features: int) -> None:
+    """There is a weight and a group for each feature, or none for any."""
+    if not isinstance(penalty, SparsityInducing):
+        return
+    groups = getattr(penalty, "groups", CLASSES)
+    for name, given in (("penalty_weights", penalty.weights), ("groups", groups)):
+        if given is not None and given != CLASSES and len(given) != n_features:
+            raise ValueError(
+                f"{name} has {len(given)} entries, but there are {n_features} features: give one "
+                "for each"
+            )
+
+
+def checked_groups(given: Any) -> tuple[int, ...] | str | None:
+    """A whole number for every feature, or "classes"."""
+    if given is None or (isinstance(given, str) and given == CLASSES):
+        return given
+    try:
+        numbers = np.asarray(given)
+    except (TypeError, ValueError):
+        numbers = np.empty((0, 0))
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise ValueError(
+            f"groups must be None, 'classes' or a whole number for each feature, got {given!r}"
+        )
+    return tuple(numbers.tolist())
+
+
+def refuse_loss(loss: Loss, asked: str) -> None:
+    """Absolute values and weights of features are for smooth losses."""
+    if not loss.smooth:
+        raise ValueError(
+            f"{asked} is not for loss={loss.name!r}, which has a kink: use loss='squared_hinge', "
+            "or 'logistic'"
+        )
+
+
+def checked_weights(given: Any) -> tuple[float, ...] | None:
+    """A factor for every feature, none negative; None for factors of 1."""
+    if given is None:
+        return None
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.empty((0, 0))
+    if weights.ndim != 1:
+        raise ValueError(
+            f"penalty_weights must be None or one number for each feature, got {given!r}"
+        )
+    bad = np.flatnonzero(~((weights >= 0.0) & (weights < np.inf)))
+    if len(bad):
+        raise ValueError(
+            f"penalty_weights must be finite and not negative, got {weights[bad[0]]:g} for feature "
+            f"{bad[0]}; 0 leaves a feature free"
+        )
+    return tuple(weights.tolist())

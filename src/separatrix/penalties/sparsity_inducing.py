@@ -1,0 +1,137 @@
+"""What penalties share whose rest is a sum of lengths of blocks of weights."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from ..numeric.dot import dot
+from ..numeric.lazy import cached_property
+from ..numeric.tolerances import EPS
+from ..numeric.types import Array
+from .base import Penalty
+
+
+@dataclass(frozen=True)
+class SparsityInducing(Penalty):
+    """``l1`` times lengths of blocks of weights, which become 0 as a whole, and ``l2`` squares.
+
+    Every weight is in one block, and all features of a block have the same weight p (Bach,
+    Jenatton, Mairal and Obozinski, Optimization with sparsity-inducing penalties, 2012).
+    """
+
+    smooth = False
+
+    l1: float = 0.0
+    """Strength of the lengths."""
+    l2: float = 0.0
+    """Strength of the squares."""
+    weights: tuple[float, ...] | None = None
+    """The p_j of the features, all 1 if None; a feature of weight 0 is free."""
+
+    def __post_init__(self) -> None:
+        if self.weights is not None:
+            object.__setattr__(self, "weights", tuple(float(p) for p in self.weights))
+
+    @cached_property
+    def feature_weights(self) -> Array:
+        """The p_j, (d,), or (1,) where all are 1."""
+        return np.ones(1) if self.weights is None else np.array(self.weights)
+
+    @abstractmethod
+    def lengths(self, V: Array) -> Array:
+        """Of the blocks of V (k, d): (k, blocks of a class), or (1, blocks) over all classes."""
+
+    @property
+    @abstractmethod
+    def block_weights(self) -> Array:
+        """The p of the blocks, (blocks,), or (1,) where all are 1."""
+
+    @property
+    @abstractmethod
+    def length_factors(self) -> Array:
+        """What ``l1`` times the length of a block is multiplied with, likewise."""
+
+    @abstractmethod
+    def by_feature(self, of_blocks: Array) -> Array:
+        """Numbers of blocks as those of the features in them."""
+
+    @property
+    def rounding_of_lengths(self) -> float:
+        """How far a length may be off, in units of itself."""
+        return EPS
+
+    @property
+    def thresholds(self) -> Array:
+        """How far the loss must pull at a block to move it away from 0."""
+        return self.l1 * self.length_factors
+
+    def value(self, W: Array) -> float:
+        """Penalty at W."""
+        w = W[:, :-1]
+        value = float(np.sum(self.thresholds * self.lengths(w)))
+        return value + self.l2 * dot(self.feature_weights * w, w) if self.l2 else value
+
+    @property
+    def coercive(self) -> bool:
+        """Unless some features are free."""
+        return self.l1 + self.l2 > 0.0 and bool(np.all(self.feature_weights > 0.0))
+
+    def gradient(self, W: Array) -> Array:
+        """Derivative of the squares at W, zero for the biases."""
+        gradient = np.zeros_like(W)
+        gradient[:, :-1] = 2.0 * self.l2 * self.feature_weights * W[:, :-1]
+        return gradient
+
+    def diagonal(self, shape: tuple[int, int]) -> Array:
+        """Diagonal of their second derivative, in the shape of the weights."""
+        diagonal = np.zeros(shape)
+        diagonal[:, :-1] = 2.0 * self.l2 * self.feature_weights
+        return diagonal
+
+    def conjugate(self, V: Array) -> float:
+        """``sum of max(|v_b| - t_b, 0)^2 / (4 l2 p_b)`` over blocks b, t_b their thresholds.
+
+        Infinite where that divides by 0.
+        """
+        beyond = np.maximum(self.lengths(V) - self.thresholds, 0.0)
+        square = 4.0 * self.l2 * self.block_weights
+        if np.any((beyond > 0.0) & (square == 0.0)):
+            return np.inf
+        return float(np.sum(beyond**2 / np.where(square > 0.0, square, 1.0)))
+
+    def dual_scale(self, V: Array, gain: float = np.inf) -> float:
+        """Where the slope of the difference, which falls with s, meets 0 or a ball ends."""
+        size = self.lengths(V)
+        square = np.broadcast_to(2.0 * self.l2 * self.block_weights, size.shape)
+        outside = size > self.thresholds
+        threshold = np.broadcast_to(self.thresholds, size.shape)[outside]
+        size, square = size[outside], square[outside]
+        bounded = square == 0.0
+        most = float(np.min(threshold[bounded] / size[bounded], initial=1.0))
+        if most < 1.0:  # rounding is not to leave it outside
+            most *= 1.0 - self.rounding_of_lengths
+        size, square, threshold = size[~bounded], square[~bounded], threshold[~bounded]
+        begin = threshold / size  # of each block's square
+        order = np.argsort(begin, kind="stable")
+        steep = np.cumsum((size**2 / square)[order])
+        offset = np.cumsum((size * threshold / square)[order])
+        # With the first i of them the slope at s is gain - s * steep[i] + offset[i].
+        ends = np.append(begin[order][1:], np.inf)
+        roots = np.maximum(gain + offset, 0.0) / steep
+        inside = np.flatnonzero(roots <= ends)
+        return min(most, float(roots[inside[0]])) if len(inside) else most
+
+    def largest(self, gradient: Array) -> float:
+        """The l1 at which no block that is penalised is pulled hard enough."""
+        lengths = self.lengths(gradient[:, :-1])
+        factors = np.broadcast_to(self.length_factors, lengths.shape)
+        penalised = factors > 0.0
+        return float(np.max(lengths[penalised] / factors[penalised], initial=0.0))
+
+    def with_l2(self, l2: float) -> Self:
+        """With other squares."""
+        return replace(self, l2=l2)
