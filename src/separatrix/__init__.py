@@ -10,7 +10,14 @@ from . import datasets, features, losses, schedules
 from .config import show_config
 from .data import ArraySource, Block, Source
 from .data.read import read
-from .estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV, Perceptron
+from .estimators import (
+    KernelPerceptron,
+    LinearClassifier,
+    LinearClassifierCV,
+    Path,
+    Perceptron,
+    path,
+)
 from .inspection.certify import Certificate, certify
 from .inspection.certify.from_sklearn import from_sklearn
 from .inspection.diagnose import Diagnosis, Finding, diagnose
@@ -94,6 +101,7 @@ __all__ = [
     "MarginLoss",
     "Newton",
     "Objective",
+    "Path",
     "PathDisplay",
     "Pegasos",
     "Perceptron",
@@ -121,6 +129,7 @@ __all__ = [
     "load",
     "losses",
     "minimize",
+    "path",
     "read",
     "save",
     "schedules",

@@ -3,6 +3,14 @@
 from .cv.estimator import LinearClassifierCV
 from .kernel import KernelPerceptron
 from .linear import LinearClassifier
+from .path import Path, path
 from .perceptron import Perceptron
 
-__all__ = ["KernelPerceptron", "LinearClassifier", "LinearClassifierCV", "Perceptron"]
+__all__ = [
+    "KernelPerceptron",
+    "LinearClassifier",
+    "LinearClassifierCV",
+    "Path",
+    "Perceptron",
+    "path",
+]

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 
 import separatrix
 from separatrix import LBFGS, Checkpoint, CoordinateAscent, LinearClassifierCV
-from separatrix.estimators.cv import Path, search
+from separatrix.estimators.cv import FoldPath, search
 from separatrix.training.checkpoint_file import read
 
 X, Y = overlapping(60, 3)
@@ -84,7 +84,7 @@ def test_finished_fits_are_kept(tmp_path, monkeypatch, settings):
 def test_fits_of_all_folds_together_are_kept(tmp_path, monkeypatch, scoring):
     """Cut at each penalty, the rest of the path is followed, and nothing before."""
     clf = LinearClassifierCV(l2s=[1.0, 1e-1, 1e-2, 1e-3], cv=3, scoring=scoring)
-    whole, follow, made = clone(clf).fit(X, Y), Path.fit, []
+    whole, follow, made = clone(clf).fit(X, Y), FoldPath.fit, []
 
     def counted_fit(most):
         def fit(self, l2):
@@ -93,7 +93,7 @@ def test_fits_of_all_folds_together_are_kept(tmp_path, monkeypatch, scoring):
             made.append(l2)
             return follow(self, l2)
 
-        monkeypatch.setattr(Path, "fit", fit)
+        monkeypatch.setattr(FoldPath, "fit", fit)
 
     for most in range(4):
         keep = Checkpoint(tmp_path / str(most), every=1)
@@ -111,13 +111,13 @@ def test_fits_of_all_folds_together_are_kept(tmp_path, monkeypatch, scoring):
 def test_folds_with_fits_of_their_own_are_kept_as_they_were(tmp_path, monkeypatch):
     """A fold that the path did not settle is fitted alone, from where the path left it."""
     clf = LinearClassifierCV(l2s=[1.0, 1e-1, 1e-2], cv=3)
-    follow = Path.fit
+    follow = FoldPath.fit
 
     def unsettled(self, l2):
         fit = follow(self, l2)
         return fit._replace(folds=0.5 * fit.folds, is_converged=np.array([True, False, False]))
 
-    monkeypatch.setattr(Path, "fit", unsettled)
+    monkeypatch.setattr(FoldPath, "fit", unsettled)
     made = counted(monkeypatch)
     whole = clone(clf).fit(X, Y)
     assert len(made) == 6
@@ -126,7 +126,7 @@ def test_folds_with_fits_of_their_own_are_kept_as_they_were(tmp_path, monkeypatc
     with pytest.raises(Cut):
         clone(clf).set_params(callbacks=[keep]).fit(X, Y)
     monkeypatch.undo()
-    monkeypatch.setattr(Path, "fit", unsettled)
+    monkeypatch.setattr(FoldPath, "fit", unsettled)
     made = counted(monkeypatch)
     same(clone(clf).set_params(callbacks=[keep]).fit(X, Y), whole)
     assert len(made) == 2
@@ -225,7 +225,7 @@ def test_sigterm_keeps_what_has_ended(tmp_path, monkeypatch):
 @quiet
 def test_sigterm_keeps_the_folds_that_were_fitted_together(tmp_path, monkeypatch):
     clf = LinearClassifierCV(l2s=[1.0, 1e-1, 1e-2, 1e-3], cv=3)
-    whole, keep, follow, made = clone(clf).fit(X, Y), Checkpoint(tmp_path / "run"), Path.fit, []
+    whole, keep, follow, made = clone(clf).fit(X, Y), Checkpoint(tmp_path / "run"), FoldPath.fit, []
 
     def terminated(self, l2):
         made.append(l2)
@@ -233,7 +233,7 @@ def test_sigterm_keeps_the_folds_that_were_fitted_together(tmp_path, monkeypatch
             signal.raise_signal(signal.SIGTERM)
         return follow(self, l2)
 
-    monkeypatch.setattr(Path, "fit", terminated)
+    monkeypatch.setattr(FoldPath, "fit", terminated)
     with pytest.raises(SystemExit) as end:
         clone(clf).set_params(callbacks=[keep]).fit(X, Y)
     assert end.value.code == 143

@@ -17,7 +17,7 @@ from separatrix import (
     LBFGS,
     LinearClassifierCV,
 )
-from separatrix.estimators.cv import Folds, Path, Split, folds
+from separatrix.estimators.cv import FoldPath, Folds, Split, folds
 
 L2S = np.geomspace(1.0, 1e-5, 8)
 
@@ -55,7 +55,7 @@ def test_sums_are_those_of_each_fold(k, intercept, loss, make):
 def worst_excess(objective, rows_left_out, l2s, tol):
     """How far the fits that are called near are from their minima, as a share of J."""
     together = Folds(objective, rows_left_out)
-    path, worst, steps = Path(together, tol), 0.0, 0
+    path, worst, steps = FoldPath(together, tol), 0.0, 0
     for l2 in l2s:
         fit = path.fit(l2)
         if fit is None:
@@ -165,7 +165,7 @@ def test_most_fits_need_no_read(k, monkeypatch):
     monkeypatch.setattr(Folds, "means", lambda self, W: reads.append(1) or means(self, W))
     monkeypatch.setattr(Folds, "without", lambda *_: pytest.fail("a fold was read for alone"))
     X, y = kinds(20_000, k)
-    path = Path(Folds(problem(X, y), left_out(20_000, 5)), 1e-4)
+    path = FoldPath(Folds(problem(X, y), left_out(20_000, 5)), 1e-4)
     assert all(path.fit(l2).is_converged.all() for l2 in np.geomspace(1e-1, 1e-6, 20))
     assert len(reads) < 20
 
@@ -173,13 +173,13 @@ def test_most_fits_need_no_read(k, monkeypatch):
 def test_the_path_may_end_early(monkeypatch):
     X, y = overlapping(90, 5, seed=1)
     whole = LinearClassifierCV(l2s=L2S, scoring="loss", tol=1e-10).fit(X, y)
-    fit, calls = Path.fit, []
+    fit, calls = FoldPath.fit, []
 
     def fails(self, l2):
         calls.append(l2)
         return None if len(calls) == 4 else fit(self, l2)
 
-    monkeypatch.setattr(Path, "fit", fails)
+    monkeypatch.setattr(FoldPath, "fit", fails)
     part = LinearClassifierCV(l2s=L2S, scoring="loss", tol=1e-10).fit(X, y)
     assert len(calls) == 4
     np.testing.assert_allclose(

@@ -7,8 +7,8 @@ there the minimum of a fold, which has most of the rows, is a Newton step away. 
 way such a step leaves is seen from those that were followed by a read.
 """
 
+from .fold_path import Fit, FoldPath
 from .folds import Folds, disjoint
-from .path import Fit, Path
 from .splits import Split
 
-__all__ = ["Fit", "Folds", "Path", "Split", "disjoint"]
+__all__ = ["Fit", "FoldPath", "Folds", "Split", "disjoint"]

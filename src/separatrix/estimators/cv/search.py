@@ -23,7 +23,7 @@ from ...training.stopping import OPTIMISM, Stop
 from ...training.units import original_weights
 from ..base import FitSettings
 from ..minimizer import LossModel
-from . import Fit, Folds, Path, disjoint, leave_one_out, row_hash, row_space
+from . import Fit, FoldPath, Folds, disjoint, leave_one_out, row_hash, row_space
 from .finished import FinishedFits
 from .leave_one_out import LeaveOneOutCheck
 from .results import ARRIVED, Unfinished
@@ -153,7 +153,7 @@ class Search:
         fits: list[Array] = []
         if self.clf.solver != "auto" or not smooth or tol is None or not folds.applies:
             return known, fits
-        path = Path(folds, min(tol, OPTIMISM * LOOSEST))
+        path = FoldPath(folds, min(tol, OPTIMISM * LOOSEST))
         for l2 in self.l2s.tolist():
             fit = self._fit_together(path, l2)
             if fit is None:
@@ -167,7 +167,7 @@ class Search:
             fits.append(fit.weights)
         return known, fits
 
-    def _fit_together(self, path: Path, l2: float) -> Fit | None:
+    def _fit_together(self, path: FoldPath, l2: float) -> Fit | None:
         """The fits of all folds for the next penalty, if the path can be followed so far."""
 
         def fitted() -> State:

@@ -41,7 +41,7 @@ class Fit(NamedTuple):
     """Which folds are believed to be within the tolerance of their minimum."""
 
 
-class Path:
+class FoldPath:
     """The fits for one penalty after another; neighbours should be near each other.
 
     ``tol`` is how much lower J may be believed to get, as a share of it.
