@@ -62,6 +62,11 @@ struct OnlinePass {
   double* sum;            // (d + 1)
   double* lag;            // (d + 1); the last entry is unused
   double* area;
+  // Of an L1 penalty what each weight could have received so far, and what it has, below 0 where
+  // that was taken from a weight above 0; or null. In units of v: see online/cumulative_l1.hpp.
+  double l1;
+  double* cumulative;
+  double* received;       // (d + 1); the last entry is unused
   int64_t* log;           // updated rows in order, or null; room for `count`
   ScreeningState* screening;      // or null
   HelperThread* helper;         // another thread, or null

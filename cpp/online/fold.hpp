@@ -4,11 +4,17 @@
 // it is static, as abi/rows.hpp says.
 #pragma once
 #include "abi/passes.hpp"
+#include "online/cumulative_l1.hpp"
 
 namespace separatrix {
 
 // Scale, area and lag go into v and sum, with the bits of OnlineWeights.fold in loops/online.py.
 static inline void fold(const OnlinePass& pass, int64_t d) {
+  if (pass.received) {
+    receive_all(pass, d);
+    for (int64_t j = 0; j < pass.k * (d + 1); ++j) pass.received[j] *= *pass.scale;
+    *pass.cumulative *= *pass.scale;
+  }
   for (int64_t c = 0; c < pass.k; ++c) {
     double* const v = pass.v + c * (d + 1);
     for (int64_t j = 0; pass.sum && j < d; ++j) {

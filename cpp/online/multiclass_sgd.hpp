@@ -21,7 +21,9 @@ inline void online_joint(const Rows& rows, OnlinePass& pass) {
       const int64_t i = at(done + b);
       prefetch_rows(rows, prefetch_targets(done + b, pass.count, at));
       for (int64_t c = 0; c < k; ++c) {
-        const double* v = pass.v + c * stride;
+        double* const v = pass.v + c * stride;
+        if (pass.received)
+          receive_row(rows, i, v, pass.received + c * stride, *pass.cumulative);
         scores[c] = *pass.scale * dot(rows, i, v) + v[d];
       }
       const double weight = pass.weight ? pass.weight[i] : 1.0;
@@ -49,6 +51,7 @@ inline void online_joint(const Rows& rows, OnlinePass& pass) {
       if (moved && pass.log) pass.log[pass.updates] = i;
       pass.updates += moved;
     }
+    if (pass.received) *pass.cumulative += step * pass.l1 / *pass.scale;
     if (pass.sum) {
       *pass.area += *pass.scale;
       for (int64_t c = 0; c < k; ++c) pass.sum[c * stride + d] += pass.v[c * stride + d];

@@ -3,6 +3,7 @@
 //   a = w.x + b, m = y*a            for each row of the batch, at the same weights
 //   w <- w * max(0, 1 - 2*step*l2)
 //   (w, b) <- (w, b) - step * mean of weight * slope(m) * y * (x, 1)
+//   w <- w nearer to 0 by step * l1, and no further: when w is next read
 //
 // The weights are kept as scale * v, so that the decay is one multiplication and a sparse
 // row costs only its nonzeros.
@@ -28,6 +29,7 @@ inline void online(const Rows& rows, OnlinePass& pass) {
     bool moves = false;
     for (int64_t b = 0; b < size; ++b) {
       const int64_t i = at(done + b);
+      if (pass.received) receive_row(rows, i, v, pass.received, *pass.cumulative);
       const double product = dot(rows, i, v, prefetch_targets(done + b, pass.count, at));
       const double m = pass.y[i] * (*pass.scale * product + v[d]);
       const double weight = pass.weight ? pass.weight[i] : 1.0;
@@ -48,6 +50,7 @@ inline void online(const Rows& rows, OnlinePass& pass) {
       if (pass.log) pass.log[pass.updates] = i;
       ++pass.updates;
     }
+    if (pass.received) *pass.cumulative += step * pass.l1 / *pass.scale;
     if (pass.sum) {
       *pass.area += *pass.scale;
       pass.sum[d] += v[d];

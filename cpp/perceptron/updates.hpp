@@ -5,7 +5,7 @@
 namespace separatrix::SEPARATRIX_LEVEL {
 
 inline bool plain_steps(const OnlinePass& pass) {
-  return pass.batch == 1 && pass.l2 == 0 && *pass.scale == 1;
+  return pass.batch == 1 && pass.l2 == 0 && !pass.received && *pass.scale == 1;
 }
 
 // The running sum takes in the weights after the rows before visit t.

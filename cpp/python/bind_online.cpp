@@ -13,10 +13,10 @@ namespace {
 
 std::tuple<double, double, int64_t, int64_t> online_pass(
     nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, double weight_scale,
-    std::optional<Longs> order, Numbers steps, double l2, int64_t batch, bool intercept,
+    std::optional<Longs> order, Numbers steps, double l1, double l2, int64_t batch, bool intercept,
     int64_t max_updates, Output v, Output scalars, std::optional<Output> sum,
-    std::optional<Output> lag, std::optional<LongOutput> log, OwnedScreeningState* screening,
-    std::optional<Output> ends, int64_t threads) {
+    std::optional<Output> lag, std::optional<Output> received, std::optional<LongOutput> log,
+    OwnedScreeningState* screening, std::optional<Output> ends, int64_t threads) {
   OnlinePass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t count = order ? int64_t(order->size()) : view.n;
@@ -24,7 +24,8 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
     // Numbers of classes were checked by the source of the rows: a call may visit very few of them.
     const Labels labels(y);
     expect(int64_t(y.size()) == view.n && int64_t(v.size()) == k * (view.d + 1), "y or v: size");
-    expect(batch >= 1 && scalars.size() == 2, "batch or scalars: wrong");
+    expect(batch >= 1 && scalars.size() == 3, "batch or scalars: wrong");
+    expect(received ? received->size() == v.size() && !sum && !ends : l1 == 0, "received: wrong");
     expect(!screening ||
                (screening->view.n == view.n && screening->view.size == int64_t(v.size())),
            "screening: of other rows or weights");
@@ -33,8 +34,9 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
                       pointer(order),
                       count, steps.data(), steps.size() == 1, l2, batch, intercept, max_updates,
                       v.data(), scalars.data(), pointer(sum), pointer(lag), scalars.data() + 1,
-                      pointer(log), screening ? &screening->view : nullptr, nullptr, should_stop,
-                      0, 0, 0, 0, false};
+                      l1, scalars.data() + 2, pointer(received), pointer(log),
+                      screening ? &screening->view : nullptr, nullptr, should_stop, 0, 0, 0, 0,
+                      false};
     const int64_t passes = ends ? int64_t(ends->shape(0)) : 0;
     expect(!ends || (order && steps.size() == 1 && count % passes == 0 &&
                      ends->size() == passes * (3 + v.size() * (sum ? 2 : 1))),
@@ -174,10 +176,10 @@ void bind_online(nb::module_& m) {
                    [](OwnedScreeningState& state, bool always) { state.view.always = always; });
   // What a loop writes to is never converted: the numbers would go into a copy.
   m.def("online_pass", &online_pass, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
-        "weight_scale"_a, "order"_a.none(), "steps"_a, "l2"_a, "batch"_a, "intercept"_a,
+        "weight_scale"_a, "order"_a.none(), "steps"_a, "l1"_a, "l2"_a, "batch"_a, "intercept"_a,
         "max_updates"_a, "v"_a.noconvert(), "scalars"_a.noconvert(), "sum"_a.none().noconvert(),
-        "lag"_a.none().noconvert(), "log"_a.none().noconvert(), "screening"_a.none(),
-        "ends"_a.none().noconvert(), "threads"_a);
+        "lag"_a.none().noconvert(), "received"_a.none().noconvert(), "log"_a.none().noconvert(),
+        "screening"_a.none(), "ends"_a.none().noconvert(), "threads"_a);
   m.def("coordinate_epoch", &coordinate_epoch, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(),
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
         "alpha"_a.noconvert(), "w"_a.noconvert(), "shrink_margin"_a);

@@ -89,6 +89,20 @@ inline void add_row(const Problem& p, int64_t i, Real a, double* out) {
   for (int64_t j = 0; a != 0 && j <= p.d; ++j) out[j] += double(a * p.feature(i, j));
 }
 
+// As in the paper, of all weights after every batch, in units of w, which a decay shrinks.
+inline void cumulative_l1_by_hand(const Problem& p, OnlinePass& pass, double step) {
+  const double decay = std::max(0.0, 1 - 2 * step * pass.l2);
+  double& u = *pass.cumulative;
+  u = decay * u + step * pass.l1;
+  for (int64_t j = 0; j < p.d; ++j) {
+    double &w = pass.v[j], &q = pass.received[j], before = w;
+    q *= decay;
+    if (w > 0) w = std::max(0.0, w - (u + q));
+    else if (w < 0) w = std::min(0.0, w + (u - q));
+    q += w - before;
+  }
+}
+
 inline void online_by_hand(const Problem& p, OnlinePass& pass) {
   double* const w = pass.v;
   for (int64_t j = 0; j < p.d; ++j) w[j] *= *pass.scale;
@@ -113,6 +127,7 @@ inline void online_by_hand(const Problem& p, OnlinePass& pass) {
     for (int64_t j = 0; j < p.d; ++j) w[j] *= double(std::max<Real>(0, 1 - 2 * step * pass.l2));
     for (int64_t j = 0; j <= p.d; ++j) w[j] += change[j];
     for (int64_t j = 0; pass.sum && j <= p.d; ++j) pass.sum[j] += w[j];
+    if (pass.received) cumulative_l1_by_hand(p, pass, double(step));
   }
 }
 

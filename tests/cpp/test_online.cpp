@@ -1,6 +1,7 @@
 // Online passes of every loss, at every level this machine runs.
 #include "by_hand.hpp"
 
+#include "online/fold.hpp"
 #include "threads/helper_thread.hpp"
 
 namespace {
@@ -8,7 +9,8 @@ namespace {
 using namespace separatrix;
 using namespace separatrix::tests;
 
-// `decay` is 2 * step * l2 at the longest step; the bits of `code` switch the other options.
+// `decay` is 2 * step * l2 at the longest step; the bits of `code` switch the other options. With
+// an L1 penalty there is no sum of the weights.
 void test_online(const Problem& p, int loss, int batch, double decay, int code, Near near) {
   auto flag = [&](int bit) { return bool(code >> bit & 1); };
   // Small enough for the squared loss to descend; a power of two, so that sums may be exact.
@@ -21,23 +23,25 @@ void test_online(const Problem& p, int loss, int batch, double decay, int code, 
   char what[99];
   std::snprintf(what, 99, "online, loss %d batch %d decay %g code %d", loss, batch, decay, code);
   test(what, p, near, [&](auto& loops, auto& rows) {
-    Numbers v = p.w, sum(p.d + 1, kFiller), lag(p.d + 1);
+    Numbers v = p.w, sum(p.d + 1, kFiller), lag(p.d + 1), received(p.d + 1);
     std::vector<int64_t> log(count);
     // Half of the weights' size is in the scale from the start; or none, where there is no decay
     // and the perceptron has a loop of its own.
-    double scale = decay == 0 ? 1 : 0.5, area = 0;
+    double scale = decay == 0 ? 1 : 0.5, area = 0, cumulative = 0;
     HelperThread helper;
     for (int64_t j = 0; j < p.d; ++j) v[j] /= scale;
     OnlinePass pass{loss, p.y.data(), {}, 1, flag(1) ? p.weight.data() : nullptr,
                     flag(1) ? 0.5 : 1.0, flag(0) ? order.data() : nullptr, count, steps.data(),
                     flag(2), decay / (2 * step), batch, flag(3), flag(4) ? p.n / 2 : 1 << 30,
-                    v.data(), &scale, flag(5) ? sum.data() : nullptr, lag.data(), &area,
+                    v.data(), &scale, flag(5) && !flag(8) ? sum.data() : nullptr, lag.data(),
+                    &area, flag(8) ? 0.3 : 0, &cumulative, flag(8) ? received.data() : nullptr,
                     flag(6) ? log.data() : nullptr, nullptr, flag(7) ? &helper : nullptr, never, 0,
                     0, 0, 0, false};
     loops.online(rows, pass);
+    if (flag(8)) fold(pass, p.d);
     for (int64_t j = 0; j < p.d; ++j) sum[j] += area * v[j] - lag[j], v[j] *= scale;
-    return join({pass.loss_sum, pass.mistakes, double(pass.updates), double(pass.position)}, v,
-                sum, log);
+    return join({pass.loss_sum, pass.mistakes, double(pass.updates), double(pass.position),
+                 cumulative}, v, sum, received, log);
   });
 }
 
@@ -66,12 +70,12 @@ void test_exact_perceptron() {
 
 void test_shape(int64_t n, int64_t d) {
   const Problem p = random_problem(n, d);
-  const int codes = n == 5 && d == 17 ? 128 : 1;  // one shape sees every combination of options
+  const int codes = n == 5 && d == 17 ? 512 : 1;  // one shape sees every combination of options
   for (int loss = 0; loss < 6; ++loss)
     // Decays that fold the scale never, after many batches, after a few, and at every one.
     for (double decay : {0.0, 0.1, 0.99, 1.0, 3.0})
       for (int at = 0; at < 2 * codes; ++at)
-        test_online(p, loss, 1 + at % 2 * 2, decay, int(codes > 1 ? at / 2 : below(128)), kClose);
+        test_online(p, loss, 1 + at % 2 * 2, decay, int(codes > 1 ? at / 2 : below(512)), kClose);
 }
 
 }  // namespace

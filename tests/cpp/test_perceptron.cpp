@@ -24,8 +24,8 @@ void test_speculation(const LoopsFor<Rows>& loops, const Rows& rows, double step
       for (int64_t i = 0; i < at_once; ++i) order[i] = (first + i) * 7 % rows.n;
       OnlinePass pass{0, y.data(), nullptr, 1, averaged ? weight.data() : nullptr, 0.75,
                       order.data(), at_once, &step, true, 0, 1, true, 1 << 30, v.data(), &scale,
-                      averaged ? sum.data() : nullptr, lag.data(), &area, log.data(), nullptr,
-                      helper, never, met[0], met[1], 0, 0, false};
+                      averaged ? sum.data() : nullptr, lag.data(), &area, 0, nullptr, nullptr,
+                      log.data(), nullptr, helper, never, met[0], met[1], 0, 0, false};
       loops.online(rows, pass);
       met = {pass.loss_sum, pass.mistakes, met[2] + double(pass.updates), 0};
       logs.insert(logs.end(), log.begin(), log.begin() + pass.updates);
@@ -80,7 +80,8 @@ void test_multiclass_filter(const LoopsFor<Rows>& loops, const Rows& rows, int64
       for (int64_t i = 0; i < at_once; ++i) order[i] = (first + i) % rows.n;
       OnlinePass pass{int(JointId::perceptron), {}, label.data(), k, nullptr, 1.0, order.data(),
                       at_once, &step, true, 0, 1, true, 1 << 30, v.data(), &scale, nullptr,
-                      nullptr, &area, log.data(), nullptr, nullptr, never, 0, 0, 0, 0, false};
+                      nullptr, &area, 0, nullptr, nullptr, log.data(), nullptr, nullptr, never, 0,
+                      0, 0, 0, false};
       loops.online_joint(rows, pass);
     }
     return v;

@@ -144,12 +144,6 @@ class LossModel(LinearModel):
                 f"solver must be 'auto' or a solver such as LBFGS(), Newton(), LeastSquares() or "
                 f"GradientDescent(batch_size=1), got {self.solver!r}"
             )
-        if partial and not objective.penalty.smooth:
-            raise ValueError(
-                "partial_fit goes row by row and takes l2 alone: set l1=0 and "
-                "penalty_weights=None, or call fit with all rows, a source of separatrix.read "
-                "if they are too many"
-            )
         if partial:
             return GradientDescent(batch_size=1, reason="partial_fit goes row by row")
         return choose(objective)

@@ -24,31 +24,55 @@ class OnlineWeights:
 
     The decay of all weights is then one multiplication. With the area A = sum of the scales,
     the sum of the weights since the last fold is ``A * v - lag``.
+
+    With an L1 penalty ``cumulative`` is what each weight could have received of it, and
+    ``received`` what it has, in units of v: the rest it receives when it is next read (Tsuruoka,
+    Tsujii and Ananiadou, Stochastic gradient descent training for L1-regularized log-linear models
+    with cumulative penalty, 2009).
     """
 
     v: Array
-    scalars: Array  # scale, area
+    scalars: Array  # scale, area, cumulative
     sum: Array | None = None
     lag: Array | None = None
+    received: Array | None = None
 
     @classmethod
-    def start(cls, W: Array, sum: Array | None) -> OnlineWeights:
-        """From plain weights (k, d + 1), and the sum so far if it is wanted."""
+    def start(
+        cls,
+        W: Array,
+        sum: Array | None,
+        received: Array | None = None,
+        cumulative: float = 0.0,
+    ) -> OnlineWeights:
+        """From plain weights (k, d + 1), the sum so far and the L1 penalty, if they are wanted."""
         lag = None if sum is None else np.zeros(W.shape)
-        return cls(W.copy(), np.array([1.0, 0.0]), None if sum is None else sum.copy(), lag)
+        sum, received = (None if kept is None else kept.copy() for kept in (sum, received))
+        return cls(W.copy(), np.array([1.0, 0.0, cumulative]), sum, lag, received)
+
+    @property
+    def cumulative(self) -> float:
+        """What each weight could have received of an L1 penalty."""
+        return float(self.scalars[2])
 
     @property
     def weights(self) -> Array:
-        """Plain weights (k, d + 1)."""
+        """Plain weights (k, d + 1), with all of the penalty that is due."""
+        v = self.v
+        if self.received is not None:
+            v = v.copy()
+            v[:, :-1] = after_penalty(v[:, :-1], self.received[:, :-1], self.cumulative)[0]
         if self.scalars[0] == 1.0:
-            return self.v.copy()
-        W: Array = self.scalars[0] * self.v
-        W[:, -1] = self.v[:, -1]
+            return self.v.copy() if v is self.v else v
+        W: Array = self.scalars[0] * v
+        W[:, -1] = v[:, -1]
         return W
 
     def fold(self) -> None:
-        """Put scale, area and lag into v and sum."""
-        scale, area = self.scalars.tolist()
+        """Put scale, area and lag into v and sum; all weights receive the penalty that is due."""
+        scale, area, _ = self.scalars.tolist()
+        if self.received is not None:
+            self.receive()
         if self.sum is None and scale == 1.0:
             return
         w = self.v[:, :-1]
@@ -58,7 +82,26 @@ class OnlineWeights:
             lag.fill(0.0)
         if scale != 1.0:
             w *= scale
+            self.scalars[2] *= scale
+            if self.received is not None:
+                self.received *= scale
         self.scalars[0], self.scalars[1] = 1.0, 0.0
+
+    def receive(self, features: AnyArray | slice = slice(None)) -> None:
+        """The weights of some features, or of all, receive what they are due of the L1 penalty."""
+        if self.received is not None:
+            w, received = self.v[:, :-1], self.received[:, :-1]
+            found = after_penalty(w[:, features], received[:, features], self.cumulative)
+            w[:, features], received[:, features] = found
+
+
+def after_penalty(v: Array, received: Array, cumulative: float) -> tuple[Array, Array]:
+    """Weights nearer to 0 by what they are due, and no further; and what they have received."""
+    sign = np.where(v < 0.0, -1.0, 1.0)
+    due = np.maximum(cumulative + sign * received, 0.0)
+    stays = np.abs(v) > due
+    nearer = sign * (np.abs(v) - np.where(stays, due, np.abs(v))) + 0.0  # not -0
+    return nearer, np.where(stays, -sign * cumulative, received - v)
 
 
 class PassResult(NamedTuple):
@@ -153,6 +196,7 @@ def online_pass(
     weight: Array | None = None,
     weight_scale: float = 1.0,
     order: Ints | None = None,
+    l1: float = 0.0,
     l2: float = 0.0,
     batch: int = 1,
     intercept: bool = True,
@@ -164,7 +208,8 @@ def online_pass(
     """Visit rows in the given order and update the weights after every batch of them.
 
     ``steps`` has one step size per batch, or a single one. ``weight_scale`` is the number of
-    rows over the sum of their weights. Updated rows are written to ``log``.
+    rows over the sum of their weights. Updated rows are written to ``log``. An ``l1`` is for
+    weights that were begun with what they have ``received`` of it.
     The ``screening`` state of these rows, kept from pass to pass, lets the perceptron leave rows
     unread; with two ``threads`` its exact weights may follow on another. Neither changes a bit of
     a result.
@@ -177,13 +222,14 @@ def online_pass(
     if number is None:
         return online_pass_twin(
             rows, y, loss, weights, steps=steps, weight=weight, weight_scale=weight_scale,
-            order=order, l2=l2, batch=batch, intercept=intercept, max_updates=max_updates, log=log,
+            order=order, l1=l1, l2=l2, batch=batch, intercept=intercept, max_updates=max_updates,
+            log=log,
         )  # fmt: skip
     return PassResult(
         *_loops.online_pass(
-            rows, number, y, weight, weight_scale, order, steps, l2, batch, intercept,
-            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, log, screening, ends,
-            threads,
+            rows, number, y, weight, weight_scale, order, steps, l1, l2, batch, intercept,
+            max_updates, weights.v, weights.scalars, weights.sum, weights.lag, weights.received,
+            log, screening, ends, threads,
         )
     )  # fmt: skip
 
@@ -198,6 +244,7 @@ def online_pass_twin(
     weight: Array | None = None,
     weight_scale: float = 1.0,
     order: Ints | None = None,
+    l1: float = 0.0,
     l2: float = 0.0,
     batch: int = 1,
     intercept: bool = True,
@@ -218,6 +265,7 @@ def online_pass_twin(
         slopes = []
         for i in now:
             at, x = row_nonzeros(rows, i)
+            weights.receive(at)
             scores = (scalars[0] * (V[:, :-1][:, at] @ x) + V[:, -1])[None]
             c = 1.0 if weight is None else weight[i]
             loss_sum += c * float(loss.value(y[i : i + 1], scores)[0])
@@ -240,6 +288,7 @@ def online_pass_twin(
             if log is not None:
                 log[updates] = i
             updates += 1
+        scalars[2] += step * l1 / scalars[0]
         if weights.sum is not None:
             scalars[1] += scalars[0]
             weights.sum[:, -1] += V[:, -1]

@@ -67,6 +67,11 @@ class Loss(Registered):
         return False
 
     @property
+    def has_convex_model(self) -> bool:
+        """Whether it has a quadratic model with a minimum at any scores."""
+        return self.convex and self.has_curvature
+
+    @property
     def has_conjugate(self) -> bool:
         """Whether the loss defines what lower bounds on J are made of."""
         return False
@@ -122,6 +127,24 @@ class MarginLoss(Loss):
         """Second derivative at the margin."""
         raise NotImplementedError
 
+    def gauss_newton(self, m: Array) -> Array:
+        """Of a loss that is not convex, a square: twice the squared slope of what is squared.
+
+        The second derivative of its model with that function made linear, never negative.
+        """
+        raise NotImplementedError
+
+    def model_curvature(self, m: Array) -> Array:
+        """That of a quadratic model with a minimum: the second derivative.
+
+        Of a loss that is not convex Gauss and Newton's, where that is larger: the second derivative
+        alone may be negative, and Gauss and Newton's may be half of it, so that steps are too long.
+        """
+        if self.convex:
+            return self.curvature(m)
+        larger: Array = np.maximum(self.curvature(m), self.gauss_newton(m))
+        return larger
+
     def conjugate(self, alpha: Array) -> Array:
         """The least ``c`` with ``phi(m) >= -alpha * m - c`` for all m, at ``alpha >= 0``.
 
@@ -133,6 +156,12 @@ class MarginLoss(Loss):
     def has_curvature(self) -> bool:
         """Whether the loss defines its second derivative."""
         return type(self).curvature is not MarginLoss.curvature
+
+    @property
+    def has_convex_model(self) -> bool:
+        """Whether it is curved, and convex or a square."""
+        square = type(self).gauss_newton is not MarginLoss.gauss_newton
+        return self.has_curvature and (self.convex or square)
 
     @property
     def has_conjugate(self) -> bool:

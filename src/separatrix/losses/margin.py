@@ -197,6 +197,12 @@ class TanhSquared(MarginLoss):
         miss, rise = self._parts(m)
         return 2.0 * rise * (rise + 2.0 * miss * (1.0 - miss))
 
+    def gauss_newton(self, m: Array) -> Array:
+        """2 s^2 with s = 1 - tanh^2 m."""
+        _, rise = self._parts(m)
+        curvature: Array = 2.0 * rise**2
+        return curvature
+
     @staticmethod
     def _parts(m: Array) -> tuple[Array, Array]:
         """1 - tanh m and 1 - tanh^2 m, without cancellation for large |m|."""

@@ -82,6 +82,11 @@ class OneVsRest(Joint):
         """As the two-class loss."""
         return self.binary.has_curvature
 
+    @property
+    def has_convex_model(self) -> bool:
+        """As the two-class loss."""
+        return self.binary.has_convex_model
+
     def value(self, y: AnyArray, scores: Array) -> Array:
         """Sum over the columns."""
         value: Array = self.binary.phi(signs(y, scores) * scores).sum(axis=1)
@@ -98,7 +103,7 @@ class OneVsRest(Joint):
 
     def curvature_entries(self, y: AnyArray, scores: Array) -> Entries:
         """Columns do not see each other."""
-        curvature = self.binary.curvature(signs(y, scores) * scores)
+        curvature = self.binary.model_curvature(signs(y, scores) * scores)
         return lambda a, b: curvature[:, a] if a == b else None
 
     def curvature_sum(self, y: AnyArray, scores: Array, weight: Array) -> Array:

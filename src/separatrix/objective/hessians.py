@@ -18,10 +18,17 @@ Curvature = Callable[[int, int], Array | None]
 
 
 def curvature_of(block: Block, loss: Loss, W: Array) -> Curvature:
-    """Weighted second derivative of every row by the scores of two classes."""
+    """Weighted second derivative of every row by the scores of two classes.
+
+    Of a loss that is not convex that of a model that is, which is never negative.
+    """
     weight = block.weight
     if type(loss) is Squared:  # the same at any score
         curvature = np.full(len(block.y), 2.0) if weight is None else 2.0 * weight
+        return lambda a, b: curvature
+    if isinstance(loss, MarginLoss) and not loss.convex:
+        model = loss.model_curvature(block.y * loops.scores(block.X, W)[:, 0])
+        curvature = np.where(block.weights != 0.0, block.weights * model, 0.0)
         return lambda a, b: curvature
     if isinstance(loss, MarginLoss):
         curvature = np.empty(len(block.y))

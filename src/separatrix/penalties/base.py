@@ -25,6 +25,8 @@ class Penalty(Registered, ABC):
     smooth: ClassVar[bool] = True
     """Whether the smooth part is all of it: then the gradient vanishes at a minimum."""
 
+    l1: float = 0.0
+    """Factor of the sum of absolute values, in which there is a kink."""
     l2: float
     """Factor of ``|w|^2``: what curvature, decay of weights and the dual are made of."""
 

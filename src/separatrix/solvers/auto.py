@@ -180,7 +180,7 @@ def choose(objective: Objective) -> Solver:
     n, d = source.n_rows, source.n_features
     sparse = source.storage == "csr"
     known = isinstance(objective.penalty, ProximalNewton.penalties)
-    if not objective.penalty.smooth and known and loss.has_curvature and loss.convex:
+    if not objective.penalty.smooth and known and loss.has_convex_model:
         return ProximalNewton(reason="weights become 0: only those that may not are worth a step")
     if not objective.penalty.smooth:
         return GradientDescent(reason=f"weights become 0, and {loss.name} has no curvature to use")

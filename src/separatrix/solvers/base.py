@@ -168,7 +168,7 @@ class Solver(Registered, ABC):
                 "ProximalNewton() or GradientDescent(), or solver='auto', which means it then"
             )
 
-    def is_deterministic_map(self) -> bool:
+    def is_deterministic_map(self, penalty: Penalty) -> bool:
         """Whether each pass is the same function of the weights: order and step fixed."""
         return False
 

@@ -87,13 +87,23 @@ class GradientDescent(Solver):
     average: bool = False
 
     def check_penalty(self, penalty: Penalty) -> None:
-        """Row by row weights only shrink; over all rows they become 0, too."""
-        if self.by_row and not penalty.smooth:
-            raise ValueError(
-                f"GradientDescent(batch_size={self.batch_size!r}) goes row by row and takes l2 "
-                "alone, no l1 and no penalty_weights; use GradientDescent(), over all rows, or "
-                "ProximalNewton()"
-            )
+        """Row by row each weight is penalised alike, and no mean of weights is 0."""
+        super().check_penalty(penalty)
+        if not self.by_row or penalty.smooth:
+            return
+        given = "average=True"
+        if not self.average:
+            if not isinstance(penalty, ElasticNet):
+                given = "groups"
+            elif penalty.weights is not None:
+                given = "penalty_weights"
+            else:
+                return
+        raise ValueError(
+            f"GradientDescent(batch_size={self.batch_size!r}) goes row by row and takes l1 without "
+            f"{given}; leave them out, or fit all rows at once by GradientDescent() or "
+            "ProximalNewton()"
+        )
 
     def check(self, objective: Objective) -> None:
         """Parameters in range; slow pairings are warned of."""
@@ -118,10 +128,10 @@ class GradientDescent(Solver):
         if self.by_row:
             warn_slow(objective)
 
-    def is_deterministic_map(self) -> bool:
-        """Constant step and, row by row, fixed order."""
+    def is_deterministic_map(self, penalty: Penalty) -> bool:
+        """Constant step and, row by row, fixed order, and no penalty that weights receive late."""
         fixed = not isinstance(self.learning_rate, str) and constant_step(self.learning_rate)
-        return fixed and (self.batch_size is None or not self.shuffle)
+        return fixed and (not self.by_row or not (self.shuffle or penalty.l1))
 
     @property
     def chooses_step(self) -> bool:

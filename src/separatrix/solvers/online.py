@@ -1,13 +1,18 @@
 """Row by row: what every solver that visits rows one after another runs on.
 
-Problem     min J(W), the weighted mean loss plus l2 |w|^2, or the perceptron's rule on its loss.
+Problem     min J(W), the weighted mean loss plus l1 |w|_1 + l2 |w|^2, or the perceptron's rule on
+            its loss.
 Input       A source whose rows can be visited in the order given or in random ones; step sizes.
 Output      W after every epoch (or every update), and J and the mistakes as they were met.
 Algorithm   W <- W - step * (gradient of the next row or batch), for the perceptron only after a
             mistake; a fresh permutation every epoch. Averaged over all updates if asked for.
+            With l1 every weight is then due step * l1 nearer to 0, and no further: it receives
+            that when it is next read.
 Paper       Robbins and Monro, Annals of Mathematical Statistics 22 (1951); Shalev-Shwartz et al.,
             Pegasos, Mathematical Programming 127 (2011), for the penalty in every step; Polyak and
-            Juditsky, SIAM Journal on Control and Optimization 30 (1992), for averages.
+            Juditsky, SIAM Journal on Control and Optimization 30 (1992), for averages; Tsuruoka,
+            Tsujii and Ananiadou, Stochastic gradient descent training for L1-regularized log-linear
+            models with cumulative penalty, ACL 2009.
 """
 
 from __future__ import annotations
@@ -126,7 +131,8 @@ class OnlineRun:
         begun, total = state["weights"], state["sum"] if average else None
         if factor != 1.0:
             begun, total = factor * begun, None if total is None else factor * total
-        work = loops.OnlineWeights.start(begun, total)
+        received = state.get("received", np.zeros(W.shape)) if objective.penalty.l1 else None
+        work = loops.OnlineWeights.start(begun, total, received, state.get("cumulative", 0.0))
         if adapts:
             numbers |= {
                 "step_scale": state.get("step_scale", 1.0),
@@ -151,6 +157,7 @@ class OnlineRun:
         """How many passes may be made before anybody looks at the first: short ones, all alike."""
         source, loss = self.objective.source, self.objective.loss
         alike = isinstance(self.schedule, Constant) and not self.adapts
+        alike = alike and self.weights.received is None  # which would have to be told of each
         if not alike or not isinstance(source, InMemory) or loops.compiled(loss) is None:
             return 1
         return max(1, min(MOST_AHEAD, VALUES_AHEAD // (source.n_rows * self.weights.v.size)))
@@ -259,9 +266,10 @@ class OnlineRun:
         ask = PartPass(
             objective.loss, work.v, self.schedule, self.batches + 1, self.step_scale,
             Shuffle(self.seed, self.passes) if self.shuffle else None,
-            row_bytes=objective.source.row_bytes, batch=self.batch, l2=objective.penalty.l2,
-            intercept=objective.intercept, weight_scale=self.weight_scale,
-            weighted=not self.common, average=work.sum is not None,
+            row_bytes=objective.source.row_bytes, batch=self.batch, l1=objective.penalty.l1,
+            l2=objective.penalty.l2, intercept=objective.intercept,
+            weight_scale=self.weight_scale, weighted=not self.common,
+            average=work.sum is not None, received=work.received, cumulative=work.cumulative,
             by_mistakes=is_perceptron(objective.loss) and not objective.penalty.l2,
             tells_start=self.adapts,
         )  # fmt: skip
@@ -269,7 +277,7 @@ class OnlineRun:
         self.passes += 1
         self.batches += found.longest
         total = None if work.sum is None else work.sum + found.summed()
-        self.weights = loops.OnlineWeights.start(found.mixed(work.v), total)
+        self.weights = found.mixed(work, total)
         rows = None if objective.loss.smooth else np.concatenate(found.rows)
         # Parts that go by themselves meet less loss with longer steps: that says nothing of J.
         value = objective.mean(found.at_start, work.v) if self.adapts else None
@@ -285,7 +293,8 @@ class OnlineRun:
             return loops.online_pass(
                 block.X, block.y, objective.loss, self.weights, screening,
                 weight=None if self.common else block.weight, weight_scale=self.weight_scale,
-                l2=objective.penalty.l2, batch=self.batch, intercept=objective.intercept, **given,
+                l1=objective.penalty.l1, l2=objective.penalty.l2, batch=self.batch,
+                intercept=objective.intercept, **given,
             )  # fmt: skip
 
         return self.screening.advance(block, run) if screens else run()
@@ -315,6 +324,9 @@ class OnlineRun:
             "rows_before": self.rows_before, "weight_before": self.weight_before,
             "weights": weights,
         }  # fmt: skip
+        if self.weights.received is not None:
+            received, cumulative = self.weights.received.copy(), self.weights.cumulative
+            state |= {"received": received, "cumulative": cumulative}
         if self.adapts:
             if not value < self.least:
                 # Not faster than 1 / passes, whose sum has no bound: it gets anywhere in the end.

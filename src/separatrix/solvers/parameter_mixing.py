@@ -49,15 +49,30 @@ class Passed(NamedTuple):
     """That were updated, in order, unless all were."""
     at_start: float
     """The loss at the weights from which the pass went out, if that is wanted."""
+    received: Array | float = 0.0
+    """What the weights received of an L1 penalty, times their share."""
+    cumulative: float = 0.0
+    """What they could have received, likewise."""
 
     @property
     def longest(self) -> int:
         """Steps that were taken one after another."""
         return max(self.batches)
 
-    def mixed(self, W: Array) -> Array:
-        """The weights that a pass from W leads to."""
-        return W + self.change / self.shares if self.shares else W
+    def mixed(self, work: loops.OnlineWeights, total: Array | None) -> loops.OnlineWeights:
+        """What a pass from these weights leads to: they, and the penalty they have received.
+
+        A weight that is 0 in some parts alone may still be due some of it.
+        """
+        if not self.shares:
+            return loops.OnlineWeights.start(work.v, total, work.received, work.cumulative)
+        W, received = work.v + self.change / self.shares, work.received
+        if received is not None:
+            received = received + self.received / self.shares
+        cumulative = work.cumulative + self.cumulative / self.shares
+        mixed = loops.OnlineWeights.start(W, total, received, cumulative)
+        mixed.receive()
+        return mixed
 
     def summed(self) -> Array | float:
         """What the pass adds to a sum of weights step by step: its mean, once for each step."""
@@ -77,6 +92,7 @@ class PartPass(Sum[Passed]):
     shuffle: Shuffle | None
     row_bytes: float
     batch: int
+    l1: float
     l2: float
     intercept: bool
     weight_scale: float
@@ -85,6 +101,8 @@ class PartPass(Sum[Passed]):
     by_mistakes: bool
     average: bool
     tells_start: bool
+    received: Array | None
+    cumulative: float
 
     @property
     def whole_parts(self) -> bool:
@@ -102,17 +120,17 @@ class PartPass(Sum[Passed]):
             order = drawn if order is None else order[drawn]
         batches = -(-count // self.batch)
         weights = loops.OnlineWeights.start(
-            self.W, np.zeros(self.W.shape) if self.average else None
-        )
+            self.W, np.zeros(self.W.shape) if self.average else None, self.received,
+            self.cumulative,
+        )  # fmt: skip
         log = None if self.loss.smooth else np.empty(count, dtype=np.int64)
-        if not count:
-            return Passed(0.0, 0.0, 0, 0.0, np.zeros(self.W.shape), 0.0, [0], [], 0.0)
         at_start = Value(self.loss, self.W).of(block)[0] if self.tells_start else 0.0
         result = loops.online_pass(
             block.X, block.y, self.loss, weights,
             steps=self.step_scale * step_sizes(self.schedule, self.first, batches),
             weight=block.weight if self.weighted else None, weight_scale=self.weight_scale,
-            order=order, l2=self.l2, batch=self.batch, intercept=self.intercept, log=log,
+            order=order, l1=self.l1, l2=self.l2, batch=self.batch, intercept=self.intercept,
+            log=log,
         )  # fmt: skip
         weights.fold()
         share = result.mistakes if self.by_mistakes else 1.0
@@ -121,4 +139,12 @@ class PartPass(Sum[Passed]):
             share * (weights.weights - self.W), 0.0 if weights.sum is None else weights.sum,
             [batches], [] if log is None else [block.numbers(log[: result.updates])],
             at_start,
+            *self._penalty(weights, share),
         )  # fmt: skip
+
+    def _penalty(self, weights: loops.OnlineWeights, share: float) -> tuple[Array | float, float]:
+        """What weights received of an L1 penalty, and could have."""
+        received: Array | float = 0.0
+        if weights.received is not None and self.received is not None:
+            received = share * (weights.received - self.received)
+        return received, share * (weights.cumulative - self.cumulative)

@@ -23,6 +23,7 @@ from ..data import Block, Sum
 from ..losses import Loss
 from ..numeric.types import Array, Ints
 from ..objective import Objective
+from ..penalties import Penalty
 from ..schedules import Constant, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
 from .online import OnlineRun
@@ -74,7 +75,7 @@ class Rosenblatt(Solver):
             )
         as_schedule(self.learning_rate, objective.penalty.l2)
 
-    def is_deterministic_map(self) -> bool:
+    def is_deterministic_map(self, penalty: Penalty) -> bool:
         """Fixed order and constant step."""
         return not self.shuffle and constant_step(self.learning_rate)
 
@@ -154,7 +155,7 @@ class BatchPerceptron(Solver):
             )
         as_schedule(self.learning_rate)
 
-    def is_deterministic_map(self) -> bool:
+    def is_deterministic_map(self, penalty: Penalty) -> bool:
         """If the step is constant."""
         return constant_step(self.learning_rate)
 

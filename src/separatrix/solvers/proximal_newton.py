@@ -1,13 +1,14 @@
 """Newton's method for a penalty that makes weights 0: each step on the features that may move.
 
-Problem     min J(W) = smooth(W) + sum of l1 p_j |w_j|, smooth convex and twice differentiable.
+Problem     min J(W) = smooth(W) + sum of l1 p_j |w_j|, smooth convex and twice differentiable; or
+            squares that are not convex, of which a stationary point is found.
 Input       J, the gradient of its smooth part, and its Hessian by the features of a working set.
 Output      W after every step, J and the gradient there.
 Algorithm   The working set: features with weights, and those that violate their condition at 0
             most, about as many again. The quadratic model of J in these is minimised by coordinate
             descent, and by Newton's step with the signs fixed; W goes towards its minimum as far as
             J falls. Features are read by sums over rows alone, never by column, so rows may be
-            anywhere.
+            anywhere. Of squares that are not convex the model is Gauss and Newton's.
 Paper       Lee, Sun and Saunders, Proximal Newton-type methods for minimizing composite functions,
             SIAM Journal on Optimization 24 (2014); Friedman, Hastie and Tibshirani, Regularization
             paths for generalized linear models via coordinate descent, Journal of Statistical
@@ -74,10 +75,10 @@ class ProximalNewton(Solver):
     most_variables: int = 2000
 
     def check(self, objective: Objective) -> None:
-        """Only convex losses that define their curvature."""
+        """Only losses with a quadratic model that has a minimum."""
         loss = objective.loss
-        if not loss.has_curvature or not loss.convex:
-            why = "is not convex" if not loss.convex else "defines no curvature"
+        if not loss.has_convex_model:
+            why = "is not convex and no square" if not loss.convex else "defines no curvature"
             raise ValueError(
                 f"ProximalNewton cannot minimise {loss.name!r}, which {why}; use "
                 + ("GradientDescent()" if loss.smooth else "loss='squared_hinge' or 'logistic'")

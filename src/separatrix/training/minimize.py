@@ -156,7 +156,7 @@ def minimize(
     if keep in ("average", "auto") and not getattr(solver, "average", False):
         raise ValueError(f"keep={keep!r} needs a solver with average=True, got {solver!r}")
     start = np.zeros(objective.shape) if start is None else start
-    if stop.cycle and not solver.is_deterministic_map():
+    if stop.cycle and not solver.is_deterministic_map(objective.penalty):
         stop = replace(stop, cycle=False)
     pocket = Pocket(objective) if keep in ("best", "auto") else None
 

@@ -33,6 +33,14 @@ ERRORS = [
     (["fit", "flowers.csv", "-t", "kind", "--missing", "error"],
      "column 'size' has no value in"),
     (["fit", "flowers.csv", "-t", "kind", "--l2", "much"], "--l2 much: expected a number"),
+    (["fit", "flowers.csv", "-t", "kind", "--l1", "-1"], "--l1 -1: expected a number, 0 or more"),
+    (["fit", "flowers.csv", "-t", "kind", "--l1", "nan"], "--l1 nan: expected a number, 0 or more"),
+    (["fit", "flowers.csv", "-t", "kind", "--l1", "1", "--loss", "hinge"],
+     "--l1 is not for --loss hinge, which has a kink: say --loss squared_hinge"),
+    (["fit", "flowers.csv", "-t", "kind", "--l1", "1", "--l2", "auto"],
+     "--l2 auto searches without --l1"),
+    (["fit", "flowers.csv", "-t", "kind", "--l1", "1", "--trace", "run.json"],
+     "--trace run.json: steps are told for the penalty l2 alone"),
     (["fit", "flowers.csv", "-t", "kind", "--test", "2"], "--test 2: expected a share"),
     (["fit", "flowers.csv", "-t", "kind", "--loss", "logisitc"], "is it 'logistic'?"),
     (["fit", "flowers.csv", "-t", "kind", "--missing", "men"], "is it 'mean'?"),
@@ -202,7 +210,16 @@ def test_version_and_help(capsys):
     assert capsys.readouterr().out == f"separatrix {separatrix.__version__}\n"
     assert run(["fit", "--help"]) == 0
     out = capsys.readouterr().out
-    for option in ("--target", "--loss", "--l2", "--test", "--drop", "--as-category", "--missing"):
+    for option in (
+        "--target",
+        "--loss",
+        "--l1",
+        "--l2",
+        "--test",
+        "--drop",
+        "--as-category",
+        "--missing",
+    ):
         assert option in out
 
 

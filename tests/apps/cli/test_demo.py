@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import time
 
 import pytest
 
@@ -15,9 +14,7 @@ from separatrix.apps.cli.app import run
 
 def test_the_demo_leaves_a_model_and_commands_that_work(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    began = time.process_time()
     assert run(["demo"]) == 0
-    assert time.process_time() - began < 20.0
     out = capsys.readouterr().out
     left = sorted(path.name for path in (tmp_path / "demo").iterdir())
     assert left == ["boundaries.png", "objective.png", "tumours.csv", "tumours.sep"]

@@ -167,3 +167,39 @@ def test_too_many_rows_for_a_trace_are_refused_before_the_fit(tmp_path, capsys):
     assert run([*given, "--trace", str(tmp_path / "run.json")]) == 2
     assert "2,000 rows at most" in capsys.readouterr().err
     assert not model.exists()
+
+
+def test_l1_selects_and_tells_what_is_proven(folder, capsys):
+    table, rng = flowers(), np.random.default_rng(0)
+    for j in range(6):
+        table[f"noise{j}"] = rng.standard_normal(len(table))
+    table.to_csv("noisy.csv", index=False)
+    code, found = told(capsys, "fit", "noisy.csv", "-t", "kind", "--l1", "0.05", "--tol", "1e-9")
+    assert code == 0
+    model, facts = separatrix.load("model.sep"), found["model"]
+    assert (model.l1, model.l2, facts["l1"], facts["l2"]) == (0.05, 1e-4, 0.05, 1e-4)
+    assert facts["selection"] == {
+        "selected": np.count_nonzero(model.coef_), "zero": model.zero_.sum(), "undecided": 0,
+    }  # fmt: skip
+    assert 0 < facts["selection"]["selected"] < 6 < facts["selection"]["zero"]
+    assert len(found["coefficients"]) == facts["selection"]["selected"]
+    line = (
+        f"Selected: {facts['selection']['selected']} of 12 features. {facts['selection']['zero']} "
+        "are proven to weigh 0 in every minimum."
+    )
+    run(["fit", "noisy.csv", "-t", "kind", "--l1", "0.05", "--l2", "0", "--tol", "1e-9"])
+    assert "Loss logistic, l1 = 0.05, l2 = 0," in capsys.readouterr().out
+    told(capsys, "fit", "noisy.csv", "-t", "kind", "--l1", "0.05", "--tol", "1e-9")
+    run(["inspect", "model.sep"])
+    assert line in " ".join(capsys.readouterr().out.split())
+    code, found = told(capsys, "certify", "model.sep", "noisy.csv")
+    assert code == 0
+    assert found["certificate"]["gap"] <= 1e-8 * found["certificate"]["objective"]
+    _, found = told(capsys, "fit", "noisy.csv", "-t", "kind", "--l2", "0.1")
+    assert (found["model"]["l1"], found["model"]["selection"]) == (0.0, None)
+
+
+def test_zeros_that_are_not_proven_are_told(folder, capsys):
+    code = run(["fit", "flowers.csv", "-t", "kind", "--l1", "0.05", "--tol", "0.3"])
+    assert code == 0
+    assert "weigh 0 here, which is not proven." in " ".join(capsys.readouterr().out.split())

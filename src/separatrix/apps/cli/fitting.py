@@ -26,6 +26,8 @@ SETTINGS: dict[str, Any] = {
     "random_state": 0,
 }  # fmt: skip
 """Of classifiers, unless said otherwise."""
+L2_BESIDE_L1 = 1e-4
+"""Unless said otherwise; without an l1 it is searched."""
 PARTIAL = {
     "fit": "the model of the last whole pass is in",
     "search": "the search for l2 is not complete; the model so far is in",
@@ -36,9 +38,19 @@ def fit(
     data: arg.Data,
     target: arg.Target = None,
     loss: arg.Loss = SETTINGS["loss"],
+    l1: Annotated[
+        float,
+        typer.Option(
+            help="Strength of a penalty that selects features: the others weigh exactly 0."
+        ),
+    ] = 0.0,
     l2: Annotated[
-        str, typer.Option(help="Strength of the penalty, or auto: by cross-validation.")
-    ] = "auto",
+        str | None,
+        typer.Option(
+            help="Strength of the penalty, or auto: by cross-validation. Unless said, auto, and "
+            f"{L2_BESIDE_L1:g} with --l1."
+        ),
+    ] = None,
     test: Annotated[
         float, typer.Option(help="Share of the rows to hold out and measure by; 0 for none.")
     ] = 0.2,
@@ -83,7 +95,9 @@ def fit(
         "loss": loss, "standardize": standardize, "tol": tol, "max_iter": max_iter,
         "class_weight": "balanced" if balanced else None,
     }  # fmt: skip
-    found = fit_and_save(data, options, _penalty(l2), settings, output, trace)
+    settings |= _selection(l1, loss, trace)
+    strength = _penalty(l2, l1)
+    found = fit_and_save(data, options, strength, settings, output, trace)
     if json:
         print_json("fit", found)
     else:
@@ -99,9 +113,30 @@ def told_end(found: dict[str, Any]) -> int:
     return CODE_INTERRUPTED
 
 
-def _penalty(l2: str) -> float | None:
+def _selection(l1: float, loss: str, trace: str | None) -> dict[str, Any]:
+    """The setting that an l1 other than 0 is."""
+    if not 0.0 <= l1 < np.inf:
+        raise ValueError(f"--l1 {l1:g}: expected a number, 0 or more")
+    if not l1:
+        return {}
+    if not separatrix.get_loss(loss).smooth:
+        raise ValueError(
+            f"--l1 is not for --loss {loss}, which has a kink: say --loss squared_hinge or logistic"
+        )
+    if trace is not None:
+        raise ValueError(
+            f"--trace {trace}: steps are told for the penalty l2 alone; leave out --l1 or --trace"
+        )
+    return {"l1": l1}
+
+
+def _penalty(l2: str | None, l1: float) -> float | None:
     """A number, or None for auto."""
-    if l2 == "auto":
+    if l2 is None and l1:
+        return L2_BESIDE_L1
+    if l2 == "auto" and l1:
+        raise ValueError("--l2 auto searches without --l1: give --l2 a number beside it, or 0")
+    if l2 is None or l2 == "auto":
         return None
     try:
         found = float(l2)

@@ -11,7 +11,7 @@ import typer
 import separatrix
 
 from . import arguments as arg
-from .figures import fit_facts, proof_line, telling
+from .figures import fit_facts, proof_line, selection_line, telling
 from .inputs import check_output, choice, loaded
 from .output import console, counted, percent, print_json, printable, table
 from .report import show_coefficients
@@ -37,6 +37,7 @@ def inspect(model: arg.Model, json: arg.Json = False) -> None:
         ("file", f"{model} ({facts['bytes']:,} bytes)"),
         ("kind", facts["kind"]),
         ("loss", facts["loss"]),
+        ("l1", f"{facts['l1']:.3g}" if facts["l1"] else None),
         ("l2", None if facts["l2"] is None else f"{facts['l2']:.3g}"),
         ("solver", facts["solver"]),
         ("passes", facts["passes"]),
@@ -49,6 +50,8 @@ def inspect(model: arg.Model, json: arg.Json = False) -> None:
     out.print(table("Model", ["", ""], lines, numbers=False))
     if facts["stop"] is not None:
         out.print(proof_line(facts))
+    if facts["selection"] is not None:
+        out.print(selection_line(facts))
     show_coefficients(out, found["coefficients"])
 
 

@@ -9,7 +9,15 @@ from rich.console import Console
 
 import separatrix
 
-from .figures import data_facts, data_lines, fit_facts, measure, proof_line, telling
+from .figures import (
+    data_facts,
+    data_lines,
+    fit_facts,
+    measure,
+    proof_line,
+    selection_line,
+    telling,
+)
 from .output import counted, percent, printable, table
 from .progress import NARROW
 
@@ -63,11 +71,14 @@ def show_fit(found: dict[str, Any], out: Console) -> None:
         "out to measure by.\n"
     )
     how = " (found by cross-validation)" if model["l2_found"] else ""
+    l1 = f"l1 = {model['l1']:.3g}, " if model["l1"] else ""
     out.print(
-        f"Loss {model['loss']}, l2 = {model['l2']:.3g}{how}, {model['solver']}, "
+        f"Loss {model['loss']}, {l1}l2 = {model['l2']:.3g}{how}, {model['solver']}, "
         f"{counted(model['passes'], 'pass')} in {model['seconds']:.2g} s."
     )
     out.print(proof_line(model))
+    if model["selection"] is not None:
+        out.print(selection_line(model))
     show_measures(out, {"held out": found["held_out"], "training": found["training"]})
     show_coefficients(out, found["coefficients"])
     for finding in found["findings"]:
