@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from separatrix import (
     Checkpoint,
-    ElasticNet,
     GradientDescent,
     InverseScaling,
     LinearClassifier,
@@ -125,17 +124,21 @@ def test_weights_seen_before_are_no_cycle():
 
 
 @pytest.mark.parametrize(
-    ("solver", "penalty", "why"),
+    ("solver", "given", "why"),
     [
-        (GradientDescent(1, average=True), ElasticNet(0.1), "takes l1 without average=True"),
-        (GradientDescent(8), ElasticNet(0.1, 0.0, np.ones(15)), "takes l1 without penalty_weights"),
+        (GradientDescent(1, average=True), {}, "takes l1 without average=True"),
+        (GradientDescent(8), {"penalty_weights": np.ones(15)}, "l1 without penalty_weights"),
+        ("auto", {"penalty_weights": np.ones(15)}, "l1 without penalty_weights"),
+        (GradientDescent(1), {"groups": "classes"}, "l1 without groups"),
+        ("auto", {"groups": np.arange(15) // 3}, "l1 without groups"),
     ],
 )
-def test_what_rows_one_at_a_time_cannot_do_is_refused(solver, penalty, why):
+def test_what_rows_one_at_a_time_cannot_do_is_refused(solver, given, why):
     X, y = problem()
-    clf = LinearClassifier(l1=0.1, penalty_weights=penalty.weights, solver=solver)
-    with pytest.raises(ValueError, match=why):
-        clf.fit(X, y)
+    clf = LinearClassifier(l1=0.1, solver=solver, **given)
+    if solver != "auto":
+        with pytest.raises(ValueError, match=why):
+            clf.fit(X, y)
     with pytest.raises(ValueError, match=why):
         clf.partial_fit(X, y)
     assert not hasattr(clf, "coef_")

@@ -27,7 +27,7 @@ from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
 from ..objective import Objective
 from ..objective.objective import SAMPLE_ROWS
-from ..penalties import L2, Penalty, SparsityInducing
+from ..penalties import L2, ElasticNet, Penalty, SparsityInducing
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
 from .line_search import SUFFICIENT_DECREASE
