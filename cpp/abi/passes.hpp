@@ -245,4 +245,22 @@ struct QuadraticDescent {
   bool stopped;
 };
 
+// Some epochs of block coordinate descent on a quadratic with lengths of blocks beside it.
+struct BlockDescent {
+  const double* hessian;  // (size, size)
+  int64_t size;
+  const int64_t* starts;     // (blocks + 1): where each begins, and the size
+  const double* thresholds;  // (blocks)
+  int64_t blocks;
+  double* u;      // (size)
+  double* slope;  // (size)
+  double* pull;   // room for a block
+  int64_t max_epochs;
+  double enough;  // an epoch that gains no more is the last
+  ShouldStop should_stop;
+  int64_t epochs;
+  double gain;  // of the last epoch, at least
+  bool stopped;
+};
+
 }  // namespace separatrix

@@ -78,6 +78,7 @@ struct Table {
   // values <- e^(factor * max(values, 0))
   void (*exp_neg_all)(double* values, int64_t count, double factor);
   void (*coordinate_descent)(QuadraticDescent&);
+  void (*block_coordinate_descent)(BlockDescent&);
   bool (*finite_floats)(const float* values, int64_t count);
   bool (*finite_doubles)(const double* values, int64_t count);
 };

@@ -2,6 +2,7 @@
 // the level's flags. Everything the headers define sits in that namespace, and nothing from
 // the standard library that could be emitted as a shared symbol is used.
 #include "batch/accuracy.hpp"
+#include "batch/block_coordinate_descent.hpp"
 #include "batch/compensated.hpp"
 #include "batch/coordinate_descent.hpp"
 #include "batch/gram.hpp"
@@ -57,6 +58,7 @@ const Table table = {SEPARATRIX_NAME(SEPARATRIX_LEVEL),
                      gaussian_sums,
                      exp_neg_all,
                      coordinate_descent,
+                     block_coordinate_descent,
                      all_finite<float>,
                      all_finite<double>};
 

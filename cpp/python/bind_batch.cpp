@@ -212,6 +212,34 @@ std::tuple<int64_t, double> coordinate_descent(Numbers hessian, Numbers threshol
   return {on.epochs, on.gain};
 }
 
+std::tuple<int64_t, double> block_coordinate_descent(Numbers hessian, Longs starts,
+                                                     Numbers thresholds, Output u, Output slope,
+                                                     int64_t max_epochs, double enough) {
+  const auto size = int64_t(u.size()), blocks = int64_t(thresholds.size());
+  expect(int64_t(hessian.size()) == size * size && int64_t(slope.size()) == size &&
+             int64_t(starts.size()) == blocks + 1,
+         "hessian, slope or starts: wrong size");
+  const int64_t* at = starts.data();
+  bool rising = at[0] == 0 && at[blocks] == size;
+  for (int64_t b = 0; b < blocks; ++b) rising = rising && at[b] < at[b + 1];
+  expect(rising, "starts: must rise from 0 to the size");
+  for (int64_t b = 0; b < blocks; ++b)
+    for (int64_t j = at[b]; j < at[b + 1]; ++j)
+      expect(at[b + 1] == at[b] + 1 ||
+                 (thresholds.data()[b] > 0 && hessian.data()[j * (size + 1)] > 0),
+             "a block of several must have a threshold and curvatures above 0");
+  std::vector<double> pull(size);
+  BlockDescent on{hessian.data(), size,        at,          thresholds.data(), blocks,
+                  u.data(),       slope.data(), pull.data(), max_epochs,        enough,
+                  should_stop,    0,           0,           false};
+  {
+    nb::gil_scoped_release free;
+    active.load()->block_coordinate_descent(on);
+  }
+  raise_if(on.stopped);
+  return {on.epochs, on.gain};
+}
+
 bool all_finite(AnyArray values) {
   const bool single = values.dtype() == nb::dtype<float>();
   expect(single || values.dtype() == nb::dtype<double>(), "values: must be float32 or float64");
@@ -274,6 +302,9 @@ void bind_batch(nb::module_& m) {
   m.def("gram", &gram, "rows"_a, "weight"_a, "mean"_a, "factor"_a, "out"_a.noconvert());
   m.def("coordinate_descent", &coordinate_descent, "hessian"_a.noconvert(), "thresholds"_a.noconvert(),
         "u"_a.noconvert(), "slope"_a.noconvert(), "max_epochs"_a, "enough"_a);
+  m.def("block_coordinate_descent", &block_coordinate_descent, "hessian"_a.noconvert(),
+        "starts"_a.noconvert(), "thresholds"_a.noconvert(), "u"_a.noconvert(),
+        "slope"_a.noconvert(), "max_epochs"_a, "enough"_a);
   m.def("all_finite", &all_finite, "values"_a);
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
   m.def("mark_features", &mark, "indices"_a, "most"_a, "found"_a.noconvert());

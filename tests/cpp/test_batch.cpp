@@ -148,6 +148,56 @@ void test_coordinate_descent(const Table& table, int64_t m) {
           Near{1e-9, 1e-9});
 }
 
+// One epoch by blocks of one and of two: the length of a block of two by bisection.
+void test_block_coordinate_descent(const Table& table, int64_t pairs) {
+  const int64_t m = 1 + 2 * pairs;
+  Numbers hessian(m * m), thresholds{0}, u = uniforms(m, 3), slope = uniforms(m, 2), pull(m);
+  std::vector<int64_t> starts{0, 1};
+  for (int64_t b = 0; b < pairs; ++b) {
+    starts.push_back(starts.back() + 2);
+    thresholds.push_back(0.5 + 0.3 * b);
+  }
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < m; ++j)
+      hessian[i * m + j] = i == j ? 2.0 + i : (i + 1) / 2 == (j + 1) / 2 ? 0 : 0.1;
+  std::vector<Real> best(u.begin(), u.end()), slopes(slope.begin(), slope.end());
+  Real gain = 0;
+  for (int64_t b = 0; b <= pairs; ++b) {
+    std::vector<Real> here;
+    Real size = 0, low = 0, high = 1e6;
+    for (int64_t j = starts[b]; j < starts[b + 1]; ++j) {
+      here.push_back(hessian[j * m + j] * best[j] - slopes[j]);
+      size += here.back() * here.back();
+    }
+    const auto below = [&](int64_t j, Real r) { return hessian[j * m + j] * r + thresholds[b]; };
+    for (int i = 0; i < 200; ++i) {
+      const Real r = (low + high) / 2;
+      Real square = 0;
+      for (int64_t j = starts[b]; j < starts[b + 1]; ++j) {
+        const Real share = here[j - starts[b]] / below(j, r);
+        square += share * share;
+      }
+      (square > 1 ? low : high) = r;
+    }
+    const Real r = std::sqrt(size) <= thresholds[b] ? 0 : high;
+    for (int64_t j = starts[b]; j < starts[b + 1]; ++j) {
+      const Real change = (r > 0 ? r * here[j - starts[b]] / below(j, r) : 0) - best[j];
+      best[j] += change;
+      gain += hessian[j * m + j] * change * change / 2;
+      for (int64_t i = 0; i < m; ++i) slopes[i] += change * hessian[j * m + i];
+    }
+  }
+  BlockDescent on{hessian.data(), m,     starts.data(), thresholds.data(), pairs + 1,
+                  u.data(),       slope.data(), pull.data(), 1,            0.0,
+                  never,          0,     0,             false};
+  table.block_coordinate_descent(on);
+  const std::string where = std::string("block coordinate descent, ") + table.level;
+  compare(where, join(u, slope, Numbers{on.gain}),
+          join(Numbers(best.begin(), best.end()), Numbers(slopes.begin(), slopes.end()),
+               Numbers{double(gain)}),
+          Near{1e-9, 1e-9});
+}
+
 }  // namespace
 
 int main() {
@@ -155,6 +205,8 @@ int main() {
     std::printf("level %s\n", (*level)->level);
   for (const Table* const* level = usable_levels(); *level; ++level)
     for (const int64_t m : {1, 2, 3, 8, 17, 40}) test_coordinate_descent(**level, m);
+  for (const Table* const* level = usable_levels(); *level; ++level)
+    for (const int64_t pairs : {1, 2, 9}) test_block_coordinate_descent(**level, pairs);
   test_margins();
   each_shape(test_shape);
   return summary();

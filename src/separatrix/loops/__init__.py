@@ -49,6 +49,7 @@ from .batch import (
     weighted_correct,
     weighted_correct_twin,
 )
+from .block_coordinate_descent import block_coordinate_descent, block_coordinate_descent_twin
 from .coordinate_ascent import EpochResult, coordinate_epoch, coordinate_epoch_twin
 from .coordinate_descent import (
     DescentResult,
@@ -110,6 +111,8 @@ __all__ = [
     "batch_blocks",
     "batch_pass",
     "batch_pass_twin",
+    "block_coordinate_descent",
+    "block_coordinate_descent_twin",
     "clear_stop",
     "compensated_scores",
     "compensated_scores_twin",

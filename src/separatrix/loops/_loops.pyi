@@ -148,6 +148,15 @@ def mark_features(indices: AnyArray, most: int, found: AnyArray) -> int: ...
 def coordinate_descent(
     hessian: Array, thresholds: Array, u: Array, slope: Array, max_epochs: int, enough: float
 ) -> tuple[int, float]: ...
+def block_coordinate_descent(
+    hessian: Array,
+    starts: Ints,
+    thresholds: Array,
+    u: Array,
+    slope: Array,
+    max_epochs: int,
+    enough: float,
+) -> tuple[int, float]: ...
 def exp_neg_all(values: Array, factor: float) -> None: ...
 def kernel_pass(
     arrays: tuple[AnyArray, ...],

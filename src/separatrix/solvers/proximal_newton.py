@@ -1,14 +1,24 @@
 """Newton's method for a penalty that makes weights 0: each step on the features that may move.
 
+<<<<<<< HEAD
 Problem     min J(W) = smooth(W) + sum of l1 p_j |w_j|, smooth convex and twice differentiable; or
             squares that are not convex, of which a stationary point is found.
+=======
+Problem     min J(W) = smooth(W) + sum of l1 p_j |w_j|, or of lengths of groups of weights; smooth
+            convex and twice differentiable.
+>>>>>>> 4a13c32 (ProximalNewton takes groups: blocks rotated into their own eigenvectors, minimised exactly one by one in a compiled loop, and Newton's steps in those that are not 0)
 Input       J, the gradient of its smooth part, and its Hessian by the features of a working set.
 Output      W after every step, J and the gradient there.
 Algorithm   The working set: features with weights, and those that violate their condition at 0
             most, about as many again. The quadratic model of J in these is minimised by coordinate
             descent, and by Newton's step with the signs fixed; W goes towards its minimum as far as
+<<<<<<< HEAD
             J falls. Features are read by sums over rows alone, never by column, so rows may be
             anywhere. Of squares that are not convex the model is Gauss and Newton's.
+=======
+            J falls. Groups move as a whole, by blocks: see ``block_model``. Features are read by
+            sums over rows alone, never by column, so rows may be anywhere.
+>>>>>>> 4a13c32 (ProximalNewton takes groups: blocks rotated into their own eigenvectors, minimised exactly one by one in a compiled loop, and Newton's steps in those that are not 0)
 Paper       Lee, Sun and Saunders, Proximal Newton-type methods for minimizing composite functions,
             SIAM Journal on Optimization 24 (2014); Friedman, Hastie and Tibshirani, Regularization
             paths for generalized linear models via coordinate descent, Journal of Statistical
@@ -31,8 +41,9 @@ from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
 from ..objective import Evaluation, Objective
 from ..objective.sums import WorkingHessian
-from ..penalties import L2, ElasticNet
+from ..penalties import L2, GroupLasso, SparsityInducing
 from .base import Solver, State, Step, finite_start
+from .block_model import minimise_with_groups
 from .line_search import backtrack
 
 EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of both
@@ -70,7 +81,7 @@ class ProximalNewton(Solver):
     """
 
     name = "ProximalNewton"
-    penalties = (L2, ElasticNet)
+    penalties = (L2, SparsityInducing)
 
     most_variables: int = 2000
 
@@ -88,6 +99,18 @@ class ProximalNewton(Solver):
                 f"most_variables={self.most_variables!r} is too few: a feature and the bias have "
                 f"a weight for each of {objective.shape[0]} classes"
             )
+        if not self.holds_groups(objective):
+            most, largest = most_features(objective, self.most_variables), _group_sizes(objective)
+            raise ValueError(
+                f"ProximalNewton(most_variables={self.most_variables!r}) moves groups as a whole "
+                f"and has room for {most} features, but one has {largest.max()}: raise "
+                "most_variables (memory is 8 bytes times its square), or use GradientDescent()"
+            )
+
+    def holds_groups(self, objective: Objective) -> bool:
+        """Whether it has room for the largest group of features."""
+        most = most_features(objective, self.most_variables)
+        return bool(_group_sizes(objective).max() <= most)
 
     @property
     def monotone(self) -> bool:
@@ -117,24 +140,44 @@ def working_set(objective: Objective, W: Array, gradient: Array, most_variables:
 
     How much is judged in variables in which J curves by about 1, the biases at their best.
     """
-    standardization, w = objective.standardization, W[:, :-1]
+    standardization, penalty = objective.standardization, objective.penalty
     balanced = gradient.copy()
     if objective.intercept:
         balanced[:, :-1] -= gradient[:, -1:] * standardization.mean
-    pull = objective.penalty.violation(W, balanced)[:, :-1] / standardization.scale[:-1]
-    pulls = np.max(pull, axis=0)
-    weighed = np.any(w != 0.0, axis=0)
-    k, n_weighed = len(W), int(np.count_nonzero(weighed))
-    # The classes of a column loss have a Hessian each, those of a joint one share it.
-    by_class = np.sqrt(k) if isinstance(objective.loss, OneVsRest) else k
-    most = max(int(most_variables / by_class) - 1, 1)
-    size = min(max(2 * n_weighed, SMALLEST_WORKING_SET), most)
-    candidates = np.flatnonzero(weighed | (pulls > 0.0))
-    if len(candidates) <= size:
-        return candidates
-    # Those with weights first, unless they would take all the room there is.
-    first = (np.where(weighed, np.inf, pulls) if 2 * n_weighed <= most else pulls)[candidates]
-    return np.sort(candidates[np.argsort(-first, kind="stable")[:size]])
+    pull = penalty.violation(W, balanced)[:, :-1] / standardization.scale[:-1]
+    lengths = penalty.lengths if isinstance(penalty, SparsityInducing) else np.abs
+    pulls, weighed = np.max(lengths(pull), axis=0), np.any(lengths(W[:, :-1]) != 0.0, axis=0)
+    sizes = _group_sizes(objective)
+    n_weighed, most = int(sizes[weighed].sum()), most_features(objective, most_variables)
+    room = min(max(2 * n_weighed, SMALLEST_WORKING_SET), most)
+    chosen = weighed | (pulls > 0.0)
+    if sizes[chosen].sum() > room:
+        candidates = np.flatnonzero(chosen)
+        # Those with weights first, unless they would take all the room there is.
+        first = np.where(weighed, np.inf, pulls) if 2 * n_weighed <= most else pulls
+        order = candidates[np.argsort(-first[candidates], kind="stable")]
+        room = max(room, int(sizes[order[0]]))
+        chosen[order[np.cumsum(sizes[order]) > room]] = False
+    if isinstance(penalty, SparsityInducing):
+        chosen = penalty.by_feature(chosen)
+    return np.flatnonzero(chosen)
+
+
+def most_features(objective: Objective, most_variables: int) -> int:
+    """That a working set may have."""
+    k, penalty = objective.shape[0], objective.penalty
+    # The classes of a column loss have a Hessian each, unless groups tie them; others share it.
+    tied = isinstance(penalty, GroupLasso) and penalty.numbers is None
+    by_class = np.sqrt(k) if isinstance(objective.loss, OneVsRest) and not tied else k
+    return max(int(most_variables / by_class) - 1, 1)
+
+
+def _group_sizes(objective: Objective) -> Ints:
+    """How many features each group has, which move together; those of no group have their own."""
+    penalty, d = objective.penalty, objective.shape[1] - 1
+    if isinstance(penalty, GroupLasso) and penalty.numbers is not None:
+        return np.bincount(penalty.numbers, minlength=len(penalty.thresholds))
+    return np.ones(d, dtype=np.int64)
 
 
 def model_minimum(
@@ -151,11 +194,16 @@ def model_minimum(
         np.ascontiguousarray(values[:, some])
         for values in (whole.from_weights(W), whole.gradient(at.gradient))
     )
-    costs = objective.penalty.rest(np.ones(W.shape))
-    thresholds = np.ascontiguousarray(costs[:, some] / own.scale)
-    shape = (len(hessian), -1)
-    parts = zip(hessian, *(v.reshape(shape) for v in (thresholds, u, slope)), strict=True)
-    gain = sum(minimise_quadratic(*part) for part in parts)
+    penalty = objective.penalty
+    if isinstance(penalty, GroupLasso):
+        gain = minimise_with_groups(hessian, penalty, features, own.scale, u, slope)
+    else:
+        thresholds = np.zeros(u.shape)
+        per_feature = np.broadcast_to(penalty.thresholds, whole.mean.shape)[features]
+        thresholds[:, :-1] = per_feature / own.scale[:-1]
+        shape = (len(hessian), -1)
+        parts = zip(hessian, *(v.reshape(shape) for v in (thresholds, u, slope)), strict=True)
+        gain = sum(minimise_quadratic(*part) for part in parts)
     V = W.copy()
     V[:, features] = u[:, :-1] / own.scale[:-1]
     if objective.intercept:

@@ -1,0 +1,190 @@
+"""The quadratic model of J with lengths of groups beside it.
+
+Problem     min over u of a quadratic with Hessian H and, over blocks b, the sum of t_b |u_b|.
+Input       H, u and the slope of the quadratic there; the groups of a penalty.
+Output      u at the minimum, and how much lower that is, at least.
+Algorithm   A length stays as it is when the variables of a block are rotated, so each block is
+            turned into the eigenvectors of its own part of H, which is diagonal then and has a
+            minimum that needs one equation of one unknown. Epochs of that, a block at a time, and
+            Newton's steps in the blocks that are not 0, where a length is smooth.
+Paper       Qin, Scheinberg and Goldfarb, Efficient block-coordinate descent algorithms for the
+            group lasso, Mathematical Programming Computation 5 (2013).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from .. import loops
+from ..numeric.linear_systems import solve
+from ..numeric.threads import one_blas_thread
+from ..numeric.types import AnyArray, Array, Ints
+from ..penalties import GroupLasso
+
+EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of both
+FLAT = 1e-10  # of its diagonal, added to a Hessian
+FLATTEST = 1e-12  # of a block's largest curvature: one that is less counts as that
+ENOUGH = 1e-12  # of what the model has gained so far: an epoch that adds no more is the last
+LENGTHS = 0.5 ** np.arange(8)  # of Newton's step that are tried
+
+
+def minimise_with_groups(
+    hessian: Array, penalty: GroupLasso, features: Ints, scale: Array, u: Array, slope: Array
+) -> float:
+    """Take u (k, m) to the minimum of the model, and tell how much lower it is, at least.
+
+    ``hessian`` (1 or k, ...) is of all classes or of each, the variables are these features' and
+    the biases', of the given scale (m,).
+    """
+    labels, thresholds = _blocks(penalty, features, scale, len(u))
+    if penalty.numbers is None and len(hessian) > 1:  # groups tie the classes together
+        hessian = block_diag(*hessian)[None]
+    parts, gain = len(hessian), 0.0
+    variables, slopes = u.reshape(parts, -1), slope.reshape(parts, -1)
+    for number, own in enumerate(labels.reshape(parts, -1)):
+        model = BlockModel.rotated(hessian[number], own, thresholds)
+        gain += model.minimise(variables[number], slopes[number])
+    return gain
+
+
+def _blocks(penalty: GroupLasso, features: Ints, scale: Array, k: int) -> tuple[Ints, Array]:
+    """The number of every variable's block, (k, m), and the thresholds of the blocks.
+
+    What costs nothing, as the biases, is a block by itself.
+    """
+    m, costs = len(features) + 1, penalty.by_feature(penalty.thresholds)
+    thresholds = np.zeros(m)
+    thresholds[:-1] = (costs if len(costs) == 1 else costs[features]) / scale[:-1]
+    labels = np.zeros((k, m), dtype=np.int64)
+    if penalty.numbers is None:
+        labels[:, :-1] = np.arange(m - 1)
+    else:
+        groups, own = np.unique(penalty.numbers[features], return_inverse=True)
+        labels[:, :-1] = len(groups) * np.arange(k)[:, None] + own
+    alone, known = np.broadcast_to(thresholds == 0.0, labels.shape), k * m
+    labels[alone] = known + np.arange(np.count_nonzero(alone))
+    of_blocks = np.zeros(known + np.count_nonzero(alone))
+    of_blocks[labels] = thresholds
+    return labels, of_blocks
+
+
+@dataclass(frozen=True)
+class BlockModel:
+    """A quadratic whose variables are in order of their blocks, and rotated within each."""
+
+    hessian: Array
+    order: Ints
+    starts: Ints
+    """Where the blocks begin, and the number of variables."""
+    thresholds: Array
+    rotations: list[tuple[Ints, Array]]
+    """Of blocks of one size: their variables (blocks, size), and the eigenvectors."""
+
+    @classmethod
+    def rotated(cls, hessian: Array, labels: Ints, thresholds: Array) -> BlockModel:
+        """Of variables with these numbers of their blocks."""
+        order = np.argsort(labels, kind="stable")
+        begins = np.flatnonzero(np.diff(labels[order], prepend=-1))
+        sizes, rotations = np.diff(begins, append=len(order)), []
+        H = hessian[np.ix_(order, order)]
+        for size in np.unique(sizes[sizes > 1]).tolist():
+            at = begins[sizes == size][:, None] + np.arange(size)
+            inside = at[:, :, None], at[:, None, :]
+            with one_blas_thread(float(len(H)) * at.size * size):
+                curvatures, Q = np.linalg.eigh(H[inside])
+                H[at] = Q.transpose(0, 2, 1) @ H[at]
+                H[:, at] = (H[:, at].transpose(1, 0, 2) @ Q).transpose(1, 0, 2)
+            most = curvatures[:, -1:]
+            least = np.where(most > 0.0, FLATTEST * most, 1.0)
+            H[inside] = np.maximum(curvatures, least)[:, :, None] * np.eye(size)
+            rotations.append((at, Q))
+        starts, own = np.append(begins, len(order)), thresholds[labels[order[begins]]]
+        return cls(np.ascontiguousarray(H), order, starts, own, rotations)
+
+    def minimise(self, u: Array, slope: Array) -> float:
+        """Take u to the minimum; by how much that is lower, half of ``way' H way`` or more."""
+        start, steep = self._turned(u[self.order]), self._turned(slope[self.order])
+        at, gained = start.copy(), 0.0
+        for _ in range(ROUNDS):
+            told = loops.block_coordinate_descent(
+                self.hessian, self.starts, self.thresholds, at, steep, max_epochs=EPOCHS,
+                enough=ENOUGH * gained,
+            )  # fmt: skip
+            gained += told.gain
+            if told.gain <= ENOUGH * gained:
+                break
+            gained += self._newton_step(at, steep)
+        way = at - start
+        there = u[self.order] + self._turned(way, back=True)
+        left = self._spread(np.logical_or.reduceat(at != 0.0, self.starts[:-1]))
+        u[self.order] = np.where(left, there, 0.0)
+        with one_blas_thread(float(len(u)) ** 2):
+            return float(0.5 * way @ (self.hessian @ way))
+
+    def _turned(self, values: Array, back: bool = False) -> Array:
+        """In the eigenvectors of each block, or back from there."""
+        turned = values.copy()
+        for at, Q in self.rotations:
+            turned[at] = np.einsum("bij,bj->bi" if back else "bji,bj->bi", Q, values[at])
+        return turned
+
+    def _newton_step(self, u: Array, slope: Array) -> float:
+        """A part of Newton's step in the blocks that are not 0, the best of some; what it gains.
+
+        A block that would be reversed is set to 0, if that gains more.
+        """
+        lengths, free = np.sqrt(self._sum(u * u)), self.thresholds == 0.0
+        bound = ~free & (lengths > 0.0)
+        steep = self._spread(np.where(bound, self.thresholds, 0.0) / np.where(bound, lengths, 1.0))
+        moving = np.flatnonzero(self._spread(free | bound) & (self.hessian.diagonal() > 0.0))
+        pull, H = (slope + steep * u)[moving], self.hessian[np.ix_(moving, moving)]
+        step = np.zeros(len(u))
+        step[moving] = solve(self._curved(H, moving, u, steep), -pull)
+        if not np.all(np.isfinite(step)):
+            return 0.0
+        turning = self._spread(bound & (self._sum(u * (u + step)) <= 0.0))
+        steps = np.vstack([np.where(turning, -u, step), LENGTHS[:, None] * step])
+        with one_blas_thread(float(len(u)) * len(moving)):
+            some = steps[:, moving]
+            gains = -(some @ pull + 0.5 * np.sum(some * (some @ H), axis=1))
+            gains -= self._lengthened(u, steps, lengths, bound)
+            taken = int(np.argmax(gains))
+            if not gains[taken] > 0.0:
+                return 0.0
+            slope += self.hessian[:, moving] @ some[taken]
+        u += steps[taken]
+        return float(gains[taken])
+
+    def _curved(self, H: Array, moving: Ints, u: Array, steep: Array) -> Array:
+        """H and the second derivative of the lengths, ``t / |u| * (1 - u u' / |u|^2)`` by block."""
+        H = H + np.diag(FLAT * H.diagonal())
+        place = np.zeros(len(u), dtype=np.int64)
+        place[moving] = np.arange(len(moving))
+        for blocks, _ in self.rotations:
+            at = blocks[steep[blocks[:, 0]] > 0.0]
+            unit = u[at] / np.sqrt(np.sum(u[at] ** 2, axis=1, keepdims=True))
+            across = np.eye(at.shape[1]) - unit[:, :, None] * unit[:, None, :]
+            inside = place[at]
+            H[inside[:, :, None], inside[:, None, :]] += steep[at[:, :1, None]] * across
+        return H
+
+    def _lengthened(self, u: Array, steps: Array, lengths: Array, bound: Array) -> Array:
+        """By how much lengths grow along each step, beyond what their slope at u says."""
+        after = np.sqrt(self._sum((u + steps) ** 2))
+        both = np.where(bound, lengths + after, 1.0)
+        along = self._sum(u * steps) / np.where(bound, lengths, 1.0)
+        excess = (self._sum(steps * steps) - along * (after - lengths)) / both
+        lengthened: Array = np.sum(np.where(bound, self.thresholds * excess, 0.0), axis=-1)
+        return lengthened
+
+    def _sum(self, values: Array) -> Array:
+        """Over every block: the variables are the last axis."""
+        total: Array = np.add.reduceat(values, self.starts[:-1], axis=-1)
+        return total
+
+    def _spread(self, of_blocks: AnyArray) -> AnyArray:
+        """Of every block, for its variables."""
+        return np.repeat(of_blocks, np.diff(self.starts))
