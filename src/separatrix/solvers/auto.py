@@ -179,16 +179,11 @@ def choose(objective: Objective) -> Solver:
     loss, source = objective.loss, objective.source
     n, d = source.n_rows, source.n_features
     sparse = source.storage == "csr"
-<<<<<<< HEAD
-    known = isinstance(objective.penalty, ProximalNewton.penalties)
-    if not objective.penalty.smooth and known and loss.has_convex_model:
-=======
-    twice = loss.has_curvature and loss.convex
-    if not objective.penalty.smooth and twice and ProximalNewton().holds_groups(objective):
->>>>>>> 4a13c32 (ProximalNewton takes groups: blocks rotated into their own eigenvectors, minimised exactly one by one in a compiled loop, and Newton's steps in those that are not 0)
+    model = loss.has_convex_model
+    if not objective.penalty.smooth and model and ProximalNewton().holds_groups(objective):
         return ProximalNewton(reason="weights become 0: only those that may not are worth a step")
     if not objective.penalty.smooth:
-        why = "a group is too large for second derivatives" if twice else ""
+        why = "a group is too large for second derivatives" if model else ""
         why = why or f"{loss.name} has no curvature to use"
         return GradientDescent(reason=f"weights become 0, and {why}")
     if is_squared(loss) and _suits_least_squares(objective):
@@ -217,6 +212,7 @@ def choose(objective: Objective) -> Solver:
         why = f"{loss.name} has features so large that the penalty is lost beside them"
         return DualAscent(reason=why)
     k = objective.shape[0]
+    twice = loss.has_curvature and loss.convex
     if twice and not sparse and k * d <= FEW_WEIGHTS and n * d * k**2 <= SMALL_TABLE:
         return Newton(reason=f"{loss.name} is convex and twice differentiable, and {n} x {d} small")
     if not sparse and _suits_interior_point(objective):

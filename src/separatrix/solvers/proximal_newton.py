@@ -1,24 +1,16 @@
 """Newton's method for a penalty that makes weights 0: each step on the features that may move.
 
-<<<<<<< HEAD
-Problem     min J(W) = smooth(W) + sum of l1 p_j |w_j|, smooth convex and twice differentiable; or
-            squares that are not convex, of which a stationary point is found.
-=======
 Problem     min J(W) = smooth(W) + sum of l1 p_j |w_j|, or of lengths of groups of weights; smooth
-            convex and twice differentiable.
->>>>>>> 4a13c32 (ProximalNewton takes groups: blocks rotated into their own eigenvectors, minimised exactly one by one in a compiled loop, and Newton's steps in those that are not 0)
+            convex and twice differentiable, or squares that are not convex, of which a stationary
+            point is found.
 Input       J, the gradient of its smooth part, and its Hessian by the features of a working set.
 Output      W after every step, J and the gradient there.
 Algorithm   The working set: features with weights, and those that violate their condition at 0
             most, about as many again. The quadratic model of J in these is minimised by coordinate
             descent, and by Newton's step with the signs fixed; W goes towards its minimum as far as
-<<<<<<< HEAD
-            J falls. Features are read by sums over rows alone, never by column, so rows may be
-            anywhere. Of squares that are not convex the model is Gauss and Newton's.
-=======
             J falls. Groups move as a whole, by blocks: see ``block_model``. Features are read by
-            sums over rows alone, never by column, so rows may be anywhere.
->>>>>>> 4a13c32 (ProximalNewton takes groups: blocks rotated into their own eigenvectors, minimised exactly one by one in a compiled loop, and Newton's steps in those that are not 0)
+            sums over rows alone, never by column, so rows may be anywhere. Of squares that are not
+            convex the model is Gauss and Newton's.
 Paper       Lee, Sun and Saunders, Proximal Newton-type methods for minimizing composite functions,
             SIAM Journal on Optimization 24 (2014); Friedman, Hastie and Tibshirani, Regularization
             paths for generalized linear models via coordinate descent, Journal of Statistical
