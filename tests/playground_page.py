@@ -27,3 +27,8 @@ def until(page, condition, seconds=15):
 def settled(page):
     """The answer to the last change is there."""
     until(page, "!('busy' in document.body.dataset)")
+
+
+def circles(page, selector):
+    """How many circles a path draws."""
+    return (page.get_attribute(selector, "d") or "").count("M")

@@ -7,7 +7,7 @@ import json
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import quiet
-from playground_page import TOKEN, WAYS, settled, text, until
+from playground_page import TOKEN, WAYS, circles, settled, text, until
 
 pytestmark = quiet
 
@@ -31,7 +31,7 @@ def test_a_student_steps_both_ways(opened):
     page.click("#last")
     assert text(page, "at") == "36 of 36"
     assert "ended: no mistakes" in text(page, "state")
-    assert page.locator("#plane .ring").count() == 0
+    assert circles(page, "#plane .ring") == 0
     page.click("#first")
     assert text(page, "at") == "0 of 36"
     page.fill("#scrub", "5")

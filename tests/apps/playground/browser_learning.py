@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import quiet
-from playground_page import WAYS, settled, text, until
+from playground_page import WAYS, circles, settled, text, until
 
 pytestmark = quiet
 
@@ -26,7 +26,7 @@ def test_which_way_will_it_move(opened):
     assert text(page, "question") == (
         "Row 0 (class 0) is looked at next. Which way will the line move?"
     )
-    assert page.locator("#plane .turn").count() == 1
+    assert circles(page, "#plane .turn") == 1
     answer(page, "deeper in class 0")
     assert text(page, "answered").startswith("Right. Row 0 (class 0) lies on the boundary")
     assert text(page, "at") == "1 of 36"
@@ -169,7 +169,7 @@ def test_a_race(opened):
         assert page.locator(f"#race-plane-{side} .point").count() == 4
         assert page.locator(f"#race-plane-{side} .boundary").count() == 1
         assert text(page, f"race-name-{side}").endswith(", 0 mistakes")
-        assert page.locator(f"#race-plane-{side} .ring").count() == 0
+        assert circles(page, f"#race-plane-{side} .ring") == 0
     assert page.locator("#race-chart polyline").count() == 2
     page.click("#race-play")
     until(page, "parseInt(document.querySelector('#race-at').textContent) > 0")

@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from broken_recordings import broken_recordings
 from conftest import quiet
-from playground_page import TOKEN, WAYS, settled, text, until
+from playground_page import TOKEN, WAYS, circles, settled, text, until
 from playground_server import serving
 
 from separatrix import KernelPerceptron, Perceptron, datasets
@@ -77,7 +77,7 @@ def test_a_saved_page_needs_no_server(chromium, from_file, tmp_path, name):
             page.click("#step")
             page.wait_for_timeout(300)  # for the grid of the step
             seen.append((text(page, "at"), text(page, "arithmetic"), text(page, "state")))
-        rings = page.locator("#plane .ring").count()
+        rings = circles(page, "#plane .ring")
         context.close()
     other = from_file(path)  # the server is gone
     other.wait_for_selector("body[data-ready]")
@@ -87,7 +87,7 @@ def test_a_saved_page_needs_no_server(chromium, from_file, tmp_path, name):
         other.click("#step")
         found.append((text(other, "at"), text(other, "arithmetic"), text(other, "state")))
     assert found == seen
-    until(other, f"document.querySelectorAll('#plane .ring').length === {rings}")
+    assert circles(other, "#plane .ring") == rings
     other.click("#back")
     assert text(other, "at") == seen[1][0]
     other.click("#last")

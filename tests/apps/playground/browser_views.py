@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import quiet
-from playground_page import WAYS, settled, text, until
+from playground_page import WAYS, circles, settled, text, until
 
 pytestmark = quiet
 
@@ -83,8 +83,7 @@ def test_charts_have_the_bound_and_w_max_as_lines(opened):
 def test_the_loss_has_a_dot_for_every_row(opened):
     page = opened()
     page.click("#last")
-    assert page.locator("#loss-view circle").count() == 4
-    assert page.locator("#loss-view .c1").count() == 1
+    assert [circles(page, f"#loss-view .dots .{kind}") for kind in ("c0", "c1", "out")] == [3, 1, 0]
 
 
 def test_the_plane_tells_all_of_a_step(opened):
@@ -92,12 +91,12 @@ def test_the_plane_tells_all_of_a_step(opened):
     page.select_option("#preset", "small margin")
     settled(page)
     page.click("#mistake")
-    assert page.locator("#plane .turn").count() == 1
-    assert page.locator("#plane .ring").count() > 0
+    assert circles(page, "#plane .turn") == 1
+    assert circles(page, "#plane .ring") > 0
     assert page.locator("#plane .boundary").count() == 1
     page.click("#last")
     assert page.locator("#plane .region").count() == 2
-    assert page.locator("#plane .arrow").count() == 3
+    assert page.locator("#plane .arrow").count() == 1
     sizes = page.locator("#plane circle.point").evaluate_all(
         "all => all.map((c) => c.r.baseVal.value)"
     )
@@ -126,6 +125,97 @@ def test_flip_turns_one_class_round(opened):
     settled(page)
     page.click("#last")
     assert page.locator("#plane .right-side").count() == 1
+
+
+def centre(page, row):
+    where = page.locator(f"#plane .point[data-row='{row}']").bounding_box()
+    return where["x"] + where["width"] / 2, where["y"] + where["height"] / 2
+
+
+def test_points_are_moved_where_they_are_drawn_when_flipped(opened):
+    page = opened()
+    page.check("#flip")
+    page.click("details summary")
+    x, y = centre(page, 1)  # (0, 1) of class 0, drawn at (0, -1)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y, steps=3)
+    assert centre(page, 1)[0] == pytest.approx(x + 40, abs=2)
+    page.mouse.up()
+    settled(page)
+    assert float(page.input_value("#cell-1-0")) < -0.1
+    assert float(page.input_value("#cell-1-1")) == pytest.approx(1, abs=0.05)
+    x, _ = centre(page, 1)
+    page.focus("#plane")
+    page.keyboard.press("ArrowRight")
+    settled(page)
+    assert centre(page, 1)[0] > x
+    page.click("#class-0 >> xpath=..")
+    plane = page.locator("#plane").bounding_box()
+    x, y = plane["x"] + 0.8 * plane["width"], plane["y"] + 0.8 * plane["height"]
+    page.mouse.click(x, y)
+    until(page, "document.querySelectorAll('#plane .point').length === 5")
+    assert float(page.input_value("#cell-4-0")) < 0
+    for kind in ("kernel_perceptron", "perceptron"):  # no line, nothing to flip
+        page.select_option("#method-name", kind)
+        settled(page)
+        assert page.is_disabled("#flip") == (kind == "kernel_perceptron")
+    page.select_option("#preset", "three classes")
+    settled(page)
+    assert page.is_disabled("#flip")
+
+
+def test_a_point_is_taken_hold_of_near_it(opened):
+    page = opened()
+    x, y = centre(page, 3)
+    page.mouse.click(x + 11, y)
+    settled(page)
+    assert page.locator("#plane .point").count() == 4
+    assert circles(page, "#plane .chosen") == 1
+    page.mouse.click(x + 30, y)
+    until(page, "document.querySelectorAll('#plane .point').length === 5")
+
+
+def test_every_class_has_an_arrow(opened):
+    page = opened()
+    page.select_option("#preset", "three classes")
+    settled(page)
+    page.click("#last")
+    kinds = page.locator("#plane .arrow").evaluate_all("all => all.map((a) => a.classList[1])")
+    assert kinds == ["l0", "l1", "l2"]
+    assert page.locator("#plane .lines text").all_text_contents() == [
+        "w of 0", "w of 1", "w of 2"
+    ]  # fmt: skip
+
+
+def test_an_arrow_is_seen_wherever_the_line_is(opened):
+    page = opened()
+    page.select_option("#method-start", "random")
+    for preset in ("small margin", "unscaled", "one outlier"):
+        page.select_option("#preset", preset)
+        settled(page)
+        for _ in range(6):
+            plane = page.locator("#plane").bounding_box()
+            arrow = page.locator("#plane .arrow").bounding_box()
+            assert max(arrow["width"], arrow["height"]) > 30
+            assert plane["x"] - 1 <= arrow["x"]
+            assert arrow["x"] + arrow["width"] <= plane["x"] + plane["width"] + 1
+            page.click("#mistake")
+
+
+def test_a_line_out_of_sight_is_told(opened):
+    page = opened()
+    page.click("#step")  # (0, 0, -1): no line at all
+    assert page.locator("#plane .arrow").count() == 0
+    page.select_option("#method-name", "gradient_descent")
+    page.fill("#method-learning_rate", "0.5")
+    page.press("#method-learning_rate", "Tab")
+    settled(page)
+    page.click("#step")
+    page.click("#step")
+    assert page.locator("#plane .boundary").count() == 0
+    assert page.locator("#plane .afar").count() == 1
+    assert "out of sight" in page.text_content("#plane")
 
 
 def test_features_have_a_plane_of_their_own(opened):

@@ -19,7 +19,7 @@ function token() {
 const mine = token();
 
 export async function ask(name, body) {
-  if (saved) return answerOf(name, body);
+  if (saved) return answerOf(name);
   let answer;
   try {
     answer = await fetch(`api/${name}`, {

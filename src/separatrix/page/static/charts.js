@@ -1,5 +1,5 @@
 // Charts beside the plane: one number by step, and the loss over the margin.
-import { draw, layers, redraw, scale, shown } from "./svg.js";
+import { circleAt, draw, layers, redraw, scale, shown } from "./svg.js";
 
 export const WIDE = 300;
 export const HIGH = 180;
@@ -84,9 +84,11 @@ export function drawLoss(svg, curve, dots) {
     svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
   }
   const each = (last - first) / (margin.length - 1);
-  redraw(above, dots.map(([m, c]) => {
+  const kinds = { c0: [], c1: [], c2: [], c3: [], out: [] }; // out: drawn at the edge
+  for (const [m, c] of dots) {
     const place = Math.min(margin.length - 1, Math.max(0, Math.round((m - first) / each)));
-    const outside = m < first - each || m > last + each; // drawn at the edge
-    return ["circle", { cx: places[0](margin[place]), cy: places[1](loss[place]), r: 4, class: outside ? "out" : `c${c}` }];
-  }));
+    const outside = m < first - each || m > last + each;
+    kinds[outside ? "out" : `c${c}`].push(circleAt(places[0](margin[place]), places[1](loss[place]), 4));
+  }
+  redraw(above, Object.entries(kinds).map(([kind, found]) => ["path", { d: found.join(""), class: kind }]));
 }

@@ -1,39 +1,34 @@
 // Points moved by hand: mouse, touch and keys on the data plane.
-import { HEIGHT, WIDTH } from "./plane.js";
-import { drawPlaneView, placesOfPlane } from "./plane-view.js";
+import { drawPlaneView, placeOf, rowAt } from "./plane-view.js";
 import { edit, remember } from "./points.js";
 import { rerun } from "./run.js";
-import { at, render, state } from "./state.js";
+import { at, render, signOf, state } from "./state.js";
 
-function placeOf(event) {
-  const shape = at("plane").getBoundingClientRect();
-  const [x, y] = placesOfPlane();
-  const across = ((event.clientX - shape.left) / shape.width) * WIDTH;
-  const up = ((event.clientY - shape.top) / shape.height) * HEIGHT;
-  return [x.back(across), y.back(up)].map((value) => Number(value.toPrecision(3)));
+// Where a point of a class is put by a pointer: it may be drawn turned round.
+function putAt(event, label) {
+  return placeOf(event).map((value) => signOf(label) * Number(value.toPrecision(3)));
 }
 
 function onPointerDown(event) {
-  const row = event.target.dataset ? event.target.dataset.row : undefined;
+  const row = rowAt(event);
   event.preventDefault();
   at("plane").focus();
-  if (row === undefined) {
-    if (state.flip) return;
-    const where = placeOf(event);
+  if (row === null) {
+    const where = putAt(event, state.newClass);
     state.chosen = state.points.length;
     edit((points) => points.push([...where, state.newClass]));
     return;
   }
-  state.chosen = Number(row);
-  state.dragging = { row: Number(row), before: JSON.stringify(state.points), moved: false };
+  state.chosen = row;
+  state.dragging = { row, before: JSON.stringify(state.points), moved: false };
   at("plane").setPointerCapture(event.pointerId);
   drawPlaneView();
 }
 
 function onPointerMove(event) {
-  if (!state.dragging || state.flip) return;
-  const where = placeOf(event);
+  if (!state.dragging) return;
   const point = state.points[state.dragging.row];
+  const where = putAt(event, point[2]);
   if (where[0] === point[0] && where[1] === point[1]) return;
   state.dragging.moved = true;
   [point[0], point[1]] = where;
@@ -58,7 +53,8 @@ function onKey(event) {
   const middle = [(box[0] + box[1]) / 2, (box[2] + box[3]) / 2];
   if (event.key === "n" || event.key === "N") {
     state.chosen = points.length;
-    edit((all) => all.push([...middle.map((v) => Number(v.toPrecision(3))), state.newClass]));
+    const sign = signOf(state.newClass);
+    edit((all) => all.push([...middle.map((v) => sign * Number(v.toPrecision(3))), state.newClass]));
   } else if (event.key === "[" || event.key === "]") {
     const by = event.key === "]" ? 1 : -1;
     state.chosen = points.length ? ((chosen ?? -by) + by + points.length) % points.length : null;
@@ -66,7 +62,7 @@ function onKey(event) {
   } else if (chosen === null) {
     return;
   } else if (MOVES[event.key]) {
-    const move = MOVES[event.key];
+    const move = MOVES[event.key].map((by) => by * signOf(points[chosen][2]));
     edit((all) => {
       for (const axis of [0, 1]) all[chosen][axis] = Number((all[chosen][axis] + move[axis] * small[axis]).toPrecision(4));
     }, { keepStep: true });

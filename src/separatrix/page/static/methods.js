@@ -30,6 +30,7 @@ export const METHODS = {
   kernel_perceptron: ["Kernel perceptron", ["kernel", "gamma", "degree", "learning_rate", "shuffle", "max_norm"]],
   radial_basis: ["Radial basis features", ["gamma", "centers", "learning_rate", "shuffle", "keep", "max_norm"]],
 };
+export const CURVED = ["kernel_perceptron", "radial_basis"]; // their boundary in the plane is no line
 
 export function startingMethod(name = "perceptron") {
   const told = { name };

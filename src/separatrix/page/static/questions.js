@@ -1,4 +1,5 @@
 // Questions about what comes next: asked of the server, answered by clicking, told and counted.
+import { rowAt } from "./plane-view.js";
 import { askAtStep } from "./run.js";
 import { addView, at, goTo, render, state } from "./state.js";
 
@@ -64,11 +65,12 @@ function rowField() {
 }
 
 function onPlane(event) {
-  const { row } = event.target.dataset;
-  if (!state.question || !state.question.asks_row || row === undefined) return;
+  if (!state.question || !state.question.asks_row) return;
+  const row = rowAt(event);
+  if (row === null) return;
   event.preventDefault();
   event.stopImmediatePropagation(); // it is no point to be dragged
-  answer(null, Number(row));
+  answer(null, row);
 }
 
 function closeIfPast() {

@@ -1,5 +1,5 @@
 // What the page knows: points, method, the run and the step that is shown; and who draws it.
-import { startingMethod } from "./methods.js";
+import { CURVED, startingMethod } from "./methods.js";
 import { scoresOf } from "./plane.js";
 import { saved } from "./saved.js";
 
@@ -40,11 +40,23 @@ export function classesOf(points) {
   return [...new Set(points.map((point) => point[2]))].sort();
 }
 
-// Where the points are drawn: with flip, y x in place of x.
+// Whether y x can be shown in place of x: of two classes that a line separates.
+export function canFlip() {
+  const line = saved ? saved.run.line : !CURVED.includes(state.method.name);
+  return line && classesOf(state.points).length === 2;
+}
+
+export const flipped = () => state.flip && canFlip();
+
+// By which a point of a class is multiplied where it is drawn.
+export function signOf(label) {
+  return flipped() && label === classesOf(state.points)[0] ? -1 : 1;
+}
+
 export function shownPoints() {
-  const labels = classesOf(state.points);
-  if (!state.flip || labels.length !== 2) return state.points;
-  return state.points.map(([u, v, label]) => (label === labels[0] ? [-u, -v, label] : [u, v, label]));
+  if (!flipped()) return state.points;
+  const [turned] = classesOf(state.points);
+  return state.points.map(([u, v, label]) => (label === turned ? [-u, -v, label] : [u, v, label]));
 }
 
 export function weightsAt(step) {
@@ -56,20 +68,33 @@ export function valuesOf(name) {
   return [state.run.recording.start[name], ...state.steps[name]];
 }
 
+// ---- sums over the steps, of which the last are kept: the next step needs one more -------------
+
+let strengths = { of: null, step: 0, found: [] };
+
 export function strengthsAt(step) {
-  const found = new Array(state.points.length).fill(0);
-  if (state.steps) {
-    for (const rows of state.steps.updated.slice(0, step)) for (const row of rows) found[row] += 1;
+  const updated = state.steps ? state.steps.updated : null;
+  if (strengths.of !== updated || strengths.found.length !== state.points.length) {
+    strengths = { of: updated, step: 0, found: new Array(state.points.length).fill(0) };
   }
+  const { found } = strengths;
+  const add = (number, by) => { for (const row of updated[number - 1]) found[row] += by; };
+  for (; updated && strengths.step < step; strengths.step += 1) add(strengths.step + 1, 1);
+  for (; updated && strengths.step > step; strengths.step -= 1) add(strengths.step, -1);
   return found;
 }
+
+let updates = { of: null, found: [0] };
 
 // From the start on, steps so far that a row, or several at once, moved the weights: what theory
 // bounds.
 export function updatesByStep() {
   if (saved) return [0, ...saved.updates];
-  let sum = 0;
-  return [0, ...state.steps.updated.map((rows) => (sum += rows.length ? 1 : 0))];
+  const { updated } = state.steps;
+  if (updates.of !== updated) updates = { of: updated, found: [0] };
+  const { found } = updates;
+  while (found.length <= updated.length) found.push(found.at(-1) + (updated[found.length - 1].length ? 1 : 0));
+  return found;
 }
 
 export function scoresNow() {

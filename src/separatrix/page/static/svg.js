@@ -10,23 +10,31 @@ export function draw(name, attributes = {}, text = null) {
 // Makes the children of a group what is wanted, a list of [name, attributes, text]: those that are
 // there stay, and only what differs is written. Making elements anew takes far longer.
 export function redraw(group, wanted) {
-  wanted.forEach(([name, attributes, text = null], i) => {
-    const old = group.children[i];
-    if (!old || old.tagName !== name) {
-      const made = draw(name, attributes, text);
-      made.told = attributes;
-      if (old) old.replaceWith(made);
-      else group.append(made);
-      return;
-    }
-    for (const [key, value] of Object.entries(attributes)) {
-      if (old.told[key] !== value) old.setAttribute(key, value);
-    }
-    for (const key of Object.keys(old.told)) if (!(key in attributes)) old.removeAttribute(key);
-    if (text !== null && old.textContent !== text) old.textContent = text;
-    old.told = attributes;
-  });
+  wanted.forEach((one, i) => put(group, i, one));
   while (group.children.length > wanted.length) group.lastChild.remove();
+}
+
+// The same of one child.
+export function put(group, i, [name, attributes, text = null]) {
+  const old = group.children[i];
+  if (!old || old.tagName !== name) {
+    const made = draw(name, attributes, text);
+    made.told = attributes;
+    if (old) old.replaceWith(made);
+    else group.append(made);
+    return;
+  }
+  for (const [key, value] of Object.entries(attributes)) {
+    if (old.told[key] !== value) old.setAttribute(key, value);
+  }
+  for (const key of Object.keys(old.told)) if (!(key in attributes)) old.removeAttribute(key);
+  if (text !== null && old.textContent !== text) old.textContent = text;
+  old.told = attributes;
+}
+
+// A circle as a part of a path: many that change together are one element, which is far faster.
+export function circleAt(px, py, r) {
+  return `M${px - r} ${py}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
 }
 
 // The groups of a drawing, by class name, made once.
@@ -37,9 +45,10 @@ export function layers(svg, names) {
   return [...svg.children];
 }
 
+// To places on the screen: hundredths of a pixel are fine enough, and short to write.
 export function scale(from, to) {
   const factor = (to[1] - to[0]) / (from[1] - from[0] || 1);
-  const there = (value) => to[0] + (value - from[0]) * factor;
+  const there = (value) => Math.round(100 * (to[0] + (value - from[0]) * factor)) / 100;
   there.back = (place) => from[0] + (place - to[0]) / factor;
   return there;
 }
