@@ -93,6 +93,14 @@ def test_a_saved_page_needs_no_server(chromium, from_file, tmp_path, name):
     other.click("#last")
     until(other, "document.querySelectorAll('#plane .region').length > 1")
     assert "ended:" in text(other, "state")
+    if name != "kernel_perceptron":
+        assert other.locator("#weight-view .bands path").count() > 1
+        assert text(other, "weight-near") == ""  # contours of every step are inside
+        before = other.get_attribute("#weight-view .contours", "d")
+        other.select_option("#weight-up", "2")
+        assert other.get_attribute("#weight-view .contours", "d") not in ("", before)
+        other.select_option("#weight-of", "mistakes")
+        assert text(other, "weight-levels").startswith("Mistakes from 0")
     for hidden in ("#save-page", "#method-name", "#preset", "#copy-link", "nav"):
         assert not other.is_visible(hidden)
     assert text(other, "message") == ""
@@ -113,6 +121,13 @@ def test_a_page_of_the_library_says_what_it_left_out(from_file, tmp_path, way):
     assert f"updates {clf.n_updates_}" in text(page, "state")
     page.click("#back")
     assert int(text(page, "at").split()[0]) < 1200
+    page.select_option("#weight-up", "2")
+    said = set()
+    for step in range(100, 130):
+        page.fill("#scrub", str(step))
+        said.add(text(page, "weight-near")[:30])
+    assert "The contours are those of step" in said
+    assert page.locator("#weight-view .bands path").count() > 1
     assert Axe().run(page).violations_count == 0
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 

@@ -19,7 +19,7 @@ from separatrix import (
     Perceptron,
     datasets,
 )
-from separatrix.training.recording import saved
+from separatrix.training.recording import landscape, saved
 from separatrix.training.recording.recording import thinned
 from separatrix.training.recording.schema import recording_schema
 
@@ -148,3 +148,66 @@ def test_names_of_classes_cannot_leave_the_data():
     frame = recording._repr_html_()
     assert frame.startswith('<iframe sandbox="allow-scripts"')
     assert "<script" not in frame
+
+
+def logistic_mean(W, x, y):
+    margins = np.where(y == y.max(), 1.0, -1.0) * (x @ W[:-1] + W[-1])
+    return np.log1p(np.exp(-margins)).mean(), np.sum(margins <= 0)
+
+
+@pytest.mark.parametrize("most", [10_000, 6])
+def test_weight_space_has_its_contours_inside(monkeypatch, most):
+    monkeypatch.setattr(landscape, "MOST_SAVED", most)
+    clf = LinearClassifier(
+        "logistic", solver=GradientDescent(None, learning_rate=0.5), max_iter=12, tol=None, l2=0.05
+    )
+    recording = recorded(clf)
+    told = inside(recording.to_html())
+    weights = np.array(
+        [told["run"]["recording"]["start"]["weights"]]
+        + told["run"]["recording"]["steps"]["weights"]
+    )[:, 0]
+    lands, size = told["landscapes"], told["landscapes"]["size"]
+    assert [view["axes"] for view in lands["views"]] == [[0, 1], [0, 2], [1, 2]]
+    for view in lands["views"]:
+        assert len(view["of"]) == len(weights)
+        a, b = view["axes"]
+        held = np.delete(weights, [a, b], axis=1)
+        assert len(view["at"]) == (len(np.unique(held)) if most > 6 else 2)
+        low, high = view["box"][0], view["box"][1]
+        assert low < weights[:, a].min() <= weights[:, a].max() < high
+        sides = np.linspace(low, high, size), np.linspace(*view["box"][2:], size)
+        for step in (0, 5, len(weights) - 1):
+            stands = view["at"][view["of"][step]]
+            assert held[stands] == held[step] if most > 6 else abs(stands - step) <= 6
+            for kind in ("objective", "mistakes"):
+                land = view[kind][view["of"][step]]
+                levels = [*land["levels"], np.inf]
+                for row, col in np.random.default_rng(step).integers(size, size=(10, 2)):
+                    W = weights[stands].copy()
+                    W[[a, b]] = sides[0][col], sides[1][row]
+                    loss, wrong = logistic_mean(W, X, Y)
+                    value = wrong if kind == "mistakes" else loss + 0.05 * np.sum(W[:-1] ** 2)
+                    band = ord(land["bands"][row * size + col]) - ord("a")
+                    assert levels[band] - 1e-9 <= value <= levels[band + 1] + 1e-9
+                pieces = np.frombuffer(base64.b64decode(land["lines"]), "<u2")
+                assert (len(pieces) > 0) == (kind == "objective")
+
+
+def test_steps_that_hold_the_same_weights_share_their_contours():
+    x, y = datasets.logic("and")
+    recording = recorded(Perceptron(shuffle=False), x, y)
+    view = inside(recording.to_html())["landscapes"]["views"][0]
+    biases = recording.columns.weights[:, 0, 2]
+    assert len(view["at"]) == len(set(biases.tolist()))
+    assert [biases[view["at"][place]] for place in view["of"]] == biases.tolist()
+
+
+def test_kernels_have_no_weight_space_and_runs_that_diverged_have_one():
+    recording = recorded(KernelPerceptron(gamma=1.0, max_iter=2))
+    assert inside(recording.to_html())["landscapes"] is None
+    solver = GradientDescent(None, learning_rate=1e200)
+    clf = LinearClassifier("squared", solver=solver, max_iter=1, tol=None)
+    lands = inside(recorded(clf).to_html())["landscapes"]
+    bands = [land["bands"] for view in lands["views"] for land in view["objective"]]
+    assert {len(one) for one in bands} == {lands["size"] ** 2}

@@ -12,5 +12,3 @@ STEPS_AT_ONCE = 1500
 """In one answer: the page asks for more while the first are looked at."""
 LANDSCAPE = 60
 """Points to a side of the grid of weight space."""
-MOST_LEVELS = 12
-"""Contours of it, and bands between them."""

@@ -39,6 +39,34 @@ export function gridAt(step) {
   return found;
 }
 
+const drawn = new Map(); // landscapes that were asked for once
+
+// The contours of weight space at a step, or at one near it; null where there are none.
+export function landscapeAt(step, { across, up, of, column }) {
+  const view = (saved.landscapes?.views ?? []).find((one) => one.column === column && one.axes.includes(across) && one.axes.includes(up));
+  if (!view) return null;
+  const name = JSON.stringify([column, across, up, of, view.of[step]]);
+  if (!drawn.has(name)) drawn.set(name, landscapeOf(view, of, view.of[step], across > up));
+  return drawn.get(name);
+}
+
+// turned: they are held with the first of the two weights across.
+function landscapeOf(view, of, place, turned) {
+  const { levels, bands, lines } = view[of][place];
+  const { size } = saved.landscapes;
+  const all = decoded(lines, Uint16Array);
+  const pieces = [];
+  for (let i = 0; i < all.length; i += 4) {
+    const [a, b, c, d] = all.subarray(i, i + 4);
+    pieces.push(turned ? [b, a, d, c] : [a, b, c, d]);
+  }
+  return {
+    size, levels, lines: [pieces], at: view.at[place],
+    box: turned ? [...view.box.slice(2), ...view.box.slice(0, 2)] : view.box,
+    bands: turned ? Array.from(bands, (_, i) => bands[(i % size) * size + Math.floor(i / size)]).join("") : bands,
+  };
+}
+
 export function answerOf(name) {
   const answers = {
     run: () => saved.run,

@@ -1,6 +1,6 @@
 // Weight space: two of the weights, the contours of what is minimised, and the walk over them.
 import { askAtStep } from "./run.js";
-import { saved } from "./saved.js";
+import { landscapeAt, numberOf, saved } from "./saved.js";
 import { addView, at, classesOf, state, weightsAt } from "./state.js";
 import { draw, option, scale, shown } from "./svg.js";
 
@@ -42,7 +42,7 @@ function look() {
     const own = weightsAt(step)[column];
     walk.push([own[across], own[up]]);
   }
-  box = boxOfWalk();
+  box = (saved && landscapeAt(0, chosen)?.box) || boxOfWalk();
 }
 
 // ---- the landscape ------------------------------------------------------------------------------
@@ -55,7 +55,12 @@ function question() {
 }
 
 async function fetchLand() {
-  if (saved || asking || !state.run || !hasSpace()) return; // a saved page has the walk alone
+  if (!state.run || !hasSpace()) return;
+  if (saved) {
+    takeLand();
+    return;
+  }
+  if (asking) return;
   const { run } = state;
   const wanted = question();
   if (land && land.run === run && land.wanted === wanted) return;
@@ -71,6 +76,26 @@ async function fetchLand() {
     land = { ...found, run, wanted };
     drawLand();
   }
+}
+
+// A saved page has those of some of its steps inside.
+function takeLand() {
+  const found = landscapeAt(state.step, chosen);
+  if (found && land !== found) {
+    land = found;
+    drawLand();
+  }
+  const near = found && !sameHeld(found.at, state.step);
+  at("weight-near").textContent = near ? `The contours are those of step ${numberOf(found.at)}.` : "";
+  at("weight-contours").hidden = !found;
+  if (!found) at("weight-levels").textContent = "";
+}
+
+// All weights but the two that are shown are the same at both steps.
+function sameHeld(one, other) {
+  const [a, b] = [weightsAt(one), weightsAt(other)];
+  const free = (c, j) => c === chosen.column && (j === chosen.across || j === chosen.up);
+  return a.every((row, c) => row.every((value, j) => free(c, j) || value === b[c][j]));
 }
 
 function drawLand() {
@@ -175,7 +200,8 @@ function drawSpace() {
   look();
   drawFrame();
   drawWalk();
-  if (land && land.run === state.run && land.wanted === question()) drawLand();
+  if (saved) land = null; // drawn anew, with the frame
+  else if (land && land.run === state.run && land.wanted === question()) drawLand();
   fetchLand();
 }
 

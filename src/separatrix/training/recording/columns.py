@@ -141,7 +141,7 @@ def columns_of(
         if len(passes) == n_passes:
             break
     weights = np.stack([start, *(step.weights for step in kept)])
-    mistakes, values = _evaluated(objective, weights)
+    mistakes, values = evaluated(objective, weights)
     visited = [step.visited for step in kept]
     margins, average = _margins(objective, weights, visited), _averages(kept, weights)
     if features is not None:
@@ -176,7 +176,7 @@ def _averages(kept: list[Step], weights: Array) -> Array | None:
     return found
 
 
-def _evaluated(objective: Objective, weights: Array) -> tuple[Array, Array]:
+def evaluated(objective: Objective, weights: Array) -> tuple[Array, Array]:
     """Weighted mistakes and J at each of these weights, computed once where they repeat."""
     moved = np.ones(len(weights), dtype=bool)
     moved[1:] = np.any(weights[1:] != weights[:-1], axis=(1, 2))

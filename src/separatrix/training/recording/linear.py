@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...separation import separability
 from ...solvers import BatchPerceptron, Rosenblatt, Solver, Step
 from ..gap import GapTracker, provable
 from ..mistake_bound import MistakeBoundCallback, mistake_bound_callback
-from .columns import Columns, with_ones
+from .columns import Columns, evaluated, with_ones
 from .recording import MOST_TOLD, Recording
 from .words import Story
 
@@ -56,6 +57,7 @@ def linear_recording(
         method, given.classes.tolist(), None if x is None else x[:, :-1],
         class_numbers(given.y, k).astype(np.int64), columns, bounds, story.arithmetic,
         story.sentence, recipe.stop,
+        evaluate=partial(evaluated, objective) if recipe.features is None else None,
     )  # fmt: skip
 
 

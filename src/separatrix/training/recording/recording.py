@@ -17,6 +17,7 @@ from ...numeric.lazy import cached_property
 from ...numeric.types import AnyArray, Array
 from ...page.document import framed
 from .columns import MOST_WEIGHTS, Columns
+from .landscape import Evaluate, saved_landscapes
 from .saved import Part, Plane, loss_curve, saved_page
 from .schema import check_recording
 
@@ -58,6 +59,8 @@ class Recording:
     stop: str | None = None
     kernel: Callable[[Array], Array] | None = None
     """For kernels: their values, and the 1 of the bias, between given rows and those of the fit."""
+    evaluate: Evaluate | None = None
+    """Mistakes and objective at any weights, where those are of the objective's own variables."""
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -181,7 +184,17 @@ class Recording:
             arithmetic=lambda step: self.arithmetic(numbers[step - 1]),
             sentence=lambda step: self.sentence(numbers[step - 1]),
         )  # fmt: skip
-        return Part(json.loads(part.to_json()), numbers, moved[numbers].tolist())
+        lands = self._landscapes(numbers)
+        return Part(json.loads(part.to_json()), numbers, moved[numbers].tolist(), lands)
+
+    def _landscapes(self, numbers: list[int]) -> dict[str, Any] | None:
+        """What the walk of the weights goes over, at some of the steps."""
+        weights = self.columns.weights
+        if weights is None or self.evaluate is None or not self._tells_weights:
+            return None
+        return saved_landscapes(
+            self.evaluate, weights, numbers, len(self.y), self.method["fit_intercept"]
+        )
 
     @property
     def _tells_weights(self) -> bool:

@@ -33,6 +33,8 @@ class Part(NamedTuple):
     """Of these steps, in the whole."""
     updates: list[int]
     """Steps until then that moved the weights, in the whole."""
+    landscapes: dict[str, Any] | None
+    """Of weight space: see :func:`.landscape.saved_landscapes`."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def saved_page(
 
 def _data(part: Part, plane: Plane | None) -> dict[str, Any]:
     """What the page shows, without a server to ask."""
-    recording, numbers, updates = part
+    recording, numbers, updates, landscapes = part
     y, method = recording["data"]["y"], recording["method"]
     found: dict[str, Any] = {
         "run": {
@@ -88,6 +90,7 @@ def _data(part: Part, plane: Plane | None) -> dict[str, Any]:
         "numbers": numbers, "updates": updates, "box": None,
         "points": [[0, 0, number] for number in y],
         "words": _words(method), "verdict": None, "grids": None, "schema": recording_schema(),
+        "landscapes": landscapes,
     }  # fmt: skip
     if plane is not None:
         found |= {"points": plane.points(), "box": plane.box}
