@@ -48,9 +48,9 @@ test-browser: $(DEVELOPMENT)
 
 docs: $(DEVELOPMENT)
 	$(BIN)/codespell docs examples src README.md CONTRIBUTING.md CHANGELOG.md
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
+	SOURCE_DATE_EPOCH=0 $(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs build/docs
 	$(BIN)/python docs/links.py build/docs
-	cp docs/gallery/images/sphx_glr_feature_maps_001.png docs/images/feature-maps.png
+	cp build/docs/_images/index-picture-1.svg docs/images/proofs.svg
 	@echo "open build/docs/index.html"
 
 fuzz: $(DEVELOPMENT)

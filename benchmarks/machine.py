@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from threadpoolctl import ThreadpoolController
 from .contest import Contestant
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+PLAIN = {**os.environ, "LC_ALL": "C"}  # answers in English
 SIZES = {"tiny": (1 << 20, 64), "small": (1 << 26, 512), "full": (1 << 30, 2048)}
 
 
@@ -86,10 +88,22 @@ def limits(size: str) -> dict[str, Any]:
 
 
 def processor() -> str:
-    """Its name, where the system tells."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+    """Its name, where the system tells: in a file or, of an ARM and of a Mac, by a command."""
+    told = [Path("/proc/cpuinfo").read_text()] if Path("/proc/cpuinfo").exists() else []
+    for command in (("lscpu",), ("sysctl", "machdep.cpu.brand_string")):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=True, env=PLAIN)
+        except (OSError, subprocess.CalledProcessError):
+            continue
+        told.append(done.stdout)
+    names = [name for text in told if (name := model_name(text))]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def model_name(told: str) -> str:
+    """Out of what the system prints, line by line; "" if it does not say, or "-"."""
+    for line in told.splitlines():
+        key, _, name = line.partition(":")
+        if key.strip().lower() in ("model name", "machdep.cpu.brand_string") and name.strip(" -"):
+            return name.strip()
+    return ""

@@ -32,6 +32,7 @@ WORK = (
     "axis",
     "values",
     "growth",
+    "wall_seconds",
 )
 CONTESTANT = ("name", "median_seconds", "ratio", "quality", "good_enough", "note")
 
@@ -90,8 +91,9 @@ def _run_lines(run: Record, number: int | None) -> Iterator[str]:
     yield f"## {'Results' if number is None else f'Run {number}'}\n"
     yield (
         f"Measured {run['measured']} on {cores} cores ({machine['processor']}), which read "
-        f"{reads:.0f} GB/s and compute {computes:.0f} GFLOP/s in float64; {run['repeats']} rounds. "
-        "Versions: "
+        f"{reads:.0f} GB/s and compute {computes:.0f} GFLOP/s in float64; {run['repeats']} rounds"
+        + _minutes(run["workloads"])
+        + ". Versions: "
         + ", ".join(f"{name} {version}" for name, version in versions.items())
         + f".\n\nOf {len(contests)} works separatrix is faster in {won} and slower in {lost}; in "
         f"{len(decided) - won - lost} the spread of the rounds leaves it open"
@@ -109,6 +111,13 @@ def _run_lines(run: Record, number: int | None) -> Iterator[str]:
     if run["skipped"]:
         absent = ", ".join(sorted(run["skipped"]))
         yield f"Not installed there, and so not in these tables: {absent}.\n"
+
+
+def _minutes(works: Sequence[Record]) -> str:
+    """How long these works took, data, trials and judging included, if all of them say so."""
+    seconds = [work.get("wall_seconds") for work in works]
+    known = [each for each in seconds if each is not None]
+    return f", {sum(known) / 60.0:.0f} minutes in all" if len(known) == len(seconds) else ""
 
 
 def _row(work: Record) -> str:

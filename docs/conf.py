@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import separatrix
+
+sys.path.insert(0, str(Path(__file__).parent))
+from reading import add_outputs
 
 project = "separatrix"
 author = "The separatrix developers"
@@ -39,13 +43,15 @@ plot_html_show_source_link = False
 plot_html_show_formats = False
 plot_formats = [("svg", 100)]
 plot_include_source = True
+plot_rcparams = {"svg.hashsalt": "separatrix"}  # the same bits from the same code
+plot_apply_rcparams = True
 
 # ---- gallery: every script in examples/ is run
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": "reading.ReadingOrder",
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -71,7 +77,9 @@ write_recording(Path(__file__).parent / "generated" / "pages")
 # ---- look
 html_theme = "pydata_sphinx_theme"
 html_title = "separatrix"
-html_static_path: list[str] = []
+html_context = {"default_mode": "auto"}  # light or dark, as the reader has it
+html_static_path = ["static"]
+html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_sidebars: dict[str, list[str]] = {  # nothing is below these
@@ -98,3 +106,4 @@ def inherited_from_elsewhere(
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-skip-member", inherited_from_elsewhere)
+    app.connect("source-read", add_outputs)

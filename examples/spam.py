@@ -16,53 +16,14 @@ from sklearn.pipeline import make_pipeline
 from separatrix import LinearClassifier
 
 SPAM = [
-    "win",
-    "free",
-    "cash",
-    "prize",
-    "claim",
-    "offer",
-    "urgent",
-    "click",
-    "account",
-    "bonus",
-    "credit",
-    "winner",
-]
+    "win", "free", "cash", "prize", "claim", "offer", "urgent", "click", "account", "bonus",
+]  # fmt: skip
 HAM = [
-    "meeting",
-    "lunch",
-    "report",
-    "draft",
-    "tomorrow",
-    "thanks",
-    "project",
-    "notes",
-    "train",
-    "weekend",
-    "family",
-    "call",
-]
+    "meeting", "lunch", "report", "draft", "evening", "thanks", "project", "notes", "train", "call",
+]  # fmt: skip
 BOTH = [
-    "the",
-    "a",
-    "and",
-    "you",
-    "to",
-    "for",
-    "is",
-    "on",
-    "with",
-    "your",
-    "please",
-    "today",
-    "see",
-    "now",
-    "it",
-    "we",
-    "of",
-    "at",
-]
+    "the", "a", "and", "you", "to", "for", "is", "on", "with", "your", "please", "today", "now",
+]  # fmt: skip
 
 rng = np.random.default_rng(0)
 spam = rng.random(2000) < 0.3

@@ -85,6 +85,20 @@ def test_rows_with_one_level_of_each_feature():
     assert set(np.unique(y)) == {-1, 1}
 
 
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ("processor\t: 0\nmodel name\t: Abacus: 8 beads\n", "Abacus: 8 beads"),
+        ("CPU(s):        2\nModel name:    Neoverse-N1\nModel:    1\n", "Neoverse-N1"),
+        ("Model name:    -\n", ""),
+        ("machdep.cpu.brand_string: Apple M1\n", "Apple M1"),
+        ("processor\t: 0\nCPU part\t: 0xd0c\n", ""),
+    ],
+)
+def test_the_name_of_the_processor(told, name):
+    assert machine.model_name(told) == name
+
+
 def test_machine_limits():
     found = machine.limits("tiny")
     assert found["read_gb_per_second_1"] > 0

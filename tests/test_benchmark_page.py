@@ -16,6 +16,7 @@ def work(name, low, high, *, holds=True):
     return {
         "name": name, "title": "a work", "best_peer": "somebody", "ratio": times, "rows": 3,
         "contestants": [ours], "agreement": [{"holds": holds, "text": "apart by 1"}],
+        "wall_seconds": 100.0,
     }  # fmt: skip
 
 
@@ -48,6 +49,7 @@ def test_wins_losses_and_what_is_open_are_counted(stored):
     assert "Of 3 works separatrix is faster in 1 and slower in 1; in 1 the spread" in told
     assert "| **0.55** | 0.50 to 0.60 | 2 ms | agree |" in told
     assert "Measured 2026-01-02 on 2 cores (abacus)" in told
+    assert "3 rounds, 5 minutes in all. Versions: python 3." in told
     assert "not in these tables: absent" in told
 
 

@@ -339,3 +339,26 @@ def test_links_that_lead_nowhere_are_told(tmp_path):
         "index.html: no place #gone",
         "index.html: no place other.html#there",
     ]
+
+
+def test_the_gallery_has_fifteen_examples_in_an_order_to_read_them_each_with_a_picture():
+    reading = script("reading")
+    names = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    assert len(names) == len(reading.ORDER) == 15
+    assert names == set(reading.ORDER)
+    key = reading.ReadingOrder("examples")
+    assert sorted({"new.py", "spam.py", "and_or_xor.py"}, key=key)[::2] == [
+        "and_or_xor.py",
+        "new.py",
+    ]
+    for name in names:
+        text = (ROOT / "examples" / f"{name}.py").read_text()
+        assert re.search(r"Display\.from_\w+\(|plt\.subplots\(", text), name
+
+
+def test_what_a_block_prints_stands_below_it_in_the_pages():
+    page = "A\n\n```python\na = 2\n```\n\nB\n\n```python\nprint(a + 1)\nprint('b')\n```\n\nC\n"
+    told = script("reading").with_outputs(page)
+    printed = "\n```{code-block} text\n:class: printed\n\n3\nb\n```\n"
+    before, after = page.split("\n\nC\n")[0] + "\n", "\nC\n"
+    assert told == before + printed + after

@@ -1,4 +1,4 @@
-"""Lecture 001: gradient descent on a curve of one number, from a start, with a step size."""
+"""Gradient descent on a curve of one number, as chapter 2 of the course has it."""
 
 from __future__ import annotations
 
