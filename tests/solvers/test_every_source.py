@@ -127,6 +127,21 @@ def test_row_by_row_it_does_not_matter_where_blocks_end(kind, k, weighted, loss,
     np.testing.assert_allclose(found.last, expected.last, rtol=1e-9, atol=1e-9)
 
 
+@quiet
+@pytest.mark.parametrize("kind", [kind for kind in SOURCES if kind != "cluster"])  # mixes parts
+@both
+@every_weight
+def test_row_by_row_weights_become_zero_alike(kind, k, weighted):
+    solver = GradientDescent(1, shuffle=False, learning_rate=0.01)
+    found, expected = (
+        minimize(of.with_penalty(ElasticNet(0.3, 0.01)), solver, stop=Stop(max_iter=5, tol=None))
+        for of in objectives(kind, "logistic", k, weighted)
+    )
+    np.testing.assert_allclose(found.last, expected.last, rtol=1e-9, atol=1e-9)
+    assert np.array_equal(found.last == 0.0, expected.last == 0.0)
+    assert (found.last == 0.0).any()
+
+
 # ---- row by row in another order, and mini-batches -------------------------------------------
 
 

@@ -18,6 +18,7 @@ from separatrix import (
     ArraySource,
     Checkpoint,
     DualAscent,
+    ElasticNet,
     GradientDescent,
     LinearClassifier,
     Objective,
@@ -100,6 +101,45 @@ def test_other_losses_are_mixed_with_equal_shares(batch):
     np.testing.assert_allclose(found, mixed_descent(X, y, 0.01, 0.01, 5, batch), rtol=1e-9)
 
 
+def received(w, u, q):
+    """Weights nearer to 0 by what they are owed, the bias apart, and what they have received."""
+    owed = np.maximum(np.where(w > 0.0, u + q, u - q), 0.0)
+    owed[-1] = 0.0
+    nearer = np.sign(w) * np.maximum(np.abs(w) - owed, 0.0)
+    return nearer, q + nearer - w
+
+
+def mixed_descent_with_l1(X, y, step, l1, passes):
+    """The same row by row, all weights after each; what is owed is mixed as the weights are."""
+    Z, w = np.column_stack([X, np.ones(len(X))]), np.zeros(X.shape[1] + 1)
+    u, q = 0.0, np.zeros(X.shape[1] + 1)
+    for _ in range(passes):
+        ends = []
+        for start, stop in FILLED:
+            v, due, paid = w.copy(), u, q.copy()
+            for row in range(start, stop):
+                v = v + step * y[row] / (1.0 + np.exp(y[row] * (Z[row] @ v))) * Z[row]
+                due += step * l1
+                v, paid = received(v, due, paid)
+            ends.append((v, due, paid))
+        w, u, q = (np.mean([end[i] for end in ends], axis=0) for i in range(3))
+        w, q = received(w, u, q)
+    return w
+
+
+@quiet
+def test_an_l1_penalty_that_is_owed_is_mixed_with_the_weights():
+    X, y, classes, _ = data(2, weighted=False)
+    source = clustered(X, y, classes, None, EDGES)
+    objective = Objective(get_loss("logistic"), ElasticNet(0.3), source)
+    solver = GradientDescent(1, shuffle=False, learning_rate=0.01)
+    found = minimize(objective, solver, stop=Stop(max_iter=6, tol=None)).last[0]
+    expected = mixed_descent_with_l1(X, y, 0.01, 0.3, 6)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert np.array_equal(found == 0.0, expected == 0.0)
+    assert (found == 0.0).any()
+
+
 @quiet
 @both
 @pytest.mark.parametrize("seed", range(5))
@@ -176,8 +216,9 @@ def test_only_weights_and_sums_travel():
     [
         Perceptron(max_iter=9, random_state=0),
         LinearClassifier(solver=GradientDescent(4, average=True), max_iter=9, random_state=0),
+        LinearClassifier(l1=0.05, solver=GradientDescent(1), max_iter=9, random_state=0),
     ],
-    ids=["perceptron", "descent"],
+    ids=["perceptron", "descent", "l1"],
 )
 def test_a_run_that_was_cut_is_taken_up_again(model, tmp_path):
     whole = clone(model).fit(SOURCES["cluster"](*data(2, weighted=True)))
