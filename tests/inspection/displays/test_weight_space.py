@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from group_oracles import GroupNet
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -132,3 +133,14 @@ def test_what_cannot_be_drawn_is_refused():
     ):
         with pytest.raises(error, match=words):
             refused()
+
+
+def test_contours_are_those_of_the_objective_with_groups():
+    X, y, groups = IRIS[50:], Y, np.array([0, 1, 0, 1])
+    clf = LinearClassifier(l1=0.02, l2=1e-3, groups=groups).fit(X, y)
+    display = WeightSpaceDisplay.from_estimator(clf, X, y, weights=[2, 3], grid_resolution=5)
+    net = GroupNet("logistic", X, np.where(y == 2, 1, 0), 0.02, 1e-3, groups)
+    for at in ((0, 0), (3, 1), (4, 4)):
+        V = np.column_stack([clf.coef_, clf.intercept_])
+        V[0, 2], V[0, 3] = display.xx0[at], display.xx1[at]
+        assert display.objective[at] == pytest.approx(net.value(V), rel=1e-10)

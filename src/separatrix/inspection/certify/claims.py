@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...estimators.penalty_parameters import checked_groups
 from ...losses import Loss, OneVsRest, get_loss
 
 LOSSES = {
@@ -50,6 +51,8 @@ class Claim:
     """What the sum of |w_j| is multiplied with."""
     feature_weights: tuple[float, ...] | None = None
     """Factors of both penalties for every feature; None: 1."""
+    groups: tuple[int, ...] | str | None = None
+    """Weights that become 0 together, as in LinearClassifier: their lengths stand for |w_j|."""
 
     def __post_init__(self) -> None:
         if self.absolute and not self.loss.smooth:
@@ -73,7 +76,7 @@ class Claim:
         if self.strength:
             text += f" + {self.strength:.6g} * |w|^2"
         if self.absolute:
-            text += f" + {self.absolute:.6g} * |w|_1"
+            text += f" + {self.absolute:.6g} * " + self._lengths_in_words()
         if self.feature_weights is not None:
             text += ", every feature with its own penalty_weights"
         if not self.fit_intercept:
@@ -88,6 +91,13 @@ class Claim:
             text += f", class_weight={self.class_weight!r}"
             text += " (of the class that stands against the rest)" * (self.one_vs_rest and k > 2)
         return text
+
+    def _lengths_in_words(self) -> str:
+        if self.groups is None:
+            return "|w|_1"
+        each = "feature over the classes" if isinstance(self.groups, str) else "group of features"
+        root = "" if isinstance(self.groups, str) else "sqrt(size) * "
+        return f"the sum of {root}|w_g|, g each {each}"
 
 
 @dataclass(frozen=True)
@@ -237,6 +247,7 @@ def _own(model: Any) -> Claim:
         loss, 1.0, l2, "weights", fit_intercept=model.fit_intercept,
         class_weight=model.class_weight, absolute=float(getattr(model, "l1", 0.0)),
         feature_weights=None if weights is None else tuple(map(float, weights)),
+        groups=checked_groups(getattr(model, "groups", None)),
     )  # fmt: skip
 
 

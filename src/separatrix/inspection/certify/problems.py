@@ -18,7 +18,7 @@ from ...data.class_weighted import ClassWeighted
 from ...data.validation import ClassWeight, class_weights
 from ...numeric.types import Array
 from ...objective import Objective
-from ...penalties import L2, ElasticNet, Penalty
+from ...penalties import L2, ElasticNet, GroupLasso, Penalty
 from .claims import Claim
 from .rows import ClassCounts, OneAgainstRest, WithColumn, mapped
 
@@ -89,7 +89,8 @@ def _problem(claim: Claim, loss: Any, rows: Source, W: Array) -> Problem:
     penalty: Penalty = L2(claim.strength / factor)
     if claim.absolute or claim.feature_weights is not None:
         l1 = claim.absolute / factor
-        penalty = ElasticNet(l1, penalty.l2, claim.feature_weights)
+        given = l1, penalty.l2, claim.feature_weights
+        penalty = ElasticNet(*given) if claim.groups is None else GroupLasso(*given, claim.groups)
     return Problem(Objective(loss, penalty, rows, free), W, factor)
 
 

@@ -135,6 +135,7 @@ class Remedies:
         parts = [repr(name), f"l2={l2:.6g}"]
         l1 = getattr(self.posed.problems[0].objective.penalty, "l1", 0.0)
         parts += [f"l1={l1:.6g}"] * (l1 > 0.0)
+        parts += ["groups=..."] * (claim.groups is not None)
         parts += ["fit_intercept=False"] * (not claim.fit_intercept)
         if claim.class_weight is not None:
             parts.append(f"class_weight={claim.class_weight!r}")

@@ -8,8 +8,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.class_weight import compute_sample_weight
 
+from ...estimators import LinearClassifier
 from ...losses import MarginLoss, ZeroOne
 from ...numeric.types import Array
+from ...penalties import L2, Penalty
 from ...training.trace import Trace
 from ...training.units import original_weights
 from . import style
@@ -133,11 +135,12 @@ class WeightSpaceDisplay:
         weigh = weigh if sample_weight is None else weigh * np.asarray(sample_weight, dtype=float)
         scale = getattr(estimator, "scale_", None)
         units = np.ones(rows.shape[1]) if scale is None else scale
-        given = getattr(estimator, "penalty_weights", None)
-        factors = (1.0 if given is None else np.asarray(given, dtype=float)) * float(loss is None)
-        l1 = factors * getattr(estimator, "l1", 0.0) * units
-        l2 = factors * trace.penalty.l2 * np.square(units)
-        space = _Space(rows, y, weigh, trace.loss if loss is None else margin_loss(loss), l1, l2)
+        # Of all features, those included that no row stores and that a trace leaves out.
+        whole = isinstance(estimator, LinearClassifier)
+        penalty = estimator._penalty() if whole else trace.penalty
+        penalty = penalty if loss is None else L2(0.0)
+        kind = trace.loss if loss is None else margin_loss(loss)
+        space = _Space(rows, y, weigh, kind, penalty, units)
         chosen = _chosen(weights, names, W)
         return cls._drawn(
             space, W[-1], chosen, names, W[:, chosen], None, grid_resolution,
@@ -173,7 +176,7 @@ class WeightSpaceDisplay:
             raise ValueError(f"at has shape {centre.shape}: expected ({d + 1},), the bias last")
         weigh = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         found = margin_loss(loss)
-        space = _Space(rows, y, weigh, found, np.zeros(d), np.full(d, float(l2)))
+        space = _Space(rows, y, weigh, found, L2(float(l2)), np.ones(d))
         chosen = _chosen([0, 1 if d > 1 else BIAS] if weights is None else weights, names, None)
         told = (found.name or type(found).__name__) if name is None else name
         return cls._drawn(
@@ -260,7 +263,9 @@ class WeightSpaceDisplay:
 class _Space:
     """The objective of rows of two classes, at many weights at once."""
 
-    def __init__(self, rows: Any, y: Any, weigh: Array, loss: Any, l1: Array, l2: Array) -> None:
+    def __init__(
+        self, rows: Any, y: Any, weigh: Array, loss: Any, penalty: Penalty, units: Array
+    ) -> None:
         labels = np.asarray(y)
         classes = np.unique(labels)
         if labels.shape != (rows.shape[0],) or len(classes) != 2:
@@ -268,7 +273,7 @@ class _Space:
                 f"y has shape {labels.shape} and {len(classes)} classes: expected a label for each "
                 "row of X, out of two"
             )
-        self.rows, self.loss, self.l1, self.l2 = rows, loss, l1, l2
+        self.rows, self.loss, self.penalty, self.units = rows, loss, penalty, units
         self.signs = np.where(labels == classes[1], 1.0, -1.0)
         self.share = weigh / weigh.sum()
 
@@ -284,12 +289,23 @@ class _Space:
             self.loss.phi(grid[i : i + size] @ columns.T + fixed) @ self.share
             for i in range(0, len(grid), size)
         ])  # fmt: skip
-        penalty = np.zeros(len(grid))
-        for size_of, strength in ((np.abs, self.l1), (np.square, self.l2)):
-            strength = np.append(strength, 0.0)
-            penalty += size_of(grid) @ strength[chosen] + size_of(rest) @ strength
-        found: Array = (mean + penalty).reshape(xx0.shape)
+        found: Array = (mean + self._penalties(rest, chosen, grid)).reshape(xx0.shape)
         return found
+
+    def _penalties(self, rest: Array, chosen: list[int], grid: Array) -> Array:
+        """At every point: only the features that share a group with the two can tell them apart."""
+        units, d, moving = np.append(self.units, 1.0), len(self.units), np.array(chosen)
+        numbers = getattr(self.penalty, "numbers", None)
+        some = moving[moving < d]
+        if numbers is not None:
+            some = np.flatnonzero(np.isin(numbers, numbers[some]))
+        here = np.append(some, d)
+        part = self.penalty.on_features(some)
+        at = np.tile((rest * units)[here], (len(grid), 1))
+        for j, values in zip(chosen, grid.T, strict=True):
+            at[:, here == j] = (values * units[j])[:, None]
+        fixed = self.penalty.value((rest * units)[None]) - part.value((rest * units)[None, here])
+        return fixed + np.array([part.value(weights[None]) for weights in at])
 
     def _column(self, j: int) -> Array:
         n, d = self.rows.shape
