@@ -223,6 +223,10 @@ def works() -> dict[str, Make]:
         "squared_hinge-documents": partial(
             fit, make=data.documents, shape=(3_000, 8_000, 60, 8), loss="squared_hinge", l2=1e-4
         ),
+        "logistic-counts-weak": partial(
+            fit, make=data.documents, shape=(7_000, 21_000, 20, 2), loss="logistic", l2=7e-7,
+            intercept=False,
+        ),
         "squared-documents": partial(
             fit, make=data.documents, shape=(3_000, 8_000, 60, 8), loss="squared", l2=1e-4
         ),

@@ -128,6 +128,7 @@ constexpr double kSurprise = 1.5;        // how much worse the gap may be than e
 constexpr double kCrawling = 0.8;        // of the gap is left by an epoch: others help then
 constexpr double kGainRounding = 1e-14;  // of the dual: gains below are not seen in it
 constexpr double kDependent = 1e-10;     // of a direction's curvature: less is no new direction
+constexpr double kNearestEnd = 0.1;      // of the way to 0 or 1: the least a step leaves of it
 
 struct AscentRound {
   CoordinateEpoch epoch;

@@ -1,15 +1,17 @@
 // What an epoch of dual coordinate ascent finds, taken for a direction.
 //
-// Problem: the highest point of the dual of a hinge or its square in the space of three steps: that
-// of the last epoch, and the two before it.
+// Problem: the highest point of the dual in the space of three steps: that of the last epoch, and the
+// two before it.
 // Input: alphas and weights before and after an epoch, the history of both.
 // Output: both moved on, and back into their bounds; the history with one step more.
-// Algorithm: the dual is a quadratic: of three directions its slopes and curvatures follow from
-// products of what they do to the weights, without a look at the rows. This is conjugate gradients
-// with an epoch for their preconditioner, but bounds may come and go.
+// Algorithm: the dual of a hinge or its square is a quadratic: of three directions its slopes and
+// curvatures follow from products of what they do to the weights, without a look at the rows. This
+// is conjugate gradients with an epoch for their preconditioner, but bounds may come and go. That of
+// the logistic loss takes one of Newton's steps, if it climbs by what the entropies say.
 #pragma once
 #include "abi/table.hpp"
 #include "rows/products.hpp"
+#include "simd/exp.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -100,7 +102,33 @@ class SubspaceStep {
  private:
   // Steps of the alphas: the last (0) and the one before (1).
   double& step(int ago, int64_t i) const { return round_.step_history[ago * rows_.n + i]; }
-  bool is_free(double alpha) const { return alpha > 0 && alpha < top_; }
+  bool is_free(double alpha) const { return alpha > bottom_ && alpha < top_; }
+  // Slope and curvature of phi*(-alpha), turned round: what a step gains but for the weights.
+  double slope(double alpha) const {
+    if (!logistic_) return 1 - own_ * alpha;
+    return is_free(alpha) ? log_normal((1 - alpha) / alpha) : 0;
+  }
+  double curvature(double alpha) const {
+    if (!logistic_) return own_;
+    return is_free(alpha) ? 1 / (alpha * (1 - alpha)) : 0;
+  }
+  // Where an alpha may go: an end of [0, 1] that the logistic loss never gets to is not jumped to.
+  double bounded(double here, double wanted) const {
+    if (!is_free(here)) return here;
+    const double low = logistic_ ? kNearestEnd * here : 0;
+    const double high = logistic_ ? 1 - kNearestEnd * (1 - here) : top_;
+    return wanted > high ? high : wanted > low ? wanted : low;
+  }
+  // By how much a step gains more than the quadratic says, but for the weights.
+  double beyond_quadratic(double here, double wanted, double there) const {
+    const double cut = there - wanted;
+    if (!logistic_) return cut * (1 - 0.5 * own_ * (there + wanted));
+    if (!is_free(here)) return 0;
+    const double more = 1 - there, step = wanted - here;
+    const double divergence = there * log_normal(there / here) + more * log_normal(more / (1 - here));
+    const double linear = cut != 0 ? cut * slope(here) : 0;
+    return linear + 0.5 * curvature(here) * step * step - divergence;
+  }
   double share(int64_t i) const {
     return (pass_.weight ? pass_.weight[i] : 1.0) * pass_.inv_weight_sum;
   }
@@ -124,9 +152,11 @@ class SubspaceStep {
       const int64_t i = round_.active[t];
       const double p = share(i), alpha = pass_.alpha[i];
       const double steps[3] = {alpha - alphas_[t], step(0, i), step(1, i)};
+      const double climb = p * slope(alpha), curving = p * curvature(alpha);
       for (int a = 0; a < 3; ++a) {
-        slopes[a] += p * (1 - own_ * alpha) * steps[a];
-        for (int b = 0; b <= a && own_ > 0; ++b) curvatures[a][b] += p * own_ * steps[a] * steps[b];
+        slopes[a] += climb * steps[a];
+        for (int b = 0; b <= a && curving > 0; ++b)
+          curvatures[a][b] += curving * steps[a] * steps[b];
       }
     }
     for (int a = 0; a < 3; ++a) {
@@ -150,12 +180,12 @@ class SubspaceStep {
       const double here = pass_.alpha[i];
       const double wanted = here + (lengths[0] * (here - alphas_[t]) + lengths[1] * step(0, i) +
                                     lengths[2] * step(1, i));
-      const double there = !is_free(here) ? here : wanted > top_ ? top_ : wanted > 0 ? wanted : 0;
-      alphas[t] = there;
+      const double there = alphas[t] = bounded(here, wanted), p = share(i);
+      if (logistic_ || there != wanted) added += p * beyond_quadratic(here, wanted, there);
       if (there == wanted) continue;
-      const double change = share(i) * (there - wanted), y = pass_.y[i];
+      const double change = p * (there - wanted), y = pass_.y[i];
       const double square = change * pass_.row_norm2[i] * pass_.inv_2l2;
-      added += change * (1 - 0.5 * own_ * (there + wanted) - y * dot(rows_, i, w) - 0.5 * square);
+      added -= change * (y * dot(rows_, i, w) + 0.5 * square);
       add(rows_, i, y * change * pass_.inv_2l2, w);
     }
     return added;
@@ -191,8 +221,10 @@ class SubspaceStep {
   AscentRound& round_;
   CoordinateEpoch& pass_;
   const bool squared_ = LossId(pass_.loss) == LossId::squared_hinge;
-  const double own_ = squared_ ? 0.5 : 0;                // curvature of the conjugate
+  const bool logistic_ = LossId(pass_.loss) == LossId::logistic;
+  const double own_ = squared_ ? 0.5 : 0;              // curvature of the conjugate, if constant
   const double top_ = squared_ ? __builtin_inf() : 1;  // the highest alpha
+  const double bottom_ = logistic_ ? 0x1p-1000 : 0;    // the lowest of which a logarithm is taken
   double *newer_, *older_;  // what the steps before did to the weights
   double* alphas_ = nullptr;   // (2, n): of the active rows, before the epoch and after the step
   double* weights_ = nullptr;  // (2, d): the same of the weights

@@ -200,6 +200,7 @@ void bind_online(nb::module_& m) {
   m.attr("crawling") = kCrawling;
   m.attr("gain_rounding") = kGainRounding;
   m.attr("dependent") = kDependent;
+  m.attr("nearest_end") = kNearestEnd;
   m.def("draw_orders", &draw_orders, "orders"_a.noconvert(), "block_rows"_a,
         "blocks_per_group"_a, "seed"_a, "number"_a);
 }

@@ -224,6 +224,7 @@ surprise: float
 crawling: float
 gain_rounding: float
 dependent: float
+nearest_end: float
 csr_flaws: dict[str, int]
 svmlight_flaws: dict[str, int]
 svmlight_last_index: int

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..losses import Logistic, MarginLoss, SquaredHinge
 from ..numeric.rows import Rows, row_nonzeros
-from ..numeric.types import Array, Ints
+from ..numeric.types import AnyArray, Array, Ints
 from ._compiled import _loops
 from .coordinate_ascent import coordinate_epoch_twin
 from .dispatch import COMPILED
@@ -16,6 +16,7 @@ from .online import draw_order_twin
 
 SURPRISE, CRAWLING = _loops.surprise, _loops.crawling
 GAIN_ROUNDING, DEPENDENT = _loops.gain_rounding, _loops.dependent
+NEAREST_END = _loops.nearest_end
 
 
 class EpochOrders(NamedTuple):
@@ -78,10 +79,9 @@ def ascent_round(
     """Epochs over the active rows until the gap is ``enough`` of the dual, or there were most.
 
     Each is a :func:`coordinate_epoch` in an order of its own, after which ``shrink_margin`` is
-    ``careful`` times the mean slope. With a history, which the hinge and its square may have,
-    epochs that crawl while most active alphas (all but ``identified`` per free one) are inside
-    their bounds are helped by steps in the space of the last three. Writes ``alpha``, ``w``,
-    ``active`` (increasing) and the history.
+    ``careful`` times the mean slope. With a history, epochs that crawl while most active alphas
+    (all but ``identified`` per free one) are inside their bounds are helped by steps in the space
+    of the last three. Writes ``alpha``, ``w``, ``active`` (increasing) and the history.
     """
     return RoundResult(
         *_loops.ascent_round(
@@ -174,28 +174,43 @@ def subspace_step_twin(
     inv_2l2: float,
 ) -> bool:
     """On to the highest point in the space of three steps, back into the bounds; or no gain."""
-    own, top = (0.5, np.inf) if isinstance(loss, SquaredHinge) else (0.0, 1.0)
+    top = np.inf if isinstance(loss, SquaredHinge) else 1.0
+    free = (alpha > 0.0) & (alpha < top)
+    slope, own = conjugate_derivatives(loss, alpha, free)
     steps = np.vstack([alpha - start, history.alphas])
     moves = np.vstack([w - start_w, history.weights])[:, :-1]
-    slopes = steps @ (p * (1.0 - own * alpha)) - moves @ w[:-1] / inv_2l2
-    curvatures = moves @ moves.T / inv_2l2 + own * (steps * p) @ steps.T
+    slopes = steps @ (p * slope) - moves @ w[:-1] / inv_2l2
+    curvatures = moves @ moves.T / inv_2l2 + (steps * p * own) @ steps.T
     least = GAIN_ROUNDING * float(w[:-1] @ w[:-1]) / inv_2l2
     lengths = step_lengths_twin(curvatures, slopes, least)
     if 0.5 * lengths @ slopes <= least:
         return False
     wanted = alpha + lengths @ steps
-    there = np.where((alpha > 0.0) & (alpha < top), np.clip(wanted, 0.0, top), alpha)
+    low, high = np.zeros_like(alpha), np.full_like(alpha, top)
+    if isinstance(loss, Logistic):
+        low, high = NEAREST_END * alpha, 1.0 - NEAREST_END * (1.0 - alpha)
+    there = np.where(free, np.clip(wanted, low, high), alpha)
     change = lengths @ moves
     for i in np.flatnonzero(there != wanted):
         columns, x = row_nonzeros(rows, int(i))
         change[columns] += p[i] * y[i] * (there - wanted)[i] * inv_2l2 * x
-    gain = p @ ((there - alpha) * (1.0 - 0.5 * own * (there + alpha)))
+    gain = p @ (loss.conjugate(alpha) - loss.conjugate(there))
     if gain > change @ (w[:-1] + 0.5 * change) / inv_2l2:
         alpha[:] = there
         w[:-1] += change
     history.alphas[1], history.weights[1] = history.alphas[0], history.weights[0]
     history.alphas[0], history.weights[0] = alpha - start, w - start_w
     return True
+
+
+def conjugate_derivatives(loss: MarginLoss, alpha: Array, free: AnyArray) -> tuple[Array, Array]:
+    """Slope of ``-phi*(-alpha)``, and minus its second derivative; 0 where they are infinite."""
+    if not isinstance(loss, Logistic):
+        own = 0.5 if isinstance(loss, SquaredHinge) else 0.0
+        return 1.0 - own * alpha, np.full_like(alpha, own)
+    inside = np.where(free, alpha, 0.5)
+    curvature = np.where(free, 1.0 / (inside * (1.0 - inside)), 0.0)
+    return np.log((1.0 - inside) / inside), curvature
 
 
 def step_lengths_twin(curvatures: Array, slopes: Array, least: float) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import InMemory
+from ..data import InMemory, Source
 from ..losses import SquaredHinge
 from ..numeric.dot import dot
 from ..numeric.rows import to_dense
@@ -26,11 +26,9 @@ from .thresholds import (
     FEW_VALUES_OF_FEATURES,
     FEW_WEIGHTS,
     INTERIOR_UNKNOWNS,
-    LONG_ROWS,
     MOST_CORRELATED,
     NEARLY_SEPARABLE,
     ROW_CURVATURE,
-    ROW_CURVATURE_WITH_BIAS,
     ROWS_OF_A_FEATURE,
     SMALL_TABLE,
 )
@@ -41,34 +39,26 @@ LOOKED_AT, CORRELATION_ROWS = 1000, 200  # rows by which the others are judged
 def _suits_coordinate_ascent(objective: Objective) -> bool:
     """Whether steps for single rows of a smooth loss are ahead of gradients of all.
 
-    On wide sparse rows, with a bias unless the penalty is so strong that gradients need few reads,
-    or all rows share a direction. Without a bias also on rows that are not wide but long, where
-    they curve J by neither too little, for the same reason, nor too much, for alphas crawl.
+    On sparse rows with a feature for every few of them. A bias ties all rows together: with one
+    only where features are more than rows, the rows share no direction, and the penalty is not so
+    strong that gradients need few reads.
     """
     source = objective.source
-    if (
-        objective.loss.max_curvature is None
-        or source.storage != "csr"
-        or not isinstance(source, InMemory)
-    ):
+    if objective.shape[0] > 1 or objective.loss.max_curvature is None:
         return False
-    if not DualAscent().accepts(objective):
+    if not _has_a_feature_for_every_few_rows(source) or not DualAscent().accepts(objective):
         return False
     n, d = source.n_rows, source.n_features
-    wide = is_wide(objective)
-    if wide and not objective.intercept:
-        return True
-    if not wide and (
-        objective.intercept or min(n, d) <= FACTORED_UNKNOWNS or source.row_values < LONG_ROWS
-    ):
+    if min(n, d) <= FACTORED_UNKNOWNS and not is_wide(objective):
         return False
-    some = _some_rows(source)
-    square, curvature = _row_curvature(objective, some)
     if not objective.intercept:
-        least, most = ROW_CURVATURE
-        return least <= curvature <= most
+        return True
+    if n > d:
+        return False
+    some = _some_rows(objective.in_memory)
+    square, curvature = _row_curvature(objective, some)
     mean = some.transpose_product(np.full((len(some.y), 1), 1.0 / len(some.y)))[0, :-1]
-    return curvature >= ROW_CURVATURE_WITH_BIAS and dot(mean, mean) <= COMMON_DIRECTION * square
+    return curvature >= ROW_CURVATURE and dot(mean, mean) <= COMMON_DIRECTION * square
 
 
 def _suits_columns_ascent(objective: Objective) -> bool:
@@ -78,15 +68,20 @@ def _suits_columns_ascent(objective: Objective) -> bool:
     unless the penalty is so strong that gradients need few reads.
     """
     source = objective.source
-    if source.storage != "csr" or not isinstance(source, InMemory):
+    if objective.shape[0] == 1 or not _has_a_feature_for_every_few_rows(source):
         return False
-    if objective.shape[0] == 1 or not CoordinateAscent().accepts(objective):
-        return False
-    if source.n_rows > ROWS_OF_A_FEATURE * source.n_features:
+    if not CoordinateAscent().accepts(objective):
         return False
     if not objective.intercept:
         return True
-    return _row_curvature(objective, _some_rows(source))[1] >= ROW_CURVATURE[0]
+    return _row_curvature(objective, _some_rows(objective.in_memory))[1] >= ROW_CURVATURE
+
+
+def _has_a_feature_for_every_few_rows(source: Source) -> bool:
+    """Whether rows in memory are sparse, and have features enough to be told apart."""
+    if source.storage != "csr" or not isinstance(source, InMemory):
+        return False
+    return source.n_rows <= ROWS_OF_A_FEATURE * source.n_features
 
 
 def _some_rows(source: InMemory) -> InMemory:

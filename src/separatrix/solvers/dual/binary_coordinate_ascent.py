@@ -8,13 +8,14 @@ Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
 Algorithm: rounds of epochs (see :mod:`separatrix.solvers.dual.epochs`), after each of which the gap
 is evaluated. A smooth loss gives the dual a curvature of its own: some epochs are enough. For the
 hinge, whose dual is curved by the rows alone, epochs find out which rows sit at a bound, and crawl
-over the rest, and so they do for its square where the penalty is weak. There they are helped:
+over the rest, and so they do for smooth losses where the penalty is weak. There they are helped:
 
 - Every epoch is taken for a direction, and spans a space with the two steps before it, in which the
-  highest point is known without a look at the rows. This is conjugate gradients with an epoch for
-  their preconditioner, but bounds may come and go. An epoch in one direction is no symmetric one: a
-  memory of two steps took a quarter fewer epochs than one, more did not help. The order must be
-  random: epochs in a fixed order got stuck.
+  highest point is known without a look at the rows (of the logistic loss that of a quadratic near
+  its dual). This is conjugate gradients with an epoch for their preconditioner, but bounds may
+  come and go. An epoch in one direction is no symmetric one: a memory of two steps took a quarter
+  fewer epochs than one, more did not help. The order must be random: epochs in a fixed order got
+  stuck.
 - Gains near rounding cannot be seen that way, a free bias did not gain by it, and some problems
   are too badly conditioned for so short a memory. Then, for the hinge, conjugate gradients solve
   for all alphas inside their bounds between epochs, see

@@ -20,7 +20,6 @@ import numpy as np
 from ...data import InMemory, Shuffle
 from ...data.labels_in_memory import LabelsInMemory
 from ...loops import StepHistory
-from ...losses import Logistic
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..thresholds import GATHERED_BYTES
@@ -70,7 +69,7 @@ class CoordinateEpochs:
     gap: float = np.inf
     """The duality gap as the last epoch met it: each row before its update."""
     subspace: bool = True
-    """Whether epochs are helped by steps in a subspace: the dual is a quadratic, and no bias."""
+    """Whether epochs are helped by steps in a subspace: where there is no bias."""
     visits: float = 0.0
     """Of rows, at most, since the weights were summed from the alphas; infinite if either was
     moved otherwise."""
@@ -90,8 +89,7 @@ class CoordinateEpochs:
             most = self.dual_loss.loss.max_curvature or 1.0
             soft = SOFT_BIAS / (most * of_row * self.inv_weight_sum)
             self.bias_inv_penalty = of_row * min(1.0, max(SOFTEST_BIAS, soft))
-        quadratic = not isinstance(self.dual_loss.loss, Logistic)
-        self.subspace = self.subspace and quadratic and not self.objective.intercept
+        self.subspace = self.subspace and not self.objective.intercept
         if self.subspace and self.epochs == 0:
             self.step_history = np.zeros((2, len(source.y)))
             self.weight_history = np.zeros((2, self.objective.shape[1]))
