@@ -18,7 +18,7 @@ from separatrix import (
     Objective,
     get_loss,
 )
-from separatrix.numeric.rows import CsrRows
+from separatrix.numeric.rows import CsrRows, to_dense
 from separatrix.solvers import choose
 
 
@@ -82,13 +82,13 @@ def test_short_sparse_rows_go_one_by_one(loss):
     """However few values they store and however strong the penalty is, if there is no bias."""
     rng = np.random.default_rng(0)
 
-    def chosen(n, d, l2, intercept=False, positive=False):
+    def chosen(n, d, l2, intercept=False, positive=False, stored=lambda rows: rows):
         columns = (rng.integers(0, d, (n, 1)) + 7 * np.arange(6)) % d
         values = np.ones((n, 6))
         if positive:  # a word that all rows have
             columns[:, 0], values[:, 0] = 0, 5.0
         rows = CsrRows(values.ravel(), columns.ravel(), 6 * np.arange(n + 1), d)
-        source = ArraySource(rows, np.sign(rng.standard_normal(n)), np.array([-1, 1]))
+        source = ArraySource(stored(rows), np.sign(rng.standard_normal(n)), np.array([-1, 1]))
         return type(choose(Objective(get_loss(loss), L2(l2), source, intercept)))
 
     for l2 in (1e-6, 1e-3, 1e-1):
@@ -96,6 +96,8 @@ def test_short_sparse_rows_go_one_by_one(loss):
         assert chosen(8_000, 1_600, l2) is DualAscent
         assert chosen(8_000, 1_590, l2) is LBFGS  # more than five rows a feature
         assert chosen(2_000, 1_500, l2) is LBFGS  # as many unknowns as a system may have
+        assert chosen(600, 1_200, l2) is DualAscent  # but wide
+    assert chosen(1_600, 1_600, 1e-3, stored=to_dense) is LBFGS
     assert chosen(4_000, 6_000, 1e-6, intercept=True) is DualAscent
     assert chosen(4_000, 6_000, 1e-1, intercept=True) is LBFGS
     assert chosen(4_000, 3_900, 1e-6, intercept=True) is LBFGS

@@ -46,8 +46,8 @@ def _compressed(X: Any) -> tuple[Any, bool]:
     if indices.dtype != indptr.dtype:
         wide = np.promote_types(indices.dtype, indptr.dtype)
         rows = rows._replace(indices=indices.astype(wide), indptr=indptr.astype(wide))
-    # Values beyond the last index are as bad as indices beyond the last value.
-    rows = rows._replace(indices=rows.indices[: len(values)])
+    if len(indices) > len(values):  # as bad as values beyond the last index
+        rows = rows._replace(indices=rows.indices[: len(values)])
     flaw = loops.csr_flaw(rows)
     if flaw in (loops.OFFSETS, loops.RANGE):
         raise ValueError(_complaint(rows, name, flaw))

@@ -6,14 +6,11 @@ from itertools import islice
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from dual_problems import LOSSES, SCALES, climb, exact, problem, rows
 from sklearn.svm import SVC, LinearSVC
 
 from separatrix import (
     L2,
-    LBFGS,
-    ArraySource,
     CoordinateAscent,
     DualAscent,
     GradientDescent,
@@ -23,10 +20,8 @@ from separatrix import (
     Objective,
     ProximalPoint,
     Source,
-    get_loss,
 )
 from separatrix.losses import Hinge
-from separatrix.numeric.rows import CsrRows, to_dense
 from separatrix.solvers import thresholds
 from separatrix.solvers.dual.bounds import nonsmooth_lower_bound
 from separatrix.solvers.dual_ascent import first_phase
@@ -237,44 +232,6 @@ def test_few_wide_sparse_rows_go_by_single_alphas(loss, intercept):
     assert step.state["ran"] == "coordinate ascent"
     assert "coordinate ascent" not in other.state["ran"]
     assert step.objective == pytest.approx(other.objective, rel=1e-8)
-
-
-def test_auto_takes_it_for_long_sparse_rows_where_single_alphas_are_ahead():
-    from separatrix.solvers import choose
-
-    rng = np.random.default_rng(0)
-    X = sp.random_array((1600, 1600), density=0.04, rng=rng, format="csr", dtype=np.float64)
-    y = np.where(rng.random(1600) < 0.5, -1.0, 1.0)
-    square = float((X**2).sum()) / 1600
-    held = CsrRows(X.data, X.indices, X.indptr, 1600)
-
-    def chosen(loss, curvature, intercept=False, rows=held):
-        l2 = get_loss(loss).max_curvature * square / (2 * 1600 * curvature)
-        return type(choose(Objective(get_loss(loss), L2(l2), source(rows), intercept)))
-
-    def source(rows):
-        return ArraySource(rows, y, np.arange(2))
-
-    for loss in ("logistic", "squared_hinge"):
-        assert chosen(loss, 1.0) is DualAscent
-        assert chosen(loss, 0.01) is chosen(loss, 10.0) is LBFGS
-        assert chosen(loss, 1.0, intercept=True) is chosen(loss, 1.0, rows=to_dense(held)) is LBFGS
-    wide = sp.random_array((1600, 6400), density=0.01, rng=rng, format="csr", dtype=np.float64)
-    wide = CsrRows(wide.data, wide.indices, wide.indptr, 6400)
-    assert chosen("logistic", 100.0, rows=wide) is chosen("logistic", 1.0, rows=wide) is DualAscent
-    assert chosen("logistic", 100.0, True, wide) is chosen("squared_hinge", 2.0, True, wide)
-    assert chosen("logistic", 2.0, True, wide) is DualAscent
-    assert chosen("logistic", 0.01, rows=wide) is DualAscent
-    assert chosen("logistic", 0.01, True, wide) is LBFGS  # gradients need few reads too
-    alike = sp.random_array((1600, 6400), density=0.01, rng=rng, format="lil", dtype=np.float64)
-    alike[:, 0] = 5.0
-    alike = alike.tocsr()
-    alike = CsrRows(alike.data, alike.indices, alike.indptr, 6400)
-    assert chosen("logistic", 2.0, True, alike) is LBFGS
-    short = X[:, :300]
-    short.resize((1600, 1600))
-    few = CsrRows(short.data, short.indices, short.indptr, 1600)
-    assert chosen("logistic", 1.0, rows=few) is LBFGS
 
 
 @pytest.mark.parametrize("k", [2, 3])

@@ -272,7 +272,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         self.mistakes = float(np.count_nonzero(wrong) if weight is None else weight @ wrong)
         self.lowest = min(self.lowest, self.objective_value)
         self.highest = max(self.highest, self.bound)
-        self.gaps = np.append(self.gaps, self.lowest - self.highest)
+        self.gaps = np.concatenate([self.gaps, [self.lowest - self.highest]])
 
     def _rows_to_visit(self) -> Ints:
         """All but those that sit at a bound, and whose margins say that they will stay."""
