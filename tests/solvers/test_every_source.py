@@ -29,6 +29,7 @@ from separatrix import (
     DualAscent,
     ElasticNet,
     GradientDescent,
+    GroupLasso,
     InteriorPoint,
     LeastSquares,
     LinearClassifier,
@@ -74,18 +75,19 @@ def test_batch_solvers_find_the_same_minimum(kind, k, weighted, loss, solver):
 @both
 @every_weight
 @pytest.mark.parametrize(("loss", "l1"), [("logistic", 0.2), ("squared_hinge", 0.5)])
-def test_weights_become_zero_alike(kind, k, weighted, loss, l1):
+@pytest.mark.parametrize("groups", [None, (0, 1, 0, 2), "classes"], ids=str)
+def test_weights_become_zero_alike(kind, k, weighted, loss, l1, groups):
+    p = (1.0, 2.0, 0.5, 1.0) if groups is None else (0.5, 2.0, 0.5, 1.0)  # equal in a group
+    given = (l1 if groups is None else 2.0 * l1), 0.0, p
+    penalty = ElasticNet(*given) if groups is None else GroupLasso(*given, groups)
     found, expected = (
-        minimize(
-            of.with_penalty(ElasticNet(l1, 0.0, (1.0, 2.0, 0.5, 1.0))), ProximalNewton(),
-            stop=Stop(tol=1e-10),
-        )
+        minimize(of.with_penalty(penalty), ProximalNewton(), stop=Stop(tol=1e-10))
         for of in objectives(kind, loss, k, weighted)
-    )  # fmt: skip
+    )
     assert found.stop == expected.stop == "optimal"
     np.testing.assert_allclose(found.weights, expected.weights, atol=1e-6)
     assert np.array_equal(found.weights == 0.0, expected.weights == 0.0)
-    assert (found.weights == 0.0).any()
+    assert groups is not None or (found.weights == 0.0).any()
 
 
 STEPS = [
