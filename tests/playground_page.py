@@ -9,7 +9,11 @@ WAYS = {
     "light": {"viewport": {"width": 1280, "height": 1000}},
     "dark": {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True},
-}
+    "forced": {
+        "viewport": {"width": 1280, "height": 1000}, "forced_colors": "active",
+        "reduced_motion": "reduce",
+    },
+}  # fmt: skip
 
 
 def text(page, name):

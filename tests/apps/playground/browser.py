@@ -157,6 +157,9 @@ def test_nothing_stands_in_anybodys_way(opened, way):
         page.click("#step")
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
+    assert page.get_attribute("#sentence", "aria-live") == "polite"  # steps are announced
+    moves = page.evaluate("getComputedStyle(document.querySelector('#step')).transitionDuration")
+    assert (moves == "0s") == (way == "forced")
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
     small = page.evaluate(

@@ -183,9 +183,17 @@ def test_every_class_has_an_arrow(opened):
     page.click("#last")
     kinds = page.locator("#plane .arrow").evaluate_all("all => all.map((a) => a.classList[1])")
     assert kinds == ["l0", "l1", "l2"]
-    assert page.locator("#plane .lines text").all_text_contents() == [
+    assert page.locator("#plane .rings text").all_text_contents() == [
         "w of 0", "w of 1", "w of 2"
     ]  # fmt: skip
+    page.click("details summary")
+    page.fill("#csv", "0,0,a\n1,0,b\n0,1,c\n1,1,d\n")
+    page.click("#take-csv")
+    until(page, "document.querySelectorAll('#plane .point').length === 4")
+    settled(page)
+    page.click("#last")
+    assert page.locator("#plane .arrow").count() == 4
+    assert page.locator("#plane .region").count() == 4
 
 
 def test_an_arrow_is_seen_wherever_the_line_is(opened):

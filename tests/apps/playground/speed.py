@@ -64,7 +64,7 @@ def main():
     long = state(200, "perceptron", 50)
     began = time.perf_counter()
     made = Run.of(long)
-    made.part(1)
+    made.answer(1)
     print(f"{len(made.recording)} steps of 200 points: {time.perf_counter() - began:.2f} s")
     path = shutil.which(os.environ.get("CHROMIUM", "chromium"))
     with serving(TOKEN) as port, sync_playwright() as playwright:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 
 import pytest
 from conftest import quiet
 
 from separatrix.apps.cli.app import run
-from separatrix.apps.playground import links
+from separatrix.apps.playground import links, server
 from separatrix.apps.playground.runs import Run
 
 pytestmark = quiet
@@ -63,6 +64,22 @@ def test_the_command_line_makes_the_same_recording(tmp_path, capsys, name):
     assert run(["playground", links.to_fragment(state), "--trace", str(page)]) == 0
     assert page.read_text() == Run.of(state).page()
     assert "steps are in" in capsys.readouterr().err
+
+
+def test_a_pasted_link_is_opened(monkeypatch, capsys):
+    urls: list = []
+    monkeypatch.setattr(server.webbrowser, "open", urls.append)
+    monkeypatch.setattr(
+        server.uvicorn.Server, "run", lambda self, sockets: [one.close() for one in sockets]
+    )
+    assert run(["playground", links.to_fragment(STATE), "--port", "0"]) == 0
+    (url,) = urls
+    assert capsys.readouterr().out.splitlines()[0] == url
+    assert re.match(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}#", url)
+    assert links.opened(url) == STATE
+    assert run(["playground", "--no-open", "--port", "0"]) == 0
+    assert urls == [url]
+    assert "#" not in capsys.readouterr().out
 
 
 def test_what_the_command_line_refuses(tmp_path, capsys):

@@ -85,7 +85,8 @@ def _sentence(found: Any, curve: Curve, size: float) -> str:
         return f"With a step of {size:g} it comes back to where it was: it oscillates for ever."
     if found.stop != "converged":
         return f"After {steps} steps it is at x = {x:g}, and still on its way."
-    at = f"After {steps} {'step' if steps == 1 else 'steps'} it stands at x = {x:g}"
+    rounded = "" if found.x == x else " (rounded)"
+    at = f"After {steps} {'step' if steps == 1 else 'steps'} it stands at x = {x:g}{rounded}"
     lowest = min(curve.minima, key=curve.function)
     if min(abs(found.x - one) for one in curve.minima) > NEAR:
         return f"{at}, where the slope is 0 but no minimum is: a start there stays."

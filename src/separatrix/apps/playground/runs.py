@@ -61,17 +61,19 @@ class Run:
         recording = clf.trace_.recording(Z, y, max_steps=MOST_STEPS)
         return cls(method, X, y, features, clf, recording)
 
-    def part(self, first: int) -> str:
-        """The recording from a step on as JSON, as much as an answer may hold."""
+    def answer(self, first: int) -> str:
+        """The recording from a step on and what is told beside it, as much as one may hold."""
         if first > max(1, len(self.recording)):
             raise BadRequest(f"first: expected 1 to {len(self.recording)}")
+        others = json.dumps(self.told(), allow_nan=False)[1:]
+        room = MOST_ANSWER_BYTES - len(others.encode()) - len('{"recording":,')
         count = STEPS_AT_ONCE
         while True:
             text: str = self.recording.to_json(first, count)
             size = len(text.encode())
-            if size <= MOST_ANSWER_BYTES or count == 1:
-                return text
-            count = max(1, int(0.8 * count * MOST_ANSWER_BYTES / size))
+            if size <= room or count == 1:
+                return f'{{"recording":{text},{others}'
+            count = max(1, int(0.8 * count * room / size))
 
     def told(self) -> dict[str, Any]:
         """What is told beside the recording."""

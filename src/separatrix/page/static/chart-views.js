@@ -1,6 +1,7 @@
 // The charts beside the plane: numbers by step, and the loss over the margin.
 import { drawChart, drawLoss, moveChart, stepAt } from "./charts.js";
 import { marginOf } from "./plane.js";
+import { numberOf } from "./saved.js";
 import { addView, at, goTo, scoresNow, state, updatesByStep, valuesOf } from "./state.js";
 import { shown } from "./svg.js";
 
@@ -25,7 +26,7 @@ function drawCharts() {
   values = { updates: updatesByStep() };
   for (const chart of ["objective", "mistakes", "norm"]) values[chart] = valuesOf(chart);
   at("updates-view").closest("figure").hidden = !values.updates.at(-1); // of rows told apart
-  for (const chart of Object.keys(CHARTS)) drawChart(at(`${chart}-view`), values[chart], state.step, limitOf(chart));
+  for (const chart of Object.keys(CHARTS)) drawChart(at(`${chart}-view`), values[chart], String(numberOf(state.steps.rows.length)), state.step, limitOf(chart));
   sayCharts();
 }
 

@@ -3,21 +3,22 @@ import { circleAt, draw, layers, redraw, scale, shown } from "./svg.js";
 
 export const WIDE = 300;
 export const HIGH = 180;
-export const EDGE = 52;
+export const EDGE = 52; // left of the axis
+export const FOOT = 40; // below it
 
 export function frame(svg, label, low, high) {
   svg.setAttribute("viewBox", `0 0 ${WIDE} ${HIGH}`);
   svg.replaceChildren(
-    draw("line", { x1: EDGE, y1: HIGH - EDGE, x2: WIDE - 8, y2: HIGH - EDGE, class: "axis" }),
-    draw("line", { x1: EDGE, y1: 8, x2: EDGE, y2: HIGH - EDGE, class: "axis" }),
+    draw("line", { x1: EDGE, y1: HIGH - FOOT, x2: WIDE - 8, y2: HIGH - FOOT, class: "axis" }),
+    draw("line", { x1: EDGE, y1: 8, x2: EDGE, y2: HIGH - FOOT, class: "axis" }),
     draw("text", { x: EDGE - 5, y: 18, "text-anchor": "end" }, shown(high)),
-    draw("text", { x: EDGE - 5, y: HIGH - EDGE, "text-anchor": "end" }, shown(low)),
+    draw("text", { x: EDGE - 5, y: HIGH - FOOT, "text-anchor": "end" }, shown(low)),
     draw("text", { x: WIDE - 10, y: HIGH - 8, "text-anchor": "end" }, label),
   );
 }
 
-// values: from the start on; limit: a line to draw, with its name; at: the step that is shown.
-export function drawChart(svg, values, at, limit = null) {
+// values: from the start on; last: the number of the last step; limit: a line to draw, with its name; at: the step that is shown.
+export function drawChart(svg, values, last, at, limit = null) {
   let high = 0;
   for (const value of values) high = Math.max(high, value); // null, beyond floating point, is 0
   const { name, value } = limit ?? {};
@@ -25,7 +26,11 @@ export function drawChart(svg, values, at, limit = null) {
   high = high || 1;
   frame(svg, "step", 0, high);
   const x = scale([0, Math.max(1, values.length - 1)], [EDGE, WIDE - 8]);
-  const y = scale([0, high], [HIGH - EDGE, 8]);
+  const y = scale([0, high], [HIGH - FOOT, 8]);
+  svg.append(
+    draw("text", { x: EDGE, y: HIGH - 24, "text-anchor": "middle" }, "0"),
+    draw("text", { x: WIDE - 10, y: HIGH - 24, "text-anchor": "end" }, last),
+  );
   const jump = Math.max(1, Math.floor(values.length / 600));
   const points = [];
   values.forEach((one, step) => {
@@ -38,7 +43,7 @@ export function drawChart(svg, values, at, limit = null) {
     svg.append(draw("line", { x1: EDGE, x2: WIDE - 8, y1: y(value), y2: y(value), class: "bound" }));
     svg.append(draw("text", { x: WIDE - 12, y: y(value) + (y(value) < 22 ? 14 : -4), "text-anchor": "end" }, `${name}: ${shown(value)}`));
   }
-  svg.append(draw("line", { y1: 8, y2: HIGH - EDGE, class: "now" }));
+  svg.append(draw("line", { y1: 8, y2: HIGH - FOOT, class: "now" }));
   moveChart(svg, values.length, at);
 }
 
@@ -63,11 +68,11 @@ function lossCurve(into, { margin, loss }, [x, y], high) {
   const last = margin[margin.length - 1];
   frame(made, "margin", 0, high);
   made.append(
-    draw("line", { x1: x(0), x2: x(0), y1: 8, y2: HIGH - EDGE, class: "axis" }),
+    draw("line", { x1: x(0), x2: x(0), y1: 8, y2: HIGH - FOOT, class: "axis" }),
     draw("polyline", { points: margin.map((m, i) => `${x(m)},${y(loss[i])}`).join(" "), class: "curve" }),
-    draw("text", { x: EDGE, y: HIGH - 28, "text-anchor": "middle" }, shown(margin[0])),
-    draw("text", { x: x(0), y: HIGH - 28, "text-anchor": "middle" }, "0"),
-    draw("text", { x: WIDE - 10, y: HIGH - 28, "text-anchor": "end" }, shown(last)),
+    draw("text", { x: EDGE, y: HIGH - 24, "text-anchor": "middle" }, shown(margin[0])),
+    draw("text", { x: x(0), y: HIGH - 24, "text-anchor": "middle" }, "0"),
+    draw("text", { x: WIDE - 10, y: HIGH - 24, "text-anchor": "end" }, shown(last)),
   );
   into.replaceChildren(...made.children);
 }
@@ -76,7 +81,7 @@ function lossCurve(into, { margin, loss }, [x, y], high) {
 export function drawLoss(svg, curve, dots) {
   const { margin, loss } = curve;
   const [first, last, high] = [margin[0], margin[margin.length - 1], Math.max(...loss)];
-  const places = [scale([first, last], [EDGE, WIDE - 8]), scale([0, high], [HIGH - EDGE, 8])];
+  const places = [scale([first, last], [EDGE, WIDE - 8]), scale([0, high], [HIGH - FOOT, 8])];
   const [behind, above] = layers(svg, ["ground", "dots"]);
   if (behind.curve !== curve) {
     behind.curve = curve;

@@ -85,7 +85,7 @@ function drawDescent() {
   if (seen.length > 1 && Math.abs(told.gradients[0]) > 1e-9) {
     const place = within(seen[1][0], [14, WIDE - 14]);
     svg.append(draw("line", { x1: seen[0][0], y1: HIGH - 14, x2: place, y2: HIGH - 14, class: "arrow" }));
-    svg.append(draw("text", { x: seen[0][0], y: HIGH - 22, "text-anchor": "middle" }, "first step"));
+    svg.append(draw("text", { x: seen[0][0], y: HIGH - 30, "text-anchor": "middle" }, "first step"));
     svg.append(handle("size", "step size", place, HIGH - 14, asked.learning_rate, LIMITS));
   }
   svg.append(handle("start", "start", ...seen[0], asked.start, [told.x[0], told.x[told.x.length - 1]]));

@@ -13,7 +13,7 @@ function drawFeatures() {
   const points = run.recording.data.x.map((z, row) => [z[0], z[1], state.points[row][2]]);
   const whole = run.centers.length === 2; // else the line would need a place in the other features
   drawPlane(at("feature-view"), {
-    points, box: boxOf(points), labels, weights: whole ? weightsAt(step) : null, scores: scoresNow(),
+    points, names: ["z1", "z2"], box: boxOf(points), labels, weights: whole ? weightsAt(step) : null, scores: scoresNow(),
     strengths: strengthsAt(step), turn: step ? state.steps.rows[step - 1] ?? [] : [],
   });
   at("feature-note").textContent = whole

@@ -1,5 +1,5 @@
 // The data plane: points, regions, the boundary with w as an arrow, mistakes, the row in turn.
-import { flippedLines, gridLines, gridRegions, lines, otherLine, regions } from "./boundary.js";
+import { flippedLines, gridLines, gridRegions, lines as linesOfWeights, otherLine, regions } from "./boundary.js";
 import { circleAt, layers, put, redraw, scale, shown } from "./svg.js";
 
 export const WIDTH = 600;
@@ -38,7 +38,7 @@ function groundOf({ box, flip, grid, labels, weights }, places) {
 function linesOf(view, places) {
   const { box, flip, grid, labels, weights, other } = view;
   if (flip) return weights ? flippedLines(box, weights[0], labels, places) : [];
-  const own = grid ? gridLines(grid, places) : weights ? lines(box, weights, labels, places) : [];
+  const own = grid ? gridLines(grid, places) : weights ? linesOfWeights(box, weights, labels, places) : [];
   return [
     ...own, ...(other && weights && weights.length === 1 ? otherLine(box, other, places) : []),
     ...(view.meeting ? meetingOf(view.points, view.meeting, places) : []),
@@ -65,19 +65,19 @@ function centresOf(all, [x, y]) {
   });
 }
 
-function frameOf(box, [x, y]) {
+function frameOf(box, names, [x, y]) {
   return [
     ["line", { x1: x(box[0]), x2: x(box[1]), y1: y(0), y2: y(0), class: "axis" }],
     ["line", { x1: x(0), x2: x(0), y1: y(box[2]), y2: y(box[3]), class: "axis" }],
-    ["text", { x: WIDTH - 6, y: HEIGHT - 6, "text-anchor": "end" }, `x1: ${shown(box[0])} to ${shown(box[1])}`],
-    ["text", { x: 6, y: 16 }, `x2: ${shown(box[2])} to ${shown(box[3])}`],
+    ["text", { x: WIDTH - 6, y: HEIGHT - 6, "text-anchor": "end" }, `${names[0]}: ${shown(box[0])} to ${shown(box[1])}`],
+    ["text", { x: 6, y: 16 }, `${names[1]}: ${shown(box[2])} to ${shown(box[3])}`],
   ];
 }
 
 // ---- points ------------------------------------------------------------------------------------
 
 // [name, attributes] of the symbol of a class.
-function symbol(c, px, py, size) {
+export function symbol(c, px, py, size) {
   if (c === 0) return ["circle", { cx: px, cy: py, r: size }];
   if (c === 1) return ["rect", { x: px - size, y: py - size, width: 2 * size, height: 2 * size }];
   const turn = c === 2 ? [[0, -1.3], [1.2, 0.9], [-1.2, 0.9]] : [[0, -1.4], [1.4, 0], [0, 1.4], [-1.4, 0]];
@@ -131,17 +131,19 @@ function ringsOf(view, spots) {
 
 // view: points, box, labels of the classes, weights or a grid of scores, other weights, scores of
 // the points, strengths, rows in turn; and where they are wanted flip (of two classes), the chosen
-// row, the meeting of the hulls, centres of features, the numbers of the rows.
+// row, the meeting of the hulls, centres of features, the numbers of the rows, names of the axes.
 export function drawPlane(svg, view) {
   const { box } = view;
   const places = [scale([box[0], box[1]], [0, WIDTH]), scale([box[2], box[3]], [HEIGHT, 0])];
   const [ground, frame, between, among, above] = layers(svg, LAYERS);
   const spots = spotsOf(view, places);
   redraw(ground, groundOf(view, places));
-  redraw(frame, frameOf(box, places));
-  redraw(between, linesOf(view, places));
+  redraw(frame, frameOf(box, view.names ?? ["x1", "x2"], places));
+  const lines = linesOf(view, places);
+  const isAbove = ([name, { class: kind }]) => name === "text" || kind.startsWith("arrow"); // the points, to be seen
+  redraw(between, lines.filter((one) => !isAbove(one)));
   drawPoints(among, view.points, spots);
-  redraw(above, ringsOf(view, spots));
+  redraw(above, [...ringsOf(view, spots), ...lines.filter(isAbove)]);
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
   return places;
 }

@@ -1,7 +1,9 @@
 // The points and what is done to them: edits with undo and redo, presets, the class of new ones.
 import { chooseMethod } from "./method-form.js";
+import { symbol } from "./plane.js";
 import { rerun } from "./run.js";
 import { addView, at, state } from "./state.js";
+import { draw } from "./svg.js";
 
 const past = [];
 const future = [];
@@ -44,7 +46,10 @@ function classButtons() {
     Object.assign(input, { type: "radio", name: "class", value: c, checked: c === state.newClass, id: `class-${c}` });
     input.addEventListener("change", () => { state.newClass = c; });
     const label = document.createElement("label");
-    label.append(input, String(c), " ");
+    const sample = draw("svg", { viewBox: "-10 -10 20 20", class: "sample", "aria-hidden": "true" });
+    const [name, shape] = symbol(c, 0, 0, 7);
+    sample.append(draw(name, { ...shape, class: `c${c}` }));
+    label.append(input, sample, String(c), " ");
     at("classes").append(label);
   }
 }

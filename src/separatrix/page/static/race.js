@@ -1,7 +1,7 @@
 // A race of two methods on the same points and seed. The clock counts rows looked at: a step over
 // all rows costs as many as there are.
 import { ask, askForRun } from "./api.js";
-import { EDGE, frame, HIGH, WIDE } from "./charts.js";
+import { EDGE, FOOT, frame, HIGH, WIDE } from "./charts.js";
 import { drawMethod, METHODS, startingMethod } from "./methods.js";
 import { drawPlane, scoresOf } from "./plane.js";
 import { addView, at, classesOf, say, state } from "./state.js";
@@ -101,7 +101,7 @@ function drawMistakes(clock) {
   const high = Math.max(1, ...lanes.flatMap((lane) => lane.mistakes.filter((value) => value !== null)));
   frame(at("race-chart"), "rows looked at", 0, high);
   const x = scale([0, Math.max(1, end)], [EDGE, WIDE - 8]);
-  const y = scale([0, high], [HIGH - EDGE, 8]);
+  const y = scale([0, high], [HIGH - FOOT, 8]);
   lanes.forEach((lane, i) => {
     const jump = Math.max(1, Math.floor(lane.looked.length / 600));
     const points = [];
@@ -111,7 +111,7 @@ function drawMistakes(clock) {
     });
     at("race-chart").append(draw("polyline", { points: points.join(" "), class: i ? "curve rival" : "curve" }));
   });
-  at("race-chart").append(draw("line", { x1: x(clock), x2: x(clock), y1: 8, y2: HIGH - EDGE, class: "now" }));
+  at("race-chart").append(draw("line", { x1: x(clock), x2: x(clock), y1: 8, y2: HIGH - FOOT, class: "now" }));
 }
 
 function show() {
