@@ -97,7 +97,9 @@ def test_a_stream_by_itself_selects_and_goes_on_after_a_change_of_l1():
 
 
 @quiet
-@pytest.mark.parametrize("solver", [GradientDescent(1), ORDERED, GradientDescent(16)])
+@pytest.mark.parametrize(
+    "solver", [GradientDescent(1), ORDERED, GradientDescent(16), GradientDescent()]
+)
 def test_a_run_that_was_cut_goes_on_with_the_same_bits(solver, tmp_path):
     X, y = problem(n=150)
     given = {"l1": 0.05, "solver": solver, "random_state": 3, "tol": 1e-9}

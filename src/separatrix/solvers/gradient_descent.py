@@ -19,27 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from .. import loops
-from ..data import Block, Sum
 from ..numeric import checks
-from ..numeric.rows import take_rows, to_dense
-from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.objective import SAMPLE_ROWS
 from ..penalties import L2, ElasticNet, Penalty, SparsityInducing
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
-from .line_search import SUFFICIENT_DECREASE
 from .online import OnlineRun, warn_slow
-from .proximal_gradient import proximal_gradient
+from .proximal_gradient import MOST_HALVINGS, proximal_gradient
 from .rescaling import constant_step, is_perceptron
-from .thresholds import EIGEN_FEATURES
+from .step_bounds import safe_step
 
-MOST_HALVINGS = 60
-NO_FURTHER = 2.0  # than the distance to a row's own minimum
-LARGER = 1.2  # a sample's largest eigenvalue may fall short of the whole's
-MEMORY = 10  # recent values of J that a searched step may not exceed
 STREAM_DELAY = 100.0  # updates for which the step of a stream stays nearly whole
 
 
@@ -148,10 +138,8 @@ class GradientDescent(Solver):
     ) -> Iterator[Step]:
         """One pass after another."""
         if not self.by_row:
-            if self.learning_rate == "auto" and not objective.penalty.smooth:
-                return proximal_gradient(objective, W, state, self.average)
             if self.learning_rate == "auto" and objective.loss.smooth:
-                return barzilai_borwein(objective, W, state, self.average)
+                return proximal_gradient(objective, W, state, self.average)
             if self.learning_rate == "auto":
                 return subgradient_descent(objective, self._rate(objective), W, state, self.average)
             return self._batch(objective, W, state)
@@ -211,106 +199,6 @@ class GradientDescent(Solver):
             yield Step(W, state, at.value, at.mistakes, average=average, step_size=float(step))
 
 
-def safe_step(objective: Objective, batch: int | None = 1, shuffle: bool = True) -> float:
-    """One over a bound on the curvature of the mean loss of a batch; None: of all rows.
-
-    The mean of |x|^2 + 1 bounds the largest eigenvalue of the mean of (x, 1)(x, 1)'; in larger
-    batches that eigenvalue itself takes over, found on a sample of the rows. Rows, and batches
-    of a given order, may be longer or weigh more than the mean by far: none of them is left
-    further beyond its own minimum than it came from.
-    """
-    curvature = objective.loss.max_curvature or 1.0
-    objective.checked_standardization()  # refuses features that such a step would never move
-    with np.errstate(over="ignore"):
-        trace = objective.moments.mean_square + objective.intercept
-    if not np.isfinite(trace):
-        raise ValueError(
-            "the features are too large: the mean of their squares overflows floating point; "
-            "scale them, e.g. with sklearn.preprocessing.StandardScaler"
-        )
-    bound = row = trace if batch is None else max(trace, largest_row(objective) / NO_FURTHER)
-    if batch is not None and batch > 1:
-        largest = largest_second_moment(objective, trace, LARGER)
-        bound = row / batch + (1.0 - 1.0 / batch) * largest
-        if not shuffle and objective.source.n_features <= EIGEN_FEATURES:
-            bound = max(bound, LARGER * largest_batch(objective, batch) / NO_FURTHER)
-    bound = curvature * bound + 2.0 * objective.penalty.l2
-    return 1.0 / bound if bound > 0.0 else 1.0
-
-
-def largest_second_moment(objective: Objective, trace: float, larger: float = 1.0) -> float:
-    """Bound on the largest eigenvalue of the mean of (x, 1)(x, 1)', whose trace is given.
-
-    That of a sample, so much larger; of many features the trace itself.
-    """
-    if objective.source.n_features > EIGEN_FEATURES:
-        return trace
-    return min(trace, larger * objective.largest_eigenvalue())
-
-
-def largest_row(objective: Objective) -> float:
-    """Most that a row alone adds to the second derivative in units of ``max_curvature``.
-
-    Its weight, as a share of the mean weight, times |x|^2 + 1.
-    """
-    source = objective.source
-    (largest,) = source.total(LargestRow(objective.intercept))
-    return float(max(largest)) * (source.n_rows / source.weight_sum)
-
-
-@dataclass(frozen=True)
-class LargestRow(Sum[tuple[list[float]]]):
-    """Most that a row of each block adds: lists of several add up to the list of all."""
-
-    intercept: bool
-
-    def of(self, block: Block) -> tuple[list[float]]:
-        """Its weight times |x|^2 + 1."""
-        squares = loops.squared_norms(block.X) + self.intercept
-        return ([float(np.max(squares if block.weight is None else block.weight * squares))],)
-
-
-def largest_batch(objective: Objective, batch: int) -> float:
-    """The same of batches in the order given, found on some of them from all over the rows."""
-    source, ask = objective.source, LargestBatch(batch, objective.intercept)
-    if source.parts is None:
-        largest = max(max(ask.of(block)[0]) for block, _ in source.visits())
-    else:
-        largest = max(source.total(ask)[0])
-    return largest * (source.n_rows / source.weight_sum)
-
-
-@dataclass(frozen=True)
-class LargestBatch(Sum[tuple[list[float]]]):
-    """Most that one of some batches of each block adds."""
-
-    batch: int
-    intercept: bool
-
-    @property
-    def whole_parts(self) -> bool:
-        """Batches follow each other without a gap."""
-        return True
-
-    def of(self, block: Block) -> tuple[list[float]]:
-        """Of one block, whose rows that count are met as they stand."""
-        X, y, weight, _ = block
-        rows = np.arange(len(y)) if block.present is None else block.present
-        count, largest = -(-len(rows) // self.batch), 0.0
-        some = np.linspace(0, count - 1, min(count, max(2, SAMPLE_ROWS // self.batch)))
-        for start in (self.batch * some.astype(np.int64)).tolist():
-            at = rows[start : start + self.batch]
-            x = np.column_stack(
-                [to_dense(take_rows(X, at)), np.full(len(at), float(self.intercept))]
-            )
-            if weight is not None:
-                x *= np.sqrt(weight[at])[:, None]
-            with one_blas_thread(x.size * min(x.shape)):
-                products = x @ x.T if len(x) < x.shape[1] else x.T @ x
-                largest = max(largest, float(np.linalg.eigvalsh(products)[-1]) / len(at))
-        return ([largest],)
-
-
 def subgradient_descent(
     objective: Objective, rate: LearningRate, W: Array, state: State | None, average: bool
 ) -> Iterator[Step]:
@@ -349,53 +237,3 @@ def subgradient_descent(
         }  # fmt: skip
         mean = total / t if average else None
         yield Step(W, state, at.value, at.mistakes, step_scale=short * step / first, average=mean)
-
-
-def barzilai_borwein(
-    objective: Objective, W: Array, state: State | None, average: bool
-) -> Iterator[Step]:
-    """Batch descent with the Barzilai-Borwein step, shortened until J falls enough.
-
-    In variables in which features are centred and of one scale. Barzilai and Borwein (1988)
-    take |s|^2 / s.y from the last step s and change of gradient y; J may rise for a moment, so
-    the search compares with the largest of its recent values (Grippo, Lampariello and Lucidi,
-    1986).
-    """
-    standardization = objective.checked_standardization()
-    if state is None:
-        at = objective.value_and_gradient(W)
-        state = {
-            "weights": W, "gradient": at.gradient, "step": 1.0, "recent": np.array([at.value]),
-            "t": 0, "sum": np.zeros(W.shape),
-        }  # fmt: skip
-    W, gradient, step, recent, t, total = (
-        state[name] for name in ("weights", "gradient", "step", "recent", "t", "sum")
-    )
-    g = standardization.gradient(gradient)
-    while True:
-        slope = float(np.vdot(g, g))
-        for _ in range(MOST_HALVINGS):
-            there = W - step * standardization.to_weights(g)
-            at = objective.value_and_gradient(there)
-            if at.value <= recent.max() - SUFFICIENT_DECREASE * step * slope:
-                break
-            step *= 0.5 if np.isfinite(at.value) else 0.01
-        else:  # rounding leaves no way down, and to go on blindly might lead anywhere
-            there, step = W, 1.0
-            at = objective.value_and_gradient(W)
-        remaining = 0.5 * step * slope
-        then = standardization.gradient(at.gradient)
-        along = step * float(np.vdot(g, g - then))  # s.y with s = -step * g
-        longer = step * step * slope / along if along > 0.0 else step
-        step = longer if 0.0 < longer < np.inf else 1.0
-        W, g, recent = there, then, np.append(recent, at.value)[-MEMORY:]
-        t, total = t + 1, total + W
-        state = {
-            "weights": W, "gradient": at.gradient, "step": step, "recent": recent, "t": t,
-            "sum": total,
-        }  # fmt: skip
-        mean = total / t if average else None
-        yield Step(
-            W, state, at.value, at.mistakes, predicted_decrease=remaining, gradient=at.gradient,
-            average=mean,
-        )  # fmt: skip

@@ -1,36 +1,70 @@
-"""Gradient descent over all rows for a penalty that makes weights 0.
+"""Gradient descent over all rows with a step that is found: proximal gradients.
 
-Problem     min J(W) = smooth(W) + rest(W), the rest known by its proximal operator.
-Input       J and the gradient of its smooth part; step sizes, unless they are to be found.
+Problem     min J(W) = smooth(W) + rest(W), the rest known by its proximal operator, or none.
+Input       J and the gradient of its smooth part.
 Output      W after every step, J and the mistakes.
-Algorithm   W <- prox(W - step * gradient, step): weights are drawn nearer to 0, and no further.
-            Where no step is given: Barzilai and Borwein's length, shortened until J falls below its
-            recent values, in variables in which features are centred and of one scale.
-Paper       Wright, Nowak and Figueiredo, Sparse reconstruction by separable approximation, IEEE
-            Transactions on Signal Processing 57 (2009).
+Algorithm   W <- prox(W - step * gradient, step): weights are drawn nearer to 0, and no further;
+            without a rest the prox leaves them where they are. The step is Barzilai and Borwein's,
+            shortened until J falls below its recent values, in variables in which features are
+            centred and of one scale.
+Paper       Barzilai and Borwein, IMA Journal of Numerical Analysis 8 (1988); Grippo, Lampariello
+            and Lucidi, SIAM Journal on Numerical Analysis 23 (1986), for the recent values; Wright,
+            Nowak and Figueiredo, Sparse reconstruction by separable approximation, IEEE
+            Transactions on Signal Processing 57 (2009), for the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
+from ..numeric.standardization import Standardization
 from ..numeric.types import Array
 from ..objective import Objective
+from ..penalties import Penalty
 from .base import State, Step
+from .line_search import SUFFICIENT_DECREASE
 
 MOST_HALVINGS = 60
-SUFFICIENT_DECREASE = 1e-4  # of the squared length of the step, over twice its size
 MEMORY = 10  # recent values of J that a searched step may not exceed
+
+
+class Move(NamedTuple):
+    """Where a step leads: from the variables to ``factor * direction`` further."""
+
+    weights: Array
+    factor: float
+    direction: Array
+
+    @property
+    def square(self) -> float:
+        """Of its length."""
+        return self.factor * self.factor * float(np.vdot(self.direction, self.direction))
+
+
+def moved(
+    penalty: Penalty, standardization: Standardization, W: Array, g: Array, step: float
+) -> Move:
+    """A step from W, g the gradient of the smooth part by the standardised variables."""
+    if penalty.smooth:
+        return Move(W - step * standardization.to_weights(g), -step, g)
+    u, scale = standardization.from_weights(W), standardization.scale
+    there = scale * penalty.prox((u - step * g) / scale, step / scale**2)
+    return Move(standardization.to_weights(there), 1.0, there - u)
 
 
 def proximal_gradient(
     objective: Objective, W: Array, state: State | None, average: bool
 ) -> Iterator[Step]:
-    """Steps of a length that is found on the way."""
-    standardization = objective.checked_standardization()
-    scale = standardization.scale
+    """Steps of a length that is found on the way.
+
+    Barzilai and Borwein (1988) take ``|s|^2 / s.y`` from the last step s and change of gradient y;
+    J may rise for a moment, so the search compares with the largest of its recent values (Grippo,
+    Lampariello and Lucidi, 1986).
+    """
+    penalty, standardization = objective.penalty, objective.checked_standardization()
     if state is None:
         at = objective.value_and_gradient(W)
         state = {
@@ -40,23 +74,23 @@ def proximal_gradient(
     W, gradient, step, recent, t, total = (
         state[name] for name in ("weights", "gradient", "step", "recent", "t", "sum")
     )
-    u, g = standardization.from_weights(W), standardization.gradient(gradient)
+    g = standardization.gradient(gradient)
     while True:
         for _ in range(MOST_HALVINGS):
-            moved = scale * objective.penalty.prox((u - step * g) / scale, step / scale**2)
-            there, square = standardization.to_weights(moved), float(np.sum((moved - u) ** 2))
-            at = objective.value_and_gradient(there)
-            if at.value <= recent.max() - SUFFICIENT_DECREASE * square / (2.0 * step):
+            move = moved(penalty, standardization, W, g, step)
+            at = objective.value_and_gradient(move.weights)
+            if at.value <= recent.max() - SUFFICIENT_DECREASE * move.square / step:
                 break
             step *= 0.5 if np.isfinite(at.value) else 0.01
         else:  # rounding leaves no way down, and to go on blindly might lead anywhere
-            there, moved, step, square = W, u, 1.0, 0.0
+            step = 1.0
+            move = moved(penalty, standardization, W, g, step)._replace(weights=W)
             at = objective.value_and_gradient(W)
-        then = standardization.gradient(at.gradient)
-        remaining, along = 0.5 * square / step, float(np.sum((moved - u) * (then - g)))
-        longer = square / along if along > 0.0 else step
+        remaining, then = 0.5 * move.square / step, standardization.gradient(at.gradient)
+        along = move.factor * float(np.vdot(move.direction, then - g))
+        longer = move.square / along if along > 0.0 else step
         step = longer if 0.0 < longer < np.inf else 1.0
-        W, u, g, recent = there, moved, then, np.append(recent, at.value)[-MEMORY:]
+        W, g, recent = move.weights, then, np.append(recent, at.value)[-MEMORY:]
         t, total = t + 1, total + W
         state = {
             "weights": W, "gradient": at.gradient, "step": step, "recent": recent, "t": t,

@@ -12,7 +12,7 @@ from ...numeric.types import Array
 from ...penalties import L2
 from ...schedules import Constant
 from ...solvers import GradientDescent, Rosenblatt
-from ...solvers.gradient_descent import largest_second_moment
+from ...solvers.step_bounds import largest_second_moment
 from .comparison import logistic_mistakes
 from .fitted import FittedModel
 from .report import Finding, plural
