@@ -1,0 +1,55 @@
+"""What is proven to be 0 is 0, and no bound is above the minimum: problems whose minimum is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from planted_nets import planted
+
+from separatrix import ElasticNet, Objective, get_loss
+from separatrix.data.validation import array_source, check_rows
+from separatrix.training.gap import GapTracker
+from separatrix.training.screening import proven_zeros
+
+AWAY = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)  # of a weight's own size: how far from the minimum
+
+
+def objective_of(net, sparse):
+    rows = sp.csr_array(net.X) if sparse else net.X
+    source = array_source(check_rows(rows), net.y, sample_weight=net.c)
+    loss = get_loss(net.name).for_classes(net.k)
+    return Objective(loss, ElasticNet(net.l1, net.l2, tuple(net.p)), source, net.intercept)
+
+
+def near(of, rng, away):
+    """The minimum with some weights moved, some of them away from 0."""
+    sizes = np.append(1.0 / np.sqrt(np.mean(of.net.X**2, axis=0)).clip(1e-3), 1.0)
+    way = rng.standard_normal(of.weights.shape) * sizes * (rng.random(of.weights.shape) < 0.5)
+    W = of.weights + away * way
+    W[:, -1] *= of.net.intercept
+    return W
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_no_weight_that_is_proven_zero_may_move(part):
+    """Thousands of proofs, from weights near the minimum and far from it."""
+    proven = proofs = tight = 0
+    for seed in range(250 * part, 250 * (part + 1)):
+        of = planted(seed)
+        rng = np.random.default_rng(seed)
+        objective, least = objective_of(of.net, seed % 2 == 0), of.least
+        for away in rng.choice(AWAY, 2, replace=False):
+            W = near(of, rng, away)
+            proof = GapTracker(objective, 1e-12, reads=100)
+            proof.evaluate(W)
+            assert proof.value == pytest.approx(of.net.value(W), rel=1e-12), seed
+            assert proof.lower_bound <= least * (1.0 + 1e-15), (seed, away)
+            zeros = proven_zeros(proof)
+            assert not np.any(zeros & of.may_move), (seed, away)
+            proofs += proof.dual is not None
+            proven += np.count_nonzero(zeros)
+            tight += proof.gap <= 1e-10 * least
+    assert proofs > 300
+    assert proven > 300
+    assert tight > 50
