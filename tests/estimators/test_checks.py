@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
@@ -15,6 +17,15 @@ from separatrix import LinearClassifier, LinearClassifierCV, Perceptron
 
 L2_ALONE = "partial_fit takes l2 alone"
 ORDER = "the order of rows is part of the algorithm: a row twice is not a row of weight 2"
+
+
+class WeightedFeatures(LinearClassifier):
+    """With penalty_weights for however many features a check has."""
+
+    def _objective(self, settings, source):
+        weights = tuple(np.linspace(0.5, 2.0, source.n_features))
+        weighted = replace(settings.penalty, weights=weights)
+        return super()._objective(replace(settings, penalty=weighted), source)
 
 
 def expected_failures(estimator):
@@ -34,6 +45,7 @@ def expected_failures(estimator):
         LinearClassifier(),
         LinearClassifier("squared"),
         LinearClassifier(l1=1e-3),
+        WeightedFeatures(l1=1e-3),
         LinearClassifierCV(l2s=4, cv=3),
     ],
     expected_failed_checks=expected_failures,

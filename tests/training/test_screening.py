@@ -1,4 +1,4 @@
-"""What is proven to be 0 is 0, and no bound is above the minimum: problems whose minimum is known."""
+"""What is proven to be 0 is 0, and no bound is above the minimum: where that is known."""
 
 from __future__ import annotations
 

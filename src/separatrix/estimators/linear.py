@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data import Source
 from ..losses import Loss, get_loss
+from ..numeric.dense import dense
 from ..numeric.types import AnyArray
 from ..objective import Objective
 from ..penalties import Penalty
@@ -260,7 +261,7 @@ class LinearClassifier(StreamModel, LossModel):
     def selected_(self) -> AnyArray:
         """Weights that are not 0, (k, d)."""
         check_is_fitted(self)
-        selected: AnyArray = self.coef_ != 0.0
+        selected: AnyArray = dense(self.coef_) != 0.0
         return selected
 
     @property
@@ -289,12 +290,12 @@ class LinearClassifier(StreamModel, LossModel):
             self._zero = self._proven_zeros(result.proof)
 
     def _proven_zeros(self, proof: GapTracker) -> AnyArray:
-        """Of the features as given: those that no row stores are 0 if they cost anything."""
+        """Of the features as given: those that no row stores are 0 if l1 is on them."""
         found, features = proven_zeros(proof), self._features
         if features is not None and features.occupied is not None:
-            some, found = found, np.ones(self.coef_.shape, dtype=np.bool_)
+            some, found = found, np.full(self.coef_.shape, self.l1 > 0.0)
             if self.penalty_weights is not None:
-                found[:] = np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
+                found &= np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
             found[:, features.occupied] = some
         proven: AnyArray = found & (self.coef_ == 0.0)
         return proven

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,6 +20,7 @@ from ..data.files.source import FileSource
 from ..data.labels import check_labels
 from ..data.scoring import scores, small_scores
 from ..data.validation import check_rows, check_scores, plain_rows
+from ..numeric.dense import dense
 from ..numeric.types import AnyArray, Array
 from .lazy import dask_accuracy, lazily
 from .sources import (
@@ -34,7 +36,7 @@ from .sources import (
 class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
     """Weights and classes, whatever found them."""
 
-    coef_: Array
+    coef_: Array | sp.csr_array | sp.csr_matrix
     intercept_: Array
     classes_: AnyArray
     n_features_in_: int
@@ -44,7 +46,22 @@ class LinearPredictor(LinkedToPages, ClassifierMixin, BaseEstimator):
     _reading: Reading
 
     def _weights(self) -> Array:
-        return np.concatenate([self.coef_, self.intercept_[:, None]], axis=1)
+        return np.concatenate([dense(self.coef_), self.intercept_[:, None]], axis=1)
+
+    def sparsify(self) -> Self:
+        """Keep ``coef_`` as a sparse matrix, which is smaller where most weights are 0.
+
+        Predictions, files and all else stay as they were; the next fit makes an array again.
+        """
+        check_is_fitted(self)
+        self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Keep ``coef_`` as an array again, as a fit does."""
+        check_is_fitted(self)
+        self.coef_ = dense(self.coef_)
+        return self
 
     @property
     def coef_names_(self) -> AnyArray:

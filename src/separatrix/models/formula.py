@@ -18,6 +18,7 @@ from ..data.files.encoders import Column, Hashed, Number, OneHot
 from ..estimators import KernelPerceptron
 from ..estimators.predictor import LinearPredictor
 from ..losses import Logistic, Loss, OneVsRest, PerceptronLoss, Softmax, get_loss
+from ..numeric.dense import dense
 from ..numeric.types import AnyArray, Array
 
 Type = Literal["number", "text", "whole", "float", "boolean"]
@@ -112,7 +113,7 @@ def formula_of(model: Any) -> Formula:
         number = {column: place for place, column in enumerate(used)}
         features = [replace(one, column=number[one.column]) for one in features]
     return Formula(
-        tuple(columns), tuple(types), tuple(features), last.coef_, last.intercept_,
+        tuple(columns), tuple(types), tuple(features), dense(last.coef_), last.intercept_,
         last.classes_, probability,
     )  # fmt: skip
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from ..data.files.encoders import Column, Hashed, Number, OneHot
 from ..estimators import KernelPerceptron
 from ..estimators.kernel_expansion import KernelExpansion
@@ -53,7 +55,7 @@ def _expect(name: str, is_so: bool) -> None:
 def _check_weights(estimator: Any) -> None:
     k = 1 if len(estimator.classes_) == 2 else len(estimator.classes_)
     coef, intercept, trace = estimator.coef_, estimator.intercept_, estimator.trace_
-    _expect("coef_", coef.ndim == 2 and len(coef) == k)
+    _expect("coef_", coef.ndim == 2 and coef.shape[0] == k and coef.dtype == np.float64)
     _expect("intercept_", intercept.shape == (k,))
     d = coef.shape[1]
     reading = getattr(estimator, "_reading", None)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...numeric.dense import dense
 from .output import counted, percent
 
 Array = NDArray[np.float64]
@@ -108,12 +109,13 @@ def telling(model: Any, rows: Any = None, most: int = TELLING) -> list[dict[str,
     if not hasattr(model, "coef_"):
         return []
     scale = deviations(model, rows)
-    effects = np.abs(model.coef_) * (1.0 if scale is None else scale)
+    coef = dense(model.coef_)
+    effects = np.abs(coef) * (1.0 if scale is None else scale)
     two = len(model.classes_) == 2
     found = []
     for at in np.argsort(-effects, axis=None, kind="stable")[:most]:
-        k, j = divmod(int(at), model.coef_.shape[1])
-        value = float(model.coef_[k, j])
+        k, j = divmod(int(at), coef.shape[1])
+        value = float(coef[k, j])
         towards = model.classes_[int(value > 0)] if two else model.classes_[k]
         found.append(
             {

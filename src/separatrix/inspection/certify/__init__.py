@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...data.standardized import standardized
 from ...estimators.predictor import LinearPredictor
 from ...losses import Loss
+from ...numeric.dense import dense
 from ...numeric.types import Array
 from .certificate import Certificate
 from .claims import WeightsAsModel, claim_of, claim_of_weights
@@ -111,8 +112,7 @@ def certify(
 
 def weights_of(clf: Any, k: int) -> Array:
     """(1 or k, d + 1), bias last."""
-    coef = clf.coef_.toarray() if hasattr(clf.coef_, "toarray") else clf.coef_
-    coef = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+    coef = dense(clf.coef_)
     expected = 1 if k == 2 else k
     bias = np.ravel(np.asarray(clf.intercept_, dtype=np.float64))
     if len(coef) != expected or len(bias) not in (1, expected):

@@ -19,6 +19,7 @@ from ...data.validation import array_source, check_rows
 from ...data.wrapped import BlockMap, MappedSource
 from ...estimators.predictor import LinearPredictor
 from ...estimators.sources import refuse_labels_beside
+from ...numeric.dense import dense
 from ...numeric.lazy import cached_property
 from ...numeric.rows import CsrRows, Rows, as_scipy, concatenate_rows, shape_of
 from ...numeric.types import AnyArray, Array
@@ -97,7 +98,7 @@ def _same_columns(source: Source, model: Any) -> None:
 def _checked(source: Source, clf: Any) -> Source:
     """Rows with the features and the classes of the model, and some of every class."""
     _same_classes(source.classes, clf)
-    d = np.atleast_2d(clf.coef_).shape[1]
+    d = dense(clf.coef_).shape[1]
     if source.n_features != d:
         raise ValueError(
             f"X has {source.n_features} features, and the model {d}: pass the rows that it was "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...estimators import LinearClassifier
+from ...numeric.dense import dense
 from .comparison import Gain
 from .fitted import FittedModel
 from .report import Finding
@@ -83,7 +84,7 @@ def penalty_too_small(model: FittedModel) -> Finding | None:
 
 def _finding(model: FittedModel, size: str, gain: Gain, better: float, tried: float) -> Finding:
     better = float(f"{better:.1e}")
-    norm = float(np.linalg.norm(model.clf.coef_))
+    norm = float(np.linalg.norm(dense(model.clf.coef_)))
     effect = {
         "large": f"the weights are shrunk to |w| = {norm:.3g}",
         "small": f"the weights, |w| = {norm:.3g}, follow accidents of the rows",

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...losses import JointPerceptron, Logistic, OneVsRest, PerceptronLoss, Softmax, TanhSquared
 from ...losses.one_vs_rest import signs
+from ...numeric.dense import dense
 from ...numeric.types import Array
 from ...penalties import L2
 from ...schedules import Constant
@@ -83,7 +84,7 @@ def separable_without_penalty(model: FittedModel) -> Finding | None:
     verdict = model.verdict
     if verdict not in (("separable",) if tanh else ("separable", "quasi-separable")):
         return None
-    norm = float(np.linalg.norm(model.clf.coef_))
+    norm = float(np.linalg.norm(dense(model.clf.coef_)))
     text = (
         f"The data is {verdict} and there is no penalty: the {loss.name} loss then has no "
         f"minimum, the weights only grow (|w| = {norm:.3g} after "

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
+from ...numeric.dense import dense
 from ...numeric.types import AnyArray, Array
 from . import style
 from .classifiers import last_step, name_of, rows_before
@@ -101,7 +102,7 @@ class CoefficientDisplay:
         last = last_step(estimator)
         if not hasattr(last, "coef_"):
             raise TypeError(f"{type(last).__name__} has no coef_: expected a fitted linear model")
-        coefs = np.atleast_2d(last.coef_)
+        coefs = dense(last.coef_)
         if X is not None:
             coefs = coefs * _deviations(rows_before(estimator, X))
         display = cls(

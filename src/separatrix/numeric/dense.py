@@ -1,0 +1,19 @@
+"""Weights as an array, however a model stores them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .types import Array
+
+
+def dense(coef: Any) -> Array:
+    """Weights (k, d), of a sparse matrix filled in, of a single vector as one row.
+
+    >>> from scipy.sparse import csr_array
+    >>> dense(csr_array([[0.0, 2.0]]))
+    array([[0., 2.]])
+    """
+    return np.atleast_2d(np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, float))
