@@ -231,6 +231,26 @@ struct KernelUpdates {
   int64_t first_panel, last_panel;
 };
 
+// Some epochs of coordinate descent by columns (m) over n rows.
+struct ColumnDescent {
+  const double* curvature;   // (n)
+  double total;              // their sum, or 0 for a bias that stays
+  const double* products;    // (m): what column_curvatures tells
+  const double* squares;     // (m)
+  const double* ridge;       // (m)
+  const double* thresholds;  // (m)
+  bool zeros;      // whether to look at weights that are 0, too
+  double* w;       // (m)
+  double* slope;   // (n), without what the bias adds
+  double shift;    // times the curvature: what it adds, and by how much it has changed
+  int64_t max_epochs;
+  double enough;  // an epoch that gains no more is the last
+  ShouldStop should_stop;
+  int64_t epochs;
+  double gain;  // of the last epoch, at least
+  bool stopped;
+};
+
 // Some epochs of coordinate descent on a quadratic with absolute values beside it.
 struct QuadraticDescent {
   const double* hessian;     // (size, size)

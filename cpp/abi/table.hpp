@@ -55,6 +55,10 @@ struct LoopsFor {
   // high + low (k, d + 1) += coefficients' . (rows, 1), likewise
   bool (*compensated_transpose_product)(const Rows&, const double* coefficients, int64_t k,
                                         double* high, double* low, ShouldStop);
+  // Rows that are columns of others.
+  bool (*column_curvatures)(const Rows&, const double* curvature, double total, bool bias,
+                            double* products, double* squares, ShouldStop);
+  void (*column_descent)(const Rows&, ColumnDescent&);
 };
 
 struct Table {

@@ -3,6 +3,7 @@
 // the standard library that could be emitted as a shared symbol is used.
 #include "batch/accuracy.hpp"
 #include "batch/block_coordinate_descent.hpp"
+#include "batch/column_descent.hpp"
 #include "batch/compensated.hpp"
 #include "batch/coordinate_descent.hpp"
 #include "batch/gram.hpp"
@@ -40,7 +41,9 @@ constexpr LoopsFor<Rows> loops() {
           ascent_round<Rows>,
           multiclass_epoch<Rows>,
           compensated_scores<Rows>,
-          compensated_transpose_product<Rows>};
+          compensated_transpose_product<Rows>,
+          column_curvatures<Rows>,
+          column_descent<Rows>};
 }
 
 extern const Table table;

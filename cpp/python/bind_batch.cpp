@@ -240,6 +240,41 @@ std::tuple<int64_t, double> block_coordinate_descent(Numbers hessian, Longs star
   return {on.epochs, on.gain};
 }
 
+void column_curvatures(nb::handle columns, Numbers curvature, double total, bool bias,
+                       Output products, Output squares) {
+  bool whole = true;
+  with_rows(columns, [&](const auto& view, const auto& loops) {
+    expect(int64_t(curvature.size()) == view.d && int64_t(products.size()) == view.n &&
+               int64_t(squares.size()) == view.n,
+           "curvature, products or squares: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.column_curvatures(view, curvature.data(), total, bias, products.data(),
+                                    squares.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+std::tuple<int64_t, double, double> column_descent(nb::handle columns, Numbers curvature,
+                                                   double total, Numbers products, Numbers squares,
+                                                   Numbers ridge, Numbers thresholds, bool zeros,
+                                                   Output w, Output slope, double shift,
+                                                   int64_t max_epochs, double enough) {
+  ColumnDescent on{curvature.data(), total,    products.data(), squares.data(), ridge.data(),
+                   thresholds.data(), zeros,   w.data(),        slope.data(),   shift,
+                   max_epochs,        enough,  should_stop,     0,              0,
+                   false};
+  with_rows(columns, [&](const auto& view, const auto& loops) {
+    expect(int64_t(curvature.size()) == view.d && int64_t(slope.size()) == view.d,
+           "curvature or slope: wrong size");
+    for (const size_t size : {products.size(), squares.size(), ridge.size(), thresholds.size(), w.size()})
+      expect(int64_t(size) == view.n, "a number for each column: wrong size");
+    nb::gil_scoped_release free;
+    loops.column_descent(view, on);
+  });
+  raise_if(on.stopped);
+  return {on.epochs, on.gain, on.shift};
+}
+
 bool all_finite(AnyArray values) {
   const bool single = values.dtype() == nb::dtype<float>();
   expect(single || values.dtype() == nb::dtype<double>(), "values: must be float32 or float64");
@@ -305,6 +340,12 @@ void bind_batch(nb::module_& m) {
   m.def("block_coordinate_descent", &block_coordinate_descent, "hessian"_a.noconvert(),
         "starts"_a.noconvert(), "thresholds"_a.noconvert(), "u"_a.noconvert(),
         "slope"_a.noconvert(), "max_epochs"_a, "enough"_a);
+  m.def("column_curvatures", &column_curvatures, "columns"_a, "curvature"_a, "total"_a, "bias"_a,
+        "products"_a.noconvert(), "squares"_a.noconvert());
+  m.def("column_descent", &column_descent, "columns"_a, "curvature"_a.noconvert(), "total"_a,
+        "products"_a.noconvert(), "squares"_a.noconvert(), "ridge"_a.noconvert(),
+        "thresholds"_a.noconvert(), "zeros"_a, "w"_a.noconvert(), "slope"_a.noconvert(), "shift"_a,
+        "max_epochs"_a, "enough"_a);
   m.def("all_finite", &all_finite, "values"_a);
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
   m.def("mark_features", &mark, "indices"_a, "most"_a, "found"_a.noconvert());

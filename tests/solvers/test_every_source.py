@@ -26,6 +26,7 @@ from separatrix import (
     LBFGS,
     BatchPerceptron,
     CoordinateAscent,
+    CoordinateDescent,
     DualAscent,
     ElasticNet,
     GradientDescent,
@@ -88,6 +89,27 @@ def test_weights_become_zero_alike(kind, k, weighted, loss, l1, groups):
     np.testing.assert_allclose(found.weights, expected.weights, atol=1e-6)
     assert np.array_equal(found.weights == 0.0, expected.weights == 0.0)
     assert groups is not None or (found.weights == 0.0).any()
+
+
+@quiet
+@every_source
+@both
+@every_weight
+def test_by_columns_weights_become_zero_alike_where_rows_are_in_memory(kind, k, weighted):
+    there, here = (
+        of.with_penalty(ElasticNet(0.5, 0.0, (1.0, 2.0, 0.5, 1.0)))
+        for of in objectives(kind, "squared_hinge", k, weighted)
+    )
+    if kind in AWAY:
+        with pytest.raises(ValueError, match=r"must be in memory; use ProximalNewton\(\)"):
+            minimize(there, CoordinateDescent())
+        return
+    found, expected = (
+        minimize(of, CoordinateDescent(), stop=Stop(tol=1e-10)) for of in (there, here)
+    )
+    assert found.stop == expected.stop == "optimal"
+    np.testing.assert_allclose(found.weights, expected.weights, atol=1e-6)
+    assert np.array_equal(found.weights == 0.0, expected.weights == 0.0)
 
 
 STEPS = [

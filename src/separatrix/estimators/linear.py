@@ -61,7 +61,8 @@ class LinearClassifier(StreamModel, LossModel):
         root, so that a feature is selected for all classes or for none.
     solver : "auto" or Solver
         ``LBFGS()``, ``Newton()``, ``LeastSquares()``, ``GradientDescent(batch_size=...)``, ...;
-        with ``l1`` or ``penalty_weights`` ``ProximalNewton()``, or ``GradientDescent()``.
+        with ``l1`` or ``penalty_weights`` ``ProximalNewton()``, ``CoordinateDescent()`` or
+        ``GradientDescent()``.
         "auto" chooses by loss and shape, and ``solver_`` says which and why.
     start : {"zeros", "random", "sum"} or array
         First weights: (d + 1,) or (k, d + 1), bias last.

@@ -50,6 +50,14 @@ from .batch import (
     weighted_correct_twin,
 )
 from .block_coordinate_descent import block_coordinate_descent, block_coordinate_descent_twin
+from .column_descent import (
+    ColumnDescentResult,
+    ColumnModel,
+    column_descent,
+    column_descent_twin,
+    column_model,
+    column_model_twin,
+)
 from .coordinate_ascent import EpochResult, coordinate_epoch, coordinate_epoch_twin
 from .coordinate_descent import (
     DescentResult,
@@ -94,6 +102,8 @@ __all__ = [
     "RANGE",
     "SURPRISE",
     "BlockSum",
+    "ColumnDescentResult",
+    "ColumnModel",
     "DescentResult",
     "EpochOrders",
     "EpochResult",
@@ -114,6 +124,10 @@ __all__ = [
     "block_coordinate_descent",
     "block_coordinate_descent_twin",
     "clear_stop",
+    "column_descent",
+    "column_descent_twin",
+    "column_model",
+    "column_model_twin",
     "compensated_scores",
     "compensated_scores_twin",
     "compensated_transpose_product",

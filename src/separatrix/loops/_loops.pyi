@@ -157,6 +157,29 @@ def block_coordinate_descent(
     max_epochs: int,
     enough: float,
 ) -> tuple[int, float]: ...
+def column_curvatures(
+    columns: Rows,
+    curvature: Array,
+    total: float,
+    bias: bool,
+    products: Array,
+    squares: Array,
+) -> None: ...
+def column_descent(
+    columns: Rows,
+    curvature: Array,
+    total: float,
+    products: Array,
+    squares: Array,
+    ridge: Array,
+    thresholds: Array,
+    zeros: bool,
+    w: Array,
+    slope: Array,
+    shift: float,
+    max_epochs: int,
+    enough: float,
+) -> tuple[int, float, float]: ...
 def exp_neg_all(values: Array, factor: float) -> None: ...
 def kernel_pass(
     arrays: tuple[AnyArray, ...],

@@ -6,6 +6,7 @@ from typing import Any
 from ..numeric import registry
 from .auto import choose
 from .base import REGISTRY, Solver, State, Step
+from .coordinate_descent import CoordinateDescent
 from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import InteriorPoint
 from .dual.proximal_point import ProximalPoint
@@ -23,6 +24,7 @@ __all__ = [
     "REGISTRY",
     "BatchPerceptron",
     "CoordinateAscent",
+    "CoordinateDescent",
     "DualAscent",
     "GradientDescent",
     "InteriorPoint",

@@ -165,7 +165,8 @@ class Solver(Registered, ABC):
         if not isinstance(penalty, self.penalties):
             raise ValueError(
                 f"{type(self).__name__} takes l2 alone, no l1 and no penalty_weights; use "
-                "ProximalNewton() or GradientDescent(), or solver='auto', which means it then"
+                "ProximalNewton(), CoordinateDescent() or GradientDescent(), or solver='auto', "
+                "which means one of them then"
             )
 
     def is_deterministic_map(self, penalty: Penalty) -> bool:

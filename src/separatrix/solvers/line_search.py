@@ -12,6 +12,9 @@ Paper       Nocedal and Wright, Numerical Optimization (2006), algorithms 3.1, 3
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
 import numpy as np
 
 from ..numeric.dot import dot
@@ -22,6 +25,17 @@ from ..objective import Evaluation, Objective
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9  # c1 and c2 of the two Wolfe conditions
 MOST_TRIALS, MOST_HALVINGS = 40, 50
 HIDDEN = 1e-13  # of J: a fall that its rounding may hide
+
+
+class Evaluated(Protocol):
+    """What is known of a point: J, and whatever was found on the way."""
+
+    @property
+    def value(self) -> float:
+        """J."""
+
+
+E = TypeVar("E", bound=Evaluated)
 
 
 def strong_wolfe(
@@ -82,8 +96,8 @@ def _next_length(
 
 
 def backtrack(
-    objective: Objective, W: Array, at: Evaluation, direction: Array, slope: float
-) -> tuple[float, Array, Evaluation]:
+    evaluate: Callable[[Array], E], W: Array, at: E, direction: Array, slope: float
+) -> tuple[float, Array, E]:
     """The whole step, or as much of it as makes J fall: its length, 0 where nothing does.
 
     Near the minimum the fall is below the rounding of J: the whole step is as good as any then,
@@ -92,7 +106,7 @@ def backtrack(
     length = 1.0
     for _ in range(MOST_HALVINGS):
         there = W + length * direction
-        then = objective.value_and_gradient(there)
+        then = evaluate(there)
         if then.value <= at.value + SUFFICIENT_DECREASE * length * slope:
             return length, there, then
         if -slope < HIDDEN * abs(at.value):

@@ -86,7 +86,7 @@ class Newton(Solver):
             slope = float(np.vdot(at.gradient, direction))
             if not slope < 0.0:  # flat up to rounding
                 direction, slope = np.zeros_like(W), 0.0
-            length, W, then = backtrack(objective, W, at, direction, slope)
+            length, W, then = backtrack(objective.value_and_gradient, W, at, direction, slope)
             decrease = -0.5 * slope if length > 0.0 else 0.0  # it cannot move: rounding
             yield Step(
                 W, {"weights": W}, then.value, then.mistakes, predicted_decrease=decrease,

@@ -119,7 +119,7 @@ class ProximalNewton(Solver):
             features = working_set(objective, W, at.gradient, self.most_variables)
             V, gain = model_minimum(objective, W, at, features)
             # The slope is at least twice that; as a sum it would be lost in rounding sooner.
-            length, W, at = backtrack(objective, W, at, V - W, -gain)
+            length, W, at = backtrack(objective.value_and_gradient, W, at, V - W, -gain)
             decrease = gain if length > 0.0 else 0.0  # it cannot move: rounding
             yield Step(
                 W, {"weights": W}, at.value, at.mistakes, predicted_decrease=decrease,
@@ -128,15 +128,8 @@ class ProximalNewton(Solver):
 
 
 def working_set(objective: Objective, W: Array, gradient: Array, most_variables: int) -> Ints:
-    """The features to move, in increasing order: those with weights, and as many that pull most.
-
-    How much is judged in variables in which J curves by about 1, the biases at their best.
-    """
-    standardization, penalty = objective.standardization, objective.penalty
-    balanced = gradient.copy()
-    if objective.intercept:
-        balanced[:, :-1] -= gradient[:, -1:] * standardization.mean
-    pull = penalty.violation(W, balanced)[:, :-1] / standardization.scale[:-1]
+    """The features to move, in increasing order: those with weights, and as many that pull most."""
+    penalty, pull = objective.penalty, pull_by_class(objective, W, gradient)
     lengths = penalty.lengths if isinstance(penalty, SparsityInducing) else np.abs
     pulls, weighed = np.max(lengths(pull), axis=0), np.any(lengths(W[:, :-1]) != 0.0, axis=0)
     sizes = _group_sizes(objective)
@@ -153,6 +146,18 @@ def working_set(objective: Objective, W: Array, gradient: Array, most_variables:
     if isinstance(penalty, SparsityInducing):
         chosen = penalty.by_feature(chosen)
     return np.flatnonzero(chosen)
+
+
+def pull_by_class(objective: Objective, W: Array, gradient: Array) -> Array:
+    """How far each weight (k, d) is from its condition.
+
+    In variables in which J curves by about 1, the biases at their best.
+    """
+    standardization, balanced = objective.standardization, gradient.copy()
+    if objective.intercept:
+        balanced[:, :-1] -= gradient[:, -1:] * standardization.mean
+    pull: Array = objective.penalty.violation(W, balanced)[:, :-1] / standardization.scale[:-1]
+    return pull
 
 
 def most_features(objective: Objective, most_variables: int) -> int:

@@ -1,0 +1,111 @@
+"""Coordinate descent by columns on a second-order model, with absolute values beside it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..numeric.rows import Rows, shape_of, to_dense
+from ..numeric.types import Array
+from ._compiled import _loops
+from .dispatch import Interrupted, stop_requested
+
+
+class ColumnModel(NamedTuple):
+    """What the second-order model of J is made of, for some columns of X stored as rows."""
+
+    columns: Rows
+    """(m, n)."""
+    curvature: Array
+    """(n,): of the loss of each row by its score, weighted."""
+    total: float
+    """The sum of these, or 0 for a bias that stays."""
+    ridge: Array
+    """(m,): curvature of the penalty."""
+    thresholds: Array
+    """(m,): of the absolute values."""
+    products: Array
+    """(m,): of each column and the curvatures."""
+    squares: Array
+    """(m,): curvature along each column, a free bias at its best."""
+
+
+class ColumnDescentResult(NamedTuple):
+    """How it ended."""
+
+    epochs: int
+    """How often weights were looked at."""
+    gain: float
+    """By how much the last of them lowered the sum, at least."""
+    shift: float
+    """By how much the bias has changed."""
+
+
+def column_model(
+    columns: Rows, curvature: Array, ridge: Array, thresholds: Array, bias: bool
+) -> ColumnModel:
+    """The model, in one read of the columns."""
+    m, total = shape_of(columns)[0], float(curvature.sum()) if bias else 0.0
+    products, squares = np.empty(m), np.empty(m)
+    _loops.column_curvatures(columns, curvature, float(curvature.sum()), bias, products, squares)
+    return ColumnModel(columns, curvature, total, ridge, thresholds, products, squares)
+
+
+def column_model_twin(
+    columns: Rows, curvature: Array, ridge: Array, thresholds: Array, bias: bool
+) -> ColumnModel:
+    """``column_model`` in Python."""
+    X, total = to_dense(columns), float(curvature.sum())
+    products = X @ curvature
+    mean = products / total if bias and total > 0.0 else np.zeros(len(X))
+    squares = (X - mean[:, None]) ** 2 @ curvature
+    total = total if bias else 0.0
+    return ColumnModel(columns, curvature, total, ridge, thresholds, products, squares)
+
+
+def column_descent(
+    model: ColumnModel, w: Array, slope: Array, shift: float, *, zeros: bool, max_epochs: int,
+    enough: float,
+) -> ColumnDescentResult:  # fmt: skip
+    """Lower the model, one weight at a time to its best value; the bias follows at once.
+
+    ``slope + shift * curvature`` is its derivative by every row's score (n,), whose sum must be 0
+    if the bias is free. Without ``zeros`` weights of 0 stay. A weight without curvature becomes 0
+    if that costs less. Ends after an epoch that gained no more than ``enough``.
+    """
+    found = _loops.column_descent(
+        model.columns, model.curvature, model.total, model.products, model.squares, model.ridge,
+        model.thresholds, zeros, w, slope, shift, max_epochs, enough,
+    )  # fmt: skip
+    return ColumnDescentResult(*found)
+
+
+def column_descent_twin(
+    model: ColumnModel, w: Array, slope: Array, shift: float, *, zeros: bool, max_epochs: int,
+    enough: float,
+) -> ColumnDescentResult:  # fmt: skip
+    """``column_descent`` in Python."""
+    X, epochs, gain = to_dense(model.columns), 0, 0.0
+    while epochs < max_epochs:
+        if stop_requested():
+            raise Interrupted("the loop was asked to stop before its end")
+        epochs, gain = epochs + 1, 0.0
+        for j, (x, least) in enumerate(zip(X, model.thresholds, strict=True)):
+            curvature = model.squares[j] + model.ridge[j]
+            if (not zeros and w[j] == 0.0 and least > 0.0) or (curvature <= 0.0 and least <= 0.0):
+                continue
+            best = 0.0
+            if curvature > 0.0:
+                along = x @ (slope + shift * model.curvature) + model.ridge[j] * w[j]
+                pull = curvature * w[j] - along
+                best = np.sign(pull) * max(abs(pull) - least, 0.0) / curvature
+            change = best - w[j]
+            w[j] = best
+            slope += change * model.curvature * x
+            if model.total > 0.0:
+                shift -= change * model.products[j] / model.total
+            gain += 0.5 * curvature * change**2
+        if gain <= enough:
+            break
+    return ColumnDescentResult(epochs, float(gain), float(shift))

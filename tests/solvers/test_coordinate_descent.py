@@ -1,0 +1,212 @@
+"""Coordinate descent by columns against long doubles and plain proximal gradients."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import OwnLogistic
+from l1_oracles import Net, problem
+
+from separatrix import (
+    L2,
+    CoordinateDescent,
+    ElasticNet,
+    LinearClassifier,
+    Newton,
+    Objective,
+    ProximalNewton,
+    Stop,
+    get_loss,
+    minimize,
+)
+from separatrix.data.validation import array_source, check_rows
+from separatrix.solvers import coordinate_descent
+from separatrix.solvers.columns import Columns
+from separatrix.solvers.coordinate_descent import working_set
+
+LOSSES = ("logistic", "squared", "squared_hinge")
+KINDS = ("tall", "wide", "odd", "weighted", "without bias", "sparse", "sparse odd", "float32")
+
+
+def table(kind, k):
+    X, y = problem(n=20, d=30, k=k) if kind == "wide" else problem(n=60, d=8, k=k)
+    rng = np.random.default_rng(1)
+    if "odd" in kind:  # a feature twice, a constant one, one far from 0, of another scale, empty
+        X[:, 1], X[:, 2], X[:, 5] = X[:, 0], 3.0, 0.0
+        X[:, 3] += 100.0
+        X[:, 4] *= 1e2
+    if "sparse" in kind:
+        X = np.where(rng.random(X.shape) < 0.5, X, 0.0)
+    if kind == "float32":
+        X = X.astype(np.float32).astype(np.float64)
+    weight = rng.integers(0, 4, len(X)).astype(float) if kind == "weighted" else None
+    p = rng.uniform(0.3, 2.0, X.shape[1]) if kind == "weighted" else None
+    rows = sp.csr_array(X) if "sparse" in kind else X
+    return X, rows.astype(np.float32) if kind == "float32" else rows, y, weight, p
+
+
+def objective(X, y, loss, penalty, weight=None, intercept=True):
+    source = array_source(check_rows(X), y, sample_weight=weight)
+    return Objective(get_loss(loss).for_classes(len(source.classes)), penalty, source, intercept)
+
+
+def form(loss, k):
+    return "one_vs_rest_logistic" if loss == "logistic" and k > 2 else loss
+
+
+def solved(of, tol=1e-12):
+    return minimize(of, CoordinateDescent(), stop=Stop(tol=tol, max_iter=200))
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-3])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_weight_stands_still(kind, loss, k, l2):
+    X, rows, y, weight, p = table(kind, k)
+    l1, loss, bias = 0.15, form(loss, k), kind != "without bias"
+    penalty = ElasticNet(l1, l2, None if p is None else tuple(p))
+    found = solved(objective(rows, y, loss, penalty, weight, bias))
+    net = Net(loss, X, y, l1, l2, weight, p, bias)
+    assert found.stop == "optimal"
+    gap = found.proof.gap
+    assert gap <= 1e-12 * found.objective
+    assert found.objective == pytest.approx(net.value(found.weights), rel=1e-12)
+    allowed = np.sqrt(2.0 * net.curvatures() * gap) + 1e-13 * (1.0 + np.abs(X).max())
+    assert np.all(net.violation(found.weights) <= allowed)
+    assert np.any(found.weights[:, :-1] == 0.0)
+    assert np.any(found.weights[:, :-1] != 0.0)
+    if not bias:
+        assert not found.weights[:, -1].any()
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-2])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_objective_is_that_of_plain_proximal_gradients(loss, k, l2):
+    X, y = problem(n=60, d=8, k=k, seed=3)
+    loss = form(loss, k)
+    found = solved(objective(X, y, loss, ElasticNet(0.03, l2)))
+    net = Net(loss, X, y, 0.03, l2)
+    least = net.value(net.minimum(steps=5000))
+    assert found.objective == pytest.approx(least, rel=1e-9)
+    assert found.objective - found.proof.gap <= least * (1.0 + 1e-14)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_working_sets_that_grow_and_shrink_lead_to_the_same_minimum(sparse, monkeypatch):
+    monkeypatch.setattr(coordinate_descent, "SMALLEST_WORKING_SET", 2)
+    X, y = problem(n=80, d=60, seed=2)
+    X = sp.csr_array(np.where(np.abs(X) > 0.5, X, 0.0)) if sparse else X
+    of = objective(X, y, "logistic", ElasticNet(0.01, 1e-3))
+    W = np.zeros(of.shape)
+    assert len(working_set(of, W, of.value_and_gradient(W).gradient)) == 2
+    there = minimize(of, ProximalNewton(), stop=Stop(tol=1e-12))
+    assert solved(of).objective == pytest.approx(there.objective, rel=1e-11)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_columns_are_those_of_the_rows_that_count(sparse):
+    X, y = problem(n=30, d=9)
+    X = np.where(np.abs(X) > 0.5, X, 0.0)
+    weight = np.random.default_rng(0).integers(0, 3, 30).astype(float)
+    of = objective(sp.csr_array(X) if sparse else X, y, "logistic", ElasticNet(0.1), weight)
+    columns, w = Columns(of), np.random.default_rng(1).standard_normal(9)
+    for features in ([1, 4, 7], [0, 1, 7, 8], [], [2], [2, 3, 5]):
+        columns.take(np.array(features, np.int64))
+        centred = X[weight > 0][:, features] - columns.means[features]
+        np.testing.assert_allclose(columns.scores(w[features]), centred @ w[features], atol=1e-13)
+    assert columns.means.any() != sparse
+
+
+def test_a_plain_square_and_free_features_are_taken_too():
+    X, y = problem(n=100, d=12)
+    of = objective(X, y, "logistic", L2(1e-3))
+    newton = minimize(of, Newton(), stop=Stop(tol=1e-12)).objective
+    assert solved(of).objective == pytest.approx(newton, rel=1e-12)
+    free = of.with_penalty(ElasticNet(0.5, 0.0, (0.0, 0.0) + (1.0,) * 10))
+    found, expected = (
+        minimize(free, solver, stop=Stop(tol=1e-10))
+        for solver in (CoordinateDescent(), ProximalNewton())
+    )
+    assert found.stop == expected.stop == "optimal"
+    assert found.objective == pytest.approx(expected.objective, rel=1e-10)
+    assert found.weights[0, :2].all()
+    assert not found.weights[0, 2:-1].any()
+
+
+def test_where_it_starts_does_not_matter():
+    X, y = problem(k=3)
+    X[:, 4] = 3.0  # constant: a weight that it was given goes to the bias
+    of = objective(X, y, "squared_hinge", ElasticNet(0.02, 0.0))
+    start = np.random.default_rng(0).standard_normal(of.shape)
+    far = minimize(of, CoordinateDescent(), stop=Stop(tol=1e-11), start=start)
+    assert far.stop == "optimal"
+    assert far.objective == pytest.approx(solved(of).objective, rel=1e-11)
+    assert not far.weights[:, 4].any()
+    too_far = minimize(of, CoordinateDescent(), stop=Stop(tol=1e-11), start=1e200 * start)
+    assert too_far.stop == "optimal"
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_steps_never_lead_upwards_and_go_on_from_their_state(loss, monkeypatch):
+    monkeypatch.setattr(coordinate_descent, "SMALLEST_WORKING_SET", 3)
+    X, y = problem(n=200, d=40)
+    of = objective(X, y, loss, ElasticNet(0.01, 0.0))
+    rng = np.random.default_rng(0)
+    steps = CoordinateDescent().steps(of, np.zeros(of.shape), rng)
+    whole = [next(steps) for _ in range(6)]
+    values = [step.objective for step in whole]
+    assert all(after <= before * (1.0 + 1e-15) for before, after in pairwise(values))
+    again = CoordinateDescent().steps(of, np.zeros(of.shape), rng, whole[2].state)
+    for step in whole[3:]:
+        assert np.array_equal(next(again).weights, step.weights)
+
+
+def test_threads_change_no_bit_and_int64_indices_nothing():
+    X, y = problem(n=3000, d=300)
+    X = sp.csr_array(np.where(np.abs(X) > 1.0, X, 0.0))
+    given = {"l1": 0.01, "l2": 0.0, "solver": CoordinateDescent()}
+    one, two = (LinearClassifier(n_jobs=jobs, **given).fit(X, y) for jobs in (1, 2))
+    assert np.array_equal(one.coef_, two.coef_)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    assert np.array_equal(LinearClassifier(**given).fit(X, y).coef_, one.coef_)
+
+
+def test_features_that_are_alike_are_told_apart_to_the_end():
+    """Steps of single weights crawl there, and are extrapolated."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 1)) + 0.02 * rng.standard_normal((300, 60))
+    y = (X @ rng.standard_normal(60) + 0.1 * rng.standard_normal(300) > 0).astype(int)
+    of = objective(X, y, "logistic", ElasticNet(1e-4, 1e-6))
+    found, expected = (
+        minimize(of, solver, stop=Stop(tol=1e-10))
+        for solver in (CoordinateDescent(), ProximalNewton())
+    )
+    assert found.stop == "optimal"
+    assert found.objective == pytest.approx(expected.objective, rel=1e-10)
+
+
+def test_a_loss_of_ones_own_is_taken():
+    class Curved(OwnLogistic):
+        def curvature(self, m):
+            return np.exp(-np.abs(m)) / (1.0 + np.exp(-np.abs(m))) ** 2
+
+    X, y = problem()
+    found = LinearClassifier(Curved(), l1=0.02, solver=CoordinateDescent(), tol=1e-12).fit(X, y)
+    expected = LinearClassifier("logistic", l1=0.02, tol=1e-10).fit(X, y)
+    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-9)
+
+
+def test_what_it_cannot_do_is_refused_by_name():
+    X, y = problem()
+    for loss in ("hinge", "perceptron"):
+        with pytest.raises(ValueError, match=f"cannot minimise '{loss}'.*squared_hinge"):
+            minimize(objective(X, y, loss, ElasticNet(0.02)), CoordinateDescent())
+    with pytest.raises(ValueError, match=r"is not convex; use ProximalNewton\(\)"):
+        minimize(objective(X, y, "tanh_squared", ElasticNet(0.02)), CoordinateDescent())
+    with pytest.raises(ValueError, match=r"use ProximalNewton\(\), or .*one_vs_rest_logistic"):
+        minimize(objective(*problem(k=3), "logistic", ElasticNet(0.02)), CoordinateDescent())
