@@ -6,8 +6,9 @@ Output      W after every round, J and the gradient there.
 Algorithm   The working set: features with weights, and those that violate their condition at 0
             most. J as a function of these alone is minimised before all features are looked at
             again: its quadratic model by coordinate descent on the columns, with the slope of every
-            row kept, and Anderson's extrapolation of the weights that are not 0; then a line
-            search. A free bias follows every change of a weight.
+            row kept, and Anderson's extrapolation of the weights that are not 0; where that takes
+            long, by Newton's steps for these with their signs fixed. Then a line search. A free
+            bias follows every change of a weight.
 Paper       Massias, Gramfort and Salmon, Celer: a fast solver for the lasso with dual extrapolation
             (2018), for working sets; Friedman, Hastie and Tibshirani, Regularization paths for
             generalized linear models via coordinate descent, Journal of Statistical Software 33
@@ -26,6 +27,7 @@ from .. import loops
 from ..data import InMemory
 from ..losses import MarginLoss, OneVsRest
 from ..numeric.dot import dot
+from ..numeric.rows import CsrRows, Rows, as_scipy, take_rows
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
 from ..objective import Objective
@@ -33,14 +35,14 @@ from ..penalties import L2, ElasticNet
 from .base import Solver, State, Step, finite_start
 from .columns import Columns
 from .line_search import backtrack
-from .proximal_newton import pull_by_class
+from .proximal_newton import minimise_quadratic, pull_by_class
 
-SETTLED = 1e-4  # of what a round has gained: a model that promises no more is its last
+SETTLED = 1e-2  # of what a round has gained: a model that promises no more is its last
 ENOUGH = 1e-3  # of what a model has gained: an epoch that adds no more is its last
 MOST_MODELS, MOST_EPOCHS = 20, 100  # in a round, and of each over all weights
 MEMORY = 5  # epochs that are extrapolated
 FLAT = 1e-12  # of its trace, added to the matrix of products of their changes
-SUPPORT_EPOCHS = 20  # times as many over the weights that are not 0
+MOST_FACTORED, PRODUCTS_AN_EPOCH = 2000, 16  # weights, and columns whose products cost an epoch
 SMALLEST_WORKING_SET, SHARE = 50, 1 / 50  # features, and of all values that are stored
 
 
@@ -235,15 +237,26 @@ class ModelDescent:
             gained += gain
             if gain <= ENOUGH * gained:
                 return
-            for _ in range(SUPPORT_EPOCHS):
-                met = [self.w.copy()]
-                while len(met) <= MEMORY and gain > 0.1 * ENOUGH * gained:
-                    gain = self.epoch(zeros=False)
-                    gained += gain
-                    met.append(self.w.copy())
-                if len(met) <= MEMORY:
-                    break
+            self.settle(0.1 * ENOUGH * gained)
+
+    def settle(self, enough: float) -> None:
+        """Until an epoch over the weights that are not 0 gains no more than that.
+
+        By their products once epochs have cost as much as these would.
+        """
+        support = np.flatnonzero((self.w != 0.0) | (self.model.thresholds == 0.0))
+        factored = len(support) <= MOST_FACTORED
+        met = [self.w.copy()]
+        for number in range(MOST_EPOCHS):
+            if factored and number >= MEMORY + len(support) / PRODUCTS_AN_EPOCH:
+                self.minimise_on(support)
+                return
+            if self.epoch(zeros=False) <= enough:
+                return
+            met.append(self.w.copy())
+            if len(met) > MEMORY:
                 self.extrapolate(np.array(met))
+                met = [self.w.copy()]
 
     def epoch(self, zeros: bool) -> float:
         """One look at all weights, or at those that are not 0; what it gains, at least."""
@@ -253,6 +266,22 @@ class ModelDescent:
         self.shift = told.shift
         return told.gain
 
+    def minimise_on(self, support: Ints) -> None:
+        """By Newton's steps with signs fixed, and coordinate descent, on products of columns."""
+        model, h = self.model, self.model.curvature
+        columns, ridge = take_rows(model.columns, support), model.ridge[support]
+        slope = loops.scores(columns, np.append(self.slope + self.shift * h, 0.0)[None])[:, 0]
+        with one_blas_thread(float(len(support)) ** 2 * len(h)):
+            hessian = products(columns, h)
+        if model.total > 0.0:
+            along = model.products[support]
+            hessian -= along[:, None] * (along / model.total)
+        np.einsum("ii->i", hessian)[:] += ridge
+        w, u = self.w.copy(), self.w[support]
+        minimise_quadratic(hessian, model.thresholds[support], u, slope + ridge * u)
+        w[support] = u
+        self.go_to(w)
+
     def extrapolate(self, met: Array) -> None:
         """Go to the mean of weights whose changes nearly cancel, if the model is lower there."""
         changes = np.diff(met, axis=0)
@@ -260,11 +289,12 @@ class ModelDescent:
             products = changes @ changes.T
             products[np.diag_indices(MEMORY)] += FLAT * np.trace(products)
             factors = np.linalg.solve(products, np.ones(MEMORY))
-            if not abs(factors.sum()) > 0.0:
-                return
-            w = (factors / factors.sum()) @ met[1:]
-        before = self._value(self.w, self._changes(self.w))
-        changed = self._changes(w)
+            if abs(factors.sum()) > 0.0:
+                self.go_to((factors / factors.sum()) @ met[1:])
+
+    def go_to(self, w: Array) -> None:
+        """If the model is lower there."""
+        before, changed = self._value(self.w, self._changes(self.w)), self._changes(w)
         if self._value(w, changed) < before:
             self.w = w
             self.slope = self.first + self.model.curvature * changed
@@ -280,3 +310,14 @@ class ModelDescent:
         t = changes + self._best_shift(self.first + h * changes)
         penalty = dot(self.model.thresholds, np.abs(w)) + 0.5 * dot(self.model.ridge * w, w)
         return dot(self.first + 0.5 * h * t, t) + penalty
+
+
+def products(columns: Rows, weight: Array) -> Array:
+    """Of all columns with each other, rows weighted: (m, m)."""
+    root = np.sqrt(weight)
+    if not isinstance(columns, CsrRows):
+        z = columns * root
+        return np.asarray(z @ z.T)
+    some = as_scipy(columns).astype(np.float64)
+    some.data *= root[some.indices]
+    return np.asarray((some @ some.T).toarray())
