@@ -14,6 +14,7 @@ from separatrix import (
     L2,
     CoordinateDescent,
     ElasticNet,
+    GroupLasso,
     LinearClassifier,
     Newton,
     Objective,
@@ -23,7 +24,7 @@ from separatrix import (
     minimize,
 )
 from separatrix.data.validation import array_source, check_rows
-from separatrix.solvers import coordinate_descent
+from separatrix.solvers import choose, coordinate_descent
 from separatrix.solvers.columns import Columns
 from separatrix.solvers.coordinate_descent import working_set
 
@@ -201,6 +202,20 @@ def test_a_loss_of_ones_own_is_taken():
     assert found.objective_ == pytest.approx(expected.objective_, rel=1e-9)
 
 
+def test_auto_takes_it_for_wide_and_for_sparse_rows():
+    X, y = problem(n=600, d=8)
+    for rows, loss, suits in (
+        (X[:300], "logistic", True), (X, "logistic", False), (sp.csr_array(X), "squared", True),
+        (sp.csr_array(X), "tanh_squared", False),
+    ):  # fmt: skip
+        solver = choose(objective(rows, y[: rows.shape[0]], loss, ElasticNet(0.02)))
+        assert isinstance(solver, CoordinateDescent if suits else ProximalNewton)
+    assert not isinstance(choose(objective(X, y, "logistic", L2(0.02))), CoordinateDescent)
+    many = problem(n=300, d=8, k=3)
+    assert isinstance(choose(objective(*many, "logistic", ElasticNet(0.02))), ProximalNewton)
+    assert isinstance(choose(objective(*many, "squared", ElasticNet(0.02))), CoordinateDescent)
+
+
 def test_what_it_cannot_do_is_refused_by_name():
     X, y = problem()
     for loss in ("hinge", "perceptron"):
@@ -208,5 +223,7 @@ def test_what_it_cannot_do_is_refused_by_name():
             minimize(objective(X, y, loss, ElasticNet(0.02)), CoordinateDescent())
     with pytest.raises(ValueError, match=r"is not convex; use ProximalNewton\(\)"):
         minimize(objective(X, y, "tanh_squared", ElasticNet(0.02)), CoordinateDescent())
+    with pytest.raises(ValueError, match=r"groups do not allow; use ProximalNewton\(\)"):
+        minimize(objective(X, y, "logistic", GroupLasso(0.1, 0.0, (0,) * 15)), CoordinateDescent())
     with pytest.raises(ValueError, match=r"use ProximalNewton\(\), or .*one_vs_rest_logistic"):
         minimize(objective(*problem(k=3), "logistic", ElasticNet(0.02)), CoordinateDescent())

@@ -157,7 +157,11 @@ def test_steps_never_lead_upwards_and_go_on_from_their_state():
 def test_auto_takes_it_and_others_refuse_by_name():
     X, y = problem()
     of = objective(X, y, "logistic", ElasticNet(0.02))
-    assert isinstance(choose(of), ProximalNewton)
+    many = objective(np.tile(X, (10, 1)), np.tile(y, 10), "logistic", ElasticNet(0.02))
+    assert isinstance(choose(many), ProximalNewton)
+    assert isinstance(
+        choose(objective(*problem(k=3), "logistic", ElasticNet(0.02))), ProximalNewton
+    )
     assert not isinstance(choose(objective(X, y, "logistic", L2(0.02))), ProximalNewton)
     with pytest.raises(ValueError, match=r"Newton takes l2 alone.*ProximalNewton\(\)"):
         minimize(of, Newton())

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from ..data import InMemory, Source
-from ..losses import SquaredHinge
+from ..losses import MarginLoss, OneVsRest, SquaredHinge
 from ..numeric.dot import dot
 from ..numeric.rows import to_dense
 from ..numeric.threads import one_blas_thread
 from ..objective import Objective
+from ..penalties import ElasticNet
 from .base import Solver
+from .coordinate_descent import CoordinateDescent
 from .dual.coordinate_ascent import CoordinateAscent
 from .dual.interior_point import InteriorPoint
 from .dual_ascent import DualAscent, is_badly_scaled, is_wide, suits_interior_point
@@ -22,6 +24,7 @@ from .newton import Newton
 from .proximal_newton import ProximalNewton
 from .thresholds import (
     COMMON_DIRECTION,
+    DENSE_ROWS_OF_A_FEATURE,
     FACTORED_UNKNOWNS,
     FEW_VALUES_OF_FEATURES,
     FEW_WEIGHTS,
@@ -169,12 +172,28 @@ def _suits_products(objective: Objective) -> bool:
     return objective.penalty.l2 > 0.0 and (few_values or source.n_rows < source.n_features)
 
 
+def _suits_columns(objective: Objective) -> bool:
+    """Whether l1 is ahead by columns: in memory, sparse rows, or few dense ones for each feature.
+
+    With many dense ones the products of some columns cost less than steps along each of them.
+    """
+    loss, source = objective.loss, objective.source
+    if not isinstance(source, InMemory) or not isinstance(objective.penalty, ElasticNet):
+        return False
+    few = source.n_rows < DENSE_ROWS_OF_A_FEATURE * source.n_features
+    by_class = isinstance(loss, (MarginLoss, OneVsRest)) and loss.convex and loss.has_curvature
+    return by_class and (source.storage == "csr" or few)
+
+
 def choose(objective: Objective) -> Solver:
     """The solver for this loss and this shape of data; ``reason`` says why."""
     loss, source = objective.loss, objective.source
     n, d = source.n_rows, source.n_features
     sparse = source.storage == "csr"
     model = loss.has_convex_model
+    if _suits_columns(objective):
+        why = "weights become 0: of wide or sparse rows, columns of those that may not are enough"
+        return CoordinateDescent(reason=why)
     if not objective.penalty.smooth and model and ProximalNewton().holds_groups(objective):
         return ProximalNewton(reason="weights become 0: only those that may not are worth a step")
     if not objective.penalty.smooth:

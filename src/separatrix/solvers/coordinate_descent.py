@@ -31,7 +31,7 @@ from ..numeric.rows import CsrRows, Rows, as_scipy, take_rows
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
 from ..objective import Objective
-from ..penalties import L2, ElasticNet
+from ..penalties import L2, ElasticNet, Penalty
 from .base import Solver, State, Step, finite_start
 from .columns import Columns
 from .line_search import backtrack
@@ -91,6 +91,14 @@ class CoordinateDescent(Solver):
             raise ValueError(
                 "CoordinateDescent copies columns, for which the rows must be in memory; use "
                 "ProximalNewton()"
+            )
+
+    def check_penalty(self, penalty: Penalty) -> None:
+        """No groups."""
+        if not isinstance(penalty, self.penalties):
+            raise ValueError(
+                "CoordinateDescent moves one weight at a time, which groups do not allow; use "
+                "ProximalNewton() or GradientDescent()"
             )
 
     @property
