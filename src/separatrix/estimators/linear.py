@@ -6,27 +6,23 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
-from ..data import Source
 from ..losses import Loss, get_loss
+<<<<<<< HEAD
 from ..numeric.dense import dense
 from ..numeric.types import AnyArray
 from ..objective import Objective
+=======
+>>>>>>> bdc8902 (LinearClassifierCV(l1_ratio=...) goes along the strengths of a sparse path and takes the best ratio, then the rule along it; which weights are 0 is told in one place for both)
 from ..penalties import Penalty
 from ..solvers import Solver
-from ..training.gap import GapTracker
 from ..training.loop import Callback
-from ..training.minimize import Result
-from ..training.screening import proven_zeros
 from .base import FitSettings
-from .minimizer import LossModel
 from .partial_fit import StreamModel
-from .penalty_parameters import penalty_of, refuse_wrong_length
+from .penalty_parameters import penalty_of
+from .sparse import SparseModel
 
 
-class LinearClassifier(StreamModel, LossModel):
+class LinearClassifier(StreamModel, SparseModel):
     """Minimises ``mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2``.
 
     The bias is not penalised, the mean is weighted, and the objective is the same for every
@@ -182,8 +178,6 @@ class LinearClassifier(StreamModel, LossModel):
     True
     """
 
-    _zero: AnyArray | None
-
     def __init__(
         self,
         loss: str | Loss = "logistic",
@@ -250,6 +244,7 @@ class LinearClassifier(StreamModel, LossModel):
         """The word for it that ``sklearn.feature_selection.SelectFromModel`` asks for."""
         return "l1" if self.l1 > 0.0 else "l2"
 
+<<<<<<< HEAD
     @property
     def zero_(self) -> AnyArray:
         """Weights that are proven to be 0 in every minimum, (k, d)."""
@@ -269,6 +264,8 @@ class LinearClassifier(StreamModel, LossModel):
         """Weights that are 0, but not proven to be, (k, d)."""
         return ~self.selected_ & ~self.zero_
 
+=======
+>>>>>>> bdc8902 (LinearClassifierCV(l1_ratio=...) goes along the strengths of a sparse path and takes the best ratio, then the rule along it; which weights are 0 is told in one place for both)
     def _settings(self) -> FitSettings:
         return self._loss_settings(self._penalty())
 
@@ -276,6 +273,7 @@ class LinearClassifier(StreamModel, LossModel):
         given = self.l1, self.l2, self.penalty_weights, self.groups
         return penalty_of(get_loss(self.loss), *given)
 
+<<<<<<< HEAD
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         refuse_wrong_length(settings.penalty, source.n_features)
         return super()._objective(settings, source)
@@ -300,6 +298,8 @@ class LinearClassifier(StreamModel, LossModel):
         proven: AnyArray = found & (self.coef_ == 0.0)
         return proven
 
+=======
+>>>>>>> bdc8902 (LinearClassifierCV(l1_ratio=...) goes along the strengths of a sparse path and takes the best ratio, then the rule along it; which weights are 0 is told in one place for both)
     def _warn_of_the_end(self) -> None:
         super()._warn_of_the_end()
         if self.l1 > 0.0 and not self.coef_.any():
