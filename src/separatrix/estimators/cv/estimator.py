@@ -64,7 +64,9 @@ class LinearClassifierCV(SparseModel):
     strengths : int or array
         With ``l1_ratio``: how many, from the one that leaves only the bias on all rows down to
         1e-4 of it (1e-2 for fewer rows than features), or the values.
-    penalty_weights, groups : array (d,), optional
+    penalty_weights : array (d,) or None
+        With ``l1_ratio``, as in :class:`LinearClassifier`.
+    groups : array (d,) of int, "classes" or None
         With ``l1_ratio``, as in :class:`LinearClassifier`.
     cv : int, splitter, iterable of (train, test) rows, or "loo"
         One that asks for groups gets those of ``fit(X, y, groups=groups)``. Of a source that is
@@ -113,10 +115,18 @@ class LinearClassifierCV(SparseModel):
         The value that was chosen.
     l2_path_ : array
         The values tried, from the largest to the smallest; not with ``l1_ratio``.
-    l1_, strength_, l1_ratio_ : float
-        With ``l1_ratio``, the values that were chosen.
-    zero_, selected_, undecided_ : array (k, d) of bool
-        As in :class:`LinearClassifier`.
+    l1_ : float
+        With ``l1_ratio``, the value that was chosen.
+    strength_ : float
+        Likewise.
+    l1_ratio_ : float
+        Likewise, of the ratios given.
+    zero_ : array (k, d) of bool
+        Weights that are proven to be 0 in every minimum, as in :class:`LinearClassifier`.
+    selected_ : array (k, d) of bool
+        ``coef_ != 0``.
+    undecided_ : array (k, d) of bool
+        Weights of 0 that are not proven to be.
     cv_results_ : dict of arrays
         ``l2`` (with ``l1_ratio`` also ``l1_ratio``, ``strength`` and ``l1``),
         ``mean_test_score``, ``std_test_score``, ``standard_error`` of the mean, and
