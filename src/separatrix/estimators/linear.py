@@ -7,12 +7,6 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from ..losses import Loss, get_loss
-<<<<<<< HEAD
-from ..numeric.dense import dense
-from ..numeric.types import AnyArray
-from ..objective import Objective
-=======
->>>>>>> bdc8902 (LinearClassifierCV(l1_ratio=...) goes along the strengths of a sparse path and takes the best ratio, then the rule along it; which weights are 0 is told in one place for both)
 from ..penalties import Penalty
 from ..solvers import Solver
 from ..training.loop import Callback
@@ -244,28 +238,6 @@ class LinearClassifier(StreamModel, SparseModel):
         """The word for it that ``sklearn.feature_selection.SelectFromModel`` asks for."""
         return "l1" if self.l1 > 0.0 else "l2"
 
-<<<<<<< HEAD
-    @property
-    def zero_(self) -> AnyArray:
-        """Weights that are proven to be 0 in every minimum, (k, d)."""
-        check_is_fitted(self)
-        found = getattr(self, "_zero", None)
-        return np.zeros(self.coef_.shape, dtype=np.bool_) if found is None else found.copy()
-
-    @property
-    def selected_(self) -> AnyArray:
-        """Weights that are not 0, (k, d)."""
-        check_is_fitted(self)
-        selected: AnyArray = dense(self.coef_) != 0.0
-        return selected
-
-    @property
-    def undecided_(self) -> AnyArray:
-        """Weights that are 0, but not proven to be, (k, d)."""
-        return ~self.selected_ & ~self.zero_
-
-=======
->>>>>>> bdc8902 (LinearClassifierCV(l1_ratio=...) goes along the strengths of a sparse path and takes the best ratio, then the rule along it; which weights are 0 is told in one place for both)
     def _settings(self) -> FitSettings:
         return self._loss_settings(self._penalty())
 
@@ -273,33 +245,6 @@ class LinearClassifier(StreamModel, SparseModel):
         given = self.l1, self.l2, self.penalty_weights, self.groups
         return penalty_of(get_loss(self.loss), *given)
 
-<<<<<<< HEAD
-    def _objective(self, settings: FitSettings, source: Source) -> Objective:
-        refuse_wrong_length(settings.penalty, source.n_features)
-        return super()._objective(settings, source)
-
-    def _finish(self, objective: Objective, result: Result) -> None:
-        super()._finish(objective, result)
-        self._zero = None
-        proof = result.proof
-        if proof is not None and not objective.penalty.coercive and proof.lower_bound == 0.0:
-            self.gap_ = None  # nothing is known but that no loss is negative
-        if not objective.penalty.smooth and result.proof is not None:
-            self._zero = self._proven_zeros(result.proof)
-
-    def _proven_zeros(self, proof: GapTracker) -> AnyArray:
-        """Of the features as given: those that no row stores are 0 if l1 is on them."""
-        found, features = proven_zeros(proof), self._features
-        if features is not None and features.occupied is not None:
-            some, found = found, np.full(self.coef_.shape, self.l1 > 0.0)
-            if self.penalty_weights is not None:
-                found &= np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
-            found[:, features.occupied] = some
-        proven: AnyArray = found & (self.coef_ == 0.0)
-        return proven
-
-=======
->>>>>>> bdc8902 (LinearClassifierCV(l1_ratio=...) goes along the strengths of a sparse path and takes the best ratio, then the rule along it; which weights are 0 is told in one place for both)
     def _warn_of_the_end(self) -> None:
         super()._warn_of_the_end()
         if self.l1 > 0.0 and not self.coef_.any():

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..data import Source
+from ..numeric.dense import dense
 from ..numeric.types import AnyArray
 from ..objective import Objective
 from ..training.gap import GapTracker
@@ -35,7 +36,7 @@ class SparseModel(LossModel):
     def selected_(self) -> AnyArray:
         """Weights that are not 0, (k, d)."""
         check_is_fitted(self)
-        selected: AnyArray = self.coef_ != 0.0
+        selected: AnyArray = dense(self.coef_) != 0.0
         return selected
 
     @property
@@ -57,12 +58,12 @@ class SparseModel(LossModel):
             self._zero = self._proven_zeros(result.proof)
 
     def _proven_zeros(self, proof: GapTracker) -> AnyArray:
-        """Of the features as given: those that no row stores are 0 if they cost anything."""
+        """Of the features as given: those that no row stores are 0 if l1 is on them."""
         found, features = proven_zeros(proof), self._features
         if features is not None and features.occupied is not None:
-            some, found = found, np.ones(self.coef_.shape, dtype=np.bool_)
+            some, found = found, np.full(self.coef_.shape, self.l1 > 0.0)
             if self.penalty_weights is not None:
-                found[:] = np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
+                found &= np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
             found[:, features.occupied] = some
         proven: AnyArray = found & (self.coef_ == 0.0)
         return proven
