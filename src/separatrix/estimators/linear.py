@@ -6,27 +6,17 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
-
-from ..data import Source
 from ..losses import Loss, get_loss
-from ..numeric.dense import dense
-from ..numeric.types import AnyArray
-from ..objective import Objective
 from ..penalties import Penalty
 from ..solvers import Solver
-from ..training.gap import GapTracker
 from ..training.loop import Callback
-from ..training.minimize import Result
-from ..training.screening import proven_zeros
 from .base import FitSettings
-from .minimizer import LossModel
 from .partial_fit import StreamModel
-from .penalty_parameters import penalty_of, refuse_wrong_length
+from .penalty_parameters import penalty_of
+from .sparse import SparseModel
 
 
-class LinearClassifier(StreamModel, LossModel):
+class LinearClassifier(StreamModel, SparseModel):
     """Minimises ``mean of loss(y * (w.x + b)) + l1 * |w|_1 + l2 * |w|^2``.
 
     The bias is not penalised, the mean is weighted, and the objective is the same for every
@@ -183,8 +173,6 @@ class LinearClassifier(StreamModel, LossModel):
     True
     """
 
-    _zero: AnyArray | None
-
     def __init__(
         self,
         loss: str | Loss = "logistic",
@@ -251,55 +239,12 @@ class LinearClassifier(StreamModel, LossModel):
         """The word for it that ``sklearn.feature_selection.SelectFromModel`` asks for."""
         return "l1" if self.l1 > 0.0 else "l2"
 
-    @property
-    def zero_(self) -> AnyArray:
-        """Weights that are proven to be 0 in every minimum, (k, d)."""
-        check_is_fitted(self)
-        found = getattr(self, "_zero", None)
-        return np.zeros(self.coef_.shape, dtype=np.bool_) if found is None else found.copy()
-
-    @property
-    def selected_(self) -> AnyArray:
-        """Weights that are not 0, (k, d)."""
-        check_is_fitted(self)
-        selected: AnyArray = dense(self.coef_) != 0.0
-        return selected
-
-    @property
-    def undecided_(self) -> AnyArray:
-        """Weights that are 0, but not proven to be, (k, d)."""
-        return ~self.selected_ & ~self.zero_
-
     def _settings(self) -> FitSettings:
         return self._loss_settings(self._penalty())
 
     def _penalty(self) -> Penalty:
         given = self.l1, self.l2, self.penalty_weights, self.groups
         return penalty_of(get_loss(self.loss), *given)
-
-    def _objective(self, settings: FitSettings, source: Source) -> Objective:
-        refuse_wrong_length(settings.penalty, source.n_features)
-        return super()._objective(settings, source)
-
-    def _finish(self, objective: Objective, result: Result) -> None:
-        super()._finish(objective, result)
-        self._zero = None
-        proof = result.proof
-        if proof is not None and not objective.penalty.coercive and proof.lower_bound == 0.0:
-            self.gap_ = None  # nothing is known but that no loss is negative
-        if not objective.penalty.smooth and result.proof is not None:
-            self._zero = self._proven_zeros(result.proof)
-
-    def _proven_zeros(self, proof: GapTracker) -> AnyArray:
-        """Of the features as given: those that no row stores are 0 if l1 is on them."""
-        found, features = proven_zeros(proof), self._features
-        if features is not None and features.occupied is not None:
-            some, found = found, np.full(self.coef_.shape, self.l1 > 0.0)
-            if self.penalty_weights is not None:
-                found &= np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
-            found[:, features.occupied] = some
-        proven: AnyArray = found & (self.coef_ == 0.0)
-        return proven
 
     def _warn_of_the_end(self) -> None:
         super()._warn_of_the_end()

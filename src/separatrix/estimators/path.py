@@ -18,7 +18,7 @@ from ..numeric import checks
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..penalties import SparsityInducing
-from ..solvers import Solver
+from ..solvers import Solver, State
 from ..training.interrupt import passed_on
 from .base import FitSettings
 from .linear import LinearClassifier
@@ -226,6 +226,7 @@ def _fits(
 ) -> Iterator[tuple[LinearClassifier, float]]:
     """A fitted classifier for one strength after another, and its mean loss."""
     W, seed = null.weights, checks.seed(model.random_state)
+    before: tuple[str, State | None] = "", None
     for strength in strengths.tolist():
         penalty = at_strength(cast(SparsityInducing, objective.penalty), l1_ratio, strength)
         fit, own = copy(model), objective.with_penalty(penalty)
@@ -233,7 +234,9 @@ def _fits(
         solver = fit._solver(own, partial=False)
         posed = replace(settings, penalty=penalty).kept_by(solver)
         with passed_on():  # Ctrl-C ends the path, not one of its many fits
-            result = fit._minimize(posed, own, solver, seed, W, None)
+            state = before[1] if before[0] == solver.name else None
+            result = fit._minimize(posed, own, solver, seed, W, state)
+        before = solver.name, solver.handed_on(result.state)
         fit._note_fit(posed, solver, result)
         fit._finish(own, result)
         W = result.weights

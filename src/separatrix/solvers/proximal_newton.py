@@ -28,19 +28,19 @@ import numpy as np
 from .. import loops
 from ..losses import OneVsRest
 from ..numeric.linear_systems import solve
-from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
 from ..objective import Evaluation, Objective
-from ..objective.sums import WorkingHessian
-from ..penalties import L2, GroupLasso, SparsityInducing
+from ..penalties import L2, ElasticNet, GroupLasso, SparsityInducing
 from .base import Solver, State, Step, finite_start
 from .block_model import minimise_with_groups
 from .line_search import backtrack
+from .working_hessian import LossHessian, model_hessian, own_variables
 
 EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of both
 SMALLEST_WORKING_SET = 50  # features: fewer make a step hardly cheaper
 FLAT = 1e-10  # of its diagonal, added to a Hessian
+CHORD = 0.1  # of what the step before gained: a Hessian that leaves no more may serve again
 ENOUGH = 1e-12  # of what the model has gained so far: an epoch that adds no more is the last
 
 
@@ -115,16 +115,44 @@ class ProximalNewton(Solver):
         """One step after another, each with a working set of its own."""
         W = finite_start(objective, W) if state is None else state["weights"]
         at = objective.value_and_gradient(W)
+        kept: State = {"gain": 0.0, "trusted": False, "ahead": False} | (state or {})
+        gain, trusted, ahead = kept["gain"], kept["trusted"], kept["ahead"]
+        held = LossHessian(*(kept[name] for name in LossHessian._fields)) if trusted else None
         while True:
             features = working_set(objective, W, at.gradient, self.most_variables)
-            V, gain = model_minimum(objective, W, at, features)
+            fresh = held is None or not trusted or not held.has(features)
+            if held is None or fresh:
+                more = self._with_next(objective, at.gradient, features) if ahead else features
+                held = LossHessian.at(objective, W, more)
+            before = gain
+            V, gain = model_minimum(objective, W, at, features, held)
             # The slope is at least twice that; as a sum it would be lost in rounding sooner.
             length, W, at = backtrack(objective.value_and_gradient, W, at, V - W, -gain)
             decrease = gain if length > 0.0 else 0.0  # it cannot move: rounding
+            trusted = length == 1.0 and gain <= CHORD * before
+            told = {"weights": W, "gain": gain, "trusted": trusted, "ahead": ahead}
             yield Step(
-                W, {"weights": W}, at.value, at.mistakes, predicted_decrease=decrease,
-                gradient=at.gradient, reads=2,
+                W, told | (held._asdict() if trusted or ahead else {}), at.value, at.mistakes,
+                predicted_decrease=decrease, gradient=at.gradient, reads=1 + fresh,
             )  # fmt: skip
+
+    def handed_on(self, state: State) -> State:
+        """Weights, and a second derivative to begin with, for features that come next too."""
+        known = "hessian" in state
+        return state | {"gain": np.inf, "trusted": known, "ahead": True}
+
+    def _with_next(self, objective: Objective, gradient: Array, features: Ints) -> Ints:
+        """A working set, and as many features again that pull nearly hard enough."""
+        penalty, d = objective.penalty, objective.shape[1] - 1
+        if not isinstance(penalty, ElasticNet):
+            return features
+        most = most_features(objective, self.most_variables)
+        room = min(max(2 * len(features), SMALLEST_WORKING_SET), most, d)
+        pull = np.max(np.abs(gradient[:, :-1]), axis=0)
+        pull /= np.maximum(np.broadcast_to(penalty.thresholds, d), np.finfo(float).tiny)
+        pull[features] = np.inf
+        nearest = np.argpartition(-pull, room - 1)[:room] if room > len(features) else features
+        return np.sort(nearest)
 
 
 def working_set(objective: Objective, W: Array, gradient: Array, most_variables: int) -> Ints:
@@ -178,15 +206,14 @@ def _group_sizes(objective: Objective) -> Ints:
 
 
 def model_minimum(
-    objective: Objective, W: Array, at: Evaluation, features: Ints
+    objective: Objective, W: Array, at: Evaluation, features: Ints, held: LossHessian
 ) -> tuple[Array, float]:
     """Where the second-order model of J is least, the weights of other features as in W.
 
     And how much lower it is there, at least.
     """
     whole, some = objective.standardization, np.append(features, -1)
-    own = Standardization(whole.mean[features], whole.scale[some])
-    hessian = working_hessian(objective, W, features, own)
+    own, hessian = own_variables(objective, features), model_hessian(objective, held, features)
     u, slope = (
         np.ascontiguousarray(values[:, some])
         for values in (whole.from_weights(W), whole.gradient(at.gradient))
@@ -208,27 +235,6 @@ def model_minimum(
         before = whole.from_weights(W)[:, -1]
         V[:, -1] += (u[:, -1] - before) / own.scale[-1] - moved
     return V, gain
-
-
-def working_hessian(
-    objective: Objective, W: Array, features: Ints, standardization: Standardization
-) -> Array:
-    """Of J's smooth part by these features and the biases: (1 or k, m, m)."""
-    asked = WorkingHessian(objective.loss, W, features, standardization)
-    with one_blas_thread(objective.source.n_rows * float(len(features)) ** 2):
-        (hessian,) = objective.source.total(asked)
-    hessian /= objective.source.weight_sum
-    k, m = len(W), len(features) + 1
-    diagonal = objective.penalty.diagonal(W.shape)[:, np.append(features, -1)]
-    diagonal = (diagonal / standardization.scale**2).reshape(len(hessian), -1)
-    np.einsum("bii->bi", hessian)[:] += diagonal
-    biases = slice(m - 1, None, m)
-    if not objective.intercept:  # without curvature they stay
-        hessian[:, biases] = 0.0
-        hessian[:, :, biases] = 0.0
-    elif k > 1 and getattr(objective.loss, "shifts", False):
-        hessian[:, biases, biases] += 1.0 / k  # they can be shifted together at no cost
-    return hessian
 
 
 def minimise_quadratic(hessian: Array, thresholds: Array, u: Array, slope: Array) -> float:

@@ -15,34 +15,37 @@ from ...data import InMemory, Source
 from ...data.arrays import as_arrays
 from ...data.cluster.dask_input import dask_source, is_dask
 from ...data.feature_map import FeatureMap, occupied_features, with_features
-from ...losses import Loss
+from ...losses import Loss, get_loss
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
-from ...penalties import L2
 from ...solvers import Solver
 from ...training.checkpoint import Checkpoint
 from ...training.loop import Callback
 from ..base import FitSettings
-from ..minimizer import LossModel
+from ..penalty_parameters import refuse_wrong_length
 from ..sources import labels_of
+from ..sparse import SparseModel
 from . import leave_one_out, row_hash
+from .candidates import Candidates, checked_ratios, in_l2, in_strength, told, tried_penalty
 from .finished import FinishedFits, LastFit
-from .l2_path import l2_path
 from .leave_one_out import LeaveOneOutCheck
-from .results import chosen, results
+from .results import Unfinished, chosen, results
 from .search import Search
 from .splits import Given, Metadata, routed
 
 
-class LinearClassifierCV(LossModel):
-    """A :class:`LinearClassifier` whose ``l2`` is found by cross-validation.
+class LinearClassifierCV(SparseModel):
+    """A :class:`LinearClassifier` whose ``l2``, or ``l1`` and ``l2``, cross-validation finds.
 
     The path goes from the largest ``l2`` to the smallest, each fit starting where the one before
     ended. Where no row is left out twice, the loss is smooth and features are not too many, all
     folds are fitted together (see :mod:`separatrix.estimators.cv`), else one after another; rows
     left out are never copied. Rows with far more features than there are rows are fitted by as many
     coordinates, with the same scores. Then the chosen ``l2`` is fitted to all rows.
+
+    With ``l1_ratio`` the path is one of strengths s, ``l1 = l1_ratio * s`` and
+    ``l2 = (1 - l1_ratio) * s / 2``, the same for all folds, which are fitted one after another.
 
     The rows of a source are dealt out to folds by a hash of their number, in memory and elsewhere
     alike, and a source that is not in memory is read anew for every step of every fit: give it a
@@ -54,7 +57,17 @@ class LinearClassifierCV(LossModel):
         As in :class:`LinearClassifier`.
     l2s : int or array
         How many values, on a logarithmic grid of eight decades that begins where the penalty
-        outweighs the data; or the values.
+        outweighs the data; or the values. Not used with ``l1_ratio``.
+    l1_ratio : None, float or list of float
+        Above 0, at most 1: the share of ``l1`` in a sparse path (see :func:`path`). Of several the
+        best is taken, and ``rule`` chooses along it. None is the path in ``l2``.
+    strengths : int or array
+        With ``l1_ratio``: how many, from the one that leaves only the bias on all rows down to
+        1e-4 of it (1e-2 for fewer rows than features), or the values.
+    penalty_weights : array (d,) or None
+        With ``l1_ratio``, as in :class:`LinearClassifier`.
+    groups : array (d,) of int, "classes" or None
+        With ``l1_ratio``, as in :class:`LinearClassifier`.
     cv : int, splitter, iterable of (train, test) rows, or "loo"
         One that asks for groups gets those of ``fit(X, y, groups=groups)``. Of a source that is
         not in memory only how many folds there are can be told.
@@ -62,13 +75,13 @@ class LinearClassifierCV(LossModel):
         loss, two classes and rows of equal weight by Newton steps from the fit to all, or by a fit
         without the row where these do not arrive, so that every score w.x + b is right to 1e-4.
         It works with square matrices of the rows or the features, whichever are fewer, and is
-        refused for more than 8192 of these, which would take 4.3 GB.
+        refused for more than 8192 of these, which would take 4.3 GB, and with ``l1_ratio``.
     scoring : None, "loss", str or callable
         None: accuracy. "loss": minus the mean loss of the rows left out. Both are weighted.
         Otherwise as in scikit-learn, without weights (and with "loo" only "accuracy").
     rule : {"best", "one_standard_error"}
-        The l2 with the best mean score (the largest on a tie), or the largest one whose score is
-        within one standard error of it.
+        The l2, or strength, with the best mean score (the largest on a tie), or the largest one
+        whose score is within one standard error of it.
     solver : "auto" or Solver
         As in :class:`LinearClassifier`.
     max_iter : int
@@ -101,9 +114,22 @@ class LinearClassifierCV(LossModel):
     l2_ : float
         The value that was chosen.
     l2_path_ : array
-        The values tried, from the largest to the smallest.
+        The values tried, from the largest to the smallest; not with ``l1_ratio``.
+    l1_ : float
+        With ``l1_ratio``, the value that was chosen.
+    strength_ : float
+        Likewise.
+    l1_ratio_ : float
+        Likewise, of the ratios given.
+    zero_ : array (k, d) of bool
+        Weights that are proven to be 0 in every minimum, as in :class:`LinearClassifier`.
+    selected_ : array (k, d) of bool
+        ``coef_ != 0``.
+    undecided_ : array (k, d) of bool
+        Weights of 0 that are not proven to be.
     cv_results_ : dict of arrays
-        ``l2``, ``mean_test_score``, ``std_test_score``, ``standard_error`` of the mean, and
+        ``l2`` (with ``l1_ratio`` also ``l1_ratio``, ``strength`` and ``l1``),
+        ``mean_test_score``, ``std_test_score``, ``standard_error`` of the mean, and
         ``split0_test_score``, ... for up to 100 folds.
     loo_check_ : LeaveOneOutCheck
         With "loo" by Newton steps only: at the l2 that scores best, the rows of largest
@@ -151,6 +177,7 @@ class LinearClassifierCV(LossModel):
     See Also
     --------
     LinearClassifier : for one ``l2``.
+    path : every fit along a path of strengths.
     PathDisplay : the search as a picture.
 
     Examples
@@ -167,6 +194,9 @@ class LinearClassifierCV(LossModel):
     warm_start = False
     l2_: float
     l2_path_: Array
+    l1_: float
+    strength_: float
+    l1_ratio_: float
     cv_results_: dict[str, AnyArray]
     loo_check_: LeaveOneOutCheck
 
@@ -175,6 +205,10 @@ class LinearClassifierCV(LossModel):
         loss: str | Loss = "logistic",
         *,
         l2s: Any = 20,
+        l1_ratio: Any = None,
+        strengths: Any = 100,
+        penalty_weights: Any = None,
+        groups: Any = None,
         cv: Any = 5,
         scoring: Any = None,
         rule: str = "best",
@@ -191,6 +225,10 @@ class LinearClassifierCV(LossModel):
     ) -> None:
         self.loss = loss
         self.l2s = l2s
+        self.l1_ratio = l1_ratio
+        self.strengths = strengths
+        self.penalty_weights = penalty_weights
+        self.groups = groups
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
@@ -222,17 +260,31 @@ class LinearClassifierCV(LossModel):
             self._solver(objective, partial=False)  # refuses early
             if isinstance(self.cv, str):
                 leave_one_out.check_arguments(self.cv, self.scoring, objective, self.standardize)
-            self.l2_path_ = l2_path(self.l2s, objective)
+            paths = self._paths(objective)
             keeps = [call for call in self.callbacks if isinstance(call, Checkpoint)]
-            self._finished = FinishedFits(keeps, partial(self._told_settings, objective))
+            self._finished = FinishedFits(keeps, partial(self._told_settings, objective, paths))
+            unfinished = Unfinished(paths[0].name)
             with self._finished.begun():
-                search = Search(self, settings, objective, given, self.l2_path_, self._finished)
-                self._fit_the_best(search, rule)
+                searches = [
+                    Search(self, settings, objective, given, each, self._finished, unfinished)
+                    for each in paths
+                ]
+                self._fit_the_best(searches, rule)
             del self._finished
         self._warn_of_the_end()
-        if search.unfinished.l2s:
-            warnings.warn(search.unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)
+        if unfinished.values:
+            warnings.warn(unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)
         return self
+
+    def _paths(self, objective: Objective) -> list[Candidates]:
+        """What is to be tried."""
+        for name in ("l2_path_", "l1_", "strength_", "l1_ratio_"):
+            self.__dict__.pop(name, None)
+        if self.l1_ratio is not None:
+            return in_strength(checked_ratios(self.l1_ratio), self.strengths, objective)
+        paths = in_l2(self.l2s, objective)
+        self.l2_path_ = paths[0].values
+        return paths
 
     def _occupied(self, settings: FitSettings, given: Given) -> tuple[FitSettings, Given]:
         """Without features that no row stores; folds that are scaled by themselves keep them."""
@@ -241,22 +293,30 @@ class LinearClassifierCV(LossModel):
             return settings, given
         features = FeatureMap(given.source.n_features, occupied=occupied)
         fewer = given._replace(source=with_features(given.source, occupied))
-        return replace(settings, features=features), fewer
+        refuse_wrong_length(settings.penalty, given.source.n_features)
+        penalty = settings.penalty.on_features(occupied)
+        return replace(settings, features=features, penalty=penalty), fewer
 
-    def _fit_the_best(self, search: Search, rule: str) -> None:
-        """Search, then fit all rows with the l2 that it finds."""
-        found = search.run()
+    def _fit_the_best(self, searches: list[Search], rule: str) -> None:
+        """Search, then fit all rows with the penalty that is found."""
+        found = [search.run() for search in searches]
         self.__dict__.pop("loo_check_", None)
-        if found.check is not None:
-            self.loo_check_ = found.check
-        self.cv_results_ = results(self.l2_path_, found.scores)
+        if found[0].check is not None:
+            self.loo_check_ = found[0].check
+        tables = [search.candidates.columns() for search in searches]
+        columns = {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
+        self.cv_results_ = results(columns, np.concatenate([each.scores for each in found], axis=1))
         best = chosen(self.cv_results_, rule)
-        self.l2_ = float(self.l2_path_[best])
-        objective = search.objective.with_penalty(L2(self.l2_))
+        self.l2_ = float(columns["l2"][best])
+        for name in columns.keys() - {"l2"}:
+            setattr(self, f"{name}_", float(columns[name][best]))
+        penalties = [each for search in searches for each in search.candidates.penalties]
+        objective = searches[0].objective.with_penalty(penalties[best])
         solver = self._solver(objective, partial=False)
-        W = found.fits[best] if best < len(found.fits) else np.zeros(objective.shape)
+        fits = found[0].fits
+        W = fits[best] if best < len(fits) else np.zeros(objective.shape)
         seed = checks.seed(self.random_state)
-        settings = replace(search.settings, penalty=objective.penalty).kept_by(solver)
+        settings = replace(searches[0].settings, penalty=objective.penalty).kept_by(solver)
         result = self._minimize(settings, objective, solver, seed, W, None)
         self._note_fit(settings, solver, result)
         self._finish(objective, result)
@@ -283,7 +343,13 @@ class LinearClassifierCV(LossModel):
         return Given(source, cv, metadata, np.empty((len(labels), 0)), labels)
 
     def _settings(self) -> FitSettings:
-        return self._loss_settings(L2(1.0))  # any positive one: those of the path are
+        given = self.l1_ratio, self.strengths, self.penalty_weights, self.groups, self.cv
+        return self._loss_settings(tried_penalty(get_loss(self.loss), *given))
+
+    @property
+    def penalty(self) -> str:
+        """The word for it that ``sklearn.feature_selection.SelectFromModel`` asks for."""
+        return "l2" if self.l1_ratio is None else "l1"
 
     def get_metadata_routing(self) -> Any:
         """Who asks for what beside X and y: the splitter, and a scorer of scikit-learn's."""
@@ -303,11 +369,13 @@ class LinearClassifierCV(LossModel):
         others = [call for call in self.callbacks if not isinstance(call, Checkpoint)]
         return (LastFit(self._finished), *others) if self._finished.checkpoints else tuple(others)
 
-    def _told_settings(self, objective: Objective) -> dict[str, Any]:
+    def _told_settings(self, objective: Objective, paths: list[Candidates]) -> dict[str, Any]:
         """What all fits of the search depend on."""
         scoring = self.scoring if isinstance(self.scoring, str) else type(self.scoring).__name__
         return {
             "loss": objective.loss.to_dict(), "fit_intercept": objective.intercept,
-            "l2s": self.l2_path_.tolist(), "scoring": scoring, "rule": self.rule, "tol": self.tol,
-            "standardize": self.standardize, "data": objective.source.fingerprint(),
+            **told(paths),
+            "penalty": objective.penalty.to_dict(), "scoring": scoring, "rule": self.rule,
+            "tol": self.tol, "standardize": self.standardize,
+            "data": objective.source.fingerprint(),
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The search for l2: every fold fitted along the path, and scored by rows that it leaves out."""
+"""The search for a penalty: every fold fitted along the path, scored by rows that it leaves out."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ...data.arrays import as_arrays
 from ...numeric import checks
 from ...numeric.types import Array
 from ...objective import Objective
-from ...penalties import L2
-from ...solvers import LBFGS, DualAscent, LeastSquares, Newton, Solver, State
+from ...penalties import L2, Penalty
+from ...solvers import LBFGS, DualAscent, LeastSquares, Newton, ProximalNewton, Solver, State
 from ...training.interrupt import passed_on
 from ...training.minimize import minimize
 from ...training.stopping import OPTIMISM, Stop
@@ -24,6 +24,7 @@ from ...training.units import original_weights
 from ..base import FitSettings
 from ..minimizer import LossModel
 from . import Fit, FoldPath, Folds, disjoint, leave_one_out, row_hash, row_space
+from .candidates import Candidates
 from .finished import FinishedFits
 from .leave_one_out import LeaveOneOutCheck
 from .results import ARRIVED, Unfinished
@@ -47,7 +48,7 @@ class Found(NamedTuple):
 
 @dataclass
 class Search:
-    """The fits that choose l2, and the scores of the rows that they have not seen."""
+    """The fits that choose a penalty, and the scores of the rows that they have not seen."""
 
     clf: LossModel
     """What names the solver and the score; scorers see it with the weights of each fit."""
@@ -55,17 +56,22 @@ class Search:
     objective: Objective
     """On all rows, standardised if that is asked for."""
     given: Given
-    l2s: Array
-    """From the largest to the smallest."""
+    candidates: Candidates
     finished: FinishedFits
     unfinished: Unfinished = field(default_factory=Unfinished)
 
+    @property
+    def l2s(self) -> Array:
+        """Of a path in l2, from the largest to the smallest."""
+        return self.candidates.values
+
     def run(self) -> Found:
         """One row at a time, each fold by itself, or all folds together."""
-        self._tell("searching", self.l2s.tolist())
+        self._tell("searching", self.candidates.values.tolist())
         if isinstance(self.given.cv, str):
             return self._left_out()
-        if self.clf.standardize or not isinstance(self.given.source, InMemory):
+        sparse = self.candidates.l1_ratio is not None
+        if sparse or self.clf.standardize or not isinstance(self.given.source, InMemory):
             return Found(self._one_by_one())
         return self._folds()
 
@@ -77,9 +83,16 @@ class Search:
         for training, test in self._trainings():
             own, source = self.clf._standardized(self.settings, training)
             alone = replace(self.objective, source=source)
-            weights = (original_weights(W, own.features) for W in self._along(alone))
-            each.append(self._scores(test, weights))
+            if self.clf.standardize:
+                weights = (original_weights(W, own.features) for W in self._along(alone))
+                each.append(self._scores(test, weights))
+            else:
+                each.append(self._scores(test, self._along(alone), self._as_given))
         return np.array(each)
+
+    def _as_given(self, W: Array) -> Array:
+        """Weights of the features that were given, from those of the ones that some row stores."""
+        return original_weights(W, self.settings.features)
 
     def _trainings(self) -> Iterator[tuple[Source, Source]]:
         """What every fold trains on, and what it tests."""
@@ -105,7 +118,7 @@ class Search:
             return Found(mean_scores(scoring, objective.loss, source, tests, found), fits)
 
         def as_given(W: Array) -> Array:
-            return original_weights(of_features(W), self.settings.features)
+            return self._as_given(of_features(W))
 
         each = []
         for fold, split in enumerate(chain(mine, others or ())):
@@ -205,9 +218,9 @@ class Search:
         """Weights along the path: those known, then each from where the one before ended."""
         yield from known
         before: State = {"weights": known[-1] if known else np.zeros(objective.shape)}
-        for l2 in self.l2s[len(known) :].tolist():
+        for penalty in self.candidates.penalties[len(known) :]:
             at, handed_on = before["weights"], before.get("handed_on")
-            found = self._fit(objective.with_penalty(L2(l2)), at, handed_on=handed_on)
+            found = self._fit(objective.with_penalty(penalty), at, handed_on=handed_on)
             before["handed_on"] = None  # as large as all labels, and of use to the next alone
             before = found
             yield found["weights"]
@@ -257,14 +270,21 @@ class Search:
             chance = checks.is_left_to_chance(self.clf.random_state)
             name = self.finished.fingerprint(objective.source)
             return [
-                name, objective.penalty.l2, solver.to_dict(), asdict(replace(stop, max_iter=0)),
-                keep, None if chance else seed, start,
+                name, objective.penalty.to_dict(), solver.to_dict(),
+                asdict(replace(stop, max_iter=0)), keep, None if chance else seed, start,
             ]  # fmt: skip
 
         found = self.finished.once(depends_on, settled, stop.max_iter)
-        self.unfinished.note(objective.penalty.l2, found["stop"])
-        self._tell("searched", objective.penalty.l2)
+        value = self._value(objective.penalty)
+        self.unfinished.note(value, found["stop"])
+        self._tell("searched", value)
         return found
+
+    def _value(self, penalty: Penalty) -> float:
+        """What tells a penalty of the path from the others."""
+        if self.candidates.l1_ratio is None:
+            return penalty.l2
+        return float(self.candidates.values[self.candidates.penalties.index(penalty)])
 
     def _tell(self, what: str, told: Any) -> None:
         """Callbacks that ask for it are told of the path, every fit, and the scores of a fold."""
@@ -279,8 +299,8 @@ def near_enough(stop: Stop, solver: Solver) -> Stop:
     Each step of Newton's squares what remains: its own estimate of that, made before the step,
     needs no margin. Gradients are believed with one; others have to prove it.
     """
-    if not isinstance(solver, (Newton, LBFGS, LeastSquares)):
+    if not isinstance(solver, (Newton, ProximalNewton, LBFGS, LeastSquares)):
         return stop
-    if stop.tol is not None and isinstance(solver, Newton):
+    if stop.tol is not None and isinstance(solver, (Newton, ProximalNewton)):
         stop = replace(stop, tol=min(stop.tol / OPTIMISM, LOOSEST))
     return replace(stop, prove=False)

@@ -1,0 +1,72 @@
+"""Which weights of a fit are 0, and which are proven to be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..data import Source
+from ..numeric.dense import dense
+from ..numeric.types import AnyArray
+from ..objective import Objective
+from ..training.gap import GapTracker
+from ..training.minimize import Result
+from ..training.screening import proven_zeros
+from .base import FitSettings
+from .minimizer import LossModel
+from .penalty_parameters import refuse_wrong_length
+
+
+class SparseModel(LossModel):
+    """A minimiser of a loss whose penalty may make weights 0."""
+
+    penalty_weights: Any
+    _zero: AnyArray | None
+
+    @property
+    def zero_(self) -> AnyArray:
+        """Weights that are proven to be 0 in every minimum, (k, d)."""
+        check_is_fitted(self)
+        found = getattr(self, "_zero", None)
+        return np.zeros(self.coef_.shape, dtype=np.bool_) if found is None else found.copy()
+
+    @property
+    def selected_(self) -> AnyArray:
+        """Weights that are not 0, (k, d)."""
+        check_is_fitted(self)
+        selected: AnyArray = dense(self.coef_) != 0.0
+        return selected
+
+    @property
+    def undecided_(self) -> AnyArray:
+        """Weights that are 0, but not proven to be, (k, d)."""
+        return ~self.selected_ & ~self.zero_
+
+    def _objective(self, settings: FitSettings, source: Source) -> Objective:
+        refuse_wrong_length(settings.penalty, source.n_features)
+        return super()._objective(settings, source)
+
+    def _finish(self, objective: Objective, result: Result) -> None:
+        super()._finish(objective, result)
+        self._zero = None
+        proof = result.proof
+        if proof is not None and not objective.penalty.coercive and proof.lower_bound == 0.0:
+            self.gap_ = None  # nothing is known but that no loss is negative
+        if not objective.penalty.smooth and result.proof is not None:
+            self._zero = self._proven_zeros(result.proof)
+
+    def _proven_zeros(self, proof: GapTracker) -> AnyArray:
+        """Of the features as given: those that no row stores are 0 if l1 is on them."""
+        found, features = proven_zeros(proof), self._features
+        if features is not None and features.occupied is not None:
+            some, found = (
+                found,
+                np.full(self.coef_.shape, getattr(proof.objective.penalty, "l1", 0.0) > 0.0),
+            )
+            if self.penalty_weights is not None:
+                found &= np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
+            found[:, features.occupied] = some
+        proven: AnyArray = found & (self.coef_ == 0.0)
+        return proven
