@@ -153,7 +153,7 @@ MECHANISMS = (
               ("logistic-correlated-*", "softmax*")),
     Mechanism("sparse rows filled in", (("solvers.least_squares:FILLED_VALUES", 0),),
               ("squared-text*", "squared-sparse-correlated")),
-    Mechanism("step by an eigenvalue", (("solvers.gradient_descent:EIGEN_FEATURES", 0),),
+    Mechanism("step by an eigenvalue", (("solvers.step_bounds:EIGEN_FEATURES", 0),),
               ("minibatch",)),
     Mechanism("slow coordinate ascent handed on",
               (("solvers.thresholds:SLOW_ROUNDS", 1 << 30),

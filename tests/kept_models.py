@@ -63,6 +63,7 @@ def _fits() -> dict[str, Any]:
         "wide": (LinearClassifier(start=np.ones(1001)).fit(wide, TWO), wide),
         "cv": (LinearClassifierCV(cv=3, l2s=[0.1, 0.01]).fit(X, THREE), X),
         "loo": (LinearClassifierCV(cv="loo", l2s=3).fit(X, TWO), X),
+        "sparse path": (LinearClassifierCV(cv=3, l1_ratio=0.5, strengths=4).fit(X, TWO), X),
         "perceptron": (Perceptron(20, random_state=0).fit(X, TWO), X),
         "batch": (Perceptron(20, update="batch", keep="best").fit(X, THREE), X),
         "table": (LinearClassifier(l2=0.01).fit(of_files), table()),
@@ -84,7 +85,8 @@ def features() -> RadialBasis:
     return RadialBasis("sample", n_centers=4, random_state=0).fit(X.astype(np.float32))
 
 
-UNKEPT = ("room", "_known", "_offsets")  # room to grow, and what is worked out when it is needed
+# Room to grow, and what is worked out when it is needed.
+UNKEPT = ("room", "_known", "_offsets", "feature_weights")
 
 
 def assert_same(one: Any, other: Any, where: str = "it") -> None:

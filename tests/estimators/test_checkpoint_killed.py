@@ -17,9 +17,9 @@ from separatrix import (
 
 KILLED = """
 import os, pickle, signal, sys, time, warnings
-from pathlib import Path
 import numpy as np
 from separatrix import *
+from pathlib import Path
 from separatrix.training import checkpoint_file
 warnings.simplefilter("ignore")
 

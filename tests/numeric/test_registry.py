@@ -56,8 +56,8 @@ def test_plain_data_gives_the_same_object(room, thing):
 
 def test_every_class_of_a_kind_is_registered():
     roots = (
-        Registered, losses.Loss, MarginLoss, losses.Joint, penalties.Penalty, schedules.Schedule,
-        solvers.Solver,
+        Registered, losses.Loss, MarginLoss, losses.Joint, penalties.Penalty,
+        penalties.SparsityInducing, schedules.Schedule, solvers.Solver,
     )  # fmt: skip
     for room in ROOMS:
         for cls in vars(room).values():

@@ -37,7 +37,7 @@ def penalty_of(loss: Loss, l1: Any, l2: Any, weights: Any = None, groups: Any = 
 
 def refuse_wrong_length(penalty: Penalty, n_features: int) -> None:
     """There is a weight and a group for each feature, or none for any."""
-    if not isinstance(penalty, SparsityInducing):
+    if isinstance(penalty, L2) or not isinstance(penalty, SparsityInducing):
         return
     groups = getattr(penalty, "groups", CLASSES)
     for name, given in (("penalty_weights", penalty.weights), ("groups", groups)):

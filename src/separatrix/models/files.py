@@ -23,11 +23,15 @@ ESTIMATORS: dict[str, type[Any]] = {
 }
 DERIVED = {KernelPerceptron: ("support_", "support_vectors_", "dual_coef_", "intercept_")}
 """Attributes that others tell, too."""
-OPTIONAL = ("feature_names_in_", "unknown_categories_", "_reading", "loo_check_")
+OPTIONAL = (
+    "feature_names_in_", "unknown_categories_", "_reading", "loo_check_", "l2_path_", "l1_",
+    "strength_", "l1_ratio_",
+)  # fmt: skip
 """Attributes that a fit may leave out."""
 LATER: dict[type[Any], tuple[str, ...]] = {
     KernelPerceptron: ("trace_",),
     LinearClassifier: ("_zero",),
+    LinearClassifierCV: ("_zero",),
 }
 """Attributes that are not in files which were written before there were such."""
 

@@ -16,4 +16,6 @@ def dense(coef: Any) -> Array:
     >>> dense(csr_array([[0.0, 2.0]]))
     array([[0., 2.]])
     """
+    if isinstance(coef, np.ndarray) and coef.ndim == 2 and coef.dtype == np.float64:
+        return coef
     return np.atleast_2d(np.asarray(coef.toarray() if hasattr(coef, "toarray") else coef, float))

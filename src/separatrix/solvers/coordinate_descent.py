@@ -66,7 +66,7 @@ class CoordinateDescent(Solver):
     >>> X, y = make_classification(100, 2000, random_state=0)
     >>> clf = LinearClassifier(l1=0.05, solver=CoordinateDescent()).fit(X, y)
     >>> clf.stop_, int(clf.selected_.sum())
-    ('optimal', 47)
+    ('optimal', 31)
     """
 
     name = "CoordinateDescent"

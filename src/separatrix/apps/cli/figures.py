@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...numeric.dense import dense
 from .output import counted, percent
 
 Array = NDArray[np.float64]
@@ -109,7 +108,7 @@ def telling(model: Any, rows: Any = None, most: int = TELLING) -> list[dict[str,
     if not hasattr(model, "coef_"):
         return []
     scale = deviations(model, rows)
-    coef = dense(model.coef_)
+    coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     effects = np.abs(coef) * (1.0 if scale is None else scale)
     two = len(model.classes_) == 2
     found = []
