@@ -92,3 +92,11 @@ def test_what_has_no_path_is_refused():
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             call()
+
+
+def test_a_search_along_strengths_says_where_its_weights_are():
+    clf = LinearClassifierCV(l1_ratio=1.0, strengths=3, cv=3).fit(X, Y == 1)
+    with pytest.raises(ValueError, match=r"separatrix\.path"):
+        PathDisplay.from_estimator(clf, X, Y == 1)
+    with pytest.raises(ValueError, match=r"separatrix\.path"):
+        PathDisplay.from_cv_results(clf.cv_results_)

@@ -129,6 +129,7 @@ class PathDisplay:
                 "LinearClassifierCV"
             )
         results = getattr(estimator, "cv_results_", None)
+        _refuse_strengths(results or {})
         if l2s is None:
             if results is None:
                 raise ValueError(
@@ -162,6 +163,7 @@ class PathDisplay:
     ) -> Self:
         """Of the scores alone: ``cv_results_`` of a :class:`LinearClassifierCV`."""
         style.pyplot(f"{cls.__name__}.from_cv_results")
+        _refuse_strengths(cv_results)
         missing = {"l2", "mean_test_score", "standard_error"} - set(cv_results)
         if missing:
             raise ValueError(
@@ -237,6 +239,15 @@ class PathDisplay:
                 ax.axvline(l2, color=style.ink(ax), linewidth=1.0, linestyle=linestyle)
         if self.l2 is not None and self.l2 not in (self.best_l2, self.one_standard_error_l2):
             ax.axvline(self.l2, color=style.ink(ax), linewidth=1.0)
+
+
+def _refuse_strengths(results: Mapping[str, AnyArray]) -> None:
+    if "strength" in results:
+        raise ValueError(
+            "this search went along strengths of l1 and l2 (l1_ratio), and the picture is of a "
+            "path in l2 alone: separatrix.path(X, y, l1_ratio=...) has the weights at every "
+            "strength, and cv_results_ the scores"
+        )
 
 
 def _ticks(even: float, largest: float) -> list[float]:
