@@ -25,10 +25,10 @@ of equations would be large, or rows are wide; more classes each against the res
 
 Measured, L-BFGS over coordinate ascent without a bias, C = 0.1 to 100 on real text of 13, 17 and 8
 words a row, 0.6, 0.6 and 5 rows a feature: squared hinge 6.4 to 105, 4.5 to 23, 2.2 to 3.4;
-logistic 1.6 to 9.4, 1.5 and more, 1.4 and more. With 7 rows a feature 0.7 and 1.9, with 19 0.9 and 0.6.
-Of more classes, squared hinge, rows x features, k, from weak to strong penalties, counts: 4,000 x
-1,000, 10: 272, 12, 10; 15,000 x 5,000, 5: 99, 8.8, 6.4; tf-idf: 10,000 x 2,000, 8: 6.3, 3.4, 0.55;
-10,000 x 20,000, 6: 21, 9.0, 1.8."""
+logistic 1.6 to 9.4, 1.5 and more, 1.4 and more. With 7 rows a feature 0.7 and 1.9, with 19 0.9 and
+0.6. Of more classes, squared hinge, rows x features, k, weak to strong penalties, counts: 4,000
+x 1,000, 10: 272, 12, 10; 15,000 x 5,000, 5: 99, 8.8, 6.4; tf-idf: 10,000 x 2,000, 8: 6.3, 3.4,
+0.55; 10,000 x 20,000, 6: 21, 9.0, 1.8."""
 ROW_CURVATURE, COMMON_DIRECTION = 0.1, 0.4
 """A bias ties all rows together: then a row must also curve J by the first, in units of the
 penalty; and of two classes rows must be no more than features, and share no more than the second
