@@ -124,7 +124,7 @@ def wild(k=2):
         (LinearClassifier(solver=separatrix.LBFGS(), max_iter=1), rows, 2),
         (LogisticRegression(C=np.inf), apart, 2),
         (SGDClassifier("log_loss", penalty=None, random_state=0), apart, 2),
-        (separatrix.Perceptron(max_iter=1), apart, 2),
+        (separatrix.Perceptron(max_iter=1, random_state=0), apart, 2),
         (Perceptron(max_iter=1), apart, 3),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),  # no addresses

@@ -61,8 +61,7 @@ class SparseModel(LossModel):
         """Of the features as given: those that no row stores are 0 if l1 is on them."""
         found, features = proven_zeros(proof), self._features
         if features is not None and features.occupied is not None:
-            l1 = getattr(proof.objective.penalty, "l1", 0.0)
-            some, found = found, np.full(self.coef_.shape, l1 > 0.0)
+            some, found = found, np.full(self.coef_.shape, proof.objective.penalty.l1 > 0.0)
             if self.penalty_weights is not None:
                 found &= np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
             found[:, features.occupied] = some

@@ -132,7 +132,7 @@ def working_set(objective: Objective, W: Array, gradient: Array) -> Ints:
     """
     pull = np.max(pull_by_class(objective, W, gradient), axis=0)
     weighed = np.any(W[:, :-1] != 0.0, axis=0)
-    free = objective.penalty.rest(np.ones(W.shape))[0, :-1] == 0.0
+    free = objective.penalty.thresholds == 0.0
     cheap = int(SHARE * objective.source.n_features)
     size = max(2 * int(np.count_nonzero(weighed)), SMALLEST_WORKING_SET, cheap)
     always = weighed | free
@@ -149,7 +149,7 @@ def minimum_on(objective: Objective, columns: Columns, W: Array) -> tuple[Array,
     source, features = objective.in_memory, columns.features
     present = slice(None) if source.present is None else source.present
     share, y = source.weights[present] / source.weight_sum, source.y[present]
-    thresholds = objective.penalty.rest(np.ones(W.shape))
+    thresholds = np.broadcast_to(objective.penalty.thresholds, source.n_features)[features]
     ridge = objective.penalty.diagonal(W.shape)
     binary = objective.loss.binary if isinstance(objective.loss, OneVsRest) else objective.loss
     if not isinstance(binary, MarginLoss):
@@ -158,7 +158,7 @@ def minimum_on(objective: Objective, columns: Columns, W: Array) -> tuple[Array,
     for c, w in enumerate(W):
         signs = y if len(W) == 1 else np.where(y == c, 1.0, -1.0)
         own = Restricted(
-            binary, signs, share, columns, thresholds[c, features], ridge[c, features],
+            binary, signs, share, columns, thresholds, ridge[c, features],
             objective.intercept,
         )  # fmt: skip
         centre = columns.means[features]
