@@ -76,10 +76,10 @@ def _comment(lines: list[str], node: ast.stmt) -> str:
 
 def _split(text: str) -> tuple[str, str]:
     """What is chosen, and what was measured."""
-    word = re.search(r"\b[Mm]easured:?\s*", text)
+    word = re.search(r"\b[Mm]easured\b:?", text)
     if word is None:
         return text, ""
-    return text[: word.start()].rstrip(" ;,("), text[word.end() :].rstrip(" .)")
+    return text[: word.start()].rstrip(" ;,("), text[word.end() :].strip(" ,.)")
 
 
 def rooms() -> dict[str, list[Threshold]]:

@@ -10,7 +10,7 @@ Algorithm   The working set: features with weights, and those that violate their
             descent, and by Newton's step with the signs fixed; W goes towards its minimum as far as
             J falls. Groups move as a whole, by blocks: see ``block_model``. Features are read by
             sums over rows alone, never by column, so rows may be anywhere. Of squares that are not
-            convex the model is Gauss and Newton's.
+            convex the model has the larger of their own curvature and Gauss and Newton's.
 Paper       Lee, Sun and Saunders, Proximal Newton-type methods for minimizing composite functions,
             SIAM Journal on Optimization 24 (2014); Friedman, Hastie and Tibshirani, Regularization
             paths for generalized linear models via coordinate descent, Journal of Statistical
