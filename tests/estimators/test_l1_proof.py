@@ -119,3 +119,7 @@ def test_an_l1_that_leaves_nothing_is_said():
     share = np.mean(y)
     assert clf.intercept_[0] == pytest.approx(np.log(share / (1.0 - share)))
     assert clf.zero_.all()
+    p = np.where(np.arange(X.shape[1]) < 2, 0.0, 1.0)
+    with pytest.warns(UserWarning, match="its bias and the features of weight 0 alone"):
+        clf = fitted(X, y, l1=100.0, penalty_weights=p)
+    assert clf.selected_.sum() == 2

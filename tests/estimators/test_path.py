@@ -270,6 +270,26 @@ def test_fits_that_end_early_are_told_in_one_warning():
     ) as told:
         path(X, y, strengths=4, max_iter=1, tol=1e-9)
     assert len(told) == 1
+    with pytest.warns(ConvergenceWarning, match="known to be at rest.*: raise max_iter, scale"):
+        path(X, y, strengths=4, max_iter=1, tol=None)
+
+
+def test_strengths_that_select_nothing_are_said():
+    X, y = problem()
+    largest = path(X, y, strengths=1).strengths[0]
+    with pytest.warns(UserWarning, match=f"no strength is below {largest:g}"):
+        found = path(X, y, strengths=[2.0 * largest, largest])
+    assert not found.coefficients.any()
+
+
+def test_free_features_may_leave_nothing_to_explain():
+    X, y = problem()
+    X[:, 0], p = np.where(y == 1, 3.0, -3.0), np.where(np.arange(15) == 0, 0.0, 1.0)
+    with pytest.raises(ValueError, match="beyond the bias and the features of weight 0"):
+        path(X, y, loss="squared_hinge", penalty_weights=p)
+    found = path(X, y, loss="squared_hinge", penalty_weights=p, strengths=[0.1, 0.01])
+    assert found.deviance.tolist() == [0.0, 0.0]
+    assert found.nonzeros.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -281,6 +301,8 @@ def test_fits_that_end_early_are_told_in_one_warning():
         ({"l1_ratio": np.nan}, "l1_ratio must be"),
         ({"strengths": 0}, "strengths must be"),
         ({"strengths": []}, "strengths must be"),
+        ({"strengths": True}, "strengths must be"),
+        ({"strengths": [[0.1]]}, "strengths must be"),
         ({"strengths": [0.1, -0.1]}, "strengths must be"),
         ({"strengths": [0.1, np.nan]}, "strengths must be"),
         ({"strengths": "many"}, "strengths must be"),
@@ -290,6 +312,9 @@ def test_fits_that_end_early_are_told_in_one_warning():
         ({"penalty_weights": np.zeros(15)}, "all penalty_weights are 0"),
         ({"penalty_weights": np.ones(14)}, "penalty_weights has 14 entries"),
         ({"penalty_weights": np.full(15, -1.0)}, "must be finite and not negative"),
+        ({"penalty_weights": np.full(15, np.nan)}, "must be finite and not negative"),
+        ({"groups": [0] * 14}, "groups has 14 entries"),
+        ({"groups": [0] * 14 + [2]}, "no feature is in group 1 and there is a group 2"),
         ({"loss": "hinge"}, "use loss='squared_hinge'"),
         ({"loss": "perceptron"}, "use loss='squared_hinge'"),
         ({"solver": separatrix.LBFGS()}, "takes l2 alone"),
@@ -300,6 +325,12 @@ def test_bad_input_is_refused(given, said):
     X, y = problem()
     with pytest.raises(ValueError, match=said):
         path(X, y, **given)
+
+
+def test_one_class_has_no_path():
+    X, y = problem()
+    with pytest.raises(ValueError, match="only one class"):
+        path(X, np.zeros_like(y))
 
 
 def test_features_that_say_nothing_have_no_path():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -218,6 +217,7 @@ class LinearClassifier(StreamModel, SparseModel):
             objective, result = self._fit(X, y, sample_weight)
             self._finish(objective, result)
         self._warn_of_the_end()
+        self._warn_if_nothing_is_selected(self.l1)
         return self
 
     def partial_fit(
@@ -245,13 +245,3 @@ class LinearClassifier(StreamModel, SparseModel):
     def _penalty(self) -> Penalty:
         given = self.l1, self.l2, self.penalty_weights, self.groups
         return penalty_of(get_loss(self.loss), *given)
-
-    def _warn_of_the_end(self) -> None:
-        super()._warn_of_the_end()
-        if self.l1 > 0.0 and not self.coef_.any():
-            warnings.warn(
-                f"l1={self.l1:g} is so large that no feature is selected: the model is its bias "
-                "alone; a smaller l1 selects some",
-                UserWarning,
-                stacklevel=3,
-            )

@@ -34,6 +34,7 @@ from .strengths import (
 EXPLAINED = 0.999  # of the deviance: what smaller strengths add is noise
 NO_CHANGE = 1e-5  # of the deviance explained, from one strength to the next
 FEWEST = 5  # strengths before a grid may end early
+NO_LOSS = 1e-16  # free features leave nothing to explain: a mean loss that is but rounding
 SAME = 1e-9  # relative: a strength that was written down and read again is still that of the grid
 
 
@@ -75,7 +76,7 @@ class Path:
     """(m,): weights that are not 0, over all classes."""
     deviance: Array
     """(m,): the share of the null model's mean loss that a fit explains; that model has no weights
-    but the biases and those of features with a penalty weight of 0."""
+    but the biases and those of features with a penalty weight of 0. 0 if it has no loss."""
     _fits: tuple[LinearClassifier, ...] = field(repr=False, compare=False)
 
     def at(self, strength: float) -> LinearClassifier:
@@ -199,7 +200,15 @@ def path(
         if early and _is_enough(losses, null.loss):
             break
     _warn_of_unproven(fits)
-    return _path(ratio, values[: len(fits)], fits, 1.0 - np.array(losses) / null.loss)
+    if not early and values[-1] >= null.largest > 0.0:
+        warnings.warn(
+            f"no feature is selected: no strength is below {null.largest:g}, the smallest one "
+            "that leaves only the bias; give smaller ones, or a number of them",
+            UserWarning,
+            stacklevel=2,
+        )
+    explained = [_explained(loss, null.loss) for loss in losses]
+    return _path(ratio, values[: len(fits)], fits, np.array(explained))
 
 
 def _posed(
@@ -243,11 +252,16 @@ def _fits(
         yield fit, fit.objective_ - penalty.value(W)
 
 
+def _explained(loss: float, null_loss: float) -> float:
+    """The share of the null model's loss that is gone; none where there is none to explain."""
+    return 1.0 - loss / null_loss if null_loss > NO_LOSS else 0.0
+
+
 def _is_enough(losses: list[float], null_loss: float) -> bool:
     """Whether smaller strengths have nothing to add."""
     if len(losses) < FEWEST:
         return False
-    explained, before = (1.0 - loss / null_loss for loss in (losses[-1], losses[-2]))
+    explained, before = (_explained(loss, null_loss) for loss in (losses[-1], losses[-2]))
     return explained >= EXPLAINED or explained - before < NO_CHANGE * explained
 
 
@@ -256,11 +270,13 @@ def _warn_of_unproven(fits: list[LinearClassifier]) -> None:
     short = [fit for fit in fits if not fit.converged_]
     if short:
         ends = ", ".join(sorted({fit.stop_ for fit in short}))
+        tol, known, raised = short[0].tol, "be at rest", "max_iter"
+        if tol is not None:
+            known, raised = f"be as near to their minimum as tol={tol:g} asks", "max_iter or tol"
         warnings.warn(
             f"{len(short)} of {len(fits)} fits of the path ended ({ends}) before they were known "
-            f"to be as near to their minimum as tol={short[0].tol:g} asks, the first at l1 = "
-            f"{short[0].l1:.3g} (see gaps): raise max_iter or tol, scale the features "
-            "(standardize=True), or end the path earlier (smallest=...)",
+            f"to {known}, the first at l1 = {short[0].l1:.3g} (see gaps): raise {raised}, "
+            "scale the features (standardize=True), or end the path earlier (smallest=...)",
             ConvergenceWarning,
             stacklevel=3,
         )

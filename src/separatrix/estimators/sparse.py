@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,23 @@ class SparseModel(LossModel):
     def undecided_(self) -> AnyArray:
         """Weights that are 0, but not proven to be, (k, d)."""
         return ~self.selected_ & ~self.zero_
+
+    def _selects_nothing(self) -> bool:
+        """Whether no feature that is penalised has a weight."""
+        if self.penalty_weights is None:
+            return not self.selected_.any()
+        penalised = np.asarray(self.penalty_weights, dtype=np.float64) > 0.0
+        return not self.selected_[:, penalised].any()
+
+    def _warn_if_nothing_is_selected(self, l1: float) -> None:
+        if l1 > 0.0 and self._selects_nothing():
+            free = "" if self.penalty_weights is None else " and the features of weight 0"
+            warnings.warn(
+                f"l1={l1:g} is so large that no feature is selected: the model is its bias{free} "
+                "alone; a smaller l1 selects some",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         refuse_wrong_length(settings.penalty, source.n_features)

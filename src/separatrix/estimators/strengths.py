@@ -105,8 +105,9 @@ def grid(objective: Objective, null: NullModel, count: int, smallest: float | No
     """So many strengths at equal ratios, from the largest down to a share of it."""
     if null.largest == 0.0:
         raise ValueError(
-            "no feature with a penalty says anything about y beyond the bias, so that every "
-            "strength leaves all weights at 0: give strengths=[...] to see it, or other features"
+            "no feature with a penalty says anything about y beyond the bias and the features of "
+            "weight 0, so that every strength leaves all weights at 0: give strengths=[...] to see "
+            "it, or other features"
         )
     if smallest is None:
         wide = objective.source.n_rows < objective.source.n_features

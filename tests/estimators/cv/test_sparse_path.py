@@ -175,3 +175,10 @@ def test_bad_input_is_refused(given, said):
     with pytest.raises(ValueError, match=said):
         clf.fit(X, y)
     assert not hasattr(clf, "coef_")
+
+
+def test_a_strength_that_selects_nothing_is_said():
+    X, y = problem()
+    with pytest.warns(UserWarning, match="l1=100 is so large that no feature is selected"):
+        clf = LinearClassifierCV(l1_ratio=1.0, strengths=[100.0], cv=3).fit(X, y)
+    assert not clf.coef_.any()

@@ -272,6 +272,7 @@ class LinearClassifierCV(SparseModel):
                 self._fit_the_best(searches, rule)
             del self._finished
         self._warn_of_the_end()
+        self._warn_if_nothing_is_selected(getattr(self, "l1_", 0.0))
         if unfinished.values:
             warnings.warn(unfinished.text(self.max_iter), ConvergenceWarning, stacklevel=2)
         return self
