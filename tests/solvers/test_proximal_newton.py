@@ -11,6 +11,7 @@ from sklearn.datasets import make_classification
 from separatrix import (
     L2,
     ElasticNet,
+    GroupLasso,
     Newton,
     Objective,
     ProximalNewton,
@@ -20,7 +21,8 @@ from separatrix import (
 )
 from separatrix.data.validation import array_source, check_rows
 from separatrix.solvers import choose
-from separatrix.solvers.proximal_newton import minimise_quadratic, working_set
+from separatrix.solvers.proximal_newton import minimise_quadratic, newton_step, working_set
+from separatrix.training.checkpoint_file import packed, unpacked
 
 LOSSES = ("logistic", "squared", "squared_hinge", "one_vs_rest_logistic")
 
@@ -154,6 +156,29 @@ def test_steps_never_lead_upwards_and_go_on_from_their_state():
         assert np.array_equal(next(again).weights, step.weights)
 
 
+@pytest.mark.parametrize("groups", [None, "classes", (0, 1, 2, 3) * 5])
+def test_a_second_derivative_that_serves_again_is_taken_again_or_handed_on(groups):
+    """In a run of its own the state tells where it was taken; along a path it has it."""
+    X, y = problem(n=200, d=20, k=3)
+    loose, tight = (
+        ElasticNet(l1) if groups is None else GroupLasso(l1, groups=groups) for l1 in (0.05, 0.04)
+    )
+    solver, of = ProximalNewton(), objective(X, y, "logistic", loose)
+    begin, state, served = np.zeros(of.shape), None, 0
+    for own in (of, of.with_penalty(tight), of.with_penalty(loose)):
+        steps = solver.steps(own, begin, np.random.default_rng(0), state)
+        whole = [next(steps) for _ in range(7)]
+        for number, step in enumerate(whole[:-1]):
+            assert ("hessian" in step.state) == (state is not None)
+            kept = unpacked(memoryview(b"".join(map(bytes, packed(step.state)))))
+            again = solver.steps(own, begin, np.random.default_rng(1), kept)
+            for expected in whole[number + 1 :]:
+                assert np.array_equal(next(again).weights, expected.weights)
+            served += step.state["trusted"]
+        state, begin = solver.handed_on(whole[-1].state), whole[-1].weights
+    assert served > 3
+
+
 def test_auto_takes_it_and_others_refuse_by_name():
     X, y = problem()
     of = objective(X, y, "logistic", ElasticNet(0.02))
@@ -170,3 +195,8 @@ def test_auto_takes_it_and_others_refuse_by_name():
             minimize(objective(X, y, loss, ElasticNet(0.02)), ProximalNewton())
     with pytest.raises(ValueError, match="most_variables=1 is too few"):
         minimize(of, ProximalNewton(most_variables=1))
+
+
+def test_a_step_that_nothing_may_move_in_gains_nothing():
+    slope = np.array([0.1, -0.2])
+    assert newton_step(np.eye(2), np.ones(2), np.zeros(2), slope) == 0.0

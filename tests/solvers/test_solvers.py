@@ -17,7 +17,9 @@ from separatrix import (
     BatchPerceptron,
     CoordinateDescent,
     DualAscent,
+    ElasticNet,
     GradientDescent,
+    GroupLasso,
     LeastSquares,
     LinearClassifier,
     MarginLoss,
@@ -33,6 +35,7 @@ from separatrix import (
 )
 from separatrix.data.validation import check_rows
 from separatrix.numeric.standardization import Standardization
+from separatrix.penalties import Penalty
 
 RUNS = [
     (Rosenblatt(average=True), "perceptron", 0.0),
@@ -51,7 +54,13 @@ RUNS = [
     (Newton(), "logistic", 1e-3),
     (Newton(direct_weights=0), "squared_hinge", 1e-3),
     (ProximalNewton(), "logistic", 1e-3),
+    (ProximalNewton(), "logistic", ElasticNet(0.03)),
+    (ProximalNewton(), "squared_hinge", GroupLasso(0.03, 1e-3, groups=(0, 0, 1, 1, 2, 2))),
     (CoordinateDescent(), "squared_hinge", 1e-3),
+    (CoordinateDescent(), "logistic", ElasticNet(0.03, 1e-3, (1.0, 2.0, 1.0, 0.0, 1.0, 1.0))),
+    (GradientDescent(), "logistic", ElasticNet(0.03)),
+    (GradientDescent(), "squared", GroupLasso(0.03, groups=(0, 0, 1, 1, 2, 2))),
+    (GradientDescent(1), "logistic", ElasticNet(0.03)),
     (LeastSquares(), "squared", 1e-3),
     (DualAscent(), "hinge", 1e-3),
     (DualAscent(), "logistic", 1e-3),
@@ -64,7 +73,8 @@ PLAIN = Standardization(np.zeros(6), np.ones(7))
 def objective(loss="logistic", l2=0.01, n=90, d=6, weight=None, intercept=True, scale=1.0):
     X, y = overlapping(n, d, scale=scale)
     source = ArraySource(X, y, np.array([-1, 1]), weight)
-    return Objective(get_loss(loss), L2(l2), source, intercept)
+    penalty = l2 if isinstance(l2, Penalty) else L2(l2)
+    return Objective(get_loss(loss), penalty, source, intercept)
 
 
 @pytest.mark.parametrize(("solver", "loss", "l2"), RUNS, ids=lambda value: str(value))

@@ -9,6 +9,8 @@ from planted_nets import planted
 
 from separatrix import ElasticNet, Objective, get_loss
 from separatrix.data.validation import array_source, check_rows
+from separatrix.training import ending
+from separatrix.training.ending import _without_proven_zeros
 from separatrix.training.gap import GapTracker
 from separatrix.training.screening import proven_zeros
 
@@ -53,3 +55,39 @@ def test_no_weight_that_is_proven_zero_may_move(part):
     assert proofs > 300
     assert proven > 300
     assert tight > 50
+
+
+def tight(of, away):
+    """A proof at weights near the minimum, with some that are proven 0 moved away from it."""
+    objective = objective_of(of.net, False)
+    proof = GapTracker(objective, 1e-9, reads=100)
+    proof.evaluate(of.weights)
+    W = of.weights.copy()
+    W[:, :-1][proven_zeros(proof)] = away
+    proof.close(W, W, None)
+    return W, proof
+
+
+def test_weights_that_are_proven_zero_are_set_to_it():
+    changed = 0
+    for seed in range(60):
+        of = planted(seed)
+        W, proof = tight(of, 1e-8)
+        superfluous, gap = proven_zeros(proof) & (W[:, :-1] != 0.0), proof.gap
+        V = _without_proven_zeros(W, proof)
+        assert np.array_equal(V[:, -1], W[:, -1])
+        assert not V[:, :-1][superfluous].any()
+        assert proof.value == pytest.approx(of.net.value(V), rel=1e-12)  # of these, not of W
+        assert proof.value - proof.gap <= of.least * (1.0 + 1e-15)
+        assert proof.gap <= gap or proof.proven
+        changed += superfluous.any()
+    assert changed > 20
+
+
+def test_a_change_that_leads_too_far_up_is_not_made(monkeypatch):
+    of = next(of for of in map(planted, range(60)) if np.any(of.weights[:, :-1] != 0.0))
+    W, proof = tight(of, 0.0)
+    known = proof.to_state()
+    monkeypatch.setattr(ending, "proven_zeros", lambda proof: W[:, :-1] != 0.0)  # which is false
+    assert np.array_equal(_without_proven_zeros(W, proof), W)
+    assert str(proof.to_state()) == str(known)

@@ -102,7 +102,10 @@ class LinearClassifier(StreamModel, SparseModel):
         ``conjugate``, and after ``partial_fit``.
     zero_ : array (k, d) of bool
         With ``l1``: weights that are **proven** to be 0 in every minimum, so that "not selected"
-        is a statement and not a rounding. More of them the smaller ``tol`` is.
+        is a statement and not a rounding. More of them the smaller ``tol`` is. ``coef_`` is 0
+        there: what the solver had left of them is taken away, and ``objective_`` and ``gap_``
+        are those of the weights without it. (In the rare case that these were known less well
+        than ``tol`` asks, and less well than with it, the weight stays, as ``selected_``.)
     selected_ : array (k, d) of bool
         ``coef_ != 0``.
     undecided_ : array (k, d) of bool

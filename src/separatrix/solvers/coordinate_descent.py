@@ -39,6 +39,7 @@ from .proximal_newton import minimise_quadratic, pull_by_class
 
 SETTLED = 1e-2  # of what a round has gained: a model that promises no more is its last
 ENOUGH = 1e-3  # of what a model has gained: an epoch that adds no more is its last
+NOTHING = 1e-29  # of J: what epochs gain from the rounding of slopes alone
 MOST_MODELS, MOST_EPOCHS = 20, 100  # in a round, and of each over all weights
 MEMORY = 5  # epochs that are extrapolated
 FLAT = 1e-12  # of its trace, added to the matrix of products of their changes
@@ -206,7 +207,7 @@ class Restricted:
             if not length > 0.0:
                 break
             gained += gain
-            if gain <= SETTLED * gained:
+            if gain <= max(SETTLED * gained, NOTHING * at.value):
                 break
         return u, gained
 
@@ -218,7 +219,7 @@ class Restricted:
             self.columns.rows, curvature, self.ridge, self.thresholds, self.bias
         )
         descent = ModelDescent(model, self.columns, u[:-1].copy(), slope)
-        descent.run()
+        descent.run(NOTHING * at.value)
         way = descent.w - u[:-1]
         change = self.columns.scores(way) + descent.shift
         gain = 0.5 * (dot(curvature * change, change) + dot(self.ridge * way, way))
@@ -237,15 +238,15 @@ class ModelDescent:
         total = self.model.total
         return -float(slope.sum()) / total if total > 0.0 else 0.0
 
-    def run(self) -> None:
+    def run(self, nothing: float) -> None:
         """Until an epoch over all weights gains next to nothing."""
         gained = 0.0
         for _ in range(MOST_EPOCHS):
             gain = self.epoch(zeros=True)
             gained += gain
-            if gain <= ENOUGH * gained:
+            if gain <= max(ENOUGH * gained, nothing):
                 return
-            self.settle(0.1 * ENOUGH * gained)
+            self.settle(max(0.1 * ENOUGH * gained, nothing))
 
     def settle(self, enough: float) -> None:
         """Until an epoch over the weights that are not 0 gains no more than that.

@@ -117,13 +117,13 @@ class ProximalNewton(Solver):
         at = objective.value_and_gradient(W)
         kept: State = {"gain": 0.0, "trusted": False, "ahead": False} | (state or {})
         gain, trusted, ahead = kept["gain"], kept["trusted"], kept["ahead"]
-        held = LossHessian(*(kept[name] for name in LossHessian._fields)) if trusted else None
+        held, taken_at = _held(objective, kept) if trusted else (None, W)
         while True:
             features = working_set(objective, W, at.gradient, self.most_variables)
             fresh = held is None or not trusted or not held.has(features)
             if held is None or fresh:
                 more = self._with_next(objective, at.gradient, features) if ahead else features
-                held = LossHessian.at(objective, W, more)
+                held, taken_at = LossHessian.at(objective, W, more), W
             before = gain
             V, gain = model_minimum(objective, W, at, features, held)
             # The slope is at least twice that; as a sum it would be lost in rounding sooner.
@@ -131,8 +131,12 @@ class ProximalNewton(Solver):
             decrease = gain if length > 0.0 else 0.0  # it cannot move: rounding
             trusted = length == 1.0 and gain <= CHORD * before
             told = {"weights": W, "gain": gain, "trusted": trusted, "ahead": ahead}
+            if ahead:
+                told |= held._asdict()
+            elif trusted:  # less than the Hessian itself, and the same bits
+                told |= {"features": held.features, "taken_at": taken_at}
             yield Step(
-                W, told | (held._asdict() if trusted or ahead else {}), at.value, at.mistakes,
+                W, told, at.value, at.mistakes,
                 predicted_decrease=decrease, gradient=at.gradient, reads=1 + fresh,
             )  # fmt: skip
 
@@ -153,6 +157,13 @@ class ProximalNewton(Solver):
         pull[features] = np.inf
         nearest = np.argpartition(-pull, room - 1)[:room] if room > len(features) else features
         return np.sort(nearest)
+
+
+def _held(objective: Objective, state: State) -> tuple[LossHessian, Array]:
+    """The second derivative that a run had in this state, and the weights to take it at again."""
+    if "hessian" in state:  # handed on, from another strength perhaps: it stays in the state
+        return LossHessian(*(state[name] for name in LossHessian._fields)), state["weights"]
+    return LossHessian.at(objective, state["taken_at"], state["features"]), state["taken_at"]
 
 
 def working_set(objective: Objective, W: Array, gradient: Array, most_variables: int) -> Ints:
@@ -263,6 +274,8 @@ def newton_step(hessian: Array, thresholds: Array, u: Array, slope: Array) -> fl
     the first of them does.
     """
     moving = np.flatnonzero(((u != 0.0) | (thresholds == 0.0)) & (hessian.diagonal() > 0.0))
+    if not len(moving):
+        return 0.0
     sign = np.where(thresholds[moving] > 0.0, np.sign(u[moving]), 0.0)
     here, H = u[moving], hessian[np.ix_(moving, moving)]
     pull = slope[moving] + thresholds[moving] * sign

@@ -15,9 +15,11 @@ from ..solvers import Solver
 from ..solvers.base import value_at_zeros
 from .gap import GapTracker
 from .no_minimum import Runaway, runaway
+from .screening import proven_zeros
 
 CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
 """Ends at which a run has what it was after."""
+MOST_CHANGES = 5  # of weights that are proven to be 0: with every one more of them may be
 TOLD = ("callback", "interrupted")  # ends that somebody asked for: they stay
 
 
@@ -64,6 +66,7 @@ def ending(
     kept, W = W, canonical(objective, W)
     if gap is not None:
         gap.close(kept, W, at)
+        W = _without_proven_zeros(W, gap)
         value, mistakes = gap.value, np.nan
     else:
         value, mistakes = objective.value(W)
@@ -105,6 +108,26 @@ def _back(
         return Ending(start, "no progress", exact_value(objective, start))
     gap.close(start, start, None)
     return Ending(start, "no progress", gap.value)
+
+
+def _without_proven_zeros(W: Array, gap: GapTracker) -> Array:
+    """W with weights set to 0 that are proven to be 0 in every minimum, and the gap of these.
+
+    J falls by that where the gradient is inside their thresholds there, as it is at the minimum. If
+    it rises, so that less is known of the changed weights than of W and than is asked, W stays.
+    """
+    for _ in range(MOST_CHANGES):
+        superfluous = proven_zeros(gap) & (W[:, :-1] != 0.0)
+        if not superfluous.any():
+            break
+        V, before, known = W.copy(), gap.gap, gap.to_state()
+        V[:, :-1][superfluous] = 0.0
+        gap.close(V, V, None)
+        if not (gap.proven or gap.gap <= before):
+            gap.restore(known)
+            break
+        W = V
+    return W
 
 
 def canonical(objective: Objective, W: Array) -> Array:
