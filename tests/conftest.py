@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import warnings
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ from separatrix.losses import names
 
 # A process started in the background may ignore Ctrl-C; Python then installs no handler.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What is made before the first test stays to the end: nobody need look for garbage in it.
+gc.disable()
 
 settings.register_profile("separatrix", deadline=None, max_examples=50, derandomize=True)
 settings.load_profile("separatrix")
@@ -45,6 +49,11 @@ def level_in_use(name):
         yield name
     finally:
         loops.use_level(before)
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(params=loops.levels())

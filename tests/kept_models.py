@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,9 @@ def table() -> pa.Table:
     return pa.table({"size": X[:, 0], "weight": lost, "colour": words, "y": WORDS[THREE]})
 
 
+@cache
 def fits() -> dict[str, Any]:
-    """By a name for the case, a fitted estimator and rows that it can predict."""
+    """By a name for the case, a fitted estimator and rows that it can predict: fitted once."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return _fits()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import doctest
-import importlib
 import re
 from pathlib import Path
 
 import pytest
 from inspection.cases import FIRST
-from test_rooms import script
 
 import separatrix
 from separatrix.inspection.diagnose import CAUSES
@@ -231,47 +229,6 @@ def test_the_formulas_hold():
         exec(code, names)
 
 
-def test_the_page_on_tuning_has_every_threshold_and_its_value():
-    tuning = script("tuning")
-    page = tuning.PAGE.read_text()
-    assert page.split(tuning.BELOW)[1] == tuning.tables(), "run: python docs/tuning.py"
-    for path in PACKAGE.rglob("thresholds.py"):
-        room = importlib.import_module(
-            ".".join(("separatrix", *path.relative_to(PACKAGE).with_suffix("").parts))
-        )
-        names = [name for name in vars(room) if name.isupper()]
-        assert names
-        for name in names:
-            (row,) = re.findall(rf"^\| .*`{name}`.*$", page, re.M)
-            told, values = (re.findall("`([^`]+)`", cell) for cell in row.split(" | ")[:2])
-            assert eval(values[told.index(name)]) == getattr(room, name)
-    each = [threshold for found in tuning.rooms().values() for threshold in found]
-    assert all(threshold.chooses for threshold in each)
-    silent = [t.names for t in each if not (t.measured or t.chooses == "as the one before")]
-    assert not silent, "say what was measured, or why nothing"
-
-
-@pytest.mark.parametrize(
-    ("text", "chooses", "measured"),
-    [
-        ('SIZE = 3\n"""What.\n\nMeasured: here, 2."""\n', "What.", "here, 2"),
-        ("# ---- part\n\n# What;\n# measured: here.\nSIZE: int = 3\n", "What", "here"),
-        ("SIZE = 3  # what\n", "what", ""),
-    ],
-)
-def test_thresholds_are_read_in_every_form(tmp_path, text, chooses, measured):
-    (tmp_path / "thresholds.py").write_text(text)
-    (found,) = script("tuning").thresholds(tmp_path / "thresholds.py")
-    assert found == (["SIZE"], ["3"], chooses, measured)
-
-
-@pytest.mark.parametrize("name", ["Perceptron", "L-BFGS"])
-def test_the_walk_of_a_fit_is_that_of_the_stack(name):
-    shown = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "design.md").read_text(), re.S)
-    walk = "".join(f"{frame}\n" for frame in script("rooms").walks()[name])
-    assert walk in shown
-
-
 def test_headers_include_only_from_floors_below():
     floors = {
         folder: int(row[0])
@@ -323,86 +280,3 @@ def test_every_picture_has_a_file_of_its_own():
     pages = [page.read_text() for page in (ROOT / "docs").rglob("*.md")]
     named = re.findall(r"\.\. plot::\n   :filename-prefix: ([\w-]+)\n", "".join(pages))
     assert len(named) == len(set(named)) == "".join(pages).count(".. plot::") > 10
-
-
-def test_links_that_lead_nowhere_are_told(tmp_path):
-    (tmp_path / "_static").mkdir()
-    (tmp_path / "_static" / "theme.html").write_text('<a href="not-a-page">')
-    (tmp_path / "other.html").write_text('<h2 id="here">')
-    (tmp_path / "index.html").write_text(
-        '<a href="other.html#here"><a href="other.html#there"><a href="#gone"><a href="none.html">'
-        '<a href="https://elsewhere.invalid/"><img src="https://elsewhere.invalid/a.png">'
-    )
-    assert script("links").broken(tmp_path) == [
-        "index.html loads https://elsewhere.invalid/a.png",
-        "index.html: no file none.html",
-        "index.html: no place #gone",
-        "index.html: no place other.html#there",
-    ]
-
-
-def test_the_gallery_has_fifteen_examples_in_an_order_to_read_them_each_with_a_picture():
-    reading = script("reading")
-    names = {path.stem for path in (ROOT / "examples").glob("*.py")}
-    assert len(names) == len(reading.ORDER) == 15
-    assert names == set(reading.ORDER)
-    key = reading.ReadingOrder("examples")
-    assert sorted({"new.py", "spam.py", "and_or_xor.py"}, key=key)[::2] == [
-        "and_or_xor.py",
-        "new.py",
-    ]
-    for name in names:
-        text = (ROOT / "examples" / f"{name}.py").read_text()
-        assert re.search(r"Display\.from_\w+\(|plt\.subplots\(", text), name
-
-
-def test_what_a_block_prints_stands_below_it_in_the_pages():
-    page = "A\n\n```python\na = 2\n```\n\nB\n\n```python\nprint(a + 1)\nprint('b')\n```\n\nC\n"
-    told = script("reading").with_outputs(page)
-    printed = "\n```{code-block} text\n:class: printed\n\n3\nb\n```\n"
-    before, after = page.split("\n\nC\n")[0] + "\n", "\nC\n"
-    assert told == before + printed + after
-
-
-# ---- what others call the strength of their penalty
-
-OTHERS = {  # from the sum of the losses and |w|_1, |w|^2, as each library states what it minimises
-    "`LogisticRegression(C=C)`": lambda s, one, two, n: C * s + two / 2,
-    "`LogisticRegression(C=C, l1_ratio=r)`": lambda s, one, two, n: (
-        C * s + R * one + (1 - R) / 2 * two
-    ),
-    "`LinearSVC(C=C)`": lambda s, one, two, n: C * s + two / 2,
-    '`LinearSVC(loss="hinge", C=C)`': lambda s, one, two, n: C * s + two / 2,
-    "`RidgeClassifier(alpha)`": lambda s, one, two, n: s + A * two,
-    "`SGDClassifier(loss, alpha=alpha)`": lambda s, one, two, n: s / n + A / 2 * two,
-    '`SGDClassifier(loss, penalty="elasticnet", alpha=alpha, l1_ratio=r)`': (
-        lambda s, one, two, n: s / n + A * (R * one + (1 - R) / 2 * two)
-    ),
-    "`LIBLINEAR -s 0, 7 / 1, 2 / 3 -c C`": lambda s, one, two, n: two / 2 + C * s,
-    "`LIBLINEAR -s 4 -c C`": lambda s, one, two, n: two / 2 + C * s,
-    "`LIBLINEAR -s 5 / 6 -c C`": lambda s, one, two, n: one + C * s,
-    "glmnet `alpha = 0, lambda`": lambda s, one, two, n: s / n + L / 2 * two,
-    "glmnet `alpha, lambda`": lambda s, one, two, n: s / n + L * ((1 - A) / 2 * two + A * one),
-    "Vowpal Wabbit `--l1 a --l2 b`": lambda s, one, two, n: s + n * (A * one + B / 2 * two),
-    "xgboost `gblinear`, `alpha`, `lambda`": lambda s, one, two, n: s + n * (A * one + L / 2 * two),
-    "mlxtend `LogisticRegression(l2_lambda)`": lambda s, one, two, n: s + L / 2 * two,
-}
-C, R, A, B, L = 0.7, 0.3, 0.2, 0.05, 0.11
-
-
-@pytest.mark.parametrize("theirs", OTHERS)
-def test_the_letters_of_other_libraries_mean_the_same_objective(theirs):
-    page = (ROOT / "docs" / "from_sklearn.md").read_text().replace("lambda", "lam")
-    name = theirs.replace("lambda", "lam")
-    (ours,) = re.findall(rf"^\| {re.escape(name)} \| (.*) \|$", page, re.M)
-    n = 50
-    given = {"C": C, "r": R, "alpha": A, "a": A, "b": B, "lam": L, "l2_lam": L, "n": n}
-    strengths = {"l1": 0.0, "l2": 0.0}
-    for key, text in re.findall(r"\b(l1|l2)=((?:\([^()]*\)|[^(),`])+)", ours):
-        strengths[key] = eval(text, {}, given)
-    assert any(strengths.values())
-    ratios = []
-    for losses, one, two in ((3.0, 1.5, 0.7), (8.0, 0.1, 2.0), (1.0, 4.0, 5.0), (2.0, 3.0, 0.1)):
-        here = losses / n + strengths["l1"] * one + strengths["l2"] * two
-        ratios.append(OTHERS[theirs](losses, one, two, n) / here)
-    assert ratios == pytest.approx([ratios[0]] * 4, rel=1e-12)

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-import sys
 import tomllib
 from html import unescape
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parent.parent
-
-
-def script(name):
-    """A script of the folder docs, as a module."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    sys.modules[name] = module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+from doc_scripts import ROOT, script
 
 rooms = script("rooms")
-HOUSE = rooms.House(rooms.PACKAGE)
 LAYERS = [
     {room.strip() for room in layer.split("|")}
     for contract in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
@@ -35,17 +21,22 @@ LAYERS = [
 ]
 
 
-def test_the_picture_is_up_to_date():
+@pytest.fixture(scope="module")
+def house():
+    return rooms.House(rooms.PACKAGE)
+
+
+def test_the_picture_is_up_to_date(house):
     (shown,) = re.findall("<metadata>(.*)</metadata>", rooms.PICTURE.read_text())
-    assert json.loads(unescape(shown)) == rooms.data(HOUSE), "run: python docs/rooms.py"
+    assert json.loads(unescape(shown)) == rooms.data(house), "run: python docs/rooms.py"
 
 
-def test_every_room_says_what_it_is_for():
-    assert all(HOUSE.rooms.values())
+def test_every_room_says_what_it_is_for(house):
+    assert all(house.rooms.values())
 
 
-def test_the_floors_are_those_of_the_linter():
-    floors = HOUSE.floors()
+def test_the_floors_are_those_of_the_linter(house):
+    floors = house.floors()
     found = [{room for room in floors if floors[room] == n} for n in range(len(LAYERS), 0, -1)]
     assert found == LAYERS
 
@@ -83,8 +74,8 @@ def test_the_picture_has_every_room_and_arrow_of_a_small_house(small_house):
         assert text in picture
 
 
-def test_no_files_import_each_other():
-    assert HOUSE.circles() == []
+def test_no_files_import_each_other(house):
+    assert house.circles() == []
 
 
 def test_the_walks_begin_at_fit_and_end_in_the_room_of_the_loops():

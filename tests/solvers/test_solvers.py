@@ -77,22 +77,31 @@ def objective(loss="logistic", l2=0.01, n=90, d=6, weight=None, intercept=True, 
     return Objective(get_loss(loss), penalty, source, intercept)
 
 
+def first_steps(solver, problem, rng):
+    """At most 40; a monotone solver's end with the first that does not lower the objective."""
+    lowest = np.inf
+    for step in islice(solver.steps(problem, np.zeros(problem.shape), rng), 40):
+        yield step
+        if solver.monotone and not step.objective < lowest:
+            return
+        lowest = step.objective
+
+
 @pytest.mark.parametrize(("solver", "loss", "l2"), RUNS, ids=lambda value: str(value))
-@pytest.mark.parametrize("stop", [1, 17])
-def test_going_on_from_a_state_gives_the_same_bits(solver, loss, l2, stop):
+def test_going_on_from_a_state_gives_the_same_bits(solver, loss, l2):
     problem = objective(loss, l2)
-    start = np.zeros(problem.shape)
-    whole = list(islice(solver.steps(problem, start, np.random.default_rng(1)), 40))
-    state = whole[stop - 1].state
-    kept = {name: np.copy(value) for name, value in state.items()}
-    rest = islice(solver.steps(problem, start, np.random.default_rng(2), state), 40 - stop)
-    for expected, step in zip(whole[stop:], rest, strict=True):
-        np.testing.assert_array_equal(step.weights, expected.weights)
-        assert (step.objective, step.mistakes) == (expected.objective, expected.mistakes)
-        if expected.average is not None:
-            np.testing.assert_array_equal(step.average, expected.average)
-    for name, value in kept.items():
-        np.testing.assert_array_equal(state[name], value)  # a checkpoint stays what it was
+    whole = list(first_steps(solver, problem, np.random.default_rng(1)))
+    for stop in {1, 2, len(whole) // 2} - {len(whole)}:
+        state = whole[stop - 1].state
+        kept = {name: np.copy(value) for name, value in state.items()}
+        rest = solver.steps(problem, np.zeros(problem.shape), np.random.default_rng(2), state)
+        for expected, step in zip(whole[stop:], islice(rest, len(whole) - stop), strict=True):
+            np.testing.assert_array_equal(step.weights, expected.weights)
+            assert (step.objective, step.mistakes) == (expected.objective, expected.mistakes)
+            if expected.average is not None:
+                np.testing.assert_array_equal(step.average, expected.average)
+        for name, value in kept.items():
+            np.testing.assert_array_equal(state[name], value)  # a checkpoint stays what it was
 
 
 @pytest.mark.parametrize(("solver", "loss", "l2"), RUNS, ids=lambda value: str(value))

@@ -1,0 +1,91 @@
+"""The scripts that make parts of the pages, and the parts that they made."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+from doc_scripts import ROOT, script
+
+PACKAGE = ROOT / "src" / "separatrix"
+
+
+def test_the_page_on_tuning_has_every_threshold_and_its_value():
+    tuning = script("tuning")
+    page = tuning.PAGE.read_text()
+    assert page.split(tuning.BELOW)[1] == tuning.tables(), "run: python docs/tuning.py"
+    for path in PACKAGE.rglob("thresholds.py"):
+        room = importlib.import_module(
+            ".".join(("separatrix", *path.relative_to(PACKAGE).with_suffix("").parts))
+        )
+        names = [name for name in vars(room) if name.isupper()]
+        assert names
+        for name in names:
+            (row,) = re.findall(rf"^\| .*`{name}`.*$", page, re.M)
+            told, values = (re.findall("`([^`]+)`", cell) for cell in row.split(" | ")[:2])
+            assert eval(values[told.index(name)]) == getattr(room, name)
+    each = [threshold for found in tuning.rooms().values() for threshold in found]
+    assert all(threshold.chooses for threshold in each)
+    silent = [t.names for t in each if not (t.measured or t.chooses == "as the one before")]
+    assert not silent, "say what was measured, or why nothing"
+
+
+@pytest.mark.parametrize(
+    ("text", "chooses", "measured"),
+    [
+        ('SIZE = 3\n"""What.\n\nMeasured: here, 2."""\n', "What.", "here, 2"),
+        ("# ---- part\n\n# What;\n# measured: here.\nSIZE: int = 3\n", "What", "here"),
+        ("SIZE = 3  # what\n", "what", ""),
+    ],
+)
+def test_thresholds_are_read_in_every_form(tmp_path, text, chooses, measured):
+    (tmp_path / "thresholds.py").write_text(text)
+    (found,) = script("tuning").thresholds(tmp_path / "thresholds.py")
+    assert found == (["SIZE"], ["3"], chooses, measured)
+
+
+@pytest.mark.parametrize("name", ["Perceptron", "L-BFGS"])
+def test_the_walk_of_a_fit_is_that_of_the_stack(name):
+    shown = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "design.md").read_text(), re.S)
+    walk = "".join(f"{frame}\n" for frame in script("rooms").walks()[name])
+    assert walk in shown
+
+
+def test_links_that_lead_nowhere_are_told(tmp_path):
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "theme.html").write_text('<a href="not-a-page">')
+    (tmp_path / "other.html").write_text('<h2 id="here">')
+    (tmp_path / "index.html").write_text(
+        '<a href="other.html#here"><a href="other.html#there"><a href="#gone"><a href="none.html">'
+        '<a href="https://elsewhere.invalid/"><img src="https://elsewhere.invalid/a.png">'
+    )
+    assert script("links").broken(tmp_path) == [
+        "index.html loads https://elsewhere.invalid/a.png",
+        "index.html: no file none.html",
+        "index.html: no place #gone",
+        "index.html: no place other.html#there",
+    ]
+
+
+def test_the_gallery_has_fifteen_examples_in_an_order_to_read_them_each_with_a_picture():
+    reading = script("reading")
+    names = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    assert len(names) == len(reading.ORDER) == 15
+    assert names == set(reading.ORDER)
+    key = reading.ReadingOrder("examples")
+    assert sorted({"new.py", "spam.py", "and_or_xor.py"}, key=key)[::2] == [
+        "and_or_xor.py",
+        "new.py",
+    ]
+    for name in names:
+        text = (ROOT / "examples" / f"{name}.py").read_text()
+        assert re.search(r"Display\.from_\w+\(|plt\.subplots\(", text), name
+
+
+def test_what_a_block_prints_stands_below_it_in_the_pages():
+    page = "A\n\n```python\na = 2\n```\n\nB\n\n```python\nprint(a + 1)\nprint('b')\n```\n\nC\n"
+    told = script("reading").with_outputs(page)
+    printed = "\n```{code-block} text\n:class: printed\n\n3\nb\n```\n"
+    before, after = page.split("\n\nC\n")[0] + "\n", "\nC\n"
+    assert told == before + printed + after
