@@ -86,7 +86,7 @@ def null_model(objective: Objective, l1_ratio: float) -> NullModel:
     penalty = cast(SparsityInducing, objective.penalty)
     at = objective.value_and_gradient(np.zeros(objective.shape))
     l1 = 2.0 * penalty.largest(at.gradient)
-    size = np.append(np.hypot(*objective.moments), 0.0)
+    size = np.append(objective.feature_sizes, 0.0)
     slope = np.broadcast_to(max(at.value, 1.0) * size, objective.shape)
     nothing = NO_PULL * penalty.largest(slope)
     for _ in range(MOST_TRIALS):

@@ -34,13 +34,12 @@ def size_of_scores(objective: Objective, W: Array) -> float:
     In the norm over the classes where a loss is the sum of one for each.
     """
     try:
-        mean, deviation = objective.moments
+        size = objective.feature_sizes
     except ValueError:  # squares overflow: nothing is known
         return np.inf if W[:, :-1].any() else float(np.abs(W[:, -1]).max())
     # Not by BLAS, whose threads cost more than the products of a few classes' weights.
-    size = np.hypot(mean, deviation)
     if objective.source.far_off is not None:  # taken away by the bias once more
-        size += 2.0 * objective.source.far_off
+        size = size + 2.0 * objective.source.far_off
     sizes = np.array([dot(np.abs(w[:-1]), size) + abs(w[-1]) for w in W])
     joint = isinstance(objective.loss, (Softmax, CrammerSinger))
     return float(2.0 * sizes.max() if joint else np.hypot.reduce(sizes))

@@ -53,6 +53,7 @@ class _Known:
 
     sums: ClassSums | None = None
     moments: Moments | None = None
+    feature_sizes: Array | None = None
     row_norm2: Array | None = None
     mean_square: float | None = None
     samples: dict[int, Source] = field(default_factory=dict)
@@ -138,6 +139,7 @@ class Objective:
         """Another objective of the same data, with what is known of it."""
         other._known.sums, other._known.moments = self._known.sums, self._known.moments
         other._known.samples = self._known.samples
+        other._known.feature_sizes = self._known.feature_sizes
         other._known.row_norm2 = self._known.row_norm2
         return other
 
@@ -269,7 +271,7 @@ class Objective:
             total[:, -1] = 0.0
         return total
 
-    @property
+    @cached_property
     def class_sums(self) -> Array:
         """Weighted sum of (x, 1) over each class, (number of classes, d + 1)."""
         shift, by_class, counts, _ = self._sums
@@ -329,6 +331,13 @@ class Objective:
         if self._known.moments is None:
             self._known.moments = self._moments()
         return self._known.moments
+
+    @property
+    def feature_sizes(self) -> Array:
+        """Root mean square of every feature, remembered."""
+        if self._known.feature_sizes is None:
+            self._known.feature_sizes = np.hypot(*self.moments)
+        return self._known.feature_sizes
 
     def _moments(self) -> Moments:
         shift, by_class, _, squares = self._sums

@@ -83,7 +83,8 @@ class SparsityInducing(Penalty):
     def gradient(self, W: Array) -> Array:
         """Derivative of the squares at W, zero for the biases."""
         gradient = np.zeros_like(W)
-        gradient[:, :-1] = 2.0 * self.l2 * self.feature_weights * W[:, :-1]
+        if self.l2:
+            gradient[:, :-1] = 2.0 * self.l2 * self.feature_weights * W[:, :-1]
         return gradient
 
     def diagonal(self, shape: tuple[int, int]) -> Array:
@@ -97,11 +98,18 @@ class SparsityInducing(Penalty):
 
         Infinite where that divides by 0.
         """
-        beyond = np.maximum(self.lengths(V) - self.thresholds, 0.0)
-        square = 4.0 * self.l2 * self.block_weights
-        if np.any((beyond > 0.0) & (square == 0.0)):
-            return np.inf
-        return float(np.sum(beyond**2 / np.where(square > 0.0, square, 1.0)))
+        return float(self.conjugates(V, np.ones(1))[0])
+
+    def conjugates(self, V: Array, scales: Array) -> Array:
+        """The conjugate of V times each of some numbers up to 1: (number of these,)."""
+        size = self.lengths(V)
+        outside = size > self.thresholds  # others stay inside, whatever the scale
+        square = np.broadcast_to(4.0 * self.l2 * self.block_weights, size.shape)[outside]
+        threshold = np.broadcast_to(self.thresholds, size.shape)[outside]
+        beyond = np.maximum(scales[:, None] * size[outside] - threshold, 0.0)
+        found: Array = np.sum(beyond**2 / np.where(square > 0.0, square, 1.0), axis=1)
+        found[np.any((beyond > 0.0) & (square == 0.0), axis=1)] = np.inf
+        return found
 
     def dual_scale(self, V: Array, gain: float = np.inf) -> float:
         """Where the slope of the difference, which falls with s, meets 0 or a ball ends."""

@@ -201,10 +201,10 @@ class GapTracker:
         for _ in range(MOST_BIAS_STEPS if objective.intercept else 0):
             # The bound loses in proportion to the gradient by the biases, but only to the square
             # of that by w: if nothing else is in the way, take the biases to their best place.
-            rest = gap_without_bias(objective, W, at)
-            if self._near or not rest <= 0.5 * max(self.tol, LEAST) * self.value:
+            if self._near or self.reads < BIAS_STEP_READS:
                 return
-            if self.reads < BIAS_STEP_READS:
+            rest = gap_without_bias(objective, W, at)
+            if not rest <= 0.5 * max(self.tol, LEAST) * self.value:
                 return
             self.reads -= BIAS_STEP_READS
             W = newton_in_bias(objective, W, at.gradient[:, -1])

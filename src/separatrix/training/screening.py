@@ -33,8 +33,7 @@ def proven_zeros(proof: GapTracker) -> AnyArray:
     nothing = np.zeros((objective.shape[0], objective.shape[1] - 1), dtype=np.bool_)
     if not isinstance(penalty, SparsityInducing) or proof.dual is None or curvature is None:
         return nothing
-    mean, deviation = objective.moments
-    size = np.hypot(mean, deviation)
+    deviation, size = objective.moments.deviation, objective.feature_sizes
     spread = np.hypot(deviation, CANCELLED * size) if objective.intercept else size
     radius = np.sqrt(2.0 * curvature * proof.gap)
     if not np.isfinite(radius):

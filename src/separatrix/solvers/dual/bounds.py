@@ -196,27 +196,26 @@ class LowerBound(NamedTuple):
 
 def smooth_lower_bound(objective: Objective, W: Array, at: Evaluation) -> LowerBound:
     """A lower bound on the minimum of J from its value and gradient at W."""
-    conjugate, allowance = mean_conjugate(objective, W, at), conjugate_rounding(objective, W, at)
-    allowance += rounding_of_scale(objective, at)
+    conjugate = mean_conjugate(objective, W, at)
+    allowance = conjugate_rounding(objective, W, at, conjugate) + rounding_of_scale(objective, at)
     return feasible_lower_bound(objective, W, at.gradient, conjugate, allowance)
 
 
 def mean_conjugate(objective: Objective, W: Array, at: Evaluation) -> float:
     """Of the slopes at W over the rows: phi*(slope) = m * slope - phi(m)."""
-    return _along(objective, W, at) - (at.value - objective.penalty.value(W))
-
-
-def conjugate_rounding(objective: Objective, W: Array, at: Evaluation) -> float:
-    """How far that may be off."""
-    loss_mean = at.value - objective.penalty.value(W)
-    sizes = loss_mean + abs(_along(objective, W, at))
-    return SUMS * sizes + rounding(objective, W, loss_mean)
-
-
-def _along(objective: Objective, W: Array, at: Evaluation) -> float:
-    """The gradient of the mean loss times W."""
     G = at.gradient[:, :-1] - objective.penalty.gradient(W)[:, :-1]
-    return dot(G, W[:, :-1]) + dot(at.gradient[:, -1], W[:, -1])
+    along = dot(G, W[:, :-1]) + dot(at.gradient[:, -1], W[:, -1])
+    return along - (at.value - objective.penalty.value(W))
+
+
+def conjugate_rounding(
+    objective: Objective, W: Array, at: Evaluation, conjugate: float | None = None
+) -> float:
+    """How far that may be off."""
+    conjugate = mean_conjugate(objective, W, at) if conjugate is None else conjugate
+    loss_mean = at.value - objective.penalty.value(W)
+    sizes = loss_mean + abs(conjugate + loss_mean)
+    return SUMS * sizes + rounding(objective, W, loss_mean)
 
 
 def feasible_lower_bound(
@@ -228,6 +227,10 @@ def feasible_lower_bound(
     """
     penalty = objective.penalty
     G = gradient[:, :-1] - penalty.gradient(W)[:, :-1]
+    if isinstance(penalty, SparsityInducing) and not isinstance(objective.loss, Softmax):
+        found, V = _bound_of_columns(objective, G, gradient[:, -1], conjugate)
+        allowance += SUMS * abs(found + conjugate)
+        return LowerBound(found, allowance, V) if found > 0.0 else LowerBound(0.0, allowance)
 
     def dual(share: float, level: float, towards: Array | float) -> tuple[float, Array]:
         mixed = (1.0 - share) * G + share * towards
@@ -245,6 +248,41 @@ def feasible_lower_bound(
         if abs(found - alone) <= allowance:
             break  # as good as balanced: what another share would change is lost in rounding
     return best._replace(allowance=allowance)
+
+
+def _bound_of_columns(
+    objective: Objective, G: Array, bias: Array, conjugate: float
+) -> tuple[float, Array]:
+    """The best bound of all shares and scales, and the gradient of its alphas; 0 if there is none.
+
+    Where alphas make up for the biases by class, those of every share are multiples t of the same,
+    and so is their gradient. What t leaves of 1 is best given to the alphas of classes: phi* is
+    convex with phi*(0) = 0, so the more of them the less their sum. One number is left to choose,
+    and the features count through the conjugate of t times one gradient alone.
+    """
+    penalty, least = objective.penalty, 0.0
+    if not isinstance(penalty, SparsityInducing):
+        raise TypeError(f"{penalty!r} has no lengths")
+    if objective.intercept:
+        sums = objective.class_sums / objective.source.weight_sum
+        least, light = _light_sides(sums, bias)
+    if least >= 1.0:
+        return 0.0, G
+    if least < SMALLEST_NORMAL:  # balanced as it is
+        return scaled_bound(penalty, -conjugate, G)
+    loss, count = _binary(objective), light[:, -1]
+    missing = np.divide(bias, count, out=np.zeros_like(count), where=bias != 0.0)
+    V = G - missing[:, None] * light[:, :-1]
+    shares = least * 2.0 ** np.arange(MIXTURES)
+    shares = np.append(shares[shares < 1.0], least)
+    most = penalty.dual_scale(V)
+    scales = np.append(1.0 - shares[:-1], penalty.dual_scale(V, -conjugate) if penalty.l2 else most)
+    scales = np.minimum(scales, min(most, 1.0 - least))
+    shares = np.maximum(shares, 1.0 - scales)
+    level = [count @ loss.conjugate(_missing_alpha(q, bias, count)) for q in shares.tolist()]
+    found = -scales * conjugate - shares * level - penalty.conjugates(V, scales)
+    best = int(np.argmax(found))
+    return float(found[best]), scales[best] * V
 
 
 def scaled_bound(penalty: Penalty, gain: float, V: Array) -> tuple[float, Array]:
@@ -269,14 +307,14 @@ def rounding_of_scale(objective: Objective, at: Evaluation) -> float:
     if penalty.l2 > 0.0 or not isinstance(penalty, SparsityInducing):
         return 0.0
     try:
-        size = np.hypot(*objective.moments)
+        size = objective.feature_sizes
     except ValueError:  # squares overflow: nothing is known
         return np.inf
-    boxed = penalty.thresholds > 0.0
-    near = boxed & (penalty.lengths(at.gradient[:, :-1]) >= 0.5 * penalty.thresholds)
+    pull = penalty.lengths(at.gradient[:, :-1])
+    near = (penalty.thresholds > 0.0) & (pull >= 0.5 * penalty.thresholds)
     size = penalty.lengths(np.broadcast_to(size, (len(at.gradient), len(size))))
-    shares = np.broadcast_to(size / np.where(boxed, penalty.thresholds, np.inf), near.shape)
-    share = np.max(shares[near], initial=0.0)
+    threshold = np.broadcast_to(penalty.thresholds, near.shape)
+    share = np.max(size[near] / threshold[near], initial=0.0)
     return float(EPS * steepness(objective.loss, at.value) * share * at.value)
 
 
@@ -293,10 +331,7 @@ def _feasible_mixtures(objective: Objective, bias: Array) -> Iterator[tuple[floa
     if isinstance(objective.loss, Softmax):
         least, mixture = _of_probabilities(sums, bias)
     else:
-        loss = objective.loss.binary if isinstance(objective.loss, OneVsRest) else objective.loss
-        if not isinstance(loss, MarginLoss):
-            raise TypeError(f"no conjugate of {loss!r} is known here")
-        least, mixture = _of_columns(loss, sums, bias)
+        least, mixture = _of_columns(_binary(objective), sums, bias)
     if least < SMALLEST_NORMAL:  # balanced as it is
         yield UNMIXED
         return
@@ -317,17 +352,37 @@ def _of_probabilities(sums: Array, bias: Array) -> tuple[float, Mixture]:
     return least, mixture
 
 
+def _binary(objective: Objective) -> MarginLoss:
+    loss = objective.loss.binary if isinstance(objective.loss, OneVsRest) else objective.loss
+    if not isinstance(loss, MarginLoss):
+        raise TypeError(f"no conjugate of {loss!r} is known here")
+    return loss
+
+
 def _of_columns(loss: MarginLoss, sums: Array, bias: Array) -> tuple[float, Mixture]:
     """One -1/+1 column per class, or a single one: alpha on the side that weighs too little."""
-    ones = sums[1:] if len(bias) == 1 else sums
-    # A negative derivative by the bias: too much alpha on the +1 side.
-    light = np.where((bias < 0.0)[:, None], sums.sum(axis=0) - ones, ones)
+    least, light = _light_sides(sums, bias)
     sign, count = np.where(bias < 0.0, -1.0, 1.0), light[:, -1]
-    least = float(np.max(np.abs(bias) / (count + np.abs(bias)), where=bias != 0.0, initial=0.0))
 
     def mixture(share: float) -> tuple[float, Array]:
-        missing = (1.0 - share) / share * np.abs(bias)
-        alpha = np.divide(missing, count, out=np.zeros_like(count), where=missing > 0.0).clip(0, 1)
+        alpha = _missing_alpha(share, bias, count)
         return float(count @ loss.conjugate(alpha)), -(sign * alpha)[:, None] * light[:, :-1]
 
     return least, mixture
+
+
+def _light_sides(sums: Array, bias: Array) -> tuple[float, Array]:
+    """The least share of alphas by class that balances, and the sums of the sides they are on."""
+    ones = sums[1:] if len(bias) == 1 else sums
+    # A negative derivative by the bias: too much alpha on the +1 side.
+    light = np.where((bias < 0.0)[:, None], sums.sum(axis=0) - ones, ones)
+    size = np.abs(bias)
+    least = np.max(size / (light[:, -1] + size), where=bias != 0.0, initial=0.0)
+    return float(least), light
+
+
+def _missing_alpha(share: float, bias: Array, count: Array) -> Array:
+    """Of the rows on the light side of each class, whose mean weights are the counts."""
+    missing = (1.0 - share) / share * np.abs(bias)
+    alpha = np.divide(missing, count, out=np.zeros_like(count), where=missing > 0.0)
+    return alpha.clip(0.0, 1.0)

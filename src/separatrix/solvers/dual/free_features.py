@@ -54,7 +54,7 @@ def corrected_lower_bound(objective: Objective, W: Array, at: Evaluation) -> Low
     conjugates, gradient = objective.source.total(asked)
     C = objective.source.weight_sum
     conjugate, gradient = conjugates / C, gradient / C
-    size = np.append(np.hypot(*objective.moments), 1.0)
+    size = np.append(objective.feature_sizes, 1.0)
     balanced = np.append(free, -1) if objective.intercept else free
     left = np.abs(gradient[:, balanced]) / size[balanced].clip(np.finfo(float).tiny)
     if not np.isfinite(conjugate) or left.max(initial=0.0) > BALANCED:
