@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -76,6 +77,26 @@ def test_the_largest_strength_is_the_smallest_that_leaves_only_the_bias(name, k,
             patch.setattr("warnings.warn", lambda *args, **given: None)  # nothing is selected
             clf = fitted(X, y, c, loss=name, l1=0.7 * s, l2=0.15 * s, standardize=standardize)
         assert clf.coef_.any() == selected
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_at_the_largest_strength_the_fit_is_the_null_model_and_below_it_not(seed):
+    rng = np.random.default_rng(seed)
+    n, d, k = int(rng.integers(20, 80)), int(rng.integers(3, 12)), 2 + seed % 2
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-1, 1, d)
+    y = np.append(np.arange(k), rng.integers(0, k, n - k))
+    p = np.where(rng.random(d) < 0.3, 0.0, 1.0) * (seed % 3 != 0) + (seed % 3 == 0)
+    p[0] = 1.0
+    given = {"loss": LOSSES[seed % 4], "penalty_weights": p, "n_jobs": 1}
+    largest = path(X, y, strengths=1, l1_ratio=0.5, **given).strengths[0]
+    for solver in ("auto", separatrix.ProximalNewton()):
+        for share, selected in ((1.0, False), (0.999, True)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # nothing is selected
+                l1, l2 = 0.5 * share * largest, 0.25 * share * largest
+                clf = fitted(X, y, l1=l1, l2=l2, solver=solver, **given)
+            assert clf.coef_[:, p > 0.0].any() == selected
+            assert clf.stop_ == "optimal"
 
 
 def test_features_of_weight_0_are_in_the_null_model():

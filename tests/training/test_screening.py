@@ -10,7 +10,7 @@ from planted_nets import planted
 from separatrix import ElasticNet, Objective, get_loss
 from separatrix.data.validation import array_source, check_rows
 from separatrix.training import ending
-from separatrix.training.ending import _without_proven_zeros
+from separatrix.training.ending import _without_proven_zeros, _without_specks
 from separatrix.training.gap import GapTracker
 from separatrix.training.screening import proven_zeros
 
@@ -90,4 +90,13 @@ def test_a_change_that_leads_too_far_up_is_not_made(monkeypatch):
     known = proof.to_state()
     monkeypatch.setattr(ending, "proven_zeros", lambda proof: W[:, :-1] != 0.0)  # which is false
     assert np.array_equal(_without_proven_zeros(W, proof), W)
+    assert str(proof.to_state()) == str(known)
+
+
+def test_weights_that_j_knows_are_no_specks(monkeypatch):
+    of = next(of for of in map(planted, range(60)) if np.any(of.weights[:, :-1] != 0.0))
+    W, proof = tight(of, 0.0)
+    known = proof.to_state()
+    monkeypatch.setattr(ending, "SPECK", 1e9)
+    assert np.array_equal(_without_specks(W, proof), W)
     assert str(proof.to_state()) == str(known)

@@ -10,15 +10,16 @@ from ..losses import JointPerceptron, PerceptronLoss, Softmax
 from ..numeric.types import Array
 from ..objective import Objective
 from ..objective.accuracy import EXACT, exact_value, rounding
-from ..penalties import L2
+from ..penalties import L2, SparsityInducing
 from ..solvers import Solver
 from ..solvers.base import value_at_zeros
-from .gap import GapTracker
+from .gap import LEAST, GapTracker
 from .no_minimum import Runaway, runaway
 from .screening import proven_zeros
 
 CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
 """Ends at which a run has what it was after."""
+SPECK = 1e-13  # of J: what a weight that rounding has left may cost
 MOST_CHANGES = 5  # of weights that are proven to be 0: with every one more of them may be
 TOLD = ("callback", "interrupted")  # ends that somebody asked for: they stay
 
@@ -66,7 +67,7 @@ def ending(
     kept, W = W, canonical(objective, W)
     if gap is not None:
         gap.close(kept, W, at)
-        W = _without_proven_zeros(W, gap)
+        W = _without_proven_zeros(_without_specks(W, gap), gap)
         value, mistakes = gap.value, np.nan
     else:
         value, mistakes = objective.value(W)
@@ -108,6 +109,31 @@ def _back(
         return Ending(start, "no progress", exact_value(objective, start))
     gap.close(start, start, None)
     return Ending(start, "no progress", gap.value)
+
+
+def _without_specks(W: Array, gap: GapTracker) -> Array:
+    """W without weights so small that J does not know them: no sum over rows changes by them.
+
+    A feature that pulls just as hard as its threshold holds is within rounding of being at 0. That
+    is where it is told to be, if J there is the same and what is proven of it is no less.
+    """
+    penalty = gap.objective.penalty
+    if not isinstance(penalty, SparsityInducing) or not W[:, :-1].any():
+        return W
+    lengths = penalty.by_feature(penalty.lengths(W[:, :-1]))
+    rise = 0.5 * (gap.objective.standardization.scale[:-1] * lengths) ** 2  # of J, by each, at most
+    penalised = penalty.by_feature(penalty.thresholds) > 0.0
+    specks = (W[:, :-1] != 0.0) & (rise <= SPECK * gap.value) & penalised
+    if not specks.any():
+        return W
+    V, known, proven = W.copy(), gap.to_state(), gap.proven
+    V[:, :-1][specks] = 0.0
+    most = gap.value * (1.0 + LEAST)
+    gap.close(V, V, None)
+    if gap.value <= most and (gap.proven or not proven):
+        return V
+    gap.restore(known)
+    return W
 
 
 def _without_proven_zeros(W: Array, gap: GapTracker) -> Array:
