@@ -12,6 +12,7 @@ from ..numeric.types import Array, Ints
 from .blocks import Block
 from .source import InMemory
 from .sum import Sum, T
+from .thresholds import ONE_THREAD_BYTES
 
 
 class InBlocks(InMemory):
@@ -23,6 +24,21 @@ class InBlocks(InMemory):
 
         Blocks know where their rows stand: what there is of every row may be written.
         """
+
+    def _write_rows(self, write: Callable[[Block], object], work: int = 1) -> None:
+        """What there is of every row alone, which no block changes: of few rows in one go.
+
+        ``work`` is how many numbers that is for each.
+        """
+
+        def part(block: Block) -> tuple[()]:
+            write(block)
+            return ()
+
+        if len(self.y) * self.row_bytes * work <= ONE_THREAD_BYTES:
+            write(self.block())
+        else:
+            self._each(part)
 
     @abstractmethod
     def slices_of(self, n: int) -> list[slice]:
@@ -49,12 +65,7 @@ class InBlocks(InMemory):
     def scores(self, W: Array, out: Array | None = None) -> Array:
         """Of every row, block by block."""
         found = np.empty((len(self.y), len(W))) if out is None else out
-
-        def part(block: Block) -> tuple[()]:
-            loops.scores(block.X, W, found[block.at])
-            return ()
-
-        self._each(part)
+        self._write_rows(lambda block: loops.scores(block.X, W, found[block.at]), len(W))
         return found
 
     def transpose_product(self, C: Array) -> Array:
@@ -70,10 +81,5 @@ class InBlocks(InMemory):
     def row_norms(self, squared: bool = False) -> Array:
         """``|x|`` of every row, or its square."""
         out = np.empty(len(self.y))
-
-        def part(block: Block) -> tuple[()]:
-            loops.squared_norms(block.X, out[block.at])
-            return ()
-
-        self._each(part)
+        self._write_rows(lambda block: loops.squared_norms(block.X, out[block.at]))
         return out if squared else np.sqrt(out)

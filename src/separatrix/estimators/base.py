@@ -141,7 +141,7 @@ class LinearModel(LinearPredictor):
         # Only partial_fit goes on from it, row by row and with the features as given.
         state = result.state if solver.by_row and settings.features is None else None
         self._stream = StreamState(solver, solver, state)
-        self.n_iter_, self.n_updates_ = len(result.history["pass"]), self.trace_.n_updates
+        self.n_iter_, self.n_updates_ = len(result.infos), self.trace_.n_updates
         self.history_ = result.history
         for watcher in settings.watchers:
             self.history_ |= watcher.columns()

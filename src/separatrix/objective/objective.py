@@ -169,8 +169,18 @@ class Objective:
         loss_sum, mistakes, gradient = self.source.total(asked)
         return self._evaluation(loss_sum, gradient, W, mistakes)
 
+    @cached_property
+    def value_at_zeros(self) -> float:
+        """J at weights of 0, where all rows cost the same: without a read."""
+        k = self.shape[0]
+        label = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
+        return float(self.loss.value(label, np.zeros((1, k)))[0])
+
     def at_zeros(self) -> Evaluation:
-        """The same at weights of 0, without a read: all rows of a class are alike there."""
+        """J, its gradient and the mistakes at weights of 0, without a read for margins.
+
+        All rows of a class are alike there.
+        """
         W, margin, total = np.zeros(self.shape), np.zeros(1), self.source.weight_sum
         loss = self.loss.binary if isinstance(self.loss, OneVsRest) else self.loss
         if not isinstance(loss, MarginLoss):

@@ -233,16 +233,9 @@ def finite_start(objective: Objective, W: Array) -> Array:
     return W if not W.any() or np.isfinite(objective.value(W)[0]) else np.zeros_like(W)
 
 
-def value_at_zeros(objective: Objective) -> float:
-    """J at weights of 0, where all rows cost the same: without a read."""
-    k = objective.shape[0]
-    label = np.ones(1) if k == 1 else np.zeros(1, dtype=np.int64)
-    return float(objective.loss.value(label, np.zeros((1, k)))[0])
-
-
 def lowest(objective: Objective, W: Array) -> Lowest:
     """What a solver that chooses its own steps need never fall behind."""
-    at_zeros, total = value_at_zeros(objective), objective.source.weight_sum
+    at_zeros, total = objective.value_at_zeros, objective.source.weight_sum
     if not W.any():
         return Lowest(W, at_zeros, total, at_zeros)
     J, mistakes = objective.value(W)

@@ -12,7 +12,6 @@ from ..objective import Objective
 from ..objective.accuracy import EXACT, exact_value, rounding
 from ..penalties import L2, SparsityInducing
 from ..solvers import Solver
-from ..solvers.base import value_at_zeros
 from .gap import LEAST, GapTracker
 from .no_minimum import Runaway, runaway
 from .screening import proven_zeros
@@ -76,7 +75,7 @@ def ending(
     if stop in TOLD:
         return Ending(W, stop, value)
     if objective.loss.convex and not isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
-        at_zeros = value_at_zeros(objective)
+        at_zeros = objective.value_at_zeros
         if _above_start(objective, passes, value, at_zeros):
             return _back(objective, passes, W, value, gap)
         if _above(objective, W, value, at_zeros):

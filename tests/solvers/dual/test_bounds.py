@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from dual_problems import KINDS, LOSSES, SCALES, climb, problem, rows
 
-from separatrix.solvers.dual.bounds import nonsmooth_lower_bound
+from separatrix import Stop, minimize
+from separatrix.solvers.dual.bounds import nonsmooth_lower_bound, smooth_lower_bound
+from separatrix.solvers.newton import Newton
 from separatrix.training.gap import provable
 
 
@@ -49,3 +51,55 @@ def test_no_bound_is_told_where_none_is_known():
     objective = problem(X, y)
     assert provable(objective)
     assert nonsmooth_lower_bound(objective, np.full(objective.shape, np.inf)).lower_bound == 0.0
+
+
+def entropy(q):
+    """-sum of q log q over the last axis."""
+    return -np.sum(np.where(q > 0.0, q * np.log(np.where(q > 0.0, q, 1.0)), 0.0), axis=-1)
+
+
+def softmax_mixture(X, y, P, share):
+    """Conjugate of probabilities with a share of q, the same for all rows, and its gradient."""
+    own = np.eye(P.shape[1])[y]
+    lack, counts = (P - own).mean(axis=0), own.mean(axis=0)
+    q = np.maximum(counts - (1.0 - share) / share * lack, 0.0)
+    slopes = (1.0 - share) * P + share * q - own
+    return -(1.0 - share) * entropy(P).mean() - share * entropy(q), slopes.T @ X / len(X)
+
+
+def logistic_mixture(X, y, alpha, share):
+    """The same of alphas of two classes, with a share of the one that balances their sums."""
+    over = np.mean(alpha * y)
+    light = y == -np.sign(over)
+    a = min(1.0, (1.0 - share) / share * abs(over) / light.mean())
+    conjugates = [-entropy(np.stack([each, 1.0 - each], -1)) for each in (alpha, np.array(a))]
+    slopes = -y * ((1.0 - share) * alpha + share * a * light)
+    mean = (1.0 - share) * conjugates[0].mean() + share * light.mean() * conjugates[1]
+    return mean, slopes[None] @ X / len(X)
+
+
+@pytest.mark.parametrize("off", [1e-9, 1e-3, 0.05])
+@pytest.mark.parametrize("k", [2, 3])
+def test_of_ten_mixtures_that_balance_the_bound_is_that_of_the_best(k, off):
+    X, y = rows(1, 50, 3, k)
+    objective = problem(X, y, "logistic", 1e-2)
+    least = minimize(objective, Newton(), stop=Stop(tol=1e-12))
+    W = least.weights + off * np.arange(1.0, 5.0) * np.arange(1.0, len(least.weights) + 1)[:, None]
+    scores = X @ W[:, :-1].T + W[:, -1]
+    if k == 2:
+        mixture, tangents = logistic_mixture, 1.0 / (1.0 + np.exp(y * scores[:, 0]))
+        over = np.mean(tangents * y)
+        first = abs(over) / (np.mean(y == -np.sign(over)) + abs(over))
+    else:
+        mixture, tangents = softmax_mixture, np.exp(scores)
+        tangents /= tangents.sum(axis=1, keepdims=True)
+        lack, counts = (tangents - np.eye(k)[y]).mean(axis=0), np.bincount(y) / len(y)
+        first = np.max(np.maximum(lack, 0.0) / (counts + np.abs(lack)))
+    found = []
+    for share in first * 2.0 ** np.arange(10):
+        if share < 1.0:
+            conjugate, gradient = mixture(X, y, tangents, share)
+            found.append(-conjugate - np.sum(gradient**2) / (4.0 * objective.penalty.l2))
+    bound = smooth_lower_bound(objective, W, objective.value_and_gradient(W))
+    assert bound.value == pytest.approx(max(*found, 0.0), rel=1e-11)
+    assert 0.0 < bound.value - bound.allowance <= least.objective * (1 + 1e-12)

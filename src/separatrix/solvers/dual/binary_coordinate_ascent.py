@@ -101,11 +101,11 @@ def begun(
 def resumed(objective: Objective, state: State) -> CoordinateAscentRun:
     """Where another run of the same problem stood."""
     run = CoordinateAscentRun(
-        objective, binary_dual_loss(objective), state["alpha"].copy(), state["seed"],
+        objective, binary_dual_loss(objective), state["alpha"], state["seed"],
         scores=state["scores"], epochs=state["epochs"], shrink_margin=state["shrink_margin"],
         bias_center=state["bias_center"], rounds=state["rounds"], subspace=state["subspace"],
         products=state["products"], visits=state["visits"],
-        step_history=state["step_history"].copy(), weight_history=state["weight_history"].copy(),
+        step_history=state["step_history"], weight_history=state["weight_history"],
         lowest=state["lowest"], highest=state["highest"], gaps=state["gaps"], gap=state["gap"],
     )  # fmt: skip
     if not objective.intercept:  # the weights of a bias are those of the alphas after every round
@@ -154,10 +154,10 @@ class CoordinateAscentRun(CoordinateEpochs):
     def state(self) -> State:
         """From which to go on: arrays that the run does not write to again."""
         return {
-            "phase": PHASE, "alpha": self.alpha.copy(), "seed": self.seed, "epochs": self.epochs,
+            "phase": PHASE, "alpha": self.alpha, "seed": self.seed, "epochs": self.epochs,
             "shrink_margin": self.shrink_margin, "bias_center": self.bias_center,
             "rounds": self.rounds, "subspace": self.subspace, "products": self.products,
-            "step_history": self.step_history.copy(), "weight_history": self.weight_history.copy(),
+            "step_history": self.step_history, "weight_history": self.weight_history,
             "scores": self.scores, "lowest": self.lowest, "highest": self.highest,
             "gaps": self.gaps, "gap": self.gap, "W": self.weights, "visits": self.visits,
         }  # fmt: skip
@@ -168,6 +168,9 @@ class CoordinateAscentRun(CoordinateEpochs):
         They end at a gap that is enough, in units of J; if none is told, at the next power of ten.
         """
         self.active = self._rows_to_visit()
+        if self.rounds:  # the last state keeps its own
+            self.alpha, self.step_history = self.alpha.copy(), self.step_history.copy()
+            self.weight_history = self.weight_history.copy()
         self.rounds += 1
         # BLAS splits dot products of 10,000 numbers on.
         with one_blas_thread(20.0 * len(self.alpha)):

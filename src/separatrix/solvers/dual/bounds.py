@@ -26,7 +26,7 @@ a kink is climbed by proximal points, with all other rows fixed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +46,7 @@ from .proximal_point import ProximalPointRun
 from .proximal_steps import FIRST_PENALTY, MANY_FREE, SMOOTH_ROUNDING
 from .sums import Subgradients, TangentSums, joined
 
-MIXTURES = 10  # shares of the mixture to try, each twice the one before
+TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the least
 SHARPEST_START = 1e4  # penalty parameter to begin with, at most
 NEAR_KINK = 4096  # most rows of the reduced problem
 ENOUGH = 1e-11  # of J: nearer than that a bound need not be
@@ -232,21 +232,23 @@ def feasible_lower_bound(
         allowance += SUMS * abs(found + conjugate)
         return LowerBound(found, allowance, V) if found > 0.0 else LowerBound(0.0, allowance)
 
-    def dual(share: float, level: float, towards: Array | float) -> tuple[float, Array]:
-        mixed = (1.0 - share) * G + share * towards
+    def dual(gain: float, V: Array) -> tuple[float, Array]:
         if penalty.smooth:
-            return -(1.0 - share) * conjugate - share * level - penalty.conjugate(mixed), mixed
-        return scaled_bound(penalty, -(1.0 - share) * conjugate - share * level, mixed)
+            return gain - penalty.conjugate(V), V
+        return scaled_bound(penalty, gain, V)
 
-    mixtures = _feasible_mixtures(objective, gradient[:, -1]) if objective.intercept else [UNMIXED]
-    best, (alone, _) = LowerBound(0.0, 0.0), dual(*UNMIXED)
+    best, (alone, _), before = LowerBound(0.0, 0.0), dual(-conjugate, G), -np.inf
     allowance += SUMS * abs(alone + conjugate)
-    for mixture in mixtures:
-        found, V = dual(*mixture)
+    mixtures = Mixtures.of(objective, gradient[:, -1]) if objective.intercept else UNMIXED
+    for share, level in zip(mixtures.shares, mixtures.levels, strict=True):
+        found, V = dual(-(1.0 - share) * conjugate - share * level, mixtures.mixed(G, share))
         if found > best.value:
             best = LowerBound(found, allowance, V)
-        if abs(found - alone) <= allowance:
-            break  # as good as balanced: what another share would change is lost in rounding
+        # As good as balanced, what another share would change is lost in rounding. And the bound is
+        # concave in the share: behind its peak nothing is to be found.
+        if abs(found - alone) <= allowance or found < before:
+            break
+        before = found
     return best._replace(allowance=allowance)
 
 
@@ -271,16 +273,14 @@ def _bound_of_columns(
     if least < SMALLEST_NORMAL:  # balanced as it is
         return scaled_bound(penalty, -conjugate, G)
     loss, count = _binary(objective), light[:, -1]
-    missing = np.divide(bias, count, out=np.zeros_like(count), where=bias != 0.0)
-    V = G - missing[:, None] * light[:, :-1]
-    shares = least * 2.0 ** np.arange(MIXTURES)
-    shares = np.append(shares[shares < 1.0], least)
+    V = G + _missing_gradient(bias, light)
+    shares = np.append(_shares(least)[:, 0], least)
     most = penalty.dual_scale(V)
     scales = np.append(1.0 - shares[:-1], penalty.dual_scale(V, -conjugate) if penalty.l2 else most)
     scales = np.minimum(scales, min(most, 1.0 - least))
     shares = np.maximum(shares, 1.0 - scales)
-    level = [count @ loss.conjugate(_missing_alpha(q, bias, count)) for q in shares.tolist()]
-    found = -scales * conjugate - shares * level - penalty.conjugates(V, scales)
+    levels = loss.conjugate(_missing_alpha(shares[:, None], bias, count)) @ count
+    found = -scales * conjugate - shares * levels - penalty.conjugates(V, scales)
     best = int(np.argmax(found))
     return float(found[best]), scales[best] * V
 
@@ -318,38 +318,54 @@ def rounding_of_scale(objective: Objective, at: Evaluation) -> float:
     return float(EPS * steepness(objective.loss, at.value) * share * at.value)
 
 
-Mixture = Callable[[float], tuple[float, Array]]
-"""For a share: the mean conjugate of class-wise alphas that balance at it, and their gradient."""
+class Mixtures(NamedTuple):
+    """Alphas of the rows with a share of class-wise ones, so that they balance for the biases.
+
+    Class-wise alphas times their share are affine in it, and so is the gradient; their conjugates
+    times it are perspectives of convex functions.
+    """
+
+    shares: list[float]
+    levels: list[float]
+    """Of each, the mean conjugate of the class-wise alphas."""
+    missing: Array | float
+    """(k, d): what the alphas of the rows lack in their gradient."""
+    rest: Array | float
+    """And what class-wise alphas add beside that, times their share."""
+
+    def mixed(self, G: Array, share: float) -> Array:
+        """The gradient at a share, from that of the alphas of the rows."""
+        mixed: Array = (1.0 - share) * (G + self.missing) + share * self.rest
+        return mixed
+
+    @classmethod
+    def of(cls, objective: Objective, bias: Array) -> Mixtures:
+        """For a gradient that has these derivatives by the biases."""
+        sums = objective.class_sums / objective.source.weight_sum
+        if isinstance(objective.loss, Softmax):
+            return _of_probabilities(sums, bias)
+        return _of_columns(_binary(objective), sums, bias)
 
 
-UNMIXED = 0.0, 0.0, np.zeros(1)
+UNMIXED = Mixtures([0.0], [0.0], 0.0, 0.0)
 
 
-def _feasible_mixtures(objective: Objective, bias: Array) -> Iterator[tuple[float, float, Array]]:
-    """Shares of class-wise alphas that make up for the gradient by the biases."""
-    sums = objective.class_sums / objective.source.weight_sum
-    if isinstance(objective.loss, Softmax):
-        least, mixture = _of_probabilities(sums, bias)
-    else:
-        least, mixture = _of_columns(_binary(objective), sums, bias)
-    if least < SMALLEST_NORMAL:  # balanced as it is
-        yield UNMIXED
-        return
-    for share in least * 2.0 ** np.arange(MIXTURES):
-        if share < 1.0:
-            yield float(share), *mixture(float(share))
+def _shares(least: float) -> Array:
+    """From the least on, (m, 1)."""
+    return np.array([share for share in least * TWICE if share < 1.0]).reshape(-1, 1)
 
 
-def _of_probabilities(sums: Array, bias: Array) -> tuple[float, Mixture]:
+def _of_probabilities(sums: Array, bias: Array) -> Mixtures:
     """Softmax: probabilities q, the same for all rows, chosen so that the class counts are met."""
     counts, means = sums[:, -1], sums[:, :-1]
     least = float(np.max(np.where(bias > 0.0, bias / (counts + np.abs(bias)), 0.0)))
-
-    def mixture(share: float) -> tuple[float, Array]:
-        q = np.maximum(counts - (1.0 - share) / share * bias, 0.0)
-        return -float(entr(q).sum()), q[:, None] * means.sum(axis=0) - means
-
-    return least, mixture
+    if least < SMALLEST_NORMAL:  # balanced as it is
+        return UNMIXED
+    shares, mean = _shares(least), means.sum(axis=0)
+    q = np.maximum(counts - (1.0 - shares) / shares * bias, 0.0)
+    levels = -entr(q).sum(axis=1)
+    missing, rest = -bias[:, None] * mean, counts[:, None] * mean - means
+    return Mixtures(shares[:, 0].tolist(), levels.tolist(), missing, rest)
 
 
 def _binary(objective: Objective) -> MarginLoss:
@@ -359,16 +375,14 @@ def _binary(objective: Objective) -> MarginLoss:
     return loss
 
 
-def _of_columns(loss: MarginLoss, sums: Array, bias: Array) -> tuple[float, Mixture]:
+def _of_columns(loss: MarginLoss, sums: Array, bias: Array) -> Mixtures:
     """One -1/+1 column per class, or a single one: alpha on the side that weighs too little."""
     least, light = _light_sides(sums, bias)
-    sign, count = np.where(bias < 0.0, -1.0, 1.0), light[:, -1]
-
-    def mixture(share: float) -> tuple[float, Array]:
-        alpha = _missing_alpha(share, bias, count)
-        return float(count @ loss.conjugate(alpha)), -(sign * alpha)[:, None] * light[:, :-1]
-
-    return least, mixture
+    if least < SMALLEST_NORMAL:  # balanced as it is
+        return UNMIXED
+    shares, count = _shares(least), light[:, -1]
+    levels = loss.conjugate(_missing_alpha(shares, bias, count)) @ count
+    return Mixtures(shares[:, 0].tolist(), levels.tolist(), _missing_gradient(bias, light), 0.0)
 
 
 def _light_sides(sums: Array, bias: Array) -> tuple[float, Array]:
@@ -381,8 +395,15 @@ def _light_sides(sums: Array, bias: Array) -> tuple[float, Array]:
     return float(least), light
 
 
-def _missing_alpha(share: float, bias: Array, count: Array) -> Array:
-    """Of the rows on the light side of each class, whose mean weights are the counts."""
-    missing = (1.0 - share) / share * np.abs(bias)
-    alpha = np.divide(missing, count, out=np.zeros_like(count), where=missing > 0.0)
+def _missing_alpha(shares: Array, bias: Array, count: Array) -> Array:
+    """Of the rows on the light side of each class, whose mean weights are the counts: (m, k)."""
+    missing = (1.0 - shares) / shares * np.abs(bias)
+    alpha = np.divide(missing, count, out=np.zeros_like(missing), where=missing > 0.0)
     return alpha.clip(0.0, 1.0)
+
+
+def _missing_gradient(bias: Array, light: Array) -> Array:
+    """What alphas on the light sides add to a gradient that has these derivatives by the biases."""
+    count = light[:, -1]
+    missing = np.divide(bias, count, out=np.zeros_like(count), where=bias != 0.0)
+    return -missing[:, None] * light[:, :-1]
