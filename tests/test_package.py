@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import in_children
 
 import separatrix
 from separatrix import loops
@@ -95,20 +96,15 @@ print(peak() - before, 0.1 * X.nbytes + 40 * n)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the peak")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "estimator",
-    [
+def test_a_million_rows_are_not_copied():
+    estimators = [
         "Perceptron(20, patience=None, random_state=0)",
         "LinearClassifier(solver=separatrix.LBFGS(), n_jobs=2)",
         "LinearClassifier(solver=separatrix.Newton(), n_jobs=2)",
         "LinearClassifier('squared')",
         "LinearClassifier('hinge', max_iter=3, random_state=0)",
-    ],
-)
-def test_a_million_rows_are_not_copied(estimator):
-    out = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", MEMORY, estimator],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    extra, allowed = map(float, out.stdout.split())
-    assert extra < allowed, f"{extra / 1e6:.1f} MB over X, allowed {allowed / 1e6:.1f} MB"
+    ]
+    told = in_children(MEMORY, [[estimator] for estimator in estimators])
+    for estimator, out in zip(estimators, told, strict=True):
+        extra, allowed = (float(value) / 1e6 for value in out.split())
+        assert extra < allowed, f"{estimator}: {extra:.1f} MB over X, allowed {allowed:.1f} MB"

@@ -45,7 +45,7 @@ def nonzeros(count: int, n: int, d: int) -> Contest:
 
 @series(
     "growth-classes", "classes",
-    tiny=(doubling(3, 3), 300, 30),
+    tiny=(doubling(3, 3), 100, 10),
     small=(doubling(3, 3), 3_000, 64),
     full=(doubling(4, 4), 20_000, 196),
 )  # fmt: skip

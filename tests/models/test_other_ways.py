@@ -30,35 +30,27 @@ def test_pickle_joblib_and_clone(case):
 
 
 CODE = """
-import sys, joblib, pickle, numpy as np
+import sys, joblib, pickle, numpy as np, skops.io
 from sklearn.base import clone
-X, y, path = np.load(sys.argv[1]), np.load(sys.argv[2]), sys.argv[3]
-if path.endswith("skops"):
-    import skops.io
-    clf = skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
-else:
-    clf = joblib.load(path) if path.endswith("joblib") else pickle.load(open(path, "rb"))
-print(clf.decision_function(X).tobytes().hex())
-print(clone(clf).fit(X, y).coef_.tobytes().hex())
+X, y, pickled, dumped, path = np.load(sys.argv[1]), np.load(sys.argv[2]), *sys.argv[3:]
+read = skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
+for clf in (pickle.load(open(pickled, "rb")), joblib.load(dumped), read):
+    print(clf.decision_function(X).tobytes().hex(), clone(clf).fit(X, y).coef_.tobytes().hex())
 """
 
 
-@pytest.mark.parametrize("way", ["pickle", "joblib", "skops"])
-def test_another_process_predicts_and_fits_the_same_bits(way, tmp_path):
-    clf, path = FITS["three"][0], tmp_path / f"model.{way}"
-    if way == "skops":
-        pytest.importorskip("skops.io").dump(clf, path)
-    elif way == "joblib":
-        joblib.dump(clf, path)
-    else:
-        path.write_bytes(pickle.dumps(clf))
-    np.save(tmp_path / "X.npy", X)
-    np.save(tmp_path / "y.npy", THREE)
-    files = [str(tmp_path / "X.npy"), str(tmp_path / "y.npy"), str(path)]
+def test_another_process_predicts_and_fits_the_same_bits(tmp_path):
+    clf = FITS["three"][0]
+    files = [str(tmp_path / name) for name in ("X.npy", "y.npy", "a.pickle", "b.joblib", "c.skops")]
+    np.save(files[0], X)
+    np.save(files[1], THREE)
+    (tmp_path / "a.pickle").write_bytes(pickle.dumps(clf))
+    joblib.dump(clf, files[3])
+    pytest.importorskip("skops.io").dump(clf, files[4])
     command = [sys.executable, "-c", CODE, *files]
-    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     expected = (clf.decision_function(X), clone(clf).fit(X, THREE).coef_)
-    assert found == [array.tobytes().hex() for array in expected]
+    assert found == [" ".join(array.tobytes().hex() for array in expected)] * 3
 
 
 @pytest.mark.parametrize("case", ["two classes", "cv", "perceptron", "rbf"])

@@ -80,7 +80,7 @@ def least(name, X, y, c, l2, intercept):
         D = np.tile(scale, columns)
         step = D * np.linalg.lstsq(hessian * D * D[:, None], -D * g.ravel(), rcond=1e-13)[0]
         length, now = 1.0, value(W)
-        while length > 1e-9 and not value(W + length * step.reshape(W.shape)) <= now:
+        while length > 1e-9 and not value(W + length * step.reshape(W.shape)) < now:
             length /= 2
         if length <= 1e-9:
             break

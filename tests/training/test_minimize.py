@@ -16,6 +16,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from conftest import CORNERS, LOGIC, overlapping
+from processes import in_children
 from scipy.optimize import minimize as scipy_minimize
 from sklearn.datasets import load_iris
 
@@ -249,31 +250,20 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
+def test_the_first_interrupt_keeps_the_model():
+    """And a second raises."""
+    once = [
         "Perceptron(10**6, patience=None, random_state=0)",
         "Perceptron(10**6, update='batch', patience=None, start='random', random_state=0)",
         "LinearClassifier('hinge', max_iter=10**6, tol=None, random_state=0)",
         "LinearClassifier(solver=separatrix.GradientDescent(learning_rate=1e-9), tol=None,"
         " max_iter=10**6)",
-    ],
-)
-def test_the_first_interrupt_keeps_the_model(estimator):
-    out = subprocess.run(
-        [sys.executable, "-c", BIG, estimator, "0.3", "0"],
-        capture_output=True, text=True, timeout=60, check=True,
-    ).stdout.split("\n")  # fmt: skip
-    assert out[0] == "interrupted True True"
-    assert out[1] == "(2,) True"
-
-
-def test_a_second_interrupt_raises():
-    out = subprocess.run(
-        [sys.executable, "-c", BIG, "Perceptron(10**6, random_state=0)", "0.1,0.2", "5"],
-        capture_output=True, text=True, timeout=60, check=True,
-    ).stdout  # fmt: skip
-    assert out.strip() == "KeyboardInterrupt False"
+    ]
+    twice = ["Perceptron(10**6, random_state=0)", "0.1,0.2", "5"]
+    *first, second = in_children(BIG, [*([estimator, "0.3", "0"] for estimator in once), twice])
+    for estimator, out in zip(once, first, strict=True):
+        assert out == "interrupted True True\n(2,) True\n", estimator
+    assert second == "KeyboardInterrupt False\n"
 
 
 def test_an_interrupt_before_the_end_of_the_first_pass_is_an_interrupt():

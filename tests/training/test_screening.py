@@ -33,9 +33,9 @@ def near(of, rng, away):
     return W
 
 
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(3))
 def test_no_weight_that_is_proven_zero_may_move(part):
-    """Thousands of proofs, from weights near the minimum and far from it."""
+    """Hundreds of problems, each from weights near the minimum and far from it."""
     proven = proofs = tight = 0
     for seed in range(250 * part, 250 * (part + 1)):
         of = planted(seed)

@@ -79,7 +79,6 @@ def in_csv(folder):
     return str(folder / "part-*.csv*")
 
 
-every_format = pytest.mark.parametrize("write", [in_parquet, in_feather, in_csv])
 OPTIONS = [
     {"missing": "mean"},
     {"missing": "indicator", "weight": "w", "min_frequency": 0.1},
@@ -89,8 +88,13 @@ OPTIONS = [
 
 
 @quiet
-@every_format
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: "-".join(o))
+@pytest.mark.parametrize(
+    ("write", "options"),
+    [
+        (in_parquet, OPTIONS[0]), (in_parquet, OPTIONS[1]), (in_feather, OPTIONS[2]),
+        (in_feather, OPTIONS[3]), (in_csv, OPTIONS[1]), (in_csv, OPTIONS[2]),
+    ],
+)  # fmt: skip
 def test_the_same_coding_and_objective_as_on_one_machine(here, tmp_path, write, options):
     what = write(tmp_path)
     one = separatrix.read(what, target="y", **options)

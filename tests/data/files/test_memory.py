@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
-import pytest
-from conftest import quiet
-
-
-def run(code, *arguments):
-    """A process of its own, and the last line that it prints."""
-    # With an arena of memory for every thread the C library keeps free what another could use.
-    environment = os.environ | {
-        "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"
-    }  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True, text=True, env=environment, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1]
-
+import pyarrow as pa
+from processes import in_children
+from pyarrow import csv, parquet
 
 MEMORY = """
 import re, resource, sys
@@ -53,24 +35,24 @@ print((peaks[1] - peaks[0]) / (8192 * 32 * 8))
 """
 
 
-@quiet
-@pytest.mark.parametrize("cache", ["", "cached"])
-@pytest.mark.parametrize("format", ["parquet", "csv"])
-def test_memory_is_bounded(tmp_path, format, cache):
+def test_memory_is_bounded(tmp_path):
     """A file of 20 blocks takes at most 6 blocks more than one of two."""
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
     rng = np.random.default_rng(0)
     for name, blocks in (("small", 2), ("large", 20)):
         values = rng.integers(0, 10, (blocks * 8192, 32))
         table = pa.table({f"x{j}": values[:, j] for j in range(32)})
         table = table.append_column("y", pa.array(values[:, 0] > 5))
-        if format == "csv":
-            csv.write_csv(table, tmp_path / f"{name}.csv")
-        else:
-            parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=1 << 14)
-    assert float(run(MEMORY, tmp_path, format, cache)) <= 6.0
+        csv.write_csv(table, tmp_path / f"{name}.csv")
+        parquet.write_table(table, tmp_path / f"{name}.parquet", row_group_size=1 << 14)
+    cases = [
+        [str(tmp_path), format, cache] for format in ("parquet", "csv") for cache in ("", "cached")
+    ]
+    # With an arena of memory for every thread the C library keeps free what another could use.
+    told = in_children(
+        MEMORY, cases, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MALLOC_ARENA_MAX="1"
+    )
+    for case, blocks in zip(cases, told, strict=True):
+        assert float(blocks) <= 6.0, case
 
 
 CTRL_C = """
@@ -102,4 +84,4 @@ answer.set()
 
 
 def test_ctrl_c_ends_a_fit_that_waits_for_a_disk():
-    assert run(CTRL_C) == "interrupted [] 1"
+    assert in_children(CTRL_C, [[]]) == ["interrupted [] 1\n"]

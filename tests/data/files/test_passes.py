@@ -112,9 +112,18 @@ def test_a_cache_takes_a_pass_after_a_survey_and_later_runs_none(tmp_path, passe
         assert len(passes) == expected
 
 
-@pytest.mark.parametrize("block_rows", [None, 64, 7])
-@pytest.mark.parametrize("options", [{}, {"validation": 0.3}, {"weight": "weight"}])
-@pytest.mark.parametrize("more", [{}, {"categorical": "hash"}, {"dtype": "float32"}])
+SPLIT, WEIGHTED = {"validation": 0.3}, {"weight": "weight"}
+HASHED, SINGLE = {"categorical": "hash"}, {"dtype": "float32"}
+
+
+@pytest.mark.parametrize(  # every pair of options
+    ("block_rows", "options", "more"),
+    [
+        (None, {}, {}), (64, {}, HASHED), (7, {}, SINGLE),
+        (None, SPLIT, SINGLE), (64, SPLIT, {}), (7, SPLIT, HASHED),
+        (None, WEIGHTED, HASHED), (64, WEIGHTED, SINGLE), (7, WEIGHTED, {}),
+    ],
+)  # fmt: skip
 def test_a_survey_knows_what_decoding_finds(tmp_path, block_rows, options, more):
     path = written(tmp_path)
     options = {"target": "label", "block_rows": block_rows, **options, **more}
