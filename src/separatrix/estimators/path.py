@@ -46,6 +46,7 @@ class Path:
     See Also
     --------
     path : makes one.
+    PathDisplay : draws it.
     LinearClassifierCV : chooses a strength by cross-validation.
 
     Examples

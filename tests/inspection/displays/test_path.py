@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from separatrix import LinearClassifier, LinearClassifierCV, PathDisplay, Perceptron
+from separatrix import LinearClassifier, LinearClassifierCV, PathDisplay, Perceptron, path
 
 X, Y = load_iris(return_X_y=True)
 
@@ -100,3 +100,22 @@ def test_a_search_along_strengths_says_where_its_weights_are():
         PathDisplay.from_estimator(clf, X, Y == 1)
     with pytest.raises(ValueError, match=r"separatrix\.path"):
         PathDisplay.from_cv_results(clf.cv_results_)
+
+
+def test_a_path_of_sparse_models_is_drawn_along_its_strengths():
+    found = path(pd.DataFrame(X, columns=list("abcd")), Y, strengths=5, standardize=True)
+    display = PathDisplay.from_path(found)
+    upper, lower = display.axes_
+    np.testing.assert_array_equal(display.nonzeros_.get_ydata(), found.nonzeros)
+    np.testing.assert_array_equal(display.nonzeros_.get_xdata(), found.strengths)
+    assert display.nonzeros_.axes is upper
+    drawn = np.array([line.get_ydata() for line in display.weights_]).T.reshape(5, 3, 4)
+    np.testing.assert_allclose(drawn, found.coefficients * X.std(axis=0), rtol=1e-12)
+    assert (lower.get_xlabel(), lower.get_ylabel()) == ("strength", "scaled weight")
+    assert {text.get_text()[0] for text in lower.get_legend().get_texts()} <= set("abcd")
+    assert upper.get_title() == "path, l1_ratio = 1"
+    plain = PathDisplay.from_path(path(X, Y == 1, strengths=3), name="mine")
+    assert plain.axes_[0].get_title() == "mine"
+    assert plain.ax_.get_ylabel() == "weight"
+    with pytest.raises(TypeError, match="ndarray is no path: expected what separatrix"):
+        PathDisplay.from_path(found.coefficients)

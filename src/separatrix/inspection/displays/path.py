@@ -1,4 +1,4 @@
-"""Weights and held-out scores along the strength of the penalty."""
+"""Weights along the strength of the penalty, with held-out scores or how many are not 0."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ...estimators import LinearClassifier, LinearClassifierCV
+from ...estimators import LinearClassifier, LinearClassifierCV, Path
 from ...estimators.cv.results import chosen
 from ...numeric.types import AnyArray, Array
 from . import style
@@ -23,7 +23,8 @@ class PathDisplay:
     """Weights along ``l2``, and the scores of rows held out, with the value that was chosen.
 
     The dashed line is the best ``l2``, the dotted one the largest whose mean score is within one
-    standard error of the best. Use :meth:`from_estimator` or :meth:`from_cv_results` to make one.
+    standard error of the best. Use :meth:`from_estimator` or :meth:`from_cv_results` to make one,
+    and :meth:`from_path` for the weights of sparse models along their strengths.
 
     Parameters
     ----------
@@ -41,6 +42,10 @@ class PathDisplay:
         Whether weights are those of features divided by their deviation.
     name : str
         Of the classifier.
+    nonzeros : array (p,), optional
+        How many weights are not 0 at each value.
+    along : str
+        What ``l2s`` are, if something else.
 
     Attributes
     ----------
@@ -51,14 +56,15 @@ class PathDisplay:
     scores_ : line or None
     band_ : fill or None
         One standard error above and below.
+    nonzeros_ : line or None
     axes_ : list
-        Of the scores and of the weights, where there are both.
+        Of the scores, of the numbers of weights and of the weights, as far as there are any.
     ax_, figure_
         The last of them, and where they are.
 
     See Also
     --------
-    LinearClassifierCV : what it draws.
+    LinearClassifierCV, path : what it draws.
     CoefficientDisplay : the weights of one fit.
 
     Examples
@@ -75,6 +81,7 @@ class PathDisplay:
     weights_: list[Any]
     scores_: Any
     band_: Any
+    nonzeros_: Any
     axes_: list[Any]
     ax_: Any
     figure_: Any
@@ -89,12 +96,14 @@ class PathDisplay:
         names: Sequence[str] | AnyArray | None = None,
         scaled: bool = False,
         name: str = "",
+        nonzeros: AnyArray | None = None,
+        along: str = "l2",
     ) -> None:
         if coefs is None and cv_results is None:
             raise ValueError("there is nothing to draw: give coefs, cv_results or both")
         self.l2s, self.coefs = np.asarray(l2s, dtype=np.float64), coefs
         self.cv_results, self.l2, self.name = cv_results, l2, name
-        self.names, self.scaled = names, scaled
+        self.names, self.scaled, self.nonzeros, self.along = names, scaled, nonzeros, along
         self.best_l2 = self.one_standard_error_l2 = None
         if cv_results is not None:
             table = dict(cv_results)
@@ -173,6 +182,35 @@ class PathDisplay:
         display = cls(cv_results["l2"], cv_results=cv_results, l2=l2, name=name)
         return display.plot(ax, curve_kwargs=curve_kwargs)
 
+    @classmethod
+    def from_path(
+        cls,
+        path: Path,
+        *,
+        name: str | None = None,
+        ax: Any = None,
+        curve_kwargs: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Of the sparse models that :func:`path` fitted: weights, and how many are not 0.
+
+        Along the strengths; of a path with ``standardize`` the weights are those of the features
+        divided by their deviations. ``ax`` is a pair.
+        """
+        style.pyplot(f"{cls.__name__}.from_path")
+        if not isinstance(path, Path):
+            raise TypeError(
+                f"{type(path).__name__} is no path: expected what separatrix.path(X, y) returns"
+            )
+        first = path.at(float(path.strengths[0]))
+        scale = first.scale_
+        display = cls(
+            path.strengths, coefs=path.coefficients * (1.0 if scale is None else scale),
+            nonzeros=path.nonzeros, along="strength", names=first.coef_names_,
+            scaled=scale is not None,
+            name=f"path, l1_ratio = {path.l1_ratio:g}" if name is None else name,
+        )  # fmt: skip
+        return display.plot(ax, curve_kwargs=curve_kwargs)
+
     def plot(
         self,
         ax: Any = None,
@@ -180,16 +218,17 @@ class PathDisplay:
         name: str | None = None,
         curve_kwargs: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Draw the scores, the weights, or one above the other."""
+        """Draw the scores, how many weights there are, and the weights, one above the other."""
         parts = [self._draw_scores] if self.cv_results is not None else []
+        parts += [self._draw_nonzeros] if self.nonzeros is not None else []
         parts += [self._draw_weights] if self.coefs is not None else []
         self.axes_ = style.stacked_axes(self, ax, len(parts))
-        self.weights_, self.scores_, self.band_ = [], None, None
+        self.weights_, self.scores_, self.band_, self.nonzeros_ = [], None, None, None
         for part, axes in zip(parts, self.axes_, strict=True):
             part(axes, curve_kwargs)
             self._mark(axes)
             axes.set_xscale("log")
-        self.axes_[-1].set_xlabel("l2")
+        self.axes_[-1].set_xlabel(self.along)
         said = "" if self.l2 is None else f"l2 = {self.l2:.3g} chosen"
         style.title(self.axes_[0], self.name if name is None else name, said)
         self.ax_, self.figure_ = self.axes_[-1], self.axes_[-1].figure
@@ -206,6 +245,13 @@ class PathDisplay:
         )  # fmt: skip
         ax.set_ylabel("held-out score")
         ax.legend(fontsize="small")
+
+    def _draw_nonzeros(self, ax: Any, given: Mapping[str, Any] | None) -> None:
+        assert self.nonzeros is not None
+        looks = {"color": style.colour(0), "marker": "o", "markersize": 2.5}
+        (self.nonzeros_,) = ax.plot(self.l2s, self.nonzeros, **style.merged(looks, given))
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        ax.set_ylabel("weights not 0")
 
     def _draw_weights(self, ax: Any, given: Mapping[str, Any] | None) -> None:
         assert self.coefs is not None
@@ -245,8 +291,8 @@ def _refuse_strengths(results: Mapping[str, AnyArray]) -> None:
     if "strength" in results:
         raise ValueError(
             "this search went along strengths of l1 and l2 (l1_ratio), and the picture is of a "
-            "path in l2 alone: separatrix.path(X, y, l1_ratio=...) has the weights at every "
-            "strength, and cv_results_ the scores"
+            "path in l2 alone: PathDisplay.from_path(separatrix.path(X, y, l1_ratio=...)) draws "
+            "the weights at every strength, and cv_results_ has the scores"
         )
 
 
