@@ -1,6 +1,7 @@
 // Bindings of the loops over all rows at once.
 #include "python/bind.hpp"
 #include "threads/ordered_reduction.hpp"
+#include "rows/csr_columns.hpp"
 #include "rows/csr_indices.hpp"
 
 namespace separatrix {
@@ -8,6 +9,7 @@ namespace separatrix {
 namespace {
 
 using Marks = nb::ndarray<bool, nb::c_contig, nb::device::cpu>;
+using Places = nb::ndarray<const int32_t, nb::c_contig, nb::device::cpu>;
 
 std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
                                       std::optional<Numbers> weight, Numbers w,
@@ -309,6 +311,46 @@ int64_t mark(AnyArray indices, int64_t most, Marks found) {
   return narrow ? marked(int32_t{}) : marked(int64_t{});
 }
 
+// Calls f(rows) for sparse rows of which some features have a place.
+template <class F>
+void with_places(nb::handle rows, const Places& place, int64_t columns, F&& f) {
+  with_rows(rows, [&](const auto& view, const auto&) {
+    if constexpr (requires { view.indptr; }) {
+      expect(int64_t(place.size()) == view.d, "place: wrong size");
+      for (size_t j = 0; j < place.size(); ++j)
+        expect(place.data()[j] < columns, "place: beyond the columns");
+      f(view);
+    } else {
+      throw nb::type_error("rows: must be sparse");
+    }
+  });
+}
+
+void sizes_of_columns(nb::handle rows, Places place, LongOutput sizes) {
+  with_places(rows, place, int64_t(sizes.size()), [&](const auto& view) {
+    nb::gil_scoped_release free;
+    column_sizes(view, place.data(), sizes.data());
+  });
+}
+
+void copy_of_columns(nb::handle rows, Places place, LongOutput next, nb::handle columns) {
+  bool fit = true;
+  with_places(rows, place, int64_t(next.size()), [&](const auto& view) {
+    const auto parts = nb::cast<nb::tuple>(columns);
+    using Value = std::remove_cvref_t<decltype(*view.data)>;
+    using Index = std::remove_cvref_t<decltype(*view.indices)>;
+    const auto values =
+        nb::cast<nb::ndarray<Value, nb::c_contig, nb::device::cpu>>(parts[0], false);
+    const auto numbers =
+        nb::cast<nb::ndarray<Index, nb::c_contig, nb::device::cpu>>(parts[1], false);
+    expect(values.size() == numbers.size(), "values and indices: must be as many");
+    nb::gil_scoped_release free;
+    fit = copy_columns(view, place.data(), next.data(), int64_t(values.size()), values.data(),
+                       numbers.data());
+  });
+  expect(fit, "next: an entry beyond the room there is");
+}
+
 }  // namespace
 
 void bind_batch(nb::module_& m) {
@@ -348,6 +390,8 @@ void bind_batch(nb::module_& m) {
         "max_epochs"_a, "enough"_a);
   m.def("all_finite", &all_finite, "values"_a);
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
+  m.def("column_sizes", &sizes_of_columns, "rows"_a, "place"_a, "sizes"_a.noconvert());
+  m.def("copy_columns", &copy_of_columns, "rows"_a, "place"_a, "next"_a.noconvert(), "columns"_a);
   m.def("mark_features", &mark, "indices"_a, "most"_a, "found"_a.noconvert());
   nb::dict flaws;
   flaws["offsets"] = int(kOffsets);

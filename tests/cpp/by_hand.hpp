@@ -159,6 +159,44 @@ inline void softmax_by_hand(const Problem& p, BatchPass& pass) {
   }
 }
 
+// Rows are columns here. In Real, every slope with what the bias adds.
+inline bool column_curvatures_by_hand(const Problem& p, const double* h, double total, bool bias,
+                                      double* products, double* squares, ShouldStop) {
+  for (int64_t j = 0; j < p.n; ++j) {
+    Real product = 0, square = 0;
+    for (int64_t i = 0; i < p.d; ++i) product += h[i] * p.feature(j, i);
+    const Real mean = bias && total > 0 ? product / total : 0;
+    for (int64_t i = 0; i < p.d; ++i) square += h[i] * std::pow(p.feature(j, i) - mean, 2);
+    products[j] = double(product), squares[j] = double(square);
+  }
+  return true;
+}
+
+inline void column_descent_by_hand(const Problem& p, ColumnDescent& on) {
+  std::vector<Real> slope(on.slope, on.slope + p.d), w(on.w, on.w + p.n);
+  Real shift = on.shift, gain = 0;
+  for (on.epochs = 0; on.epochs < on.max_epochs && (!on.epochs || gain > on.enough); ++on.epochs) {
+    gain = 0;
+    for (int64_t j = 0; j < p.n; ++j) {
+      if (!on.zeros && w[j] == 0 && on.thresholds[j] > 0) continue;
+      const Real curvature = Real(on.squares[j]) + on.ridge[j];
+      Real steep = on.ridge[j] * w[j];
+      for (int64_t i = 0; i < p.d; ++i)
+        steep += (slope[i] + shift * on.curvature[i]) * p.feature(j, i);
+      const Real free = w[j] - steep / curvature;
+      const Real size = std::max<Real>(std::abs(free) - on.thresholds[j] / curvature, 0);
+      const Real change = (free < 0 ? -size : size) - w[j];
+      w[j] += change;
+      gain += curvature * change * change / 2;
+      for (int64_t i = 0; i < p.d; ++i) slope[i] += change * on.curvature[i] * p.feature(j, i);
+      if (on.total > 0) shift -= change * on.products[j] / on.total;
+    }
+  }
+  std::copy(slope.begin(), slope.end(), on.slope);
+  std::copy(w.begin(), w.end(), on.w);
+  on.shift = double(shift), on.gain = double(gain);
+}
+
 constexpr LoopsFor<Problem> kByHand{
     online_by_hand, batch_by_hand, nullptr, softmax_by_hand,
     [](const Problem& p, const double* w, int64_t k, double* out, ShouldStop) {
@@ -223,7 +261,7 @@ constexpr LoopsFor<Problem> kByHand{
       }
       return true;
     },
-    nullptr, nullptr, nullptr};
+    nullptr, nullptr, nullptr, nullptr, nullptr, column_curvatures_by_hand, column_descent_by_hand};
 
 inline void compare(const std::string& what, const Numbers& got, const Numbers& wanted, Near near) {
   const auto [a, b] = std::mismatch(got.begin(), got.end(), wanted.begin(), near);

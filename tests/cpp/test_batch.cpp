@@ -148,6 +148,34 @@ void test_coordinate_descent(const Table& table, int64_t m) {
           Near{1e-9, 1e-9});
 }
 
+// Epochs over columns that are stored as rows, over weights that are not 0 and over all. Every
+// weight costs a square, or the curvature along a column that is constant would be its rounding.
+void test_column_descent(int64_t m, int64_t n) {
+  const Problem p = random_problem(m, n);
+  Numbers h = uniforms(n), ridge = uniforms(m), thresholds = uniforms(m), w = uniforms(m, 3, true);
+  const Numbers slopes = uniforms(n, 2);
+  double total = 0;
+  for (double& each : h) total += each = std::abs(each);
+  for (double& each : ridge) each = 0.5 + std::abs(each);
+  for (int64_t j = 0; j < m; ++j) thresholds[j] = j % 3 ? std::abs(thresholds[j]) : 0;
+  for (const bool bias : {false, true})
+    test(bias ? "column descent, bias" : "column descent", p, Near{1e-9, 1e-9},
+         [&](auto& loops, auto& rows) {
+           Numbers products(m), squares(m), at = w, slope = slopes;
+           loops.column_curvatures(rows, h.data(), total, bias, products.data(), squares.data(),
+                                   never);
+           ColumnDescent on{h.data(), bias ? total : 0, products.data(), squares.data(),
+                            ridge.data(), thresholds.data(), false, at.data(), slope.data(), 0.25,
+                            2, 0.0, never, 0, 0, false};
+           loops.column_descent(rows, on);
+           const Numbers first = join(at, slope, Numbers{on.shift, on.gain, double(on.epochs)});
+           on.zeros = true, on.max_epochs = 3, on.enough = 1e-3;
+           loops.column_descent(rows, on);
+           return join(first, products, squares, at, slope,
+                       Numbers{on.shift, on.gain, double(on.epochs)});
+         });
+}
+
 // One epoch by blocks of one and of two: the length of a block of two by bisection.
 void test_block_coordinate_descent(const Table& table, int64_t pairs) {
   const int64_t m = 1 + 2 * pairs;
@@ -207,6 +235,8 @@ int main() {
     for (const int64_t m : {1, 2, 3, 8, 17, 40}) test_coordinate_descent(**level, m);
   for (const Table* const* level = usable_levels(); *level; ++level)
     for (const int64_t pairs : {1, 2, 9}) test_block_coordinate_descent(**level, pairs);
+  for (const int64_t m : {0, 1, 3, 20})
+    for (const int64_t n : {1, 7, 8, 17, 64}) test_column_descent(m, n);
   test_margins();
   each_shape(test_shape);
   return summary();

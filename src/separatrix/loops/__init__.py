@@ -64,6 +64,7 @@ from .coordinate_descent import (
     coordinate_descent,
     coordinate_descent_twin,
 )
+from .csr_columns import csr_columns, csr_columns_twin
 from .dispatch import (
     COMPILED,
     Interrupted,
@@ -138,6 +139,8 @@ __all__ = [
     "coordinate_descent_twin",
     "coordinate_epoch",
     "coordinate_epoch_twin",
+    "csr_columns",
+    "csr_columns_twin",
     "csr_flaw",
     "csr_flaw_twin",
     "draw_order_twin",

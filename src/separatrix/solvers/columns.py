@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import loops
-from ..numeric.rows import CsrRows, Rows, as_scipy, concatenate_rows, take_rows
+from ..numeric.rows import CsrRows, Rows, concatenate_rows, take_rows
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 
@@ -47,10 +47,7 @@ class Columns:
             taken = self._X.take(features, axis=1).T.astype(np.float64, order="C")
             taken -= self.means[features, None]
             return taken
-        some = as_scipy(self._X)[:, features].tocsc()
-        index = self._X.indptr.dtype
-        indices, offsets = (of.astype(index, copy=False) for of in (some.indices, some.indptr))
-        return CsrRows(some.data, indices, offsets, self.n_rows)
+        return loops.csr_columns(self._X, features)
 
     def scores(self, w: Array) -> Array:
         """Sums of the columns by weights (m,): (n,)."""

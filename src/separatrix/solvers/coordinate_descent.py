@@ -37,13 +37,15 @@ from .columns import Columns
 from .line_search import backtrack
 from .proximal_newton import minimise_quadratic, pull_by_class
 
-SETTLED = 1e-2  # of what a round has gained: a model that promises no more is its last
-ENOUGH = 1e-3  # of what a model has gained: an epoch that adds no more is its last
+SETTLED = 1e-1  # of what a round has gained: a model that promises no more is its last
+FIRST_LOOK = 0.1  # of that: a first epoch that gains no more will not be followed by others
+ENOUGH = 3e-2  # of what a model has gained: an epoch that adds no more is its last
 NOTHING = 1e-29  # of J: what epochs gain from the rounding of slopes alone
 MOST_MODELS, MOST_EPOCHS = 20, 100  # in a round, and of each over all weights
 MEMORY = 5  # epochs that are extrapolated
 FLAT = 1e-12  # of its trace, added to the matrix of products of their changes
 MOST_FACTORED, PRODUCTS_AN_EPOCH = 2000, 16  # weights, and columns whose products cost an epoch
+AS_IT_IS = np.array([[1.0, 0.0]])  # weight and bias
 SMALLEST_WORKING_SET, SHARE = 50, 1 / 50  # features, and of all values that are stored
 
 
@@ -172,10 +174,11 @@ def minimum_on(objective: Objective, columns: Columns, W: Array) -> tuple[Array,
 
 
 class Point(NamedTuple):
-    """J, and the margin of every row."""
+    """J, and of every row its margin and the second derivative of its part by that."""
 
     value: float
     margins: Array
+    curvature: Array
 
 
 @dataclass(frozen=True)
@@ -193,16 +196,19 @@ class Restricted:
 
     def at(self, u: Array) -> Point:
         """J, in one read of the columns."""
-        w = u[:-1]
-        margins = self.signs * (self.columns.scores(w) + u[-1])
+        w, curvature = u[:-1], np.empty(len(self.signs))
+        scores = self.columns.scores(w) + u[-1]
+        mean, _ = loops.batch_pass(
+            scores[:, None], self.signs, self.loss, AS_IT_IS, weight=self.share, curvature=curvature
+        )  # a row is its score here
         penalty = dot(self.thresholds, np.abs(w)) + 0.5 * dot(self.ridge * w, w)
-        return Point(dot(self.share, self.loss.phi(margins)) + penalty, margins)
+        return Point(mean + penalty, self.signs * scores, curvature)
 
     def minimum(self, u: Array) -> tuple[Array, float]:
         """From u on by the minima of models; and what they gained, at least."""
         at, gained = self.at(u), 0.0
         for _ in range(MOST_MODELS):
-            v, gain = self.model_minimum(u, at)
+            v, gain = self.model_minimum(u, at, FIRST_LOOK * SETTLED * gained)
             length, u, at = backtrack(self.at, u, at, v - u, -gain)
             if not length > 0.0:
                 break
@@ -211,15 +217,18 @@ class Restricted:
                 break
         return u, gained
 
-    def model_minimum(self, u: Array, at: Point) -> tuple[Array, float]:
-        """Where the second-order model is least; and how much lower it is there, at least."""
+    def model_minimum(self, u: Array, at: Point, enough: float) -> tuple[Array, float]:
+        """Where the second-order model is least; and how much lower it is there, at least.
+
+        One look at all weights that gains no more than ``enough`` is the last.
+        """
         slope = self.share * self.signs * self.loss.slope(at.margins)
-        curvature = self.share * self.loss.curvature(at.margins)
+        curvature = at.curvature
         model = loops.column_model(
             self.columns.rows, curvature, self.ridge, self.thresholds, self.bias
         )
         descent = ModelDescent(model, self.columns, u[:-1].copy(), slope)
-        descent.run(NOTHING * at.value)
+        descent.run(enough, NOTHING * at.value)
         way = descent.w - u[:-1]
         change = self.columns.scores(way) + descent.shift
         gain = 0.5 * (dot(curvature * change, change) + dot(self.ridge * way, way))
@@ -238,15 +247,16 @@ class ModelDescent:
         total = self.model.total
         return -float(slope.sum()) / total if total > 0.0 else 0.0
 
-    def run(self, nothing: float) -> None:
-        """Until an epoch over all weights gains next to nothing."""
-        gained = 0.0
+    def run(self, enough: float, nothing: float) -> None:
+        """Until an epoch over all weights gains no more than enough, or next to nothing."""
+        gained, enough = 0.0, max(enough, nothing)
         for _ in range(MOST_EPOCHS):
             gain = self.epoch(zeros=True)
             gained += gain
-            if gain <= max(ENOUGH * gained, nothing):
+            enough = max(enough, ENOUGH * gained)
+            if gain <= enough:
                 return
-            self.settle(max(0.1 * ENOUGH * gained, nothing))
+            self.settle(max(0.1 * enough, nothing))
 
     def settle(self, enough: float) -> None:
         """Until an epoch over the weights that are not 0 gains no more than that.
