@@ -14,11 +14,13 @@ from separatrix import (
     L2,
     LBFGS,
     ArraySource,
+    CoordinateDescent,
     GradientDescent,
     LinearClassifier,
     Newton,
     Objective,
     Perceptron,
+    ProximalNewton,
     get_loss,
     loops,
 )
@@ -32,8 +34,11 @@ BATCH = [
     LinearClassifier("squared", l2=0.01),
     LinearClassifier("tanh_squared", l2=0.1, solver=GradientDescent(learning_rate=0.01),
                      max_iter=5, tol=None),
+    LinearClassifier(l1=0.02, l2=0.01, solver=ProximalNewton(), tol=1e-13),
+    LinearClassifier("squared_hinge", l1=0.02, l2=0.01, solver=CoordinateDescent(), tol=1e-13),
+    LinearClassifier("squared", l1=0.02, l2=0.01, groups="classes", tol=1e-13),
 ]  # fmt: skip
-pytestmark = quiet
+pytestmark = [quiet, pytest.mark.filterwarnings("ignore:l1=.* no feature is selected")]
 
 
 @st.composite

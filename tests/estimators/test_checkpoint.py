@@ -14,10 +14,12 @@ from sklearn.base import clone
 from separatrix import (
     LBFGS,
     Checkpoint,
+    CoordinateDescent,
     GradientDescent,
     KernelPerceptron,
     LinearClassifier,
     Perceptron,
+    ProximalNewton,
     separability,
 )
 
@@ -77,6 +79,10 @@ def with_callbacks(clf, *callbacks):
         ),
         Perceptron(20, random_state=3, class_weight="balanced", learning_rate=0.1),
         LinearClassifier(solver=GradientDescent(1), max_iter=9, random_state=3, start="random"),
+        LinearClassifier(l1=0.01, solver=ProximalNewton(), tol=1e-12),
+        LinearClassifier("squared_hinge", l1=0.01, solver=CoordinateDescent(), tol=1e-12),
+        LinearClassifier(l1=0.01, groups="classes", tol=1e-12),
+        LinearClassifier(l1=0.01, solver=GradientDescent(1), max_iter=5, random_state=3),
     ],
     ids=repr,
 )

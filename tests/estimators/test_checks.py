@@ -13,9 +13,9 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from separatrix import LinearClassifier, LinearClassifierCV, Perceptron
+from separatrix import CoordinateDescent, LinearClassifier, LinearClassifierCV, Perceptron
 
-EQUAL = "partial_fit refuses penalty_weights"
+WHOLE = "partial_fit refuses penalty_weights, groups and solvers of all rows at once"
 ORDER = "the order of rows is part of the algorithm: a row twice is not a row of weight 2"
 
 
@@ -32,10 +32,14 @@ def expected_failures(estimator):
     if isinstance(estimator, Perceptron):
         return {f"check_sample_weight_equivalence_on_{kind}_data": ORDER
                 for kind in ("dense", "sparse")}  # fmt: skip
-    if isinstance(estimator, WeightedFeatures):
+    given = estimator.get_params()
+    by_row = given["groups"] is None and given["solver"] == "auto"
+    if isinstance(estimator, LinearClassifier) and (
+        isinstance(estimator, WeightedFeatures) or not by_row
+    ):
         names = ("check_fit_score_takes_y", "check_n_features_in_after_fitting",
                  "check_estimators_partial_fit_n_features")  # fmt: skip
-        return dict.fromkeys(names, EQUAL)
+        return dict.fromkeys(names, WHOLE)
     return {}
 
 
@@ -46,7 +50,10 @@ def expected_failures(estimator):
         LinearClassifier("squared"),
         LinearClassifier(l1=1e-3),
         WeightedFeatures(l1=1e-3),
+        LinearClassifier("squared_hinge", l1=1e-3, solver=CoordinateDescent()),
+        LinearClassifier(l1=1e-3, groups="classes"),
         LinearClassifierCV(l2s=4, cv=3),
+        LinearClassifierCV(l1_ratio=0.5, strengths=4, cv=3),
     ],
     expected_failed_checks=expected_failures,
 )
