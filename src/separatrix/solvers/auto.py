@@ -7,7 +7,7 @@ import numpy as np
 from ..data import InMemory, Source
 from ..losses import MarginLoss, OneVsRest, SquaredHinge
 from ..numeric.dot import dot
-from ..numeric.rows import to_dense
+from ..numeric.rows import CsrRows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..objective import Objective
 from ..penalties import ElasticNet
@@ -31,8 +31,13 @@ from .thresholds import (
     INTERIOR_UNKNOWNS,
     MOST_CORRELATED,
     NEARLY_SEPARABLE,
+    RARE_FEATURES,
+    RARE_ROWS,
+    RARE_SHARE,
+    RARE_STRENGTH,
     ROW_CURVATURE,
     ROWS_OF_A_FEATURE,
+    SAMPLE_ROWS,
     SMALL_TABLE,
 )
 
@@ -121,6 +126,29 @@ def _suits_interior_point(objective: Objective) -> bool:
         correlation = _mean_squared_correlation(objective)
         weak *= (n / d) ** 3 * correlation ** min(2.0, 2.0 * (n / d - 1.0))
     return bool(curvature >= weak)
+
+
+def _has_rare_features(objective: Objective) -> bool:
+    """Whether a sample does not tell how J curves along many of a few hundred sparse features.
+
+    Then L-BFGS takes hundreds of reads where the penalty is weak, and a dozen systems of equations
+    of all features solve a squared hinge whatever the penalty.
+    """
+    source = objective.source
+    n, d = source.n_rows, source.n_features
+    if source.storage != "csr" or not isinstance(source, InMemory) or d > RARE_FEATURES:
+        return False
+    if not isinstance(objective.loss, SquaredHinge) or not DualAscent().accepts(objective):
+        return False
+    if 2.0 * objective.penalty.l2 * source.weight_sum * RARE_STRENGTH > 1.0:
+        return False
+    stored = np.zeros(d)
+    for block in source.blocks():
+        if isinstance(block.X, CsrRows):
+            at = slice(block.X.indptr[0], block.X.indptr[-1])
+            stored += np.bincount(block.X.indices[at], minlength=d)
+    rare = stored * min(1.0, SAMPLE_ROWS / n) < RARE_ROWS
+    return bool(np.count_nonzero(rare & (stored > 0.0)) >= RARE_SHARE * np.count_nonzero(stored))
 
 
 def _drowns_in_features(objective: Objective) -> bool:
@@ -231,5 +259,8 @@ def choose(objective: Objective) -> Solver:
         return Newton(reason=f"{loss.name} is convex and twice differentiable, and {n} x {d} small")
     if not sparse and _suits_interior_point(objective):
         why = f"{loss.name} has {n} rows for {d} features, and hardly a penalty"
+        return DualAscent(reason=why)
+    if _has_rare_features(objective):
+        why = f"{loss.name} has rare features, of which no sample tells, and hardly a penalty"
         return DualAscent(reason=why)
     return LBFGS(reason=f"{loss.name} is smooth: gradients are enough, and cheap")
