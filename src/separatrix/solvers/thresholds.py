@@ -58,7 +58,7 @@ Measured, L-BFGS over DualAscent at C = 1, 10 and 100: a9a 0.7, 1.8, 5.1; w8a 2.
 adult 0.4, 1.9, 3.7; nycflights 1.7, 1.9, 1.6; a1a 1.7, 1.5, 2.2. Generated features, independent
 of each other and some rare, 100: 0.28 to 0.32; 300: 0.24 to 0.35, 0.39 to 0.70, 1.3 to 3.6; 600:
 0.18, 0.22, 3.5; 1,000: 0.05, 0.11 to 0.14, 0.29 to 1.6. 20 generated tables of 100 to 1,000
-features, few of them rare, at C = 0.01 to 100: 0.02 to 0.97; phishing, bank_marketing 0.2 to 0.5."""
+features, few of them rare, C = 0.01 to 100: 0.02 to 0.97; phishing, bank_marketing 0.2 to 0.5."""
 LINEAR_PROGRAM_VALUES = 5_000_000
 """Rows times rivals times features up to which the hinge without a penalty is a linear program:
 larger ones are not solved in sane time, and go row by row without a proof.
