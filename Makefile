@@ -10,7 +10,7 @@ WORKERS ?= 2
 # Tests start many processes: what one has compiled the next need not, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
-.PHONY: help demo test test-browser docs fuzz bench clean
+.PHONY: help demo test check-types test-cpp test-browser docs fuzz bench clean
 help:
 	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
 	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests"
@@ -33,15 +33,21 @@ DEVELOPMENT := .venv/installed-docs,test
 demo: .venv/installed-demo
 	$(BIN)/separatrix demo
 
+# Types take as long as one of the compiler's files: both at once.
 test: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(MAKE) --jobs 2 check-types test-cpp
+	$(PYTEST)
+
+check-types: $(DEVELOPMENT)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+test-cpp: $(DEVELOPMENT)
 	$(BIN)/cmake -S . -B build/tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DSEPARATRIX_TESTS=ON
 	$(BIN)/cmake --build build/tests
 	$(BIN)/ctest --test-dir build/tests --output-on-failure
-	$(PYTEST)
 
 test-browser: $(DEVELOPMENT)
 	@command -v $(CHROMIUM) > /dev/null || { echo "no $(CHROMIUM): apt-get install chromium fonts-dejavu-core, or CHROMIUM=/path/to/it"; exit 1; }

@@ -112,8 +112,8 @@ def proven(found, X, y, intercept=True):
 def test_whole_numbers_far_from_zero(seed, offset, k):
     X, y = problem(seed, k)
     expected = oracle(signed(X, y) if k == 2 else kesler(X, y))  # shifts change no verdict
-    forms = [X + offset, sp.csr_array(X + offset)]
-    if offset <= 1e7:
+    forms = [X + offset if seed % 2 else sp.csr_array(X + offset)]
+    if offset <= 1e7 and seed % 2 == 0:
         forms.append((X + offset).astype(np.float32))
     for form in forms:
         found = separability(form, y, exact=seed % 3 == 0)
