@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import OwnLogistic
 from l1_oracles import Net, problem
+from sklearn.base import clone
 
 from separatrix import (
     L2,
@@ -227,3 +228,18 @@ def test_what_it_cannot_do_is_refused_by_name():
         minimize(objective(X, y, "logistic", GroupLasso(0.1, 0.0, (0,) * 15)), CoordinateDescent())
     with pytest.raises(ValueError, match=r"use ProximalNewton\(\), or .*one_vs_rest_logistic"):
         minimize(objective(*problem(k=3), "logistic", ElasticNet(0.02)), CoordinateDescent())
+
+
+@pytest.mark.parametrize("scale", [100.0, 1e3])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_rows_that_are_very_wrong_have_no_curvature_and_it_arrives_all_the_same(kind, scale):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 8))
+    y = X[:, 0] + 0.5 * rng.standard_normal(60) > 0.0
+    clf = LinearClassifier(l1=1e-3, l2=0.0, solver=CoordinateDescent())
+    near = clf.fit(X, y).objective_
+    start = np.zeros((1, 9))
+    start[0, [0, 3]] = -scale, scale  # margins down to -200 and -2,000
+    far = clone(clf).set_params(start=start).fit(kind(X), y)
+    assert far.stop_ == "optimal"
+    assert far.objective_ == pytest.approx(near, rel=1e-6)

@@ -8,7 +8,8 @@ Algorithm   The working set: features with weights, and those that violate their
             again: its quadratic model by coordinate descent on the columns, with the slope of every
             row kept, and Anderson's extrapolation of the weights that are not 0; where that takes
             long, by Newton's steps for these with their signs fixed. Then a line search. A free
-            bias follows every change of a weight.
+            bias follows every change of a weight. After a step that had to be much shortened the
+            next model has the mean curvature of the loss from each margin to 0.
 Paper       Massias, Gramfort and Salmon, Celer: a fast solver for the lasso with dual extrapolation
             (2018), for working sets; Friedman, Hastie and Tibshirani, Regularization paths for
             generalized linear models via coordinate descent, Journal of Statistical Software 33
@@ -46,6 +47,7 @@ MEMORY = 5  # epochs that are extrapolated
 FLAT = 1e-12  # of its trace, added to the matrix of products of their changes
 MOST_FACTORED, PRODUCTS_AN_EPOCH = 2000, 16  # weights, and columns whose products cost an epoch
 AS_IT_IS = np.array([[1.0, 0.0]])  # weight and bias
+TOO_SHORT, NEAR_0 = 1 / 16, 1e-6  # of a step, and of a margin for its secant to be a tangent
 SMALLEST_WORKING_SET, SHARE = 50, 1 / 50  # features, and of all values that are stored
 
 
@@ -205,25 +207,36 @@ class Restricted:
         return Point(mean + penalty, self.signs * scores, curvature)
 
     def minimum(self, u: Array) -> tuple[Array, float]:
-        """From u on by the minima of models; and what they gained, at least."""
-        at, gained = self.at(u), 0.0
+        """From u on by the minima of models; and what they gained, at least.
+
+        Where a model was much too bold, the next one has the larger curvature; where that happens
+        again, the next two, four and so on.
+        """
+        at, gained, careful, doubt = self.at(u), 0.0, 0, 1
         for _ in range(MOST_MODELS):
-            v, gain = self.model_minimum(u, at, FIRST_LOOK * SETTLED * gained)
+            curvature = self.mean_curvature(at) if careful else at.curvature
+            v, gain = self.model_minimum(u, at, curvature, FIRST_LOOK * SETTLED * gained)
             length, u, at = backtrack(self.at, u, at, v - u, -gain)
-            if not length > 0.0:
+            if length > 0.0:
+                gained += length * gain
+            elif careful:
                 break
-            gained += gain
             if gain <= max(SETTLED * gained, NOTHING * at.value):
                 break
+            if careful:
+                careful -= 1
+            elif length <= TOO_SHORT:
+                careful, doubt = doubt, 2 * doubt
         return u, gained
 
-    def model_minimum(self, u: Array, at: Point, enough: float) -> tuple[Array, float]:
-        """Where the second-order model is least; and how much lower it is there, at least.
+    def model_minimum(
+        self, u: Array, at: Point, curvature: Array, enough: float
+    ) -> tuple[Array, float]:
+        """Where a second-order model is least; and how much lower it is there, at least.
 
         One look at all weights that gains no more than ``enough`` is the last.
         """
         slope = self.share * self.signs * self.loss.slope(at.margins)
-        curvature = at.curvature
         model = loops.column_model(
             self.columns.rows, curvature, self.ridge, self.thresholds, self.bias
         )
@@ -233,6 +246,17 @@ class Restricted:
         change = self.columns.scores(way) + descent.shift
         gain = 0.5 * (dot(curvature * change, change) + dot(self.ridge * way, way))
         return np.append(descent.w, u[-1] + descent.shift), gain
+
+    def mean_curvature(self, at: Point) -> Array:
+        """Of the loss between each margin and 0: a row that is very wrong has none of its own.
+
+        The logistic loss is nowhere above the model that has it (Jaakkola and Jordan, Bayesian
+        parameter estimation via variational methods, 2000).
+        """
+        m = np.where(np.abs(at.margins) > NEAR_0, at.margins, NEAR_0)
+        secant = (self.loss.slope(m) - self.loss.slope(np.zeros(1))) / m
+        larger: Array = np.maximum(self.share * secant, at.curvature)
+        return larger
 
 
 class ModelDescent:
