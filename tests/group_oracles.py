@@ -43,29 +43,9 @@ class GroupNet(Net):
                 found[at] = np.sqrt(np.sum((g[at] + factor * w[at] / length) ** 2))
         return found.astype(float)
 
-    def minimum(self, steps=20_000, tol=1e-15):
-        """By plain proximal gradients with momentum and restarts, on centred features."""
-        mean = np.average(self.X, axis=0, weights=self.c) * self.intercept
-        given = {"c": self.c, "p": self.p, "intercept": self.intercept}
-        there = GroupNet(self.name, self.X - mean, self.y, self.l1, self.l2, self.groups, **given)
-        Z = np.column_stack([there.X, np.ones(len(self.X)) * self.intercept])
-        most = mean_loss(self.name, self.X, self.y, np.zeros(self.shape), self.c, self.k)[2]
-        share = self.c / self.c.sum()
-        L = most * np.linalg.eigvalsh((share[:, None] * Z).T @ Z)[-1] + 2 * self.l2 * self.p.max()
-        W = V = np.zeros(self.shape)
-        t, blocks = 1.0, self.blocks()
-        for _ in range(steps):
-            U = V - there.smooth_gradient(V).astype(float) / L
-            for at, factor in blocks:
-                length = np.sqrt(np.sum(U[at] ** 2))
-                U[at] *= max(1 - factor / L / length, 0) if length > 0 else 0
-            if np.sum((V - U) * (U - W)) > 0:  # it leads upwards: begin again
-                t, V = 1.0, W
-                continue
-            after = 0.5 * (1 + np.sqrt(1 + 4 * t * t))
-            W, V, t, moved = U, U + (t - 1) / after * (U - W), after, np.abs(U - V).max()
-            if moved <= tol:
-                break
-        W = W.copy()
-        W[:, -1] -= W[:, :-1] @ mean
+    def shrunk(self, W, step):
+        """Every block nearer to 0 by its factor times the step."""
+        for at, factor in self.blocks():
+            length = np.sqrt(np.sum(W[at] ** 2))
+            W[at] *= max(1 - factor * step / length, 0) if length > 0 else 0
         return W

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from sklearn.datasets import make_classification
 
@@ -69,11 +71,16 @@ class Net:
         squares = np.average(self.X**2, axis=0, weights=self.c)
         return np.append(most * squares + 2 * self.l2 * self.p, most)
 
+    def shrunk(self, W, step):
+        """Every weight nearer to 0 by its threshold times the step."""
+        W[:, :-1] = np.sign(W[:, :-1]) * np.maximum(np.abs(W[:, :-1]) - self.l1 * self.p * step, 0)
+        return W
+
     def minimum(self, steps=20_000, tol=1e-15):
         """By plain proximal gradients with momentum and restarts, on centred features."""
         mean = np.average(self.X, axis=0, weights=self.c) * self.intercept
-        given = self.l1, self.l2, self.c, self.p, self.intercept
-        there = Net(self.name, self.X - mean, self.y, *given)
+        there = copy(self)
+        there.X = self.X - mean
         Z = np.column_stack([there.X, np.ones(len(self.X)) * self.intercept])
         most = mean_loss(self.name, self.X, self.y, np.zeros(self.shape), self.c, self.k)[2]
         share = self.c / self.c.sum()
@@ -81,9 +88,7 @@ class Net:
         W = V = np.zeros(self.shape)
         t = 1.0
         for _ in range(steps):
-            g = there.smooth_gradient(V).astype(float)
-            U = V - g / L
-            U[:, :-1] = np.sign(U[:, :-1]) * np.maximum(np.abs(U[:, :-1]) - self.l1 * self.p / L, 0)
+            U = self.shrunk(V - there.smooth_gradient(V).astype(float) / L, 1 / L)
             if np.sum((V - U) * (U - W)) > 0:  # it leads upwards: begin again
                 t, V = 1.0, W
                 continue

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from conftest import OwnLogistic
 from l1_oracles import Net, problem
 from sklearn.base import clone
+from sparse_problems import objective
 
 from separatrix import (
     L2,
@@ -18,13 +19,10 @@ from separatrix import (
     GroupLasso,
     LinearClassifier,
     Newton,
-    Objective,
     ProximalNewton,
     Stop,
-    get_loss,
     minimize,
 )
-from separatrix.data.validation import array_source, check_rows
 from separatrix.solvers import choose, coordinate_descent
 from separatrix.solvers.columns import Columns
 from separatrix.solvers.coordinate_descent import working_set
@@ -48,11 +46,6 @@ def table(kind, k):
     p = rng.uniform(0.3, 2.0, X.shape[1]) if kind == "weighted" else None
     rows = sp.csr_array(X) if "sparse" in kind else X
     return X, rows.astype(np.float32) if kind == "float32" else rows, y, weight, p
-
-
-def objective(X, y, loss, penalty, weight=None, intercept=True):
-    source = array_source(check_rows(X), y, sample_weight=weight)
-    return Objective(get_loss(loss).for_classes(len(source.classes)), penalty, source, intercept)
 
 
 def form(loss, k):

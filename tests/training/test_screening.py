@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from planted_nets import planted
+from sparse_problems import objective, solved
 
-from separatrix import ElasticNet, Objective, get_loss
+from separatrix import ElasticNet, GroupLasso, Objective, get_loss
 from separatrix.data.validation import array_source, check_rows
 from separatrix.training import ending
 from separatrix.training.ending import _without_proven_zeros, _without_specks
@@ -55,6 +56,38 @@ def test_no_weight_that_is_proven_zero_may_move(part):
     assert proofs > 300
     assert proven > 300
     assert tight > 50
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_no_group_that_is_proven_zero_may_move(part):
+    """Hundreds of proofs, of groups within a class and over the classes."""
+    proven = proofs = 0
+    for seed in range(50 * part, 50 * (part + 1)):
+        rng = np.random.default_rng(seed)
+        n, d, k = int(rng.integers(6, 30)), int(rng.integers(2, 16)), int(rng.integers(2, 4))
+        X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-1, 1, d)
+        X += rng.choice([0.0, 3.0]) * rng.standard_normal(d)
+        y = np.append(np.arange(k), rng.integers(0, k, n - k))
+        numbers = np.unique(rng.integers(0, 1 + d // 2, d), return_inverse=True)[1]
+        groups = "classes" if seed % 3 == 0 else tuple(numbers.tolist())
+        penalty = GroupLasso(10.0 ** rng.uniform(-2, 0), rng.choice([0.0, 1e-3]), None, groups)
+        loss = ("logistic", "squared", "squared_hinge")[seed % 3]
+        of = objective(X, y, loss, penalty, intercept=seed % 4 > 0)
+        best = solved(of, 1e-13)
+        moves = best.weights[:, :-1] != 0.0
+        for away in AWAY[1:]:
+            way = rng.standard_normal(of.shape) * (rng.random(of.shape) < 0.5)
+            way[:, :-1] /= np.sqrt(np.mean(X**2, axis=0))
+            way[:, -1] *= of.intercept
+            proof = GapTracker(of, 1e-12, reads=100)
+            proof.evaluate(best.weights + away * way)
+            assert proof.lower_bound <= best.objective * (1.0 + 1e-14), (seed, away)
+            zeros = proven_zeros(proof)
+            assert not np.any(zeros & moves), (seed, away)
+            proofs += proof.dual is not None
+            proven += np.count_nonzero(zeros)
+    assert proofs > 100
+    assert proven > 300
 
 
 def tight(of, away):
