@@ -48,6 +48,21 @@ class ClassSums(NamedTuple):
 
 
 @dataclass
+class _LastRead:
+    """Of losses and their gradient: along a path the next strength begins where one ended."""
+
+    weights: Array | None = None
+    float32_sums: bool = False
+    found: tuple[float, float, Array] = (0.0, 0.0, np.zeros((0, 0)))
+
+    def is_at(self, W: Array, float32_sums: bool) -> bool:
+        """Whether it was made at these weights, and as exactly."""
+        if self.weights is None or self.float32_sums != float32_sums:
+            return False
+        return bool(np.array_equal(self.weights, W))
+
+
+@dataclass
 class _Known:
     """What has been read of the data, whatever the penalty."""
 
@@ -57,6 +72,7 @@ class _Known:
     row_norm2: Array | None = None
     mean_square: float | None = None
     samples: dict[int, Source] = field(default_factory=dict)
+    last_read: _LastRead = field(default_factory=_LastRead)
 
 
 @dataclass(frozen=True)
@@ -138,7 +154,7 @@ class Objective:
     def _sharing(self, other: Objective) -> Objective:
         """Another objective of the same data, with what is known of it."""
         other._known.sums, other._known.moments = self._known.sums, self._known.moments
-        other._known.samples = self._known.samples
+        other._known.samples, other._known.last_read = self._known.samples, self._known.last_read
         other._known.feature_sizes = self._known.feature_sizes
         other._known.row_norm2 = self._known.row_norm2
         return other
@@ -157,7 +173,11 @@ class Objective:
 
     def value(self, W: Array) -> tuple[float, float]:
         """J at W, and the weighted mistakes there."""
-        loss_sum, mistakes = self.source.total(sums.Value(self.loss, W))
+        last = self._known.last_read
+        if last.is_at(W, float32_sums=False):
+            loss_sum, mistakes, _ = last.found
+        else:
+            loss_sum, mistakes = self.source.total(sums.Value(self.loss, W))
         return self.mean(loss_sum, W), mistakes
 
     def value_and_gradient(self, W: Array) -> Evaluation:
@@ -165,9 +185,15 @@ class Objective:
 
         Of a penalty that has a rest beside its smooth part the gradient does not know.
         """
-        asked = sums.ValueGradient(self.loss, W, self.float32_sums)
-        loss_sum, mistakes, gradient = self.source.total(asked)
-        return self._evaluation(loss_sum, gradient, W, mistakes)
+        last = self._known.last_read
+        if not last.is_at(W, self.float32_sums):
+            asked = sums.ValueGradient(self.loss, W, self.float32_sums)
+            found = self.source.total(asked)
+            if self.penalty.smooth:
+                return self._evaluation(found[0], found[2], W, found[1])
+            last.weights, last.float32_sums, last.found = W.copy(), self.float32_sums, found
+        loss_sum, mistakes, gradient = last.found
+        return self._evaluation(loss_sum, gradient.copy(), W, mistakes)
 
     @cached_property
     def value_at_zeros(self) -> float:
