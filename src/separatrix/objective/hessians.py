@@ -61,25 +61,31 @@ def class_curvature(block: Block, loss: Loss, W: Array, of: int | None = None) -
 
 def hessian_of(block: Block, loss: Loss, W: Array, standardization: Standardization) -> Array:
     """The second derivative of a block's sum by all standardised variables."""
-    curvature = curvature_of(block, loss, W)
+    curvature, shifts = curvature_of(block, loss, W), getattr(loss, "shifts", False)
     return assemble_hessian(
-        len(W), W.shape[1], curvature, lambda c: gram(block.X, c, standardization)
+        len(W), W.shape[1], curvature, lambda c: gram(block.X, c, standardization), shifts
     )
 
 
 def assemble_hessian(
-    k: int, d: int, curvature: Curvature, products: Callable[[Array], Array]
+    k: int, d: int, curvature: Curvature, products: Callable[[Array], Array], shifts: bool = False
 ) -> Array:
-    """The second derivative by all k * d variables, from products for every pair of classes."""
+    """The second derivative by all k * d variables, from products for every pair of classes.
+
+    Where all scores may be shifted together, nothing changes along that: the parts of a class add
+    up to 0, and its own is what the others leave.
+    """
     hessian = np.zeros((k * d, k * d))
     for a in range(k):
-        for b in range(a, k):
+        for b in range(a + shifts, k):
             entry = curvature(a, b)
             if entry is None:
                 continue
             part = products(entry)
             hessian[a * d : (a + 1) * d, b * d : (b + 1) * d] = part
             hessian[b * d : (b + 1) * d, a * d : (a + 1) * d] = part
+            for c in (a, b) if shifts else ():
+                hessian[c * d : (c + 1) * d, c * d : (c + 1) * d] -= part
     return hessian
 
 

@@ -188,7 +188,8 @@ class WorkingHessian(Sum[tuple[Array]]):
         k, m = len(self.W), len(self.features) + 1
         if isinstance(self.loss, OneVsRest):
             return (np.stack([products(np.asarray(curvature(c, c))) for c in range(k)]),)
-        return (assemble_hessian(k, m, curvature, products)[None],)
+        shifts = getattr(self.loss, "shifts", False)
+        return (assemble_hessian(k, m, curvature, products, shifts)[None],)
 
     def of_given(self, standardization: Standardization) -> Given[WorkingHessian]:
         """Rows are standardised once, for both."""
