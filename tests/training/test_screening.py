@@ -130,6 +130,6 @@ def test_weights_that_j_knows_are_no_specks(monkeypatch):
     of = next(of for of in map(planted, range(60)) if np.any(of.weights[:, :-1] != 0.0))
     W, proof = tight(of, 0.0)
     known = proof.to_state()
-    monkeypatch.setattr(ending, "SPECK", 1e9)
+    monkeypatch.setattr(ending, "SPECKS", (1e9,))
     assert np.array_equal(_without_specks(W, proof), W)
     assert str(proof.to_state()) == str(known)

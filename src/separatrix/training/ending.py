@@ -18,7 +18,7 @@ from .screening import proven_zeros
 
 CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
 """Ends at which a run has what it was after."""
-SPECK = 1e-13  # of J: what a weight that rounding has left may cost
+SPECKS = 1e-12, 1e-14  # of J: what a weight that was left by rounding may cost; tried in turn
 MOST_CHANGES = 5  # of weights that are proven to be 0: with every one more of them may be
 TOLD = ("callback", "interrupted")  # ends that somebody asked for: they stay
 
@@ -122,16 +122,17 @@ def _without_specks(W: Array, gap: GapTracker) -> Array:
     lengths = penalty.by_feature(penalty.lengths(W[:, :-1]))
     rise = 0.5 * (gap.objective.standardization.scale[:-1] * lengths) ** 2  # of J, by each, at most
     penalised = penalty.by_feature(penalty.thresholds) > 0.0
-    specks = (W[:, :-1] != 0.0) & (rise <= SPECK * gap.value) & penalised
-    if not specks.any():
-        return W
-    V, known, proven = W.copy(), gap.to_state(), gap.proven
-    V[:, :-1][specks] = 0.0
-    most = gap.value * (1.0 + LEAST)
-    gap.close(V, V, None)
-    if gap.value <= most and (gap.proven or not proven):
-        return V
-    gap.restore(known)
+    most, proven = gap.value * (1.0 + LEAST), gap.proven
+    for small in SPECKS:
+        specks = (W[:, :-1] != 0.0) & (rise <= small * gap.value) & penalised
+        if not specks.any():
+            break
+        V, known = W.copy(), gap.to_state()
+        V[:, :-1][specks] = 0.0
+        gap.close(V, V, None)
+        if gap.value <= most and (gap.proven or not proven):
+            return V
+        gap.restore(known)
     return W
 
 
