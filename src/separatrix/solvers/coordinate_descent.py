@@ -5,15 +5,14 @@ Input       J and the gradient of its smooth part; the columns of a working set 
 Output      W after every round, J and the gradient there.
 Algorithm   The working set: features with weights, and those that violate their condition at 0
             most. J as a function of these alone is minimised before all features are looked at
-            again: its quadratic model by coordinate descent on the columns, with the slope of every
-            row kept, and Anderson's extrapolation of the weights that are not 0; where that takes
-            long, by Newton's steps for these with their signs fixed. Then a line search. A free
-            bias follows every change of a weight. After a step that had to be much shortened the
-            next model has the mean curvature of the loss from each margin to 0.
+            again: its quadratic model by coordinate descent (``model_descent``), then a line search,
+            and the next model. A free bias follows every change of a weight. After a step that had
+            to be much shortened the next model has the mean curvature of the loss from each margin
+            to 0.
 Paper       Massias, Gramfort and Salmon, Celer: a fast solver for the lasso with dual extrapolation
             (2018), for working sets; Friedman, Hastie and Tibshirani, Regularization paths for
             generalized linear models via coordinate descent, Journal of Statistical Software 33
-            (2010); Bertrand and Massias, Anderson acceleration of coordinate descent (2021).
+            (2010).
 """
 
 from __future__ import annotations
@@ -28,24 +27,19 @@ from .. import loops
 from ..data import InMemory
 from ..losses import MarginLoss, OneVsRest
 from ..numeric.dot import dot
-from ..numeric.rows import CsrRows, Rows, as_scipy, take_rows
-from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..penalties import L2, ElasticNet, Penalty
 from .base import Solver, State, Step, finite_start
 from .columns import Columns
 from .line_search import backtrack
-from .proximal_newton import minimise_quadratic, pull_by_class
+from .model_descent import ModelDescent
+from .proximal_newton import pull_by_class
 
 SETTLED = 1e-1  # of what a round has gained: a model that promises no more is its last
 FIRST_LOOK = 0.1  # of that: a first epoch that gains no more will not be followed by others
-ENOUGH = 3e-2  # of what a model has gained: an epoch that adds no more is its last
 NOTHING = 1e-29  # of J: what epochs gain from the rounding of slopes alone
-MOST_MODELS, MOST_EPOCHS = 20, 100  # in a round, and of each over all weights
-MEMORY = 5  # epochs that are extrapolated
-FLAT = 1e-12  # of its trace, added to the matrix of products of their changes
-MOST_FACTORED, PRODUCTS_AN_EPOCH = 2000, 16  # weights, and columns whose products cost an epoch
+MOST_MODELS = 20  # in a round
 AS_IT_IS = np.array([[1.0, 0.0]])  # weight and bias
 TOO_SHORT, NEAR_0 = 1 / 16, 1e-6  # of a step, and of a margin for its secant to be a tangent
 SMALLEST_WORKING_SET, SHARE = 50, 1 / 50  # features, and of all values that are stored
@@ -257,110 +251,3 @@ class Restricted:
         secant = (self.loss.slope(m) - self.loss.slope(np.zeros(1))) / m
         larger: Array = np.maximum(self.share * secant, at.curvature)
         return larger
-
-
-class ModelDescent:
-    """Coordinate descent on a model, from weights w where its slopes by the scores are given."""
-
-    def __init__(self, model: loops.ColumnModel, columns: Columns, w: Array, slope: Array) -> None:
-        self.model, self.columns, self.w = model, columns, w
-        self.start, self.first = w.copy(), slope
-        self.slope, self.shift = slope.copy(), self._best_shift(slope)
-
-    def _best_shift(self, slope: Array) -> float:
-        total = self.model.total
-        return -float(slope.sum()) / total if total > 0.0 else 0.0
-
-    def run(self, enough: float, nothing: float) -> None:
-        """Until an epoch over all weights gains no more than enough, or next to nothing."""
-        gained, enough = 0.0, max(enough, nothing)
-        for _ in range(MOST_EPOCHS):
-            gain = self.epoch(zeros=True)
-            gained += gain
-            enough = max(enough, ENOUGH * gained)
-            if gain <= enough:
-                return
-            self.settle(max(0.1 * enough, nothing))
-
-    def settle(self, enough: float) -> None:
-        """Until an epoch over the weights that are not 0 gains no more than that.
-
-        By their products once epochs have cost as much as these would.
-        """
-        support = np.flatnonzero((self.w != 0.0) | (self.model.thresholds == 0.0))
-        factored = len(support) <= MOST_FACTORED
-        met = [self.w.copy()]
-        for number in range(MOST_EPOCHS):
-            if factored and number >= MEMORY + len(support) / PRODUCTS_AN_EPOCH:
-                self.minimise_on(support)
-                return
-            if self.epoch(zeros=False) <= enough:
-                return
-            met.append(self.w.copy())
-            if len(met) > MEMORY:
-                self.extrapolate(np.array(met))
-                met = [self.w.copy()]
-
-    def epoch(self, zeros: bool) -> float:
-        """One look at all weights, or at those that are not 0; what it gains, at least."""
-        told = loops.column_descent(
-            self.model, self.w, self.slope, self.shift, zeros=zeros, max_epochs=1, enough=0.0
-        )
-        self.shift = told.shift
-        return told.gain
-
-    def minimise_on(self, support: Ints) -> None:
-        """By Newton's steps with signs fixed, and coordinate descent, on products of columns."""
-        model, h = self.model, self.model.curvature
-        columns, ridge = take_rows(model.columns, support), model.ridge[support]
-        slope = loops.scores(columns, np.append(self.slope + self.shift * h, 0.0)[None])[:, 0]
-        with one_blas_thread(float(len(support)) ** 2 * len(h)):
-            hessian = products(columns, h)
-        if model.total > 0.0:
-            along = model.products[support]
-            hessian -= along[:, None] * (along / model.total)
-        np.einsum("ii->i", hessian)[:] += ridge
-        w, u = self.w.copy(), self.w[support]
-        minimise_quadratic(hessian, model.thresholds[support], u, slope + ridge * u)
-        w[support] = u
-        self.go_to(w)
-
-    def extrapolate(self, met: Array) -> None:
-        """Go to the mean of weights whose changes nearly cancel, if the model is lower there."""
-        changes = np.diff(met, axis=0)
-        with one_blas_thread(MEMORY * float(changes.size)):
-            products = changes @ changes.T
-            products[np.diag_indices(MEMORY)] += FLAT * np.trace(products)
-            factors = np.linalg.solve(products, np.ones(MEMORY))
-            if abs(factors.sum()) > 0.0:
-                self.go_to((factors / factors.sum()) @ met[1:])
-
-    def go_to(self, w: Array) -> None:
-        """If the model is lower there."""
-        before, changed = self._value(self.w, self._changes(self.w)), self._changes(w)
-        if self._value(w, changed) < before:
-            self.w = w
-            self.slope = self.first + self.model.curvature * changed
-            self.shift = self._best_shift(self.slope)
-
-    def _changes(self, w: Array) -> Array:
-        """Of the scores since the start, but for the bias."""
-        return self.columns.scores(w - self.start)
-
-    def _value(self, w: Array, changes: Array) -> float:
-        """The model, the bias at its best."""
-        h = self.model.curvature
-        t = changes + self._best_shift(self.first + h * changes)
-        penalty = dot(self.model.thresholds, np.abs(w)) + 0.5 * dot(self.model.ridge * w, w)
-        return dot(self.first + 0.5 * h * t, t) + penalty
-
-
-def products(columns: Rows, weight: Array) -> Array:
-    """Of all columns with each other, rows weighted: (m, m)."""
-    root = np.sqrt(weight)
-    if not isinstance(columns, CsrRows):
-        z = columns * root
-        return np.asarray(z @ z.T)
-    some = as_scipy(columns).astype(np.float64)
-    some.data *= root[some.indices]
-    return np.asarray((some @ some.T).toarray())

@@ -1,0 +1,149 @@
+"""Coordinate descent on a second-order model, by columns.
+
+Problem     min over w and a free bias of a quadratic in the scores of all rows, with absolute values
+            and squares of w beside it.
+Input       The columns, the slopes and curvatures of the rows, weights to begin with.
+Output      Weights where an epoch gains next to nothing.
+Algorithm   Epochs over all weights, and between them over those that are not 0, with Anderson's
+            extrapolation of every few. Once epochs have cost as much as the products of these
+            columns and a system of them would, Newton's steps with the signs fixed.
+Paper       Bertrand and Massias, Anderson acceleration of coordinate descent (2021).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import loops
+from ..numeric.dot import dot
+from ..numeric.rows import CsrRows, Rows, as_scipy, take_rows
+from ..numeric.threads import one_blas_thread
+from ..numeric.types import Array, Ints
+from .columns import Columns
+from .proximal_newton import minimise_quadratic
+
+ENOUGH = 3e-2  # of what a model has gained: an epoch that adds no more is its last
+MOST_EPOCHS = 100  # over all weights, and between two of them over those that are not 0
+MEMORY = 5  # epochs that are extrapolated
+FLAT = 1e-12  # of its trace, added to the matrix of products of their changes
+MOST_FACTORED, PRODUCTS_AN_EPOCH = 2000, 16  # weights, and columns whose products cost an epoch
+
+
+class ModelDescent:
+    """Coordinate descent on a model, from weights w where its slopes by the scores are given."""
+
+    def __init__(self, model: loops.ColumnModel, columns: Columns, w: Array, slope: Array) -> None:
+        self.model, self.columns, self.w = model, columns, w
+        self.start, self.first = w.copy(), slope
+        self.slope, self.shift = slope.copy(), self._best_shift(slope)
+        self.spent = 0
+        """Epochs over weights that are not 0, since their products were last used."""
+
+    def _best_shift(self, slope: Array) -> float:
+        total = self.model.total
+        return -float(slope.sum()) / total if total > 0.0 else 0.0
+
+    def run(self, enough: float, nothing: float) -> None:
+        """Until an epoch over all weights gains no more than enough, or next to nothing."""
+        gained, enough = 0.0, max(enough, nothing)
+        for _ in range(MOST_EPOCHS):
+            gain = self.epoch(zeros=True)
+            gained += gain
+            enough = max(enough, ENOUGH * gained)
+            if gain <= enough:
+                return
+            self.settle(max(0.1 * enough, nothing))
+
+    def settle(self, enough: float) -> None:
+        """Until an epoch over the weights that are not 0 gains no more than that.
+
+        By their products once epochs have cost as much as these would.
+        """
+        support = np.flatnonzero((self.w != 0.0) | (self.model.thresholds == 0.0))
+        affordable = self.epochs_of_products(support)
+        met = [self.w.copy()]
+        for _ in range(MOST_EPOCHS):
+            if self.spent >= affordable:
+                self.minimise_on(support)
+                self.spent = 0
+                return
+            self.spent += 1
+            if self.epoch(zeros=False) <= enough:
+                return
+            met.append(self.w.copy())
+            if len(met) > MEMORY:
+                self.extrapolate(np.array(met))
+                met = [self.w.copy()]
+
+    def epochs_of_products(self, support: Ints) -> float:
+        """How many epochs cost as much as the products of these columns, and a system of them."""
+        m, columns = len(support), self.model.columns
+        if m > MOST_FACTORED:
+            return np.inf
+        sizes = np.diff(columns.indptr) if isinstance(columns, CsrRows) else None
+        stored = m * self.columns.n_rows if sizes is None else int(sizes[support].sum())
+        return MEMORY + (m + m**3 / max(stored, 1)) / PRODUCTS_AN_EPOCH
+
+    def epoch(self, zeros: bool) -> float:
+        """One look at all weights, or at those that are not 0; what it gains, at least."""
+        told = loops.column_descent(
+            self.model, self.w, self.slope, self.shift, zeros=zeros, max_epochs=1, enough=0.0
+        )
+        self.shift = told.shift
+        return told.gain
+
+    def minimise_on(self, support: Ints) -> None:
+        """By Newton's steps with signs fixed, and coordinate descent, on products of columns."""
+        model, h = self.model, self.model.curvature
+        columns, ridge = take_rows(model.columns, support), model.ridge[support]
+        slope = loops.scores(columns, np.append(self.slope + self.shift * h, 0.0)[None])[:, 0]
+        with one_blas_thread(float(len(support)) ** 2 * len(h)):
+            hessian = products(columns, h)
+        if model.total > 0.0:
+            along = model.products[support]
+            hessian -= along[:, None] * (along / model.total)
+        np.einsum("ii->i", hessian)[:] += ridge
+        w, u = self.w.copy(), self.w[support]
+        minimise_quadratic(hessian, model.thresholds[support], u, slope + ridge * u)
+        w[support] = u
+        self.go_to(w)
+
+    def extrapolate(self, met: Array) -> None:
+        """Go to the mean of weights whose changes nearly cancel, if the model is lower there."""
+        changes = np.diff(met, axis=0)
+        with one_blas_thread(MEMORY * float(changes.size)):
+            products = changes @ changes.T
+            products[np.diag_indices(MEMORY)] += FLAT * np.trace(products)
+            factors = np.linalg.solve(products, np.ones(MEMORY))
+            if abs(factors.sum()) > 0.0:
+                self.go_to((factors / factors.sum()) @ met[1:])
+
+    def go_to(self, w: Array) -> None:
+        """If the model is lower there."""
+        before, changed = self._value(self.w, self._changes(self.w)), self._changes(w)
+        if self._value(w, changed) < before:
+            self.w = w
+            self.slope = self.first + self.model.curvature * changed
+            self.shift = self._best_shift(self.slope)
+
+    def _changes(self, w: Array) -> Array:
+        """Of the scores since the start, but for the bias."""
+        return self.columns.scores(w - self.start)
+
+    def _value(self, w: Array, changes: Array) -> float:
+        """The model, the bias at its best."""
+        h = self.model.curvature
+        t = changes + self._best_shift(self.first + h * changes)
+        penalty = dot(self.model.thresholds, np.abs(w)) + 0.5 * dot(self.model.ridge * w, w)
+        return dot(self.first + 0.5 * h * t, t) + penalty
+
+
+def products(columns: Rows, weight: Array) -> Array:
+    """Of all columns with each other, rows weighted: (m, m)."""
+    root = np.sqrt(weight)
+    if not isinstance(columns, CsrRows):
+        z = columns * root
+        return np.asarray(z @ z.T)
+    some = as_scipy(columns).astype(np.float64)
+    some.data *= root[some.indices]
+    return np.asarray((some @ some.T).toarray())
