@@ -5,10 +5,9 @@ Input       J and the gradient of its smooth part; the columns of a working set 
 Output      W after every round, J and the gradient there.
 Algorithm   The working set: features with weights, and those that violate their condition at 0
             most. J as a function of these alone is minimised before all features are looked at
-            again: its quadratic model by coordinate descent (``model_descent``), then a line search,
-            and the next model. A free bias follows every change of a weight. After a step that had
-            to be much shortened the next model has the mean curvature of the loss from each margin
-            to 0.
+            again: its quadratic model by coordinate descent (``model_descent``), a line search, and
+            so on. A free bias follows every change of a weight. After a step that had to be much
+            shortened the next model has the mean curvature of the loss from each margin to 0.
 Paper       Massias, Gramfort and Salmon, Celer: a fast solver for the lasso with dual extrapolation
             (2018), for working sets; Friedman, Hastie and Tibshirani, Regularization paths for
             generalized linear models via coordinate descent, Journal of Statistical Software 33

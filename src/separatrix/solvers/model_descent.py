@@ -1,6 +1,6 @@
 """Coordinate descent on a second-order model, by columns.
 
-Problem     min over w and a free bias of a quadratic in the scores of all rows, with absolute values
+Problem     min over w and a free bias of a quadratic in the scores of rows, with absolute values
             and squares of w beside it.
 Input       The columns, the slopes and curvatures of the rows, weights to begin with.
 Output      Weights where an epoch gains next to nothing.
