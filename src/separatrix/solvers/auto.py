@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ..data import InMemory, Source
+from ..data import Block, InMemory, Source, Sum
 from ..losses import MarginLoss, OneVsRest, SquaredHinge
 from ..numeric.dot import dot
 from ..numeric.rows import CsrRows, to_dense
 from ..numeric.threads import one_blas_thread
+from ..numeric.types import Ints
 from ..objective import Objective
 from ..penalties import ElasticNet
 from .base import Solver
@@ -142,13 +145,21 @@ def _has_rare_features(objective: Objective) -> bool:
         return False
     if 2.0 * objective.penalty.l2 * source.weight_sum * RARE_STRENGTH > 1.0:
         return False
-    stored = np.zeros(d)
-    for block in source.blocks():
-        if isinstance(block.X, CsrRows):
-            at = slice(block.X.indptr[0], block.X.indptr[-1])
-            stored += np.bincount(block.X.indices[at], minlength=d)
+    (stored,) = source.total(StoredValues())
     rare = stored * min(1.0, SAMPLE_ROWS / n) < RARE_ROWS
     return bool(np.count_nonzero(rare & (stored > 0.0)) >= RARE_SHARE * np.count_nonzero(stored))
+
+
+@dataclass(frozen=True)
+class StoredValues(Sum[tuple[Ints]]):
+    """How many values are stored of every feature."""
+
+    def of(self, block: Block) -> tuple[Ints]:
+        """Of one block of sparse rows."""
+        if not isinstance(block.X, CsrRows):
+            raise TypeError("dense rows store all values")
+        at = slice(block.X.indptr[0], block.X.indptr[-1])
+        return (np.bincount(block.X.indices[at], minlength=block.X.n_features),)
 
 
 def _drowns_in_features(objective: Objective) -> bool:
