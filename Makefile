@@ -46,7 +46,7 @@ check-types: $(DEVELOPMENT)
 
 test-cpp: $(DEVELOPMENT)
 	$(BIN)/cmake -S . -B build/tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DSEPARATRIX_TESTS=ON
-	$(BIN)/cmake --build build/tests
+	MAKEFLAGS= $(BIN)/cmake --build build/tests
 	$(BIN)/ctest --test-dir build/tests --parallel $(WORKERS) --output-on-failure
 
 test-browser: $(DEVELOPMENT)

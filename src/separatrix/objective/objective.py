@@ -47,7 +47,6 @@ class ClassSums(NamedTuple):
     squares: Array
 
 
-@dataclass
 class _LastRead:
     """Of losses and their gradient: along a path the next strength begins where one ended."""
 
@@ -174,7 +173,7 @@ class Objective:
     def value(self, W: Array) -> tuple[float, float]:
         """J at W, and the weighted mistakes there."""
         last = self._known.last_read
-        if last.is_at(W, float32_sums=False):
+        if last.weights is not None and last.is_at(W, float32_sums=False):
             loss_sum, mistakes, _ = last.found
         else:
             loss_sum, mistakes = self.source.total(sums.Value(self.loss, W))

@@ -62,9 +62,9 @@ class CoordinateDescent(Solver):
     >>> from sklearn.datasets import make_classification
     >>> from separatrix import CoordinateDescent, LinearClassifier
     >>> X, y = make_classification(100, 2000, random_state=0)
-    >>> clf = LinearClassifier(l1=0.05, solver=CoordinateDescent()).fit(X, y)
+    >>> clf = LinearClassifier(l1=0.08, solver=CoordinateDescent()).fit(X, y)
     >>> clf.stop_, int(clf.selected_.sum())
-    ('optimal', 31)
+    ('optimal', 13)
     """
 
     name = "CoordinateDescent"
