@@ -8,7 +8,8 @@ BUILT_FROM := pyproject.toml CMakeLists.txt $(shell find cpp -type f)
 SECONDS ?= 600
 WORKERS ?= 2
 # Tests start many processes: what one has compiled the next need not, whatever the environment says.
-PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+export PYTHONDONTWRITEBYTECODE :=
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 .PHONY: help demo test check-types test-cpp test-browser docs fuzz bench clean
 help:
