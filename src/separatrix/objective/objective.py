@@ -48,7 +48,11 @@ class ClassSums(NamedTuple):
 
 
 class _LastRead:
-    """Of losses and their gradient: along a path the next strength begins where one ended."""
+    """Of losses and their gradient: along a path the next strength begins where one ended.
+
+    A plain class: every objective makes one, ``partial_fit`` one for each row, and its defaults
+    cost no call.
+    """
 
     weights: Array | None = None
     float32_sums: bool = False

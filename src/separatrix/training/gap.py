@@ -25,10 +25,10 @@ from ..solvers.dual.bounds import (
     feasible_lower_bound,
     gap_without_bias,
     newton_in_bias,
-    nonsmooth_lower_bound,
     smooth_lower_bound,
 )
 from ..solvers.dual.losses import has_dual
+from ..solvers.dual.nonsmooth_bound import nonsmooth_lower_bound
 from ..solvers.dual.sampled_bound import SampledBound, share_of
 from ..solvers.preconditioning import bound_sample
 

@@ -7,7 +7,8 @@ import pytest
 from dual_problems import KINDS, LOSSES, SCALES, climb, problem, rows
 
 from separatrix import Stop, minimize
-from separatrix.solvers.dual.bounds import nonsmooth_lower_bound, smooth_lower_bound
+from separatrix.solvers.dual.bounds import smooth_lower_bound
+from separatrix.solvers.dual.nonsmooth_bound import nonsmooth_lower_bound
 from separatrix.solvers.newton import Newton
 from separatrix.training.gap import provable
 
@@ -35,7 +36,7 @@ def test_a_nonsmooth_lower_bound_the_minimum_needs_only_rows_near_a_kink(k, monk
     X, y = rows(0, 3000, 4, k)
     objective = problem(X * SCALES[:4], y, l2=1e-4)
     step = climb(objective, 1e-11)
-    monkeypatch.setattr("separatrix.solvers.dual.bounds.NEAR_KINK", 300)
+    monkeypatch.setattr("separatrix.solvers.dual.nonsmooth_bound.NEAR_KINK", 300)
     bounds = [nonsmooth_lower_bound(objective, step.weights).lower_bound for _ in range(2)]
     assert bounds[0] == bounds[1]
     assert step.objective * (1 - 1e-9) <= bounds[0] <= step.objective * (1 + 1e-13)

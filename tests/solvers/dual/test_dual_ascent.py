@@ -23,7 +23,7 @@ from separatrix import (
 )
 from separatrix.losses import Hinge
 from separatrix.solvers import thresholds
-from separatrix.solvers.dual.bounds import nonsmooth_lower_bound
+from separatrix.solvers.dual.nonsmooth_bound import nonsmooth_lower_bound
 from separatrix.solvers.dual_ascent import first_phase
 
 

@@ -19,145 +19,25 @@ at most the mixture of theirs, and both are known from J, its gradient and the c
 bound costs no read of the data once the gradient is known. Softmax is the same with probabilities
 for alpha, which must meet the class counts.
 
-Losses with a kink do not tell alpha by their slopes at the minimum: there the dual of the rows near
-a kink is climbed by proximal points, with all other rows fixed.
+Losses with a kink do not tell alpha by their slopes at the minimum: see ``nonsmooth_bound``.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import entr
 
-from ...data import InMemory
 from ...losses import MarginLoss, OneVsRest, Softmax
 from ...numeric.dot import dot
 from ...numeric.tolerances import EPS, SMALLEST_NORMAL
-from ...numeric.types import Array, Ints
+from ...numeric.types import Array
 from ...objective import Evaluation, Objective
 from ...objective.accuracy import SUMS, rounding, steepness
 from ...penalties import Penalty, SparsityInducing
-from .dual_loss import DualLoss, DualSums
-from .losses import dual_loss_of
-from .proximal_point import ProximalPointRun
-from .proximal_steps import FIRST_PENALTY, MANY_FREE, SMOOTH_ROUNDING
-from .sums import Subgradients, TangentSums, joined
 
 TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the least
-SHARPEST_START = 1e4  # penalty parameter to begin with, at most
-NEAR_KINK = 4096  # most rows of the reduced problem
-ENOUGH = 1e-11  # of J: nearer than that a bound need not be
-MOST_STEPS = 60
-NOTHING = np.empty((0, 0))
-STEP_READS = 2.0  # of the rows near a kink
-
-
-# ---- losses with a kink
-
-
-class DualBound(NamedTuple):
-    """J at some weights, a lower bound on its minimum, and how often the data was read for it."""
-
-    value: float
-    lower_bound: float
-    reads: int
-    alpha: Callable[[], Array]
-    """That prove the bound, (n, columns): in another read."""
-
-
-def nonsmooth_lower_bound(
-    objective: Objective, W: Array, most_reads: float = np.inf, enough: float = ENOUGH
-) -> DualBound:
-    """J at W, a lower bound on its minimum that is good where W is, and the reads they took.
-
-    Rows away from a kink keep the alpha that their score gives them; for those nearest to one,
-    ``NEAR_KINK`` at most, a small dual is climbed from W, as far as the reads allow: one is made in
-    any case, or until the bound is ``enough`` of J below it. At the minimum it reaches J.
-    Where each class stands against the rest, J and the bound are sums over the classes.
-    """
-    if isinstance(objective.loss, OneVsRest):
-        columns = [
-            nonsmooth_lower_bound(objective.column(c), W[c, None], most_reads, enough)
-            for c in range(len(W))
-        ]
-        return DualBound(
-            sum(own.value for own in columns), sum(own.lower_bound for own in columns),
-            max(own.reads for own in columns),
-            lambda: np.concatenate([own.alpha() for own in columns], axis=1),
-        )  # fmt: skip
-    dual_loss, nobody = dual_loss_of(objective), np.empty(0, dtype=np.int64)
-    loss_sum, sums, distance = _tangent_sums(objective, dual_loss, W, nobody)
-    value = objective.mean(loss_sum, W)
-    bound = dual_loss.bound(sums, objective.penalty.l2, objective.intercept)
-    bound = bound if np.isfinite(bound) and np.isfinite(value) else 0.0
-    known, reads = (nobody, NOTHING), 1.0
-    if dual_loss.nonsmooth and reads + 2.0 <= most_reads and np.isfinite(value):
-        near = np.flatnonzero(distance < np.inf)
-        share = min(1.0, NEAR_KINK / max(len(near), 1))
-        if share < 1.0:
-            near = np.sort(np.argpartition(distance, NEAR_KINK)[:NEAR_KINK])
-        del distance
-        run = _reduced_problem(objective, dual_loss, W, near)
-        reads = 2.0
-        for _ in range(MOST_STEPS):
-            reads += STEP_READS * share
-            if run.at.bound > bound:
-                bound, known = run.at.bound, (near, run.alpha())
-            if run.at.objective - bound <= enough * value:
-                break
-            if reads + STEP_READS * share > most_reads:
-                break
-            run.step()
-
-    def alpha() -> Array:
-        of_all = joined(objective.source.total(Subgradients(dual_loss, W))[0])
-        if len(known[0]):
-            of_all[known[0]] = known[1]
-        return of_all
-
-    return DualBound(value, max(bound, 0.0), math.ceil(reads), alpha)
-
-
-def _tangent_sums(
-    objective: Objective, dual_loss: DualLoss, W: Array, left_out: Ints
-) -> tuple[float, DualSums, Array]:
-    """The losses at W, the mean of the tangents there, and how far each row is from a kink."""
-    C = objective.source.weight_sum
-    asked = TangentSums(objective.loss, dual_loss, W, left_out)
-    loss_sum, rows, conjugates, distances = objective.source.total(asked)
-    return loss_sum, DualSums(rows / C, conjugates / C), joined(distances)
-
-
-def _reduced_problem(
-    objective: Objective, dual_loss: DualLoss, W: Array, near: Ints
-) -> ProximalPointRun:
-    """From W, with the rows that are not near a kink fixed."""
-    _, fixed, _ = _tangent_sums(objective, dual_loss, W, near)
-    return reduced_run(objective, dual_loss, W, objective.source.take(near), fixed)
-
-
-def reduced_run(
-    objective: Objective, dual_loss: DualLoss, W: Array, rows: InMemory, fixed: DualSums
-) -> ProximalPointRun:
-    """From W, over some rows near their kinks; the sums of all others are fixed."""
-    scores = rows.scores(W)
-    # As many rows are free at first as there are weights, or some more.
-    distance = np.sort(dual_loss.distance_to_kink(rows.y, scores))
-    width = float(distance[min(MANY_FREE * W.size, len(distance)) - 1])
-    penalty_parameter = min(max(FIRST_PENALTY, 0.5 / max(width, SMOOTH_ROUNDING)), SHARPEST_START)
-    middle = np.full((len(scores), dual_loss.columns), 1.0 / (1 + dual_loss.columns))
-    center = dual_loss.alpha(rows.y, scores, middle, penalty_parameter)
-    part = Objective(objective.loss, objective.penalty, rows, objective.intercept)
-    return ProximalPointRun(
-        part, dual_loss, W, center, penalty_parameter, fixed=fixed,
-        weight_sum=objective.source.weight_sum,
-    )  # fmt: skip
-
-
-# ---- smooth losses
 
 
 def gradient_norm2_without_bias(objective: Objective, gradient: Array) -> float:

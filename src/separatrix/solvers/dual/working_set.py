@@ -38,9 +38,9 @@ from ...numeric.types import Array
 from ...objective import Objective
 from .. import thresholds
 from ..base import State
-from .bounds import reduced_run
 from .dual_loss import DualLoss, DualSums
 from .losses import dual_loss_of
+from .nonsmooth_bound import reduced_run
 from .proximal_point import ProximalPointRun
 from .proximal_steps import Point
 from .solver import DualIterate
