@@ -22,9 +22,10 @@ from separatrix import (
     ProximalNewton,
     Stop,
     minimize,
+    path,
 )
+from separatrix.objective import columns
 from separatrix.solvers import choose, coordinate_descent
-from separatrix.solvers.columns import Columns
 from separatrix.solvers.coordinate_descent import working_set
 
 LOSSES = ("logistic", "squared", "squared_hinge")
@@ -98,7 +99,9 @@ def test_working_sets_that_grow_and_shrink_lead_to_the_same_minimum(sparse, monk
     X = sp.csr_array(np.where(np.abs(X) > 0.5, X, 0.0)) if sparse else X
     of = objective(X, y, "logistic", ElasticNet(0.01, 1e-3))
     W = np.zeros(of.shape)
-    assert len(working_set(of, W, of.value_and_gradient(W).gradient)) == 2
+    features, whole = working_set(of, W, of.value_and_gradient(W).gradient)
+    assert len(features) == 2
+    assert not whole
     there = minimize(of, ProximalNewton(), stop=Stop(tol=1e-12))
     assert solved(of).objective == pytest.approx(there.objective, rel=1e-11)
 
@@ -109,12 +112,12 @@ def test_columns_are_those_of_the_rows_that_count(sparse):
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     weight = np.random.default_rng(0).integers(0, 3, 30).astype(float)
     of = objective(sp.csr_array(X) if sparse else X, y, "logistic", ElasticNet(0.1), weight)
-    columns, w = Columns(of), np.random.default_rng(1).standard_normal(9)
+    w = np.random.default_rng(1).standard_normal(9)
     for features in ([1, 4, 7], [0, 1, 7, 8], [], [2], [2, 3, 5]):
-        columns.take(np.array(features, np.int64))
-        centred = X[weight > 0][:, features] - columns.means[features]
-        np.testing.assert_allclose(columns.scores(w[features]), centred @ w[features], atol=1e-13)
-    assert columns.means.any() != sparse
+        some = of.with_penalty(L2(0.1)).columns(np.array(features, np.int64))
+        centred = X[weight > 0][:, features] - some.means[features]
+        np.testing.assert_allclose(some.scores(w[features]), centred @ w[features], atol=1e-13)
+    assert some.means.any() != sparse
 
 
 def test_a_plain_square_and_free_features_are_taken_too():
@@ -236,3 +239,45 @@ def test_rows_that_are_very_wrong_have_no_curvature_and_it_arrives_all_the_same(
     far = clone(clf).set_params(start=start).fit(kind(X), y)
     assert far.stop_ == "optimal"
     assert far.objective_ == pytest.approx(near, rel=1e-6)
+
+
+def test_a_working_set_holds_what_pulls_hardest_and_says_whether_more_do():
+    X, y = problem(n=60, d=500)
+    of = objective(X, y, "logistic", ElasticNet(1e-9))
+    W = np.zeros(of.shape)
+    W[0, :3] = 1.0
+    at = of.value_and_gradient(W)
+    pull = np.abs(at.gradient[0, :-1] - at.gradient[0, -1] * X.mean(axis=0)) / X.std(axis=0)
+    hardest = np.argsort(-pull)
+    hardest = hardest[hardest > 2]
+    features, whole = working_set(of, W, at.gradient)
+    np.testing.assert_array_equal(features, np.sort(np.append(np.arange(3), hardest[:47])))
+    assert not whole
+    strong = of.with_penalty(ElasticNet(1e9))
+    features, whole = working_set(strong, W, at.gradient)
+    np.testing.assert_array_equal(features, np.arange(3))
+    assert whole
+
+
+def test_columns_that_store_nothing_cost_nothing():
+    X, y = problem(n=40, d=6)
+    X[:, 2:] = 0.0
+    of = objective(sp.csr_array(X), y, "logistic", ElasticNet(0.01))
+    assert of.columns(np.arange(2)).epochs_a_read == 1.0
+    assert of.columns(np.array([3, 5])).epochs_a_read == 80.0
+    assert solved(of).stop == "optimal"
+
+
+def test_along_a_path_columns_are_copied_once(monkeypatch):
+    X, y = problem(n=60, d=500)
+    copied = []
+    taken = columns._copied
+
+    def copy(X, means, features):
+        copied.extend(features.tolist())
+        return taken(X, means, features)
+
+    monkeypatch.setattr(columns, "_copied", copy)
+    found = path(X, y, strengths=20, smallest=0.2, solver=CoordinateDescent())
+    assert len(found.strengths) == 20
+    assert len(copied) < 2 * len(set(copied))

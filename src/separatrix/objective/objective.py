@@ -21,9 +21,11 @@ from ..losses import Loss, MarginLoss, OneVsRest
 from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
-from ..numeric.types import Array
+from ..numeric.types import Array, Ints
 from ..penalties import Penalty
 from . import sums
+from .columns import Columns
+from .known import ClassSums, Known
 from .moments import Moments, refuse_underflow
 from .thresholds import GRAM_ROWS
 
@@ -36,46 +38,6 @@ class Evaluation(NamedTuple):
     value: float
     gradient: Array
     mistakes: float
-
-
-class ClassSums(NamedTuple):
-    """A shift, by class the sums of x - shift and of 1, and the sum of all squares of x - shift."""
-
-    shift: Array
-    sums: Array
-    counts: Array
-    squares: Array
-
-
-class _LastRead:
-    """Of losses and their gradient: along a path the next strength begins where one ended.
-
-    A plain class: every objective makes one, ``partial_fit`` one for each row, and its defaults
-    cost no call.
-    """
-
-    weights: Array | None = None
-    float32_sums: bool = False
-    found: tuple[float, float, Array] = (0.0, 0.0, np.zeros((0, 0)))
-
-    def is_at(self, W: Array, float32_sums: bool) -> bool:
-        """Whether it was made at these weights, and as exactly."""
-        if self.weights is None or self.float32_sums != float32_sums:
-            return False
-        return bool(np.array_equal(self.weights, W))
-
-
-@dataclass
-class _Known:
-    """What has been read of the data, whatever the penalty."""
-
-    sums: ClassSums | None = None
-    moments: Moments | None = None
-    feature_sizes: Array | None = None
-    row_norm2: Array | None = None
-    mean_square: float | None = None
-    samples: dict[int, Source] = field(default_factory=dict)
-    last_read: _LastRead = field(default_factory=_LastRead)
 
 
 @dataclass(frozen=True)
@@ -108,7 +70,7 @@ class Objective:
     """Whether there is a bias."""
     float32_sums: bool = False
     """Sums of dense float32 rows in float32: right to about six digits, and twice as fast."""
-    _known: _Known = field(default_factory=_Known, init=False, repr=False, compare=False)
+    _known: Known = field(default_factory=Known, init=False, repr=False, compare=False)
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -332,6 +294,14 @@ class Objective:
         """Weighted mistakes of several weights (m, k, d + 1) in one read of the data."""
         (mistakes,) = self.source.total(sums.Mistakes(self.loss, candidates))
         return mistakes
+
+    def columns(self, features: Ints) -> Columns:
+        """Copies of some features, in increasing order; those asked for last are remembered."""
+        last = self._known.last_read
+        if last.columns is None:
+            last.columns = Columns.of(self.in_memory, self.moments.mean if self.intercept else None)
+        last.columns = last.columns.taking(features)
+        return last.columns
 
     @property
     def row_norm2(self) -> Array:

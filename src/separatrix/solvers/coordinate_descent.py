@@ -6,8 +6,10 @@ Output      W after every round, J and the gradient there.
 Algorithm   The working set: features with weights, and those that violate their condition at 0
             most. J as a function of these alone is minimised before all features are looked at
             again: its quadratic model by coordinate descent (``model_descent``), a line search, and
-            so on. A free bias follows every change of a weight. After a step that had to be much
-            shortened the next model has the mean curvature of the loss from each margin to 0.
+            so on; to its end, where no other feature pulls hard enough to move and that costs no
+            more than another look. A free bias follows every change of a weight. After a step that
+            had to be much shortened the next model has the mean curvature of the loss from each
+            margin to 0.
 Paper       Massias, Gramfort and Salmon, Celer: a fast solver for the lasso with dual extrapolation
             (2018), for working sets; Friedman, Hastie and Tibshirani, Regularization paths for
             generalized linear models via coordinate descent, Journal of Statistical Software 33
@@ -28,14 +30,15 @@ from ..losses import MarginLoss, OneVsRest
 from ..numeric.dot import dot
 from ..numeric.types import Array, Ints
 from ..objective import Objective
+from ..objective.columns import Columns
 from ..penalties import L2, ElasticNet, Penalty
 from .base import Solver, State, Step, finite_start
-from .columns import Columns
 from .line_search import backtrack
 from .model_descent import ModelDescent
-from .proximal_newton import pull_by_class
 
 SETTLED = 1e-1  # of what a round has gained: a model that promises no more is its last
+SETTLED_WELL, AS_A_LOOK = 1e-10, 2.0  # instead, while epochs cost no more than so many reads
+NEARLY = 0.1  # of a threshold: a feature that lacks no more may be the next to move
 FIRST_LOOK = 0.1  # of that: a first epoch that gains no more will not be followed by others
 NOTHING = 1e-29  # of J: what epochs gain from the rounding of slopes alone
 MOST_MODELS = 20  # in a round
@@ -110,11 +113,11 @@ class CoordinateDescent(Solver):
         """One round after another, each with a working set of its own."""
         W = finite_start(objective, W) if state is None else state["weights"]
         at = objective.value_and_gradient(W) if W.any() else objective.at_zeros()
-        columns = Columns(objective)
         while True:
-            features = working_set(objective, W, at.gradient)
-            columns.take(features)
-            V, gain = minimum_on(objective, columns, W)
+            features, whole = working_set(objective, W, at.gradient)
+            columns = objective.columns(features)
+            affordable = AS_A_LOOK * columns.epochs_a_read if whole else 0.0
+            V, gain = minimum_on(objective, columns, W, affordable)
             # That it falls was seen on the columns; by rounding the sum over rows may not.
             length, W, at = backtrack(objective.value_and_gradient, W, at, V - W, -gain)
             yield Step(
@@ -123,27 +126,35 @@ class CoordinateDescent(Solver):
             )  # fmt: skip
 
 
-def working_set(objective: Objective, W: Array, gradient: Array) -> Ints:
-    """The features to move, in increasing order: all with weights, and those that pull most.
+def working_set(objective: Objective, W: Array, gradient: Array) -> tuple[Ints, bool]:
+    """The features to move, in increasing order, and whether no other pulls hard enough to.
 
-    As many again, or as many as are cheap beside a look at all features.
+    All with weights, and as many again, or as many as are cheap beside a look at all features:
+    those that pull hardest beyond their thresholds, or up to these, as they may be the next.
     """
-    pull = np.max(pull_by_class(objective, W, gradient), axis=0)
-    weighed = np.any(W[:, :-1] != 0.0, axis=0)
-    free = objective.penalty.thresholds == 0.0
-    cheap = int(SHARE * objective.source.n_features)
-    size = max(2 * int(np.count_nonzero(weighed)), SMALLEST_WORKING_SET, cheap)
-    always = weighed | free
-    candidates = np.flatnonzero(always | (pull > 0.0))
+    standardization, penalty = objective.standardization, objective.penalty
+    pull = gradient[:, :-1]
+    if objective.intercept:  # at its best
+        pull = pull - gradient[:, -1:] * standardization.mean
+    beyond = np.max(np.abs(pull) - penalty.thresholds, axis=0) / standardization.scale[:-1]
+    beyond[np.any(W[:, :-1] != 0.0, axis=0) | (penalty.thresholds == 0.0)] = np.inf
+    cheap = int(SHARE * len(beyond))
+    size = max(2 * int(np.count_nonzero(beyond == np.inf)), SMALLEST_WORKING_SET, cheap)
+    near = NEARLY * penalty.thresholds
+    candidates = np.flatnonzero(beyond > -near / standardization.scale[:-1])
     if len(candidates) <= size:
-        return candidates
-    first = np.where(always, np.inf, pull)[candidates]
-    size = max(size, int(np.count_nonzero(always)))
-    return np.sort(candidates[np.argsort(-first, kind="stable")[:size]])
+        return candidates, True
+    chosen = candidates[np.argpartition(-beyond[candidates], size)[:size]]
+    return np.sort(chosen), int(np.count_nonzero(beyond > 0.0)) <= size
 
 
-def minimum_on(objective: Objective, columns: Columns, W: Array) -> tuple[Array, float]:
-    """Where J is least, features that are not among the columns as in W; and what it gains."""
+def minimum_on(
+    objective: Objective, columns: Columns, W: Array, affordable: float
+) -> tuple[Array, float]:
+    """Where J is least, features that are not among the columns as in W; and what it gains.
+
+    Nearly, or more nearly while that takes no more than some epochs over all columns.
+    """
     source, features = objective.in_memory, columns.features
     present = slice(None) if source.present is None else source.present
     share, y = source.weights[present] / source.weight_sum, source.y[present]
@@ -160,7 +171,7 @@ def minimum_on(objective: Objective, columns: Columns, W: Array) -> tuple[Array,
             objective.intercept,
         )  # fmt: skip
         centre = columns.means[features]
-        u, gain = own.minimum(np.append(w[features], w[-1] + dot(centre, w[features])))
+        u, gain = own.minimum(np.append(w[features], w[-1] + dot(centre, w[features])), affordable)
         V[c, features] = u[:-1]
         if objective.intercept:
             V[c, -1] = u[-1] - dot(centre, u[:-1])
@@ -199,22 +210,24 @@ class Restricted:
         penalty = dot(self.thresholds, np.abs(w)) + 0.5 * dot(self.ridge * w, w)
         return Point(mean + penalty, self.signs * scores, curvature)
 
-    def minimum(self, u: Array) -> tuple[Array, float]:
+    def minimum(self, u: Array, affordable: float) -> tuple[Array, float]:
         """From u on by the minima of models; and what they gained, at least.
 
         Where a model was much too bold, the next one has the larger curvature; where that happens
         again, the next two, four and so on.
         """
-        at, gained, careful, doubt = self.at(u), 0.0, 0, 1
+        at, gained, spent, careful, doubt = self.at(u), 0.0, 0.0, 0, 1
         for _ in range(MOST_MODELS):
             curvature = self.mean_curvature(at) if careful else at.curvature
-            v, gain = self.model_minimum(u, at, curvature, FIRST_LOOK * SETTLED * gained)
+            settled = SETTLED if spent >= affordable else SETTLED_WELL
+            v, gain, epochs = self.model_minimum(u, at, curvature, FIRST_LOOK * settled * gained)
+            spent += epochs
             length, u, at = backtrack(self.at, u, at, v - u, -gain)
             if length > 0.0:
                 gained += length * gain
             elif careful:
                 break
-            if gain <= max(SETTLED * gained, NOTHING * at.value):
+            if gain <= max(settled * gained, NOTHING * at.value):
                 break
             if careful:
                 careful -= 1
@@ -224,8 +237,8 @@ class Restricted:
 
     def model_minimum(
         self, u: Array, at: Point, curvature: Array, enough: float
-    ) -> tuple[Array, float]:
-        """Where a second-order model is least; and how much lower it is there, at least.
+    ) -> tuple[Array, float, float]:
+        """Where a second-order model is least, how much lower it is there, at least, and epochs.
 
         One look at all weights that gains no more than ``enough`` is the last.
         """
@@ -238,7 +251,7 @@ class Restricted:
         way = descent.w - u[:-1]
         change = self.columns.scores(way) + descent.shift
         gain = 0.5 * (dot(curvature * change, change) + dot(self.ridge * way, way))
-        return np.append(descent.w, u[-1] + descent.shift), gain
+        return np.append(descent.w, u[-1] + descent.shift), gain, descent.epochs
 
     def mean_curvature(self, at: Point) -> Array:
         """Of the loss between each margin and 0: a row that is very wrong has none of its own.

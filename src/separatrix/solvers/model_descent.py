@@ -16,17 +16,18 @@ import numpy as np
 
 from .. import loops
 from ..numeric.dot import dot
-from ..numeric.rows import CsrRows, Rows, as_scipy, take_rows
+from ..numeric.rows import CsrRows, Rows, as_scipy, n_values, take_rows
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
-from .columns import Columns
+from ..objective.columns import Columns
 from .proximal_newton import minimise_quadratic
 
 ENOUGH = 3e-2  # of what a model has gained: an epoch that adds no more is its last
 MOST_EPOCHS = 100  # over all weights, and between two of them over those that are not 0
 MEMORY = 5  # epochs that are extrapolated
 FLAT = 1e-12  # of its trace, added to the matrix of products of their changes
-MOST_FACTORED, PRODUCTS_AN_EPOCH = 2000, 16  # weights, and columns whose products cost an epoch
+MOST_FACTORED = 2000  # weights
+PRODUCTS_AN_EPOCH = 16, 40  # columns whose products cost an epoch: dense, sparse
 
 
 class ModelDescent:
@@ -38,6 +39,8 @@ class ModelDescent:
         self.slope, self.shift = slope.copy(), self._best_shift(slope)
         self.spent = 0
         """Epochs over weights that are not 0, since their products were last used."""
+        self.epochs = 0.0
+        """In all, over as many values as all columns have."""
 
     def _best_shift(self, slope: Array) -> float:
         total = self.model.total
@@ -48,6 +51,7 @@ class ModelDescent:
         gained, enough = 0.0, max(enough, nothing)
         for _ in range(MOST_EPOCHS):
             gain = self.epoch(zeros=True)
+            self.epochs += 1.0
             gained += gain
             enough = max(enough, ENOUGH * gained)
             if gain <= enough:
@@ -61,13 +65,16 @@ class ModelDescent:
         """
         support = np.flatnonzero((self.w != 0.0) | (self.model.thresholds == 0.0))
         affordable = self.epochs_of_products(support)
+        share = self.columns.n_values_of(support) / max(n_values(self.columns.rows), 1)
         met = [self.w.copy()]
         for _ in range(MOST_EPOCHS):
             if self.spent >= affordable:
                 self.minimise_on(support)
+                self.epochs += share * affordable
                 self.spent = 0
                 return
             self.spent += 1
+            self.epochs += share
             if self.epoch(zeros=False) <= enough:
                 return
             met.append(self.w.copy())
@@ -77,12 +84,12 @@ class ModelDescent:
 
     def epochs_of_products(self, support: Ints) -> float:
         """How many epochs cost as much as the products of these columns, and a system of them."""
-        m, columns = len(support), self.model.columns
+        m = len(support)
         if m > MOST_FACTORED:
             return np.inf
-        sizes = np.diff(columns.indptr) if isinstance(columns, CsrRows) else None
-        stored = m * self.columns.n_rows if sizes is None else int(sizes[support].sum())
-        return MEMORY + (m + m**3 / max(stored, 1)) / PRODUCTS_AN_EPOCH
+        stored = self.columns.n_values_of(support)
+        an_epoch = PRODUCTS_AN_EPOCH[not self.columns.dense]
+        return MEMORY + (m + m**3 / max(stored, 1)) / an_epoch
 
     def epoch(self, zeros: bool) -> float:
         """One look at all weights, or at those that are not 0; what it gains, at least."""

@@ -1,0 +1,54 @@
+"""What an objective remembers of its data, whatever the penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data import Source
+from ..numeric.types import Array
+from .columns import Columns
+from .moments import Moments
+
+
+class ClassSums(NamedTuple):
+    """A shift, by class the sums of x - shift and of 1, and the sum of all squares of x - shift."""
+
+    shift: Array
+    sums: Array
+    counts: Array
+    squares: Array
+
+
+class LastRead:
+    """Losses and their gradient, and columns: along a path a strength begins where one ended.
+
+    A plain class: every objective makes one, ``partial_fit`` one for each row, and its defaults
+    cost no call.
+    """
+
+    weights: Array | None = None
+    float32_sums: bool = False
+    found: tuple[float, float, Array] = (0.0, 0.0, np.zeros((0, 0)))
+    columns: Columns | None = None
+
+    def is_at(self, W: Array, float32_sums: bool) -> bool:
+        """Whether it was made at these weights, and as exactly."""
+        if self.weights is None or self.float32_sums != float32_sums:
+            return False
+        return bool(np.array_equal(self.weights, W))
+
+
+@dataclass
+class Known:
+    """What has been read of the data, whatever the penalty."""
+
+    sums: ClassSums | None = None
+    moments: Moments | None = None
+    feature_sizes: Array | None = None
+    row_norm2: Array | None = None
+    mean_square: float | None = None
+    samples: dict[int, Source] = field(default_factory=dict)
+    last_read: LastRead = field(default_factory=LastRead)
