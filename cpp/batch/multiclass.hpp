@@ -1,7 +1,9 @@
 // Value and gradient of a loss over more than two classes, in one read of the rows.
 #pragma once
+#include <type_traits>
 #include "batch/class_panels.hpp"
 #include "batch/float32_sums.hpp"
+#include "batch/softmax_rows.hpp"
 #include "batch/tiles.hpp"
 #include "losses/multiclass.hpp"
 
@@ -19,21 +21,33 @@ inline void batch_joint(const Rows& rows, BatchPass& pass) {
   Real* const slopes = scores + kClassTileRows * width;
   double* const score = new double[size_t(2 * k)];
   double* const slope = score + k;
+  SoftmaxRows softmax(std::is_same_v<Loss, Softmax> ? k : 0);
   const auto add_tile = [&](int64_t first, int64_t count) {
     const auto tile = wide.tile(first, count);
     many.tile(tile, after(rows, first + count), scores);
     double loss_sum = 0, mistakes = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      const double weight = pass.weight ? pass.weight[first + i] : 1.0;
-      for (int64_t c = 0; c < k; ++c) score[c] = double(scores[i * width + c]);
-      const int64_t label = pass.label[first + i], rival = best_rival(score, k, label);
-      const double value = Loss::at(score, k, label, rival, slope);
-      if (weight != 0) {  // as if absent otherwise, even where its value overflows
-        loss_sum += weight * value;
-        if (!(score[label] > score[rival])) mistakes += weight;
+    if constexpr (std::is_same_v<Loss, Softmax>) {
+      Sum losses = {}, missed = {};
+      for (int64_t i = 0; i < count; i += kLanes)
+        softmax.evaluate(scores + i * width, width, pass.label + first + i,
+                         pass.weight ? pass.weight + first + i : nullptr,
+                         count - i < kLanes ? count - i : kLanes, slopes + i * width, losses,
+                         missed);
+      loss_sum = losses.total();
+      mistakes = missed.total();
+    } else {
+      for (int64_t i = 0; i < count; ++i) {
+        const double weight = pass.weight ? pass.weight[first + i] : 1.0;
+        for (int64_t c = 0; c < k; ++c) score[c] = double(scores[i * width + c]);
+        const int64_t label = pass.label[first + i], rival = best_rival(score, k, label);
+        const double value = Loss::at(score, k, label, rival, slope);
+        if (weight != 0) {  // as if absent otherwise, even where its value overflows
+          loss_sum += weight * value;
+          if (!(score[label] > score[rival])) mistakes += weight;
+        }
+        Real* const to = slopes + i * width;
+        for (int64_t c = 0; c < k; ++c) to[c] = weight != 0 ? Real(weight * slope[c]) : Real(0);
       }
-      Real* const to = slopes + i * width;
-      for (int64_t c = 0; c < k; ++c) to[c] = weight != 0 ? Real(weight * slope[c]) : Real(0);
     }
     pass.loss_sum += loss_sum;
     pass.mistakes += mistakes;

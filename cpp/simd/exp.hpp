@@ -54,6 +54,18 @@ inline T twice_artanh(T s) {
   return 2.0 * fma(s * square, rest, s);
 }
 
+// log(1 + t) for t >= 0, to about 1e-16; of a NaN itself.
+inline Doubles log1p_positive(Doubles t) {
+  constexpr double kLn2 = 0x1.62e42fefa39efp-1, kShift = 0x1p52;
+  constexpr uint64_t kFraction = (uint64_t(1) << 52) - 1, kOne = uint64_t(1023) << 52;
+  const Doubles whole = 1.0 + t;
+  const Doubles fraction = from_bits((bits(whole) & kFraction) | kOne);  // between 1 and 2
+  const Doubles exponent = from_bits((bits(whole) >> 52) | bits(kShift)) - (kShift + 1023.0);
+  const Doubles over = select(whole < 2.0, t, fraction - 1.0);
+  const Doubles log = fma(exponent, splat<Doubles>(kLn2), twice_artanh(over / (2.0 + over)));
+  return select(t == t, log, t);
+}
+
 // The natural logarithm of a normal number above 0, to about 1e-16.
 inline double log_normal(double x) {
   constexpr double kLn2 = 0x1.62e42fefa39efp-1;

@@ -17,8 +17,9 @@ from separatrix import (
     Stop,
     minimize,
 )
-from separatrix.solvers import choose
+from separatrix.solvers import choose, proximal_newton
 from separatrix.solvers.proximal_newton import minimise_quadratic, newton_step, working_set
+from separatrix.solvers.working_hessian import LossHessian
 from separatrix.training.checkpoint_file import packed, unpacked
 
 
@@ -174,3 +175,27 @@ def test_auto_takes_it_and_others_refuse_by_name():
 def test_a_step_that_nothing_may_move_in_gains_nothing():
     slope = np.array([0.1, -0.2])
     assert newton_step(np.eye(2), np.ones(2), np.zeros(2), slope) == 0.0
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_rough_second_derivative_leads_to_the_same_minimum(k, monkeypatch):
+    X, y = problem(n=3000, d=8, k=k)
+    of = objective(X, y, "logistic", ElasticNet(0.01))
+    taken = []
+    at = LossHessian.at
+
+    def noted(rows, *rest):
+        taken.append(rows.source.n_rows)
+        return at(rows, *rest)
+
+    monkeypatch.setattr(proximal_newton.LossHessian, "at", noted)
+    steps = ProximalNewton().steps(of, np.zeros(of.shape), np.random.default_rng(0))
+    met = [next(steps) for _ in range(12)]
+    assert taken[0] < 1500
+    assert taken[-1] == 3000
+    monkeypatch.setattr(proximal_newton, "FEW", 0.0)
+    assert met[-1].objective == pytest.approx(solved(of).objective, rel=1e-12)
+    monkeypatch.undo()
+    for number, step in enumerate(met[:-1]):  # and a run that goes on from any step, to the same
+        again = ProximalNewton().steps(of, step.weights, np.random.default_rng(0), step.state)
+        np.testing.assert_array_equal(next(again).weights, met[number + 1].weights)

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 
 from .. import loops
 from ..data import InMemory, Source
-from ..losses import Loss, MarginLoss, OneVsRest
+from ..losses import Loss, MarginLoss, OneVsRest, Softmax
 from ..numeric.lazy import cached_property
 from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
@@ -174,6 +174,9 @@ class Objective:
         """
         W, margin, total = np.zeros(self.shape), np.zeros(1), self.source.weight_sum
         loss = self.loss.binary if isinstance(self.loss, OneVsRest) else self.loss
+        if type(loss) is Softmax:  # all classes are as probable
+            gradient = self.class_sums.sum(axis=0) / len(W) - self.class_sums
+            return self._evaluation(total * np.log(len(W)), gradient, W, total)
         if not isinstance(loss, MarginLoss):
             return self.value_and_gradient(W)
         sums = self.class_sums

@@ -10,12 +10,15 @@ Algorithm   The working set: features with weights, and those that violate their
             descent, and by Newton's step with the signs fixed; W goes towards its minimum as far as
             J falls. Groups move as a whole, by blocks: see ``block_model``. Features are read by
             sums over rows alone, never by column, so rows may be anywhere. Of squares that are not
-            convex the model has the larger of their own curvature and Gauss and Newton's.
+            convex the model has the larger of their own curvature and Gauss and Newton's. Far from
+            the minimum a second derivative of some rows alone, if they are in memory, is enough.
 Paper       Lee, Sun and Saunders, Proximal Newton-type methods for minimizing composite functions,
             SIAM Journal on Optimization 24 (2014); Friedman, Hastie and Tibshirani, Regularization
             paths for generalized linear models via coordinate descent, Journal of Statistical
             Software 33 (2010); Massias, Gramfort and Salmon, Celer: a fast solver for the lasso
-            with dual extrapolation (2018), for the growth of the working set.
+            with dual extrapolation (2018), for the growth of the working set; Byrd, Chin, Neveitt
+            and Nocedal, On the use of stochastic Hessian information in optimization methods for
+            machine learning, SIAM Journal on Optimization 21 (2011).
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import loops
+from ..data import InMemory
 from ..losses import OneVsRest
 from ..numeric.linear_systems import solve
 from ..numeric.threads import one_blas_thread
@@ -41,6 +45,8 @@ EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of 
 SMALLEST_WORKING_SET = 50  # features: fewer make a step hardly cheaper
 FLAT = 1e-10  # of its diagonal, added to a Hessian
 CHORD = 0.1  # of what the step before gained: a Hessian that leaves no more may serve again
+ROUGH = 3e-3  # of J: where a step gained more, or was none yet, a rough Hessian serves the next
+ROWS_A_VARIABLE, FEW = 10, 0.5  # of a sample for that, and the share of all rows that it may be
 ENOUGH = 1e-12  # of what the model has gained so far: an epoch that adds no more is the last
 
 
@@ -114,22 +120,24 @@ class ProximalNewton(Solver):
     ) -> Iterator[Step]:
         """One step after another, each with a working set of its own."""
         W = finite_start(objective, W) if state is None else state["weights"]
-        at = objective.value_and_gradient(W)
+        at = objective.value_and_gradient(W) if W.any() else objective.at_zeros()
         kept: State = {"gain": 0.0, "trusted": False, "ahead": False} | (state or {})
         gain, trusted, ahead = kept["gain"], kept["trusted"], kept["ahead"]
         held, taken_at = _held(objective, kept) if trusted else (None, W)
         while True:
             features = working_set(objective, W, at.gradient, self.most_variables)
             fresh = held is None or not trusted or not held.has(features)
+            rough = fresh and not ahead and (gain == 0.0 or gain > ROUGH * at.value)
             if held is None or fresh:
                 more = self._with_next(objective, at.gradient, features) if ahead else features
-                held, taken_at = LossHessian.at(objective, W, more), W
+                rows = _some_rows(objective, len(more)) if rough else objective
+                held, taken_at = LossHessian.at(rows, W, more), W
             before = gain
             V, gain = model_minimum(objective, W, at, features, held)
             # The slope is at least twice that; as a sum it would be lost in rounding sooner.
             length, W, at = backtrack(objective.value_and_gradient, W, at, V - W, -gain)
             decrease = gain if length > 0.0 else 0.0  # it cannot move: rounding
-            trusted = length == 1.0 and gain <= CHORD * before
+            trusted = length == 1.0 and gain <= CHORD * before and not rough
             told = {"weights": W, "gain": gain, "trusted": trusted, "ahead": ahead}
             if ahead:
                 told |= held._asdict()
@@ -157,6 +165,14 @@ class ProximalNewton(Solver):
         pull[features] = np.inf
         nearest = np.argpartition(-pull, room - 1)[:room] if room > len(features) else features
         return np.sort(nearest)
+
+
+def _some_rows(objective: Objective, features: int) -> Objective:
+    """The same on a sample that is enough for a rough second derivative, if there are far more."""
+    size = 1 << (ROWS_A_VARIABLE * (features + 1) * objective.shape[0]).bit_length()
+    if not isinstance(objective.source, InMemory) or size > FEW * objective.source.n_rows:
+        return objective
+    return objective.on_rows(objective.sample(size).source)
 
 
 def _held(objective: Objective, state: State) -> tuple[LossHessian, Array]:
