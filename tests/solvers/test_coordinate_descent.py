@@ -25,7 +25,7 @@ from separatrix import (
     path,
 )
 from separatrix.objective import columns
-from separatrix.solvers import choose, coordinate_descent
+from separatrix.solvers import choose, coordinate_descent, model_descent
 from separatrix.solvers.coordinate_descent import working_set
 
 LOSSES = ("logistic", "squared", "squared_hinge")
@@ -281,3 +281,16 @@ def test_along_a_path_columns_are_copied_once(monkeypatch):
     found = path(X, y, strengths=20, smallest=0.2, solver=CoordinateDescent())
     assert len(found.strengths) == 20
     assert len(copied) < 2 * len(set(copied))
+
+
+@pytest.mark.parametrize("full", [0.01, 0.3])
+@pytest.mark.parametrize("most", [0, 1 << 22])
+def test_products_of_sparse_columns_are_those_of_dense_ones(full, most, monkeypatch):
+    monkeypatch.setattr(model_descent, "MOST_FILLED", most)
+    rng = np.random.default_rng(0)
+    X, weight = rng.standard_normal((200, 12)), rng.random(200)
+    X[rng.random(X.shape) > full] = 0.0
+    rows = objective(sp.csr_array(X), np.arange(200) % 2, "logistic", ElasticNet(0.1))
+    sparse = rows.columns(np.arange(12)).rows
+    expected = (X * weight[:, None]).T @ X
+    np.testing.assert_allclose(model_descent.products(sparse, weight), expected, atol=1e-12)

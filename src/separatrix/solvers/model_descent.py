@@ -27,7 +27,8 @@ MOST_EPOCHS = 100  # over all weights, and between two of them over those that a
 MEMORY = 5  # epochs that are extrapolated
 FLAT = 1e-12  # of its trace, added to the matrix of products of their changes
 MOST_FACTORED = 2000  # weights
-FULL = 0.05  # of its values: a column that stores more is multiplied faster with its zeros
+FULL = 0.05  # of their values: columns that store more are multiplied faster with their zeros
+MOST_FILLED = 1 << 22  # values, for that: 32 MB
 PRODUCTS_AN_EPOCH = 16, 40  # columns whose products cost an epoch: dense, sparse
 
 
@@ -148,11 +149,9 @@ class ModelDescent:
 
 def products(columns: Rows, weight: Array) -> Array:
     """Of all columns with each other, rows weighted: (m, m)."""
-    root = np.sqrt(weight)
-    if (
-        not isinstance(columns, CsrRows)
-        or n_values(columns) > FULL * len(root) * shape_of(columns)[0]
-    ):
+    root, size = np.sqrt(weight), len(weight) * shape_of(columns)[0]
+    full = FULL * size < n_values(columns) and size <= MOST_FILLED
+    if full or not isinstance(columns, CsrRows):
         z = to_dense(columns) * root
         return np.asarray(z @ z.T)
     some = as_scipy(columns).astype(np.float64)
