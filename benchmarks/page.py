@@ -65,7 +65,22 @@ def merged(runs: Sequence[Record]) -> list[Record]:
         seen |= {work["name"] for work in works}
         if works:
             found.append({**run, "workloads": works})
-    return found[::-1]
+    return joined(found[::-1])
+
+
+def joined(runs: Sequence[Record]) -> list[Record]:
+    """Runs of one day that were made alike as one, its works in the order of the suite."""
+    from .workloads import WORKLOADS
+
+    order = {name: number for number, name in enumerate(WORKLOADS)}
+    found: dict[str, Record] = {}
+    for run in runs:
+        machine = [run["machine"][key] for key in ("processor", "cores")]
+        key = json.dumps([machine, *(run[key] for key in RUN if key != "machine")], sort_keys=True)
+        works = [*found.get(key, {"workloads": []})["workloads"], *run["workloads"]]
+        works.sort(key=lambda work: order.get(work["name"], len(order)))
+        found[key] = {**run, "workloads": works}
+    return list(found.values())
 
 
 # ---- the page --------------------------------------------------------------------------------
@@ -91,7 +106,8 @@ def _run_lines(run: Record, number: int | None) -> Iterator[str]:
     yield f"## {'Results' if number is None else f'Run {number}'}\n"
     yield (
         f"Measured {run['measured']} on {cores} cores ({machine['processor']}), which read "
-        f"{reads:.0f} GB/s and compute {computes:.0f} GFLOP/s in float64; {run['repeats']} rounds"
+        f"{reads:.0f} GB/s and compute {computes:.0f} GFLOP/s in float64; {run['repeats']} round"
+        + ("s" if run["repeats"] > 1 else "")
         + _minutes(run["workloads"])
         + ". Versions: "
         + ", ".join(f"{name} {version}" for name, version in versions.items())

@@ -70,3 +70,13 @@ def test_a_work_that_was_measured_again_is_told_once(stored):
 def test_a_small_run_is_no_result(stored):
     with pytest.raises(SystemExit, match="size small"):
         page.kept(stored("02", work("a", 2, 3), size="small"))
+
+
+def test_runs_of_one_day_that_were_made_alike_are_one_in_the_order_of_the_suite(stored):
+    first = page.kept(stored("02", work("softmax", 2, 3), work("unknown", 2, 3)))
+    second = page.kept(stored("02", work("kernel-fit", 2, 3)))
+    (both,) = page.merged([first, second])
+    names = [each["name"] for each in both["workloads"]]
+    assert names == ["kernel-fit", "softmax", "unknown"]
+    second["repeats"] = 1
+    assert len(page.merged([first, second])) == 2
