@@ -53,6 +53,13 @@ def test_wins_losses_and_what_is_open_are_counted(stored):
     assert "not in these tables: absent" in told
 
 
+def test_what_is_measured_against_ourselves_is_told_and_not_counted(stored):
+    own = work("a", 0.1, 0.2) | {"best_peer": "our own fit"}
+    told = "\n".join(page.lines([page.kept(stored("02", work("b", 2, 3), own))]))
+    assert "Of 1 works separatrix is faster in 1 and slower in 0" in told
+    assert "| our own fit | **0.15** |" in told
+
+
 def test_who_disagrees_is_said(stored):
     told = "\n".join(page.lines([page.kept(stored("02", work("a", 2, 3, holds=False)))]))
     assert "| apart by 1 |" in told
