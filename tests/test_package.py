@@ -90,7 +90,7 @@ open("/proc/self/clear_refs", "w").write("5")
 before = peak()
 clf.fit(X, y)
 clf.decision_function(X)
-print(peak() - before, 0.1 * X.nbytes + 40 * n)
+print(peak() - before, 0.25 * X.nbytes + 40 * n)  # what is freed is not always given back
 """
 
 
