@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import loops
 from ..data import InMemory
-from ..numeric.rows import CsrRows, Rows, concatenate_rows, n_values, take_rows
+from ..numeric.rows import CsrRows, Rows, concatenate_rows, n_values, shape_of, take_rows
 from ..numeric.types import Array, Ints
 
 
@@ -66,7 +66,7 @@ class Columns:
     @property
     def n_rows(self) -> int:
         """Of X."""
-        return len(self.X.indptr) - 1 if isinstance(self.X, CsrRows) else len(self.X)
+        return shape_of(self.X)[0]
 
     def n_values_of(self, some: Ints) -> int:
         """How many values are stored of some of the features, told by their places."""

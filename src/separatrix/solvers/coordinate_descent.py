@@ -35,6 +35,7 @@ from ..penalties import L2, ElasticNet, Penalty
 from .base import Solver, State, Step, finite_start
 from .line_search import backtrack
 from .model_descent import ModelDescent
+from .proximal_newton import balanced
 
 SETTLED = 1e-1  # of what a round has gained: a model that promises no more is its last
 SETTLED_WELL, AS_A_LOOK = 1e-10, 2.0  # instead, while epochs cost no more than so many reads
@@ -132,16 +133,13 @@ def working_set(objective: Objective, W: Array, gradient: Array) -> tuple[Ints, 
     All with weights, and as many again, or as many as are cheap beside a look at all features:
     those that pull hardest beyond their thresholds, or up to these, as they may be the next.
     """
-    standardization, penalty = objective.standardization, objective.penalty
-    pull = gradient[:, :-1]
-    if objective.intercept:  # at its best
-        pull = pull - gradient[:, -1:] * standardization.mean
-    beyond = np.max(np.abs(pull) - penalty.thresholds, axis=0) / standardization.scale[:-1]
+    scale, penalty = objective.standardization.scale[:-1], objective.penalty
+    pull = np.abs(balanced(objective, gradient)[:, :-1])
+    beyond = np.max(pull - penalty.thresholds, axis=0) / scale
     beyond[np.any(W[:, :-1] != 0.0, axis=0) | (penalty.thresholds == 0.0)] = np.inf
     cheap = int(SHARE * len(beyond))
     size = max(2 * int(np.count_nonzero(beyond == np.inf)), SMALLEST_WORKING_SET, cheap)
-    near = NEARLY * penalty.thresholds
-    candidates = np.flatnonzero(beyond > -near / standardization.scale[:-1])
+    candidates = np.flatnonzero(beyond > -NEARLY * penalty.thresholds / scale)
     if len(candidates) <= size:
         return candidates, True
     chosen = candidates[np.argpartition(-beyond[candidates], size)[:size]]

@@ -208,11 +208,17 @@ def pull_by_class(objective: Objective, W: Array, gradient: Array) -> Array:
 
     In variables in which J curves by about 1, the biases at their best.
     """
-    standardization, balanced = objective.standardization, gradient.copy()
+    pull = objective.penalty.violation(W, balanced(objective, gradient))[:, :-1]
+    by_scale: Array = pull / objective.standardization.scale[:-1]
+    return by_scale
+
+
+def balanced(objective: Objective, gradient: Array) -> Array:
+    """The gradient about as it is once the biases are at their best."""
+    found = gradient.copy()
     if objective.intercept:
-        balanced[:, :-1] -= gradient[:, -1:] * standardization.mean
-    pull: Array = objective.penalty.violation(W, balanced)[:, :-1] / standardization.scale[:-1]
-    return pull
+        found[:, :-1] -= gradient[:, -1:] * objective.standardization.mean
+    return found
 
 
 def most_features(objective: Objective, most_variables: int) -> int:

@@ -74,7 +74,10 @@ class BinaryDualLoss(DualLoss):
 
     def is_free(self, alpha: Array) -> AnyArray:
         """Between the bounds of the hinge; wherever a smooth loss sums."""
-        return ((alpha > 0.0) & (alpha < 1.0))[:, 0] if self.nonsmooth else alpha[:, 0] > 0.0
+        free: AnyArray = alpha[:, 0] > 0.0
+        if self.nonsmooth:
+            free &= alpha[:, 0] < 1.0  # in place: they are as long as the rows
+        return free
 
     def curvature(
         self, scores: Array, y: AnyArray, alpha: Array, penalty_parameter: float
