@@ -121,11 +121,14 @@ struct CoordinateEpoch {
   double gap;             // sum of p (phi(m) + phi*(-alpha) + alpha m), before the updates
   int64_t n_active;
   bool stopped;
+  double* row_gap;        // (count) or null: what each of the active rows adds to the gap
 };
 
 // How a round of epochs goes on.
 constexpr double kSurprise = 1.5;        // how much worse the gap may be than expected
 constexpr double kCrawling = 0.8;        // of the gap is left by an epoch: others help then
+constexpr double kLeftByFast = 0.1;      // of the gap, by an epoch after which no row comes again
+constexpr double kSettled = 0.3;         // of what others hold of it: they come again until then
 constexpr double kGainRounding = 1e-14;  // of the dual: gains below are not seen in it
 constexpr double kDependent = 1e-10;     // of a direction's curvature: less is no new direction
 constexpr double kNearestEnd = 0.1;      // of the way to 0 or 1: the least a step leaves of it
@@ -138,6 +141,7 @@ struct AscentRound {
   double enough;           // of the dual: a gap that ends the round
   double careful;          // mean slopes by which a row that is left out is beyond its kink
   double identified;       // active rows per free alpha, below which these are known
+  double stands_out;       // times the mean part of the gap: rows that hold more come again
   int64_t* active;         // (n): rows to visit, in the order in which they lie
   int64_t n_active;
   double gap;              // as the epoch before met it
@@ -145,7 +149,7 @@ struct AscentRound {
   double* step_history;    // (2, n): of the alphas, the last step and the one before
   double* weight_history;  // (2, d + 1): what they did to the weights
   // Results.
-  int64_t epochs, subspace_steps;
+  int64_t epochs, subspace_steps, visits;
   bool reached, stopped;
 };
 

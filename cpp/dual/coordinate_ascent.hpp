@@ -133,9 +133,11 @@ void ascend(const Rows& rows, CoordinateEpoch& pass) {
     const double m = y * (product + w[d]);
     // The rows behind in `order` have been read: their places may be taken.
     if (CoordinateUpdate<Loss>::can_shrink(before, m, pass.shrink_margin)) continue;
+    const double own_gap = p * CoordinateUpdate<Loss>::gap(before, m);
+    if (pass.row_gap) pass.row_gap[pass.n_active] = own_gap;
     pass.order[pass.n_active++] = i;
     pass.projected_gradient += CoordinateUpdate<Loss>::projected_gradient(before, m);
-    pass.gap += p * CoordinateUpdate<Loss>::gap(before, m);
+    pass.gap += own_gap;
     const double curvature = p * (pass.row_norm2[i] * pass.inv_2l2 + pass.bias_inv_penalty);
     const double after = CoordinateUpdate<Loss>::argmax(before, m, curvature);
     if (after != before) {

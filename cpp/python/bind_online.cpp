@@ -66,7 +66,8 @@ std::tuple<int64_t, double, double> coordinate_epoch(
       expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
     pass = CoordinateEpoch{loss, y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
                            inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()),
-                           alpha.data(), w.data(), shrink_margin, should_stop, 0, 0, 0, false};
+                           alpha.data(), w.data(), shrink_margin, should_stop, 0, 0, 0, false,
+                           nullptr};
     nb::gil_scoped_release free;
     loops.coordinate_epoch(view, pass);
   });
@@ -75,12 +76,12 @@ std::tuple<int64_t, double, double> coordinate_epoch(
 }
 
 // Epochs one after another; the active rows are left at the front of `active`.
-std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t> ascent_round(
+std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascent_round(
     nb::handle rows, int loss, Numbers y, std::optional<Numbers> weight, double inv_weight_sum,
     Numbers row_norm2, double inv_2l2, double bias_inv_penalty, LongOutput active, Output alpha,
     Output w, double shrink_margin, uint64_t seed, uint64_t first_order, int64_t block_rows,
     int64_t blocks_per_group, int64_t most_epochs, double enough, double careful,
-    double identified, double gap,
+    double identified, double stands_out, double gap,
     std::optional<Output> step_history, std::optional<Output> weight_history) {
   AscentRound round{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
@@ -93,6 +94,7 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t> ascent_round(
            "step_history or weight_history: size");
     expect(block_rows >= 1 && blocks_per_group >= 1 && view.n < int64_t(1) << 32,
            "orders: wrong sizes");
+    expect(stands_out >= 3, "stands_out: less than 3");
     for (size_t t = 0; t < active.size(); ++t)
       expect(active.data()[t] >= 0 && active.data()[t] < view.n &&
                  (t == 0 || active.data()[t - 1] < active.data()[t]),
@@ -100,7 +102,7 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t> ascent_round(
     round.epoch = CoordinateEpoch{loss, y.data(), pointer(weight), inv_weight_sum,
                                   row_norm2.data(), inv_2l2, bias_inv_penalty, nullptr, 0,
                                   alpha.data(), w.data(), shrink_margin, should_stop, 0, 0, 0,
-                                  false};
+                                  false, nullptr};
     round.seed = seed;
     round.first_order = first_order;
     round.block_rows = block_rows;
@@ -109,6 +111,7 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t> ascent_round(
     round.enough = enough;
     round.careful = careful;
     round.identified = identified;
+    round.stands_out = stands_out;
     round.active = active.data();
     round.n_active = int64_t(active.size());
     round.gap = gap;
@@ -120,7 +123,7 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t> ascent_round(
   });
   raise_if(round.stopped);
   return {round.n_active, round.epochs, round.gap, round.epoch.shrink_margin, round.subspace,
-          round.reached, round.subspace_steps};
+          round.reached, round.subspace_steps, round.visits};
 }
 
 // The same for more than two classes.
@@ -187,7 +190,7 @@ void bind_online(nb::module_& m) {
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "active"_a.noconvert(),
         "alpha"_a.noconvert(), "w"_a.noconvert(), "shrink_margin"_a, "seed"_a, "first_order"_a,
         "block_rows"_a, "blocks_per_group"_a, "most_epochs"_a, "enough"_a, "careful"_a,
-        "identified"_a, "gap"_a,
+        "identified"_a, "stands_out"_a, "gap"_a,
         "step_history"_a.none().noconvert(), "weight_history"_a.none().noconvert());
   m.def("multiclass_epoch", &multiclass_epoch, "rows"_a, "y"_a, "weight"_a.none(),
         "inv_weight_sum"_a, "row_norm2"_a, "inv_2l2"_a, "bias_inv_penalty"_a, "order"_a.noconvert(),
@@ -198,6 +201,8 @@ void bind_online(nb::module_& m) {
   m.attr("newton_max_iter") = kNewtonMaxIter;
   m.attr("surprise") = kSurprise;
   m.attr("crawling") = kCrawling;
+  m.attr("left_by_fast") = kLeftByFast;
+  m.attr("settled") = kSettled;
   m.attr("gain_rounding") = kGainRounding;
   m.attr("dependent") = kDependent;
   m.attr("nearest_end") = kNearestEnd;

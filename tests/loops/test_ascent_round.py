@@ -22,7 +22,7 @@ NEG_CONJUGATE = {
 
 def overlapping_rows(loss):
     """About as many features as rows, fewer for a loss whose dual is curved more by itself."""
-    rng, d = np.random.default_rng(2), 60 if loss == "logistic" else 150
+    rng, d = np.random.default_rng(2), {"hinge": 150, "squared_hinge": 90, "logistic": 60}[loss]
     X = rng.standard_normal((120, d)) * (rng.random((120, d)) < 0.3)
     y = np.where(X @ rng.standard_normal(d) + 4.0 * rng.standard_normal(120) > 0.0, 1.0, -1.0)
     return X, y, rng.integers(0, 4, 120).astype(float)
@@ -33,6 +33,7 @@ def given(X, weight, loss="hinge", **others):
     return {
         "inv_weight_sum": 1 / total, "row_norm2": (X**2).sum(axis=1), "inv_2l2": 0.5 / L2[loss],
         "weight": weight, "orders": ORDERS, "careful": 6.0, "identified": 1.8,
+        "stands_out": 3.0,
     } | others  # fmt: skip
 
 
@@ -172,3 +173,42 @@ def test_a_stop_asked_for_ends_the_round():
                 one_round(X, y, Hinge(), np.zeros(2000), np.zeros(6), np.arange(2000), **numbers)
     finally:
         loops.clear_stop()
+
+
+def few_long_rows():
+    """Most are short and hardly know of each other; a few are long, and crawl."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((300, 100)) * (rng.random((300, 100)) < 0.05)
+    X[:15] = 3.0 * rng.standard_normal((15, 100))
+    return X, np.where(rng.random(300) < 0.5, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rows_that_hold_the_gap_come_again_and_save_visits(loss):
+    """Against epochs over all rows, by the height of the dual from its definition."""
+    (X, y), l2 = few_long_rows(), 1e-2 if loss == "hinge" else 1e-3
+    numbers = given(X, None, loss, most_epochs=100, enough=1e-4, inv_2l2=0.5 / l2)
+
+    def height(alpha):
+        pull = alpha * y @ X / 300
+        return NEG_CONJUGATE[loss](alpha).mean() - pull @ pull / (4 * l2)
+
+    ends = []
+    for one_round in (loops.ascent_round, loops.ascent_round_twin):
+        alpha, w = np.zeros(300), np.zeros(101)
+        found = one_round(X, y, get_loss(loss), alpha, w, np.arange(300), **numbers)
+        assert found.reached
+        ends.append((found.visits, height(alpha)))
+    visits, reached = ends[0]
+    assert visits == ends[1][0]
+    assert reached == pytest.approx(ends[1][1], rel=1e-9)
+    of_epochs = {"inv_weight_sum", "row_norm2", "inv_2l2"}
+    alpha, w, without = np.zeros(300), np.zeros(101), 0
+    while height(alpha) < reached * (1.0 - 1e-7):
+        order = np.random.default_rng(without).permutation(300)
+        loops.coordinate_epoch(
+            X, y, get_loss(loss), alpha, w, order, **{name: numbers[name] for name in of_epochs}
+        )
+        without += 300
+        assert without < 300_000
+    assert visits < 0.8 * without

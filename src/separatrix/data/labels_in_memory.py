@@ -137,16 +137,21 @@ class LabelsInMemory(WrappedSource, InMemory):
         group: int,
         **numbers: Any,
     ) -> loops.RoundResult:
-        """A read for each epoch; steps in a subspace, which would take another, are left out."""
+        """A read for each epoch; what would take another is left out: steps in a subspace, and
+        rows that come again.
+        """
         limits = {name: numbers.pop(name) for name in ("most_epochs", "enough", "careful", "gap")}
-        numbers.pop("identified"), numbers.pop("history")
+        for helped_by in ("identified", "stands_out", "history"):
+            numbers.pop(helped_by)
         margin, gap, rows = numbers.pop("shrink_margin"), limits["gap"], active.copy()
-        epochs, reached, share = 0, False, numbers["inv_weight_sum"] * self.weights
+        epochs, visits, reached = 0, 0, False
+        share = numbers["inv_weight_sum"] * self.weights
         while epochs < limits["most_epochs"] and not reached:
             drawn = shuffle._replace(number=shuffle.number + epochs)
             order = rows[random_order(len(rows), drawn, self.row_bytes, group)]
             found = self._epoch(loss, alpha, w, order, shrink_margin=margin, **numbers)
-            rows, epochs, before, gap = np.sort(order[: found.n_active]), epochs + 1, gap, found.gap
+            epochs, visits, before, gap = epochs + 1, visits + len(rows), gap, found.gap
+            rows = np.sort(order[: found.n_active])
             if not isinstance(loss, Logistic):
                 margin = limits["careful"] * found.projected_gradient / (found.n_active or 1)
             fall = min(1.0, gap / before) if 0.0 < before < np.inf else 1.0
@@ -155,7 +160,7 @@ class LabelsInMemory(WrappedSource, InMemory):
                 gap * min(1.0, loops.SURPRISE * fall) <= limits["enough"] * min(1.0, dual)
             )
         active[: len(rows)] = rows
-        return loops.RoundResult(len(rows), epochs, gap, margin, False, reached, 0)
+        return loops.RoundResult(len(rows), epochs, gap, margin, False, reached, 0, visits)
 
     def multiclass_epoch(
         self, alpha: Array, lines: Array, order: Ints, **numbers: Any

@@ -119,10 +119,11 @@ def ascent_round(
     enough: float,
     careful: float,
     identified: float,
+    stands_out: float,
     gap: float,
     step_history: Array | None,
     weight_history: Array | None,
-) -> tuple[int, int, float, float, bool, bool, int]: ...
+) -> tuple[int, int, float, float, bool, bool, int, int]: ...
 def multiclass_epoch(
     rows: Rows,
     y: Ints,
@@ -247,6 +248,8 @@ newton_last_step: float
 newton_max_iter: int
 surprise: float
 crawling: float
+left_by_fast: float
+settled: float
 gain_rounding: float
 dependent: float
 nearest_end: float

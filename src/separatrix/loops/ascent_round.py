@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from .coordinate_ascent import coordinate_epoch_twin
 from .dispatch import COMPILED
 from .online import draw_order_twin
 
-SURPRISE, CRAWLING = _loops.surprise, _loops.crawling
+SURPRISE, CRAWLING, LEFT_BY_FAST = _loops.surprise, _loops.crawling, _loops.left_by_fast
+SETTLED = _loops.settled
 GAIN_ROUNDING, DEPENDENT = _loops.gain_rounding, _loops.dependent
 NEAREST_END = _loops.nearest_end
 
@@ -52,6 +53,8 @@ class RoundResult(NamedTuple):
     """Whether the gap is enough, and not only the epochs."""
     subspace_steps: int
     """How often epochs were helped."""
+    visits: int
+    """Of rows, one by one."""
 
 
 def ascent_round(
@@ -73,21 +76,24 @@ def ascent_round(
     enough: float,
     careful: float,
     identified: float,
+    stands_out: float = np.inf,
     gap: float = np.inf,
     history: StepHistory | None = None,
 ) -> RoundResult:
     """Epochs over the active rows until the gap is ``enough`` of the dual, or there were most.
 
     Each is a :func:`coordinate_epoch` in an order of its own, after which ``shrink_margin`` is
-    ``careful`` times the mean slope. With a history, epochs that crawl while most active alphas
-    (all but ``identified`` per free one) are inside their bounds are helped by steps in the space
-    of the last three. Writes ``alpha``, ``w``, ``active`` (increasing) and the history.
+    ``careful`` times the mean slope, and rows that hold more than ``stands_out`` (3 at least) times
+    the mean part of the gap come again until they no longer do, unless epochs are fast. With a
+    history, epochs that crawl while most active alphas (all but ``identified`` per free one) are
+    inside their bounds are helped by steps in the space of the last three. Writes ``alpha``, ``w``,
+    ``active`` (increasing) and the history.
     """
     return RoundResult(
         *_loops.ascent_round(
             rows, COMPILED[type(loss)], y, weight, inv_weight_sum, row_norm2, inv_2l2,
             bias_inv_penalty, active, alpha, w, shrink_margin, *orders, most_epochs, enough,
-            careful, identified, gap, *((None, None) if history is None else history),
+            careful, identified, stands_out, gap, *((None, None) if history is None else history),
         )
     )  # fmt: skip
 
@@ -111,12 +117,17 @@ def ascent_round_twin(
     enough: float,
     careful: float,
     identified: float,
+    stands_out: float = np.inf,
     gap: float = np.inf,
     history: StepHistory | None = None,
 ) -> RoundResult:
     """``ascent_round`` in Python."""
     at, epochs, crawls, reached, subspace = active.copy(), 0, False, False, history is not None
-    subspace_steps = 0
+    subspace_steps, visits = 0, 0
+    numbers: dict[str, Any] = {
+        "inv_weight_sum": inv_weight_sum, "row_norm2": row_norm2, "inv_2l2": inv_2l2,
+        "bias_inv_penalty": bias_inv_penalty, "weight": weight,
+    }  # fmt: skip
     p = inv_weight_sum * (np.ones(len(y)) if weight is None else weight)
     top = np.inf if isinstance(loss, SquaredHinge) else 1.0
     while epochs < most_epochs and not reached:
@@ -125,16 +136,20 @@ def ascent_round_twin(
         remembered = history if subspace and len(at) < identified * free else None
         if remembered is not None and not (crawls or remembered.alphas.any()):
             remembered = None
-        drawn = draw_order_twin(
-            len(at), orders.block_rows, orders.blocks_per_group, orders.seed, orders.first + epochs
-        )
-        order = at[drawn]
+        order, row_gap = shuffled_twin(at, orders, epochs), np.empty(len(at))
         found = coordinate_epoch_twin(
-            rows, y, loss, alpha, w, order, inv_weight_sum=inv_weight_sum, row_norm2=row_norm2,
-            inv_2l2=inv_2l2, bias_inv_penalty=bias_inv_penalty, weight=weight,
-            shrink_margin=shrink_margin,
-        )  # fmt: skip
-        epochs, gap = epochs + 1, found.gap
+            rows, y, loss, alpha, w, order, **numbers, shrink_margin=shrink_margin, row_gap=row_gap
+        )
+        epochs, visits, gap = epochs + 1, visits + len(at), found.gap
+        known = 0.0 < before < np.inf
+        fall = min(1.0, gap / before) if known else 1.0
+        dual = dual_estimate(loss, alpha, w, p, inv_2l2)
+        reached = bool(gap * min(1.0, SURPRISE * fall) <= enough * min(1.0, dual))
+        if not reached and known and fall > LEFT_BY_FAST:
+            visits += visit_again_twin(
+                rows, y, loss, alpha, w, order[: found.n_active], row_gap[: found.n_active],
+                stands_out, orders._replace(first=orders.first + epochs), **numbers,
+            )  # fmt: skip
         if not isinstance(loss, Logistic):
             shrink_margin = careful * found.projected_gradient / (found.n_active or 1)
         again = np.isin(at, order[: found.n_active])
@@ -148,12 +163,41 @@ def ascent_round_twin(
         elif history is not None:
             history.alphas[:] = history.weights[:] = 0.0
         at = at[again]
-        fall = min(1.0, gap / before) if 0.0 < before < np.inf else 1.0
-        crawls = before < np.inf and fall > CRAWLING
-        dual = dual_estimate(loss, alpha, w, p, inv_2l2)
-        reached = bool(gap * min(1.0, SURPRISE * fall) <= enough * min(1.0, dual))
+        crawls = known and fall > CRAWLING
     active[: len(at)] = at
-    return RoundResult(len(at), epochs, gap, shrink_margin, subspace, reached, subspace_steps)
+    return RoundResult(
+        len(at), epochs, gap, shrink_margin, subspace, reached, subspace_steps, visits
+    )
+
+
+def shuffled_twin(rows: Ints, orders: EpochOrders, number: int) -> Ints:
+    """The rows in one of the orders, counted from the first."""
+    drawn = draw_order_twin(
+        len(rows), orders.block_rows, orders.blocks_per_group, orders.seed, orders.first + number
+    )
+    return rows[drawn]
+
+
+def visit_again_twin(
+    rows: Rows,
+    y: Array,
+    loss: MarginLoss,
+    alpha: Array,
+    w: Array,
+    kept: Ints,
+    row_gap: Array,
+    stands_out: float,
+    orders: EpochOrders,
+    **numbers: Any,
+) -> int:
+    """Rows that stand out by their part of the gap, until they no longer do: how many visits."""
+    out = row_gap > stands_out * row_gap.sum() / len(kept)
+    theirs, others, visits, number = row_gap[out].sum(), row_gap[~out].sum(), 0, 1
+    while theirs > SETTLED * others and visits < len(kept):
+        order = shuffled_twin(kept[out], orders, number << 32)
+        theirs = coordinate_epoch_twin(rows, y, loss, alpha, w, order, **numbers).gap
+        visits, number = visits + len(order), number + 1
+    return visits
 
 
 def dual_estimate(loss: MarginLoss, alpha: Array, w: Array, p: Array, inv_2l2: float) -> float:

@@ -70,9 +70,11 @@ def coordinate_epoch_twin(
     bias_inv_penalty: float = 0.0,
     weight: Array | None = None,
     shrink_margin: float = np.inf,
+    row_gap: Array | None = None,
 ) -> EpochResult:
-    """``coordinate_epoch`` in Python."""
-    slope, gap, kept = 0.0, 0.0, []
+    """``coordinate_epoch`` in Python; what each kept row adds to the gap goes to ``row_gap``."""
+    slope, gap = 0.0, 0.0
+    kept: list[int] = []
     top = np.inf if isinstance(loss, SquaredHinge) else 1.0
     for i in order.copy():
         if stop_requested():
@@ -96,8 +98,11 @@ def coordinate_epoch_twin(
             best = (
                 np.clip(alpha[i] + lack / curvature, 0.0, top) if curvature else float(lack > 0.0)
             )
+        own_gap = p * _gap(loss, alpha[i], m)
+        if row_gap is not None:
+            row_gap[len(kept)] = own_gap
         kept.append(i)
-        gap += p * _gap(loss, alpha[i], m)
+        gap += own_gap
         change = p * (best - alpha[i]) * y[i]
         w[:-1][at] += change * inv_2l2 * x
         w[-1] += change * bias_inv_penalty
