@@ -88,6 +88,8 @@ MECHANISMS = (
               ("logistic-correlated-*", "logistic-independent-tall-32", "softmax*")),
     Mechanism("start on a sample", (("solvers.lbfgs:SMALL_SAMPLE", 0.0),),
               ("logistic-*-tall*", "squared_hinge-independent-tall-32", "softmax")),
+    Mechanism("long runs of a subset not copied", (("data.subset:LONG_RUN", 1 << 60),),
+              ("cross-validation*",)),
     Mechanism("samples copied once", (("data.subset:KEPT_SAMPLE", 0.0),),
               ("logistic-correlated-*", "softmax")),
     Mechanism("bound by a sample", (("solvers.preconditioning:BOUND_SHARE", 0.0),),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .blocks import Block, Shuffle, Visit, random_rows
 from .in_memory import InBlocks
 from .source import InMemory, Storage
 from .sum import T
-from .thresholds import KEPT_SAMPLE
+from .thresholds import KEPT_SAMPLE, LONG_RUN
 
 
 class Subset(InBlocks):
@@ -51,8 +52,16 @@ class Subset(InBlocks):
 
     @cached_property
     def block_slices(self) -> list[slice]:
-        """Where the rows are cut into blocks."""
-        return self.source.slices_of(len(self.rows))
+        """Where the rows are cut into blocks: also at both ends of a long run of neighbours."""
+        breaks = np.flatnonzero(np.diff(self.rows) != 1) + 1
+        edges = np.concatenate([[0], breaks, [len(self.rows)]])
+        long = np.flatnonzero(np.diff(edges) >= LONG_RUN)
+        cuts = np.union1d(edges[[0, -1]], [edges[long], edges[long + 1]])
+        return [
+            slice(start + at.start, start + at.stop)
+            for start, stop in pairwise(cuts.tolist())
+            for at in self.source.slices_of(stop - start)
+        ]
 
     def block(self, at: slice | None = None) -> Block:
         """A run of the rows, or all: copied unless they lie together."""
