@@ -64,7 +64,8 @@ class RoundOfEpochs {
       pass_.shrink_margin = round_.careful * pass_.projected_gradient / most;
   }
 
-  // Rows that stand out by their part of the gap, until they no longer do or have cost an epoch.
+  // Rows that stand out by their part of the gap, until they hold kSettled of what the others do, or
+  // have cost an epoch.
   void visit_again() {
     const double least = round_.stands_out * pass_.gap / double(pass_.n_active);
     // At most a third of all rows are, so that there is room for three times as many.

@@ -5,7 +5,7 @@ bias held near a point by a penalty, as one more feature. Input: rows to visit, 
 weights that follow from them. Output: both moved on, and which rows to visit again.
 Algorithm: each alpha in turn maximises the dual over itself alone, in a random order; rows that
 sit at a bound and will stay there are left out (shrinking). Soon a few rows hold most of the
-duality gap: they come again between two epochs, until the others hold as much.
+duality gap: they come again between two epochs, until they hold clearly less than the others.
 Paper: C.-J. Hsieh, K.-W. Chang, C.-J. Lin, S. S. Keerthi and S. Sundararajan, A dual coordinate
 descent method for large-scale linear SVM, ICML 2008; for the logistic loss H.-F. Yu, F.-L. Huang
 and C.-J. Lin, Dual coordinate descent methods for logistic regression and maximum entropy models,
