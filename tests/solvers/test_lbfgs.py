@@ -62,6 +62,9 @@ def test_slow_is_a_matter_of_what_a_factor_costs():
     assert not is_slow(np.ones(7), np.inf)  # there is none to be had
     assert not is_slow(np.ones(3), 5.0)  # too early to tell
     assert not is_slow(np.zeros(7), 5.0)  # arrived
+    faster = np.array([1.0, 0.9, 0.8, 0.7, 0.6, 0.06, 0.006])  # only of late a place a step
+    assert not is_slow(faster, 10.0)
+    assert is_slow(faster, 5.0)
 
 
 def test_fewer_rows_than_features_and_nearly_equal_ones():

@@ -44,7 +44,7 @@ ONE_STEP, NO_STEP, AFTER_ONE, MOST_FLOAT32_STEPS = 1e-6, 3e-7, 3e-8, 50
 # A Hessian that costs more than AT_ONCE evaluations is factored when steps without it prove so slow
 # that PLACES decimal places take more of them than the factor costs; not before they have cost a
 # share of that, for some steps are slow by chance.
-PLACES, LOOK_BACK = 8.0, 6
+PLACES, LOOK_BACK = 6.0, 6
 MOST_STEPS_ON_SAMPLE = 30
 
 
@@ -343,11 +343,15 @@ def warm_start_on_sample(
 
 
 def is_slow(recent_decrements: Array, cost: float) -> bool:
-    """Whether as many steps as something costs would not get far, at the pace of the last ones."""
+    """Whether as many steps as something costs would not get far, at the pace of the last ones.
+
+    Of the last six or, if they were faster, of the last two: near the minimum steps gain more.
+    """
     if len(recent_decrements) <= LOOK_BACK or not cost < np.inf or not recent_decrements.min() > 0:
         return False
-    places = float(np.log10(recent_decrements[0] / recent_decrements[-1])) / LOOK_BACK
-    return cost * places < PLACES
+    places = np.log10(recent_decrements)
+    pace = max((places[0] - places[-1]) / LOOK_BACK, (places[-3] - places[-1]) / 2)
+    return bool(cost * pace < PLACES)
 
 
 def two_loop(g: Array, s_history: Array, y_history: Array) -> Array:

@@ -38,6 +38,7 @@ BIAS_STEP_READS = EXACT_READS = 2
 EXACT_EVERY = 3  # steps, where rounding stands in the way
 NEAR_ENOUGH = 0.2  # of what a sample may miss: what a step may expect to gain, for its bound
 SAMPLED_READS = 5.0  # at most, for a bound by a sample
+READS_OF_SAMPLE = 10.0  # that such a bound costs, as a rule
 LITTLE = 0.01  # of what is asked for: rounding that is no more need not be known better
 STALLED = 10  # proofs without progress after which there will be none
 CRAWLING, CRAWLED = 100, 0.99  # proofs, one a step, that leave so much of a gap: there is no end
@@ -225,13 +226,19 @@ class GapTracker:
     ) -> None:
         """A bound that knows more curvature than the penalty's, where W is near enough for it.
 
-        Tried again only when half as much remains, and never after it took too many reads.
+        Tried again only when half as much remains, and never after it took too many reads; nor
+        where it costs more than a step, and another one like the last will do.
         """
         enough = max(self.tol, LEAST) * at.value
         if not remains <= min(self.hopeful, NEAR_ENOUGH * enough) or self.reads < SAMPLED_READS:
             return
         sample = bound_sample(self.objective)
-        if sample is None or remains > NEAR_ENOUGH * enough * share_of(sample, self.objective):
+        if sample is None:
+            return
+        share, before = share_of(sample, self.objective), self.best[1]
+        if remains > NEAR_ENOUGH * enough * share:
+            return
+        if READS_OF_SAMPLE * share > 1.0 and self.gap**2 <= enough * before < np.inf:
             return
         problem = SampledBound(self.objective, sample, W, at, variables)
         self._raise(*problem.climb(enough, SAMPLED_READS))

@@ -160,3 +160,21 @@ def test_a_proof_takes_no_more_than_two_steps_beyond_the_minimum(l2, monkeypatch
     assert fit.objective_ - best <= fit.gap_
     assert len(J) - 1 <= arrived + 2
     assert reads[0] <= 5.0
+
+
+@pytest.mark.parametrize(
+    ("n", "last_step", "tried"),
+    [(20_000, 40.0, False), (20_000, 5.0, True), (20_000, np.inf, True), (60_000, 40.0, True)],
+)
+def test_a_dear_sample_is_spared_where_another_step_will_do(n, last_step, tried, monkeypatch):
+    X, number, _, objective = table(0, n, 5, l2=1e-6)
+    fit = LinearClassifier(l2=1e-6, tol=1e-4).fit(X, number)
+    W = np.column_stack([fit.coef_, fit.intercept_])
+    at = objective.value_and_gradient(W)
+    missing = at.value - smooth_lower_bound(objective, W, at)[0]
+    tracker = gap.GapTracker(objective, 0.1 * missing / at.value, reads=10)  # ten times too much
+    tracker.best = at.value, last_step * missing  # the step before made it so many times smaller
+    seen = []
+    monkeypatch.setattr(gap.SampledBound, "climb", lambda *_: seen.append(1) or (0.0, 0.0))
+    tracker.evaluate(W, at, remains=1e-3 * 0.1 * missing)
+    assert bool(seen) == tried

@@ -15,10 +15,11 @@ Paper       Kelley, The Cutting-Plane Method for Solving Convex Programs, Journa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...data.arrays import as_arrays
 from ...numeric.dot import dot
 from ...numeric.linear_systems import conjugate_gradients
 from ...numeric.tolerances import SMALLEST_NORMAL
@@ -68,7 +69,8 @@ class SampledBound:
     def __post_init__(self) -> None:
         objective, W = self.objective, self.W
         self.share = share_of(self.sample, objective)
-        self.part = self.sample.with_penalty(L2(objective.penalty.l2 / self.share))
+        rows = as_arrays(self.sample.in_memory)  # copied, for they are read again and again
+        self.part = replace(self.sample, source=rows, penalty=L2(objective.penalty.l2 / self.share))
         self._go_to(W)
         self.here = self.then
         # The penalty's gradient is in both.
