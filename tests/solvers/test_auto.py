@@ -15,6 +15,7 @@ from separatrix import (
     DualAscent,
     LeastSquares,
     LinearClassifier,
+    Newton,
     Objective,
     get_loss,
 )
@@ -104,7 +105,7 @@ def test_short_sparse_rows_go_one_by_one(loss):
     assert chosen(4_000, 6_000, 1e-6, intercept=True, positive=True) is LBFGS
 
 
-def test_rare_features_go_to_the_dual_where_the_penalty_is_weak():
+def test_rare_features_go_to_newton_where_the_penalty_is_weak():
     rng = np.random.default_rng(0)
     n, d = 5_000, 40
     common = (rng.random((n, d)) < 0.2).astype(float)
@@ -113,7 +114,7 @@ def test_rare_features_go_to_the_dual_where_the_penalty_is_weak():
     rare[:, :2] = 0.0
     rare[[1, 2, 3], [0, 1, 1]] = 1.0
 
-    def chosen(X, C=20.0, loss="squared_hinge", l2=None, weight=None, wider=0):
+    def chosen(X, C=2.0, loss="squared_hinge", l2=None, weight=None, wider=0):
         X = np.hstack([X, np.zeros((n, wider))])
         nonzero = X != 0.0
         starts = np.concatenate([[0], np.cumsum(nonzero.sum(axis=1))])
@@ -122,13 +123,13 @@ def test_rare_features_go_to_the_dual_where_the_penalty_is_weak():
         l2 = 0.5 / (C * source.weight_sum) if l2 is None else l2
         return choose(Objective(get_loss(loss), L2(l2), source, True))
 
-    assert isinstance(chosen(rare), DualAscent)
+    assert isinstance(chosen(rare), Newton)
     assert "rare" in chosen(rare).reason
-    assert isinstance(chosen(rare, weight=np.full(n, 1e-3)), DualAscent)
-    assert isinstance(chosen(rare, wider=260), DualAscent)
+    assert isinstance(chosen(rare, weight=np.full(n, 1e-3)), Newton)
+    assert isinstance(chosen(rare, wider=260), Newton)
     for other in (
-        chosen(common), chosen(rare, C=5.0), chosen(rare, loss="logistic"), chosen(rare, l2=0.0),
-        chosen(rare, weight=np.full(n, 4.0), l2=0.5 / (20.0 * n)), chosen(rare, wider=261),
+        chosen(common), chosen(rare, C=0.5), chosen(rare, loss="logistic"), chosen(rare, l2=0.0),
+        chosen(rare, weight=np.full(n, 4.0), l2=0.5 / (2.0 * n)), chosen(rare, wider=261),
     ):  # fmt: skip
         assert isinstance(other, LBFGS)
     only_one = rare.copy()

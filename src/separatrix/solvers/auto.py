@@ -134,16 +134,15 @@ def _suits_interior_point(objective: Objective) -> bool:
 def _has_rare_features(objective: Objective) -> bool:
     """Whether a sample does not tell how J curves along many of a few hundred sparse features.
 
-    Then L-BFGS takes hundreds of reads where the penalty is weak, and a dozen systems of equations
-    of all features solve a squared hinge whatever the penalty.
+    Then L-BFGS takes hundreds of reads where the penalty is weak, and ten Hessians of all rows
+    solve a squared hinge whatever the penalty.
     """
     source = objective.source
     n, d = source.n_rows, source.n_features
     if source.storage != "csr" or not isinstance(source, InMemory) or d > RARE_FEATURES:
         return False
-    if not isinstance(objective.loss, SquaredHinge) or not DualAscent().accepts(objective):
-        return False
-    if 2.0 * objective.penalty.l2 * source.weight_sum * RARE_STRENGTH > 1.0:
+    strength = 2.0 * objective.penalty.l2 * source.weight_sum
+    if not isinstance(objective.loss, SquaredHinge) or not 0.0 < strength * RARE_STRENGTH <= 1.0:
         return False
     (stored,) = source.total(StoredValues())
     rare = stored * min(1.0, SAMPLE_ROWS / n) < RARE_ROWS
@@ -273,5 +272,5 @@ def choose(objective: Objective) -> Solver:
         return DualAscent(reason=why)
     if _has_rare_features(objective):
         why = f"{loss.name} has rare features, of which no sample tells, and hardly a penalty"
-        return DualAscent(reason=why)
+        return Newton(reason=why)
     return LBFGS(reason=f"{loss.name} is smooth: gradients are enough, and cheap")
