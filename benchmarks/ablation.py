@@ -94,6 +94,8 @@ MECHANISMS = (
               ("logistic-correlated-*", "softmax")),
     Mechanism("bound by a sample", (("solvers.preconditioning:BOUND_SHARE", 0.0),),
               ("softmax-clouds*", "logistic-correlated-*")),
+    Mechanism("Hessian of all rows", (("solvers.lbfgs:LBFGSRun.cost_of_all", np.inf),),
+              ("softmax", "softmax-images-weak", "squared_hinge-images-weak")),
     Mechanism("Hessian of every class", (("solvers.lbfgs:MOST_PER_CLASS", 0),),
               ("squared_hinge-digits*",)),
     Mechanism("auto: coordinate ascent for sparse rows",

@@ -57,6 +57,9 @@ def works() -> dict[str, Make]:
         "softmax-images-weak": partial(
             fit, make=data.images, shape=(20_000, 196, 10), loss="logistic", l2=1e-7
         ),
+        "squared_hinge-images-weak": partial(
+            fit, make=data.images, shape=(20_000, 196, 10), loss="squared_hinge", l2=1e-7
+        ),
         "softmax-clouds": partial(
             fit, make=data.many_clouds, shape=(40_000, 300, 8), loss="logistic", l2=1e-4
         ),

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from problems import correlated, objective_of
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import LBFGS, LinearClassifier, Objective
 from separatrix.solvers import lbfgs
-from separatrix.solvers.lbfgs import is_slow
+from separatrix.solvers.lbfgs import LBFGSRun, is_slow
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -49,6 +51,41 @@ def test_going_on_from_before_and_after_the_factor_gives_the_same_bits():
     anchored = [len(step.state["hessian_at"]) for step in whole]
     (change,) = (i for i, (a, b) in enumerate(pairwise(anchored)) if a != b)
     for at in (change - 2, change, change + 3):
+        rest = solver.steps(problem, start, np.random.default_rng(0), whole[at].state)
+        for expected, step in zip(whole[at + 1 :], rest, strict=False):
+            np.testing.assert_array_equal(step.weights, expected.weights)
+
+
+def with_rare_features():
+    """Many times the rows of a sample, and features that few of them have."""
+    rng = np.random.default_rng(0)
+    often = np.repeat([0.3, 2e-4], [20, 20])
+    X = (rng.random((40_000, 40)) < often).astype(float)
+    y = np.sign(X @ (3.0 * rng.standard_normal(40)) + rng.logistic(size=40_000))
+    return X, y
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
+def test_of_all_rows_where_a_sample_leads_slowly(stored, monkeypatch):
+    X, y = with_rare_features()
+    clf = LinearClassifier("squared_hinge", l2=1e-8, solver=LBFGS(), tol=1e-8, max_iter=100)
+    fit = clone(clf).fit(stored(X), y)
+    assert fit.stop_ == "optimal"
+    monkeypatch.setattr(LBFGSRun, "cost_of_all", np.inf)
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter"):
+        by_samples = clone(clf).fit(stored(X), y)
+    assert fit.objective_ < by_samples.objective_
+
+
+def test_going_on_with_a_hessian_of_all_rows_gives_the_same_bits():
+    problem = objective_of(*with_rare_features(), loss="squared_hinge", l2=1e-8)
+    start, solver = np.zeros(problem.shape), LBFGS()
+    whole = list(islice(solver.steps(problem, start, np.random.default_rng(0)), 40))
+    changes = [
+        i for i, (a, b) in enumerate(pairwise(whole)) if a.state["of_all"] < b.state["of_all"]
+    ]
+    assert changes
+    for at in (changes[0], changes[0] + 2):
         rest = solver.steps(problem, start, np.random.default_rng(0), whole[at].state)
         for expected, step in zip(whole[at + 1 :], rest, strict=False):
             np.testing.assert_array_equal(step.weights, expected.weights)

@@ -1,7 +1,7 @@
 """L-BFGS in variables in which the curvature is about 1.
 
 Problem     min J(W), the weighted mean loss plus the penalty, with a continuous gradient.
-Input       J and its gradient; for a convex loss that has one, the Hessian on a sample of rows.
+Input       J and its gradient; for a convex loss that has one, the Hessian, mostly of a sample.
 Output      W after every step, J and its gradient there, and the decrease that a step predicts.
 Algorithm   u <- u + t p with p = -B g, B the two-loop recursion over the last pairs
             s = u' - u, y = g' - g, and t by a line search to the strong Wolfe conditions; u are
@@ -58,11 +58,11 @@ class LBFGS(Solver):
     It works in variables in which features are centred and of one scale; up to
     ``factored_features`` of them, and for a convex loss, in those of the second derivative on a
     sample of the rows, taken anew every few steps: at once where that costs a few evaluations, else
-    if progress is slow without. All classes share the mean of theirs; taken anew, each has its own
-    where the loss is a sum of columns, one per class, for a row that curves one of them may not
-    curve another. In place of zeros it begins at the minimum of the sample. Many rows in float32
-    are summed in float32 far from the minimum, twice as fast; what comes of it counts as one step,
-    and whatever is told of a step is exact.
+    if progress is slow without; on all rows if it is slow with that. All classes share the mean of
+    theirs; taken anew, each has its own where the loss is a sum of columns, one per class, for a
+    row that curves one of them may not curve another. In place of zeros it begins at the minimum of
+    the sample. Many rows in float32 are summed in float32 far from the minimum, twice as fast; what
+    comes of it counts as one step, and whatever is told of a step is exact.
 
     Parameters
     ----------
@@ -170,12 +170,15 @@ class Iterate(NamedTuple):
     """Decreases that the last steps predicted."""
     per_class: bool
     """Whether every class has a Hessian of its own."""
+    of_all: bool
+    """Whether that is of all rows, not of a sample."""
 
     @classmethod
     def start(cls, W: Array, at: Evaluation, with_hessian: bool) -> Iterate:
         """At weights from which nothing is known yet."""
         none = np.empty((0, *W.shape))
-        return cls(W, at, none, none, W if with_hessian else W[:0], 0, np.empty(0), False)
+        hessian_at = W if with_hessian else W[:0]
+        return cls(W, at, none, none, hessian_at, 0, np.empty(0), False, False)
 
     @classmethod
     def from_state(cls, state: State) -> Iterate:
@@ -200,7 +203,7 @@ class LBFGSRun:
     sample: Objective | None
     """Rows that tell the Hessian."""
     cost: float
-    """Of a Hessian, in evaluations."""
+    """Of their Hessian, in evaluations."""
     iterate: Iterate
     variables: Standardization | CholeskyPreconditioner = field(init=False)
     gradient: Array = field(init=False)
@@ -224,6 +227,11 @@ class LBFGSRun:
         cost = hessian_cost(objective, sample)
         W, at = warm_start_on_sample(solver, objective, sample, W)
         return cls(solver.memory, objective, sample, cost, Iterate.start(W, at, cost <= AT_ONCE))
+
+    @property
+    def cost_of_all(self) -> float:
+        """Of a Hessian of all rows."""
+        return hessian_cost(self.objective, self.objective if self.sample else None)
 
     @property
     def predicted_decrease(self) -> float:
@@ -263,19 +271,25 @@ class LBFGSRun:
         return strong_wolfe(self.objective, W, at, direction, self.slope, rounding, trials)
 
     def _renew_hessian(self) -> None:
-        """Take the Hessian here, where steps are slow with that of elsewhere, or without."""
+        """Take the Hessian here, where steps are slow with that of elsewhere, or without.
+
+        Of all rows where they are slow with one already, and it is worth its price: a sample hardly
+        has the features that few rows have.
+        """
         now, k = self.iterate, self.objective.shape[0]
         known = len(now.hessian_at) > 0
         # Only where classes do not see each other: of the softmax such blocks are no second
         # derivative, and may lead nowhere in a thousand steps.
         several = isinstance(self.objective.loss, OneVsRest)
         several &= now.weights.size * now.weights.shape[1] <= MOST_PER_CLASS
-        cost = k * self.cost if known and several else self.cost
+        times = k if known and several else 1
+        of_all = known and is_slow(now.recent_decrements, times * self.cost_of_all)
+        cost = times * (self.cost_of_all if of_all else self.cost)
         least = max(REFRESH, cost / 4) if known else cost / 8
         if now.age < least or not is_slow(now.recent_decrements, cost):
             return
         self.iterate = now._replace(
-            hessian_at=now.weights, age=0, per_class=known and several,
+            hessian_at=now.weights, age=0, per_class=known and several, of_all=of_all,
             s_history=now.s_history[:0], y_history=now.y_history[:0],
         )  # fmt: skip
         self._take_variables()
@@ -284,7 +298,8 @@ class LBFGSRun:
     def _take_variables(self) -> None:
         standardization, now = self.objective.checked_standardization(), self.iterate
         self.variables = standardization  # first let go of a factor as large as the new one
-        self.variables = preconditioner(standardization, self.sample, now.hessian_at, now.per_class)
+        rows = self.objective if now.of_all else self.sample
+        self.variables = preconditioner(standardization, rows, now.hessian_at, now.per_class)
 
     def _go_to(self, iterate: Iterate) -> None:
         """And look where to go from there: the gradient, a direction, the slope along it."""
@@ -309,7 +324,7 @@ class LBFGSRun:
         self._go_to(
             Iterate(
                 there, then, s_history, y_history, now.hessian_at, now.age + 1, decrements,
-                now.per_class,
+                now.per_class, now.of_all,
             )
         )  # fmt: skip
 
