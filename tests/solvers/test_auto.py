@@ -114,7 +114,7 @@ def test_rare_features_go_to_newton_where_the_penalty_is_weak():
     rare[:, :2] = 0.0
     rare[[1, 2, 3], [0, 1, 1]] = 1.0
 
-    def chosen(X, C=2.0, loss="squared_hinge", l2=None, weight=None, wider=0):
+    def chosen(X, C=20.0, loss="squared_hinge", l2=None, weight=None, wider=0):
         X = np.hstack([X, np.zeros((n, wider))])
         nonzero = X != 0.0
         starts = np.concatenate([[0], np.cumsum(nonzero.sum(axis=1))])
@@ -128,8 +128,8 @@ def test_rare_features_go_to_newton_where_the_penalty_is_weak():
     assert isinstance(chosen(rare, weight=np.full(n, 1e-3)), Newton)
     assert isinstance(chosen(rare, wider=260), Newton)
     for other in (
-        chosen(common), chosen(rare, C=0.5), chosen(rare, loss="logistic"), chosen(rare, l2=0.0),
-        chosen(rare, weight=np.full(n, 4.0), l2=0.5 / (2.0 * n)), chosen(rare, wider=261),
+        chosen(common), chosen(rare, C=5.0), chosen(rare, loss="logistic"), chosen(rare, l2=0.0),
+        chosen(rare, weight=np.full(n, 4.0), l2=0.5 / (20.0 * n)), chosen(rare, wider=261),
     ):  # fmt: skip
         assert isinstance(other, LBFGS)
     only_one = rare.copy()

@@ -230,8 +230,13 @@ class LBFGSRun:
 
     @property
     def cost_of_all(self) -> float:
-        """Of a Hessian of all rows."""
-        return hessian_cost(self.objective, self.objective if self.sample else None)
+        """Of a Hessian of all rows, by the values that they store.
+
+        (A sample costs as if it stored them all: of sparse rows it tells less than of dense ones,
+        and is not to be taken sooner.)
+        """
+        rows = self.objective if self.sample else None
+        return hessian_cost(self.objective, rows, self.objective.source.row_values)
 
     @property
     def predicted_decrease(self) -> float:

@@ -109,17 +109,18 @@ def bound_sample(objective: Objective) -> Objective | None:
     return few if few.source.n_rows <= BOUND_SHARE * objective.source.n_rows else None
 
 
-def hessian_cost(objective: Objective, rows: Objective | None) -> float:
-    """How many evaluations cost as much as the second derivative of these rows, factored."""
+def hessian_cost(
+    objective: Objective, rows: Objective | None, values: float | None = None
+) -> float:
+    """How many evaluations cost as much as the second derivative of these rows, factored.
+
+    If so many values of each are multiplied: else all.
+    """
     if rows is None:
         return np.inf
     k, d = objective.shape
     source = objective.source
-    # Of sparse rows only stored values are multiplied. Some of them tell less than as many dense
-    # ones, and are not to be taken sooner.
-    sparse = source.storage == "csr" and rows is objective
-    values = source.row_values if sparse else d
-    products = (d**3 + values**2 * rows.source.n_rows) * source.dtype.itemsize
+    products = (d**3 + (values or d) ** 2 * rows.source.n_rows) * source.dtype.itemsize
     reading = STEP_BYTES + source.n_rows * source.row_bytes * max(1.0, k / CLASSES_PER_READ)
     return products / (PRODUCTS_PER_READ * reading)
 
