@@ -58,8 +58,8 @@ class LBFGS(Solver):
     It works in variables in which features are centred and of one scale; up to
     ``factored_features`` of them, and for a convex loss, in those of the second derivative on a
     sample of the rows, taken anew every few steps: at once where that costs a few evaluations, else
-    if progress is slow without; on all rows if it is slow with that. All classes share the mean of
-    theirs; taken anew, each has its own where the loss is a sum of columns, one per class, for a
+    if progress is slow without; on all rows if it is slow with that too. All classes share the mean
+    of theirs; taken anew, each has its own where the loss is a sum of columns, one per class, for a
     row that curves one of them may not curve another. In place of zeros it begins at the minimum of
     the sample. Many rows in float32 are summed in float32 far from the minimum, twice as fast; what
     comes of it counts as one step, and whatever is told of a step is exact.
@@ -168,8 +168,8 @@ class Iterate(NamedTuple):
     """Steps since."""
     recent_decrements: Array
     """Decreases that the last steps predicted."""
-    per_class: bool
-    """Whether every class has a Hessian of its own."""
+    renewed: bool
+    """Whether it is not the first."""
     of_all: bool
     """Whether that is of all rows, not of a sample."""
 
@@ -278,33 +278,41 @@ class LBFGSRun:
     def _renew_hessian(self) -> None:
         """Take the Hessian here, where steps are slow with that of elsewhere, or without.
 
-        Of all rows where they are slow with one already, and it is worth its price: a sample hardly
-        has the features that few rows have.
+        Of all rows where they are slow with one that was taken anew, and it is worth its price: a
+        sample hardly has the features that few rows have.
         """
-        now, k = self.iterate, self.objective.shape[0]
+        now = self.iterate
         known = len(now.hessian_at) > 0
-        # Only where classes do not see each other: of the softmax such blocks are no second
-        # derivative, and may lead nowhere in a thousand steps.
-        several = isinstance(self.objective.loss, OneVsRest)
-        several &= now.weights.size * now.weights.shape[1] <= MOST_PER_CLASS
-        times = k if known and several else 1
-        of_all = known and is_slow(now.recent_decrements, times * self.cost_of_all)
+        times = self.objective.shape[0] if known and self._by_class else 1
+        of_all = now.renewed and is_slow(now.recent_decrements, times * self.cost_of_all)
         cost = times * (self.cost_of_all if of_all else self.cost)
         least = max(REFRESH, cost / 4) if known else cost / 8
         if now.age < least or not is_slow(now.recent_decrements, cost):
             return
         self.iterate = now._replace(
-            hessian_at=now.weights, age=0, per_class=known and several, of_all=of_all,
+            hessian_at=now.weights, age=0, renewed=known, of_all=of_all,
             s_history=now.s_history[:0], y_history=now.y_history[:0],
         )  # fmt: skip
         self._take_variables()
         self._go_to(self.iterate)
 
+    @property
+    def _by_class(self) -> bool:
+        """Whether every class has a Hessian of its own, taken anew.
+
+        Only where classes do not see each other: of the softmax such blocks are no second
+        derivative, and may lead nowhere in a thousand steps.
+        """
+        W = self.iterate.weights
+        several = isinstance(self.objective.loss, OneVsRest)
+        return several and W.size * W.shape[1] <= MOST_PER_CLASS
+
     def _take_variables(self) -> None:
         standardization, now = self.objective.checked_standardization(), self.iterate
         self.variables = standardization  # first let go of a factor as large as the new one
         rows = self.objective if now.of_all else self.sample
-        self.variables = preconditioner(standardization, rows, now.hessian_at, now.per_class)
+        per_class = now.renewed and self._by_class
+        self.variables = preconditioner(standardization, rows, now.hessian_at, per_class)
 
     def _go_to(self, iterate: Iterate) -> None:
         """And look where to go from there: the gradient, a direction, the slope along it."""
@@ -329,7 +337,7 @@ class LBFGSRun:
         self._go_to(
             Iterate(
                 there, then, s_history, y_history, now.hessian_at, now.age + 1, decrements,
-                now.per_class, now.of_all,
+                now.renewed, now.of_all,
             )
         )  # fmt: skip
 
