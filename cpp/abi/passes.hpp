@@ -88,6 +88,7 @@ struct BatchPass {
   const double* weight;   // or null
   const double* w;        // (k, d + 1), bias last
   double* gradient;       // (k, d + 1), added to; or null
+  bool in_lines;          // both are (d + 1, line_width(k)): sparse rows and joint losses only
   double* curvature;      // (n), weight * second derivative; or null, as it is for joint losses
   bool float32_sums;             // sums in float will do, where rows are
   ShouldStop should_stop;
@@ -233,6 +234,23 @@ struct KernelUpdates {
   double* scores;         // (k, n)
   double bias;
   int64_t first_panel, last_panel;
+};
+
+// Sums of products over so many weights are made one after another, and then added up.
+constexpr int64_t kSumBlock = 8192;
+
+// The two-loop recursion over the last steps.
+struct TwoLoop {
+  const double* gradient;     // (size)
+  int64_t size, pairs;
+  const double* const* s;     // (pairs): steps, each (size)
+  const double* const* y;     // (pairs): what the gradient changed by
+  const double* curvature;    // (pairs): s . y
+  double scale;               // of the inverse that the pairs correct: s . y / y . y of the last
+  double* alphas;             // (pairs), room
+  double* sums;               // one for each kSumBlock, room
+  HelperThread* helper;       // another thread, or null
+  double* direction;          // (size)
 };
 
 // Some epochs of coordinate descent by columns (m) over n rows.

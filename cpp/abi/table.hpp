@@ -83,6 +83,7 @@ struct Table {
   void (*exp_neg_all)(double* values, int64_t count, double factor);
   void (*coordinate_descent)(QuadraticDescent&);
   void (*block_coordinate_descent)(BlockDescent&);
+  double (*two_loop)(const TwoLoop&);  // the slope along the direction
   bool (*finite_floats)(const float* values, int64_t count);
   bool (*finite_doubles)(const double* values, int64_t count);
 };

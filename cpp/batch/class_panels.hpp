@@ -118,7 +118,7 @@ class ClassScores;
 template <class Value, class Real>
 class ClassScores<DenseRows<Value>, Real> {
  public:
-  ClassScores(const DenseRows<Value>& rows, const double* weights, int64_t k)
+  ClassScores(const DenseRows<Value>& rows, const double* weights, int64_t k, bool = false)
       : panels_(k), d_(rows.d), w_(new Real[size_t(width() * (d_ + 1))]()) {
     panels_.each([&](auto pieces, int64_t first) {
       constexpr int kWide = pieces * kPiece;
@@ -169,14 +169,16 @@ class ClassScores<DenseRows<Value>, Real> {
 template <class Value, class Index>
 class ClassScores<CsrRows<Value, Index>, double> {
  public:
-  ClassScores(const CsrRows<Value, Index>& rows, const double* weights, int64_t k)
-      : k_(k), lines_(new double[size_t(width() * (rows.d + 1))]) {
+  ClassScores(const CsrRows<Value, Index>& rows, const double* weights, int64_t k,
+              bool in_lines = false)
+      : k_(k), own_(in_lines ? nullptr : new double[size_t(width() * (rows.d + 1))]),
+        lines_(in_lines ? weights : own_) {
     const int64_t d = rows.d;
-    for (int64_t j = 0; j <= d; ++j)
+    for (int64_t j = 0; own_ && j <= d; ++j)
       for (int64_t c = 0; c < width(); ++c)
-        lines_[j * width() + c] = c < k ? weights[c * (d + 1) + j] : 0.0;
+        own_[j * width() + c] = c < k ? weights[c * (d + 1) + j] : 0.0;
   }
-  ~ClassScores() { delete[] lines_; }
+  ~ClassScores() { delete[] own_; }
   ClassScores(const ClassScores&) = delete;
   ClassScores& operator=(const ClassScores&) = delete;
 
@@ -192,7 +194,8 @@ class ClassScores<CsrRows<Value, Index>, double> {
 
  private:
   int64_t k_;
-  double* lines_;
+  double* own_;  // or null: they are somebody else's
+  const double* lines_;
 };
 
 // total (k, d + 1) += factors' . (rows, 1), in the end.
@@ -202,7 +205,7 @@ class ClassGradients;
 template <class Value, class Real>
 class ClassGradients<DenseRows<Value>, Real> {
  public:
-  ClassGradients(const DenseRows<Value>& rows, int64_t k, double* total)
+  ClassGradients(const DenseRows<Value>& rows, int64_t k, double* total, bool = false)
       : panels_(k), d_(rows.d), k_(k), total_(total),
         sums_(new Real[size_t(panels_.width() * (d_ + 1))]()) {}
   ~ClassGradients() {
@@ -250,11 +253,18 @@ class ClassGradients<DenseRows<Value>, Real> {
 template <class Value, class Index>
 class ClassGradients<CsrRows<Value, Index>, double> {
  public:
-  ClassGradients(const CsrRows<Value, Index>& rows, int64_t k, double* total)
-      : d_(rows.d), k_(k), total_(total), lines_(new double[size_t(width() * (d_ + 1))]()) {}
+  ClassGradients(const CsrRows<Value, Index>& rows, int64_t k, double* total,
+                 bool in_lines = false)
+      : d_(rows.d), k_(k), total_(total), in_lines_(in_lines),
+        lines_(in_lines ? total : new double[size_t(width() * (d_ + 1))]()) {}
   ~ClassGradients() {
-    for (int64_t c = 0; c < k_; ++c)
-      for (int64_t j = 0; j <= d_; ++j) total_[c * (d_ + 1) + j] += lines_[j * width() + c];
+    if (in_lines_) return;
+    // Some lines at a time: they are in a cache near by while one class after another asks for them.
+    for (int64_t first = 0; first <= d_; first += kClassTileColumns) {
+      const int64_t end = first + kClassTileColumns < d_ + 1 ? first + kClassTileColumns : d_ + 1;
+      for (int64_t c = 0; c < k_; ++c)
+        for (int64_t j = first; j < end; ++j) total_[c * (d_ + 1) + j] += lines_[j * width() + c];
+    }
     delete[] lines_;
   }
   ClassGradients(const ClassGradients&) = delete;
@@ -274,6 +284,7 @@ class ClassGradients<CsrRows<Value, Index>, double> {
  private:
   int64_t d_, k_;
   double* total_;
+  bool in_lines_;
   double* lines_;
 };
 

@@ -13,8 +13,8 @@ namespace separatrix::SEPARATRIX_LEVEL {
 template <class Loss, class Real, class Rows>
 inline void batch_joint(const Rows& rows, BatchPass& pass) {
   const int64_t k = pass.k;
-  const ClassScores<Rows, Real> many(rows, pass.w, k);
-  ClassGradients<Rows, Real> sums(rows, pass.gradient ? k : 0, pass.gradient);
+  const ClassScores<Rows, Real> many(rows, pass.w, k, pass.in_lines);
+  ClassGradients<Rows, Real> sums(rows, pass.gradient ? k : 0, pass.gradient, pass.in_lines);
   const WidenedTile<Rows, Real> wide(rows);
   const int64_t width = many.width();
   Real* const scores = new Real[size_t(2 * kClassTileRows * width)]();

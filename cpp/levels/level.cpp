@@ -10,6 +10,7 @@
 #include "batch/moments.hpp"
 #include "batch/multiclass.hpp"
 #include "batch/products.hpp"
+#include "batch/two_loop.hpp"
 #include "batch/value_gradient.hpp"
 #include "dual/ascent_round.hpp"
 #include "dual/multiclass_ascent.hpp"
@@ -62,6 +63,7 @@ const Table table = {SEPARATRIX_NAME(SEPARATRIX_LEVEL),
                      exp_neg_all,
                      coordinate_descent,
                      block_coordinate_descent,
+                     two_loop,
                      all_finite<float>,
                      all_finite<double>};
 

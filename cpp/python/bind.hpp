@@ -36,6 +36,7 @@ void raise_if(bool stopped);
 void bind_online(nb::module_& m);
 void bind_batch(nb::module_& m);
 void bind_kernel(nb::module_& m);
+void bind_models(nb::module_& m);
 void bind_text(nb::module_& m);
 
 template <class A>

@@ -22,7 +22,8 @@ std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
     expect(int64_t(y.size()) == view.n && int64_t(w.size()) == k * (view.d + 1), "y or w: size");
     labels.expect_below(k, view.n);
     pass = BatchPass{loss, labels.signs, labels.numbers, k, pointer(weight), w.data(),
-                     pointer(gradient), pointer(curvature), float32_sums, should_stop, 0, 0, false};
+                     pointer(gradient), false, pointer(curvature), float32_sums, should_stop, 0, 0,
+                     false};
     nb::gil_scoped_release free;
     (labels.numbers ? loops.batch_joint : loops.batch)(view, pass);
   });
@@ -42,14 +43,19 @@ struct OwnedSum : BlockSum {
   Output sum;
 };
 
-// The numbers of the sum: losses, mistakes, and the gradient (k, d + 1).
+// The numbers of the sum: losses, mistakes, and the gradient, which stands as w does: (k, d + 1), or
+// in lines if it is told of how many classes.
 void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, Numbers w,
-                bool float32_sums, OwnedSum& blocks) {
+                  int64_t in_lines, bool float32_sums, OwnedSum& blocks) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const auto size = int64_t(w.size()), k = size / (view.d + 1);
+    const auto size = int64_t(w.size()), across = size / (view.d + 1);
+    const int64_t k = in_lines ? in_lines : across;
     const Labels labels(y);
-    expect(int64_t(y.size()) == view.n && size == k * (view.d + 1), "y or w: size");
+    expect(int64_t(y.size()) == view.n && size == across * (view.d + 1), "y or w: size");
+    expect(!in_lines || (in_lines > 0 && labels.numbers && requires { view.indptr; } &&
+                         across == (k + 7) / 8 * 8),
+           "in_lines: only sparse rows, and lines of their width");
     expect(blocks.rows() == view.n && blocks.size() == 2 + size,
            "blocks: of other rows or weights");
     const auto loop = labels.numbers ? loops.batch_joint : loops.batch;
@@ -58,7 +64,8 @@ void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> 
       const Labels own = labels.from(first);
       own.expect_below(k, count);
       BatchPass pass{loss, own.signs, own.numbers, k, weight ? weight->data() + first : nullptr,
-                     w.data(), numbers + 2, nullptr, float32_sums, should_stop, 0, 0, false};
+                     w.data(), numbers + 2, in_lines > 0, nullptr, float32_sums, should_stop, 0, 0,
+                     false};
       loop(slice(view, first, count), pass);
       numbers[0] = pass.loss_sum;
       numbers[1] = pass.mistakes;
@@ -196,87 +203,6 @@ void gram(nb::handle rows, Numbers weight, Numbers mean, Numbers factor, Output 
   raise_if(!whole);
 }
 
-std::tuple<int64_t, double> coordinate_descent(Numbers hessian, Numbers thresholds, Output u,
-                                               Output slope, int64_t max_epochs,
-                                               double enough) {
-  const auto size = int64_t(u.size());
-  expect(int64_t(hessian.size()) == size * size && int64_t(thresholds.size()) == size &&
-             int64_t(slope.size()) == size,
-         "hessian, thresholds or slope: wrong size");
-  QuadraticDescent on{hessian.data(), thresholds.data(), size,        u.data(), slope.data(),
-                      max_epochs,     enough,            should_stop, 0,        0,
-                      false};
-  {
-    nb::gil_scoped_release free;
-    active.load()->coordinate_descent(on);
-  }
-  raise_if(on.stopped);
-  return {on.epochs, on.gain};
-}
-
-std::tuple<int64_t, double> block_coordinate_descent(Numbers hessian, Longs starts,
-                                                     Numbers thresholds, Output u, Output slope,
-                                                     int64_t max_epochs, double enough) {
-  const auto size = int64_t(u.size()), blocks = int64_t(thresholds.size());
-  expect(int64_t(hessian.size()) == size * size && int64_t(slope.size()) == size &&
-             int64_t(starts.size()) == blocks + 1,
-         "hessian, slope or starts: wrong size");
-  const int64_t* at = starts.data();
-  bool rising = at[0] == 0 && at[blocks] == size;
-  for (int64_t b = 0; b < blocks; ++b) rising = rising && at[b] < at[b + 1];
-  expect(rising, "starts: must rise from 0 to the size");
-  for (int64_t b = 0; b < blocks; ++b)
-    for (int64_t j = at[b]; j < at[b + 1]; ++j)
-      expect(at[b + 1] == at[b] + 1 ||
-                 (thresholds.data()[b] > 0 && hessian.data()[j * (size + 1)] > 0),
-             "a block of several must have a threshold and curvatures above 0");
-  std::vector<double> pull(size);
-  BlockDescent on{hessian.data(), size,        at,          thresholds.data(), blocks,
-                  u.data(),       slope.data(), pull.data(), max_epochs,        enough,
-                  should_stop,    0,           0,           false};
-  {
-    nb::gil_scoped_release free;
-    active.load()->block_coordinate_descent(on);
-  }
-  raise_if(on.stopped);
-  return {on.epochs, on.gain};
-}
-
-void column_curvatures(nb::handle columns, Numbers curvature, double total, bool bias,
-                       Output products, Output squares) {
-  bool whole = true;
-  with_rows(columns, [&](const auto& view, const auto& loops) {
-    expect(int64_t(curvature.size()) == view.d && int64_t(products.size()) == view.n &&
-               int64_t(squares.size()) == view.n,
-           "curvature, products or squares: wrong size");
-    nb::gil_scoped_release free;
-    whole = loops.column_curvatures(view, curvature.data(), total, bias, products.data(),
-                                    squares.data(), should_stop);
-  });
-  raise_if(!whole);
-}
-
-std::tuple<int64_t, double, double> column_descent(nb::handle columns, Numbers curvature,
-                                                   double total, Numbers products, Numbers squares,
-                                                   Numbers ridge, Numbers thresholds, bool zeros,
-                                                   Output w, Output slope, double shift,
-                                                   int64_t max_epochs, double enough) {
-  ColumnDescent on{curvature.data(), total,    products.data(), squares.data(), ridge.data(),
-                   thresholds.data(), zeros,   w.data(),        slope.data(),   shift,
-                   max_epochs,        enough,  should_stop,     0,              0,
-                   false};
-  with_rows(columns, [&](const auto& view, const auto& loops) {
-    expect(int64_t(curvature.size()) == view.d && int64_t(slope.size()) == view.d,
-           "curvature or slope: wrong size");
-    for (const size_t size : {products.size(), squares.size(), ridge.size(), thresholds.size(), w.size()})
-      expect(int64_t(size) == view.n, "a number for each column: wrong size");
-    nb::gil_scoped_release free;
-    loops.column_descent(view, on);
-  });
-  raise_if(on.stopped);
-  return {on.epochs, on.gain, on.shift};
-}
-
 bool all_finite(AnyArray values) {
   const bool single = values.dtype() == nb::dtype<float>();
   expect(single || values.dtype() == nb::dtype<double>(), "values: must be float32 or float64");
@@ -361,7 +287,7 @@ void bind_batch(nb::module_& m) {
       .def(nb::init<Longs, Output>(), "edges"_a, "sum"_a.noconvert())
       .def("give_up", &OwnedSum::give_up);
   m.def("batch_blocks", &batch_blocks, "rows"_a, "loss"_a, "y"_a, "weight"_a.none(), "w"_a,
-        "float32_sums"_a, "blocks"_a);
+        "in_lines"_a, "float32_sums"_a, "blocks"_a);
   m.def("scores", &scores, "rows"_a, "weights"_a, "out"_a.noconvert());
   m.def("compensated_scores", &compensated_scores, "rows"_a, "weights"_a, "high"_a.noconvert(),
         "low"_a.noconvert());
@@ -377,17 +303,6 @@ void bind_batch(nb::module_& m) {
   m.def("max_standardised_norm2", &max_standardised_norm2, "rows"_a,
         "weight"_a.none(), "mean"_a, "factor"_a);
   m.def("gram", &gram, "rows"_a, "weight"_a, "mean"_a, "factor"_a, "out"_a.noconvert());
-  m.def("coordinate_descent", &coordinate_descent, "hessian"_a.noconvert(), "thresholds"_a.noconvert(),
-        "u"_a.noconvert(), "slope"_a.noconvert(), "max_epochs"_a, "enough"_a);
-  m.def("block_coordinate_descent", &block_coordinate_descent, "hessian"_a.noconvert(),
-        "starts"_a.noconvert(), "thresholds"_a.noconvert(), "u"_a.noconvert(),
-        "slope"_a.noconvert(), "max_epochs"_a, "enough"_a);
-  m.def("column_curvatures", &column_curvatures, "columns"_a, "curvature"_a, "total"_a, "bias"_a,
-        "products"_a.noconvert(), "squares"_a.noconvert());
-  m.def("column_descent", &column_descent, "columns"_a, "curvature"_a.noconvert(), "total"_a,
-        "products"_a.noconvert(), "squares"_a.noconvert(), "ridge"_a.noconvert(),
-        "thresholds"_a.noconvert(), "zeros"_a, "w"_a.noconvert(), "slope"_a.noconvert(), "shift"_a,
-        "max_epochs"_a, "enough"_a);
   m.def("all_finite", &all_finite, "values"_a);
   m.def("csr_flaw", &csr_flaw, "indices"_a, "indptr"_a, "features"_a);
   m.def("column_sizes", &sizes_of_columns, "rows"_a, "place"_a, "sizes"_a.noconvert());

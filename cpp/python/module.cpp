@@ -84,6 +84,7 @@ NB_MODULE(_loops, m) {
   bind_online(m);
   bind_batch(m);
   bind_kernel(m);
+  bind_models(m);
   bind_text(m);
   m.def("levels", &levels);
   m.def("level", [] { return active.load()->level; });

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import loops
 from ..numeric.lazy import cached_property
 from ..numeric.rows import (
     CsrRows,
@@ -18,7 +17,7 @@ from ..numeric.rows import (
     slice_rows,
     take_rows,
 )
-from ..numeric.threads import n_threads, ordered_sum, run_on_threads, submit
+from ..numeric.threads import n_threads, ordered_sum, submit
 from ..numeric.types import AnyArray, Array, Ints
 from .blocks import Block, Shuffle, Visit, check_numbers, random_order
 from .in_memory import InBlocks
@@ -193,21 +192,14 @@ class ArraySource(InBlocks):
         """The sum over blocks that depend on the shape of X alone."""
         if sum.batch_rows is not None:
             return super().total(sum)
-        if sum.size is not None and len(self._parts) > 1:
-            return sum.unpack(self._by_blocks(sum, sum.size))
+        if sum.by_blocks and len(self._parts) > 1:
+            edges = np.array([*(block.start for block in self._parts), len(self.y)], np.int64)
+            threads = min(self.threads, len(self._parts))
+            return sum.over_blocks(Block(self.X, self.y, self.weight, 0), edges, threads)
         return ordered_sum(sum.of, self._parts, self.threads)
 
     def _each(self, of: Callable[[Block], T]) -> T:
         return ordered_sum(of, self._parts, self.threads)
-
-    def _by_blocks(self, sum: Sum[Any], size: int) -> Array:
-        """The same sum, with the same bits: threads go from block to block without Python."""
-        total, all = np.empty(size), Block(self.X, self.y, self.weight, 0)
-        edges = np.array([*(block.start for block in self._parts), len(self.y)], np.int64)
-        blocks = loops.BlockSum(edges, total)
-        threads = min(self.threads, len(self._parts))
-        run_on_threads(lambda: sum.add_blocks(all, blocks), threads, blocks.give_up)
-        return total
 
     def block_of(self, rows: Ints, start: int = 0) -> Block:
         """Some rows; increasing runs of dense ones are not copied."""

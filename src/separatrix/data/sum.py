@@ -6,9 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from ..loops import BlockSum
 from ..numeric.standardization import Standardization
-from ..numeric.types import AnyArray, Array
+from ..numeric.types import AnyArray, Ints
 from .blocks import Block
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -23,7 +22,7 @@ class Sum(ABC, Generic[T_co]):
     the tuples are numbers, arrays, or lists, which add up to the list of all.
 
     A source may know a faster way for a sum by its type; for every other there is ``of``. One
-    with a ``size`` can be made by a compiled loop that goes from block to block by itself.
+    that is ``by_blocks`` can be made by a compiled loop that goes from block to block by itself.
     """
 
     @abstractmethod
@@ -31,12 +30,12 @@ class Sum(ABC, Generic[T_co]):
         """Of one block, none of whose rows has to be there."""
 
     @property
-    def size(self) -> int | None:
-        """How many numbers a block comes to, if a compiled loop can go from block to block."""
-        return None
+    def by_blocks(self) -> bool:
+        """Whether a compiled loop can go from block to block."""
+        return False
 
-    def add_blocks(self, rows: Block, blocks: BlockSum) -> None:
-        """Only with a size: of those blocks of the rows that no other thread has taken."""
+    def over_blocks(self, rows: Block, edges: Ints, threads: int) -> T_co:
+        """Only by blocks: of those between the edges, with the bits of ``of`` each, in order."""
         raise NotImplementedError(f"{self!r} has no compiled loop of its own")
 
     @property
@@ -52,10 +51,6 @@ class Sum(ABC, Generic[T_co]):
     def whole_parts(self) -> bool:
         """Whether a part of ``parts`` must not be cut: it is asked of each as one block."""
         return False
-
-    def unpack(self, total: Array) -> T_co:
-        """Only with a size: the sum of all blocks as ``of`` gives it."""
-        raise NotImplementedError(f"{self!r} has no compiled loop of its own")
 
     def of_given(
         self, standardization: Standardization

@@ -50,6 +50,7 @@ from .batch import (
     weighted_correct_twin,
 )
 from .block_coordinate_descent import block_coordinate_descent, block_coordinate_descent_twin
+from .class_lines import from_lines, line_width, to_lines
 from .column_descent import (
     ColumnDescentResult,
     ColumnModel,
@@ -79,7 +80,6 @@ from .dispatch import (
 )
 from .multiclass_ascent import (
     MulticlassEpochResult,
-    line_width,
     multiclass_epoch,
     multiclass_epoch_twin,
 )
@@ -94,6 +94,7 @@ from .online import (
     online_pass_twin,
     screening_state,
 )
+from .two_loop import CurvaturePair, two_loop, two_loop_twin
 
 __all__ = [
     "COMPILED",
@@ -105,6 +106,7 @@ __all__ = [
     "BlockSum",
     "ColumnDescentResult",
     "ColumnModel",
+    "CurvaturePair",
     "DescentResult",
     "EpochOrders",
     "EpochResult",
@@ -146,6 +148,7 @@ __all__ = [
     "draw_order_twin",
     "draw_orders",
     "dual_estimate",
+    "from_lines",
     "gram",
     "gram_twin",
     "hessian_product",
@@ -170,8 +173,11 @@ __all__ = [
     "stop_requested",
     "stored_features",
     "stored_features_twin",
+    "to_lines",
     "transpose_product",
     "transpose_product_twin",
+    "two_loop",
+    "two_loop_twin",
     "use_level",
     "weighted_correct",
     "weighted_correct_twin",

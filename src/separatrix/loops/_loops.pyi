@@ -58,6 +58,7 @@ def batch_blocks(
     y: Array,
     weight: Array | None,
     w: Array,
+    in_lines: int,
     float32_sums: bool,
     blocks: BlockSum,
 ) -> None: ...
@@ -143,6 +144,15 @@ def gaussian_rows(
 def gaussian_sums(
     rows: Array, reference: AnyArray, shift: Array, gamma: float, coefficients: Array, sums: Array
 ) -> None: ...
+def two_loop(
+    gradient: Array,
+    s: list[Array],
+    y: list[Array],
+    curvature: Array,
+    scale: float,
+    direction: Array,
+    threads: int,
+) -> float: ...
 def all_finite(values: AnyArray) -> bool: ...
 def csr_flaw(indices: AnyArray, indptr: AnyArray, features: int) -> int: ...
 def column_sizes(rows: Rows, place: AnyArray, sizes: Ints) -> None: ...

@@ -49,15 +49,18 @@ def batch_blocks(
     *,
     weight: Array | None = None,
     float32_sums: bool = False,
+    in_lines: int = 0,
 ) -> None:
     """``batch_pass`` with its gradient over blocks that no other thread has taken yet.
 
-    What they add up to: losses, mistakes, and the gradient. The loss is a compiled one.
+    What they add up to: losses, mistakes, and the gradient. The loss is a compiled one. With a
+    number of classes ``in_lines`` the weights are in lines (``to_lines``), for sparse rows, and so
+    is the gradient: else each block would make lines of the one and unmake those of the other.
     """
     number = compiled(loss)
     if number is None:
         raise TypeError(f"{loss!r} is not compiled")
-    _loops.batch_blocks(rows, number, y, weight, W, float32_sums, blocks)
+    _loops.batch_blocks(rows, number, y, weight, W, in_lines, float32_sums, blocks)
 
 
 def batch_pass_twin(

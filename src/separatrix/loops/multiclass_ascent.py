@@ -11,13 +11,6 @@ from ..numeric.types import Array, Ints
 from ._compiled import _loops
 from .dispatch import Interrupted, stop_requested
 
-LANES = 8
-
-
-def line_width(k: int) -> int:
-    """Doubles in a line of the weights of k classes: whole vectors of the widest level."""
-    return -(-k // LANES) * LANES
-
 
 class MulticlassEpochResult(NamedTuple):
     """What one pass of dual coordinate ascent met, each row before its update."""

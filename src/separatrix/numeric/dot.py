@@ -16,4 +16,7 @@ def dot(a: Array, b: Array) -> float:
     """
     if a.size <= ONE_THREAD_DOT:
         return float(np.vdot(a, b))
-    return float(np.einsum("i,i->", a.ravel(), b.ravel()))
+    if a.flags.c_contiguous and b.flags.c_contiguous:
+        return float(np.einsum("i,i->", a.ravel(), b.ravel()))
+    axes = "ijkl"[: a.ndim]
+    return float(np.einsum(f"{axes},{axes}->", a, b))  # without a copy

@@ -27,7 +27,8 @@ class Standardization:
         """A derivative by the weights as one by the variables."""
         g = gradient.copy()
         g[..., :-1] -= g[..., -1:] * self.mean
-        return g / self.scale
+        g /= self.scale
+        return g
 
     def to_weights(self, direction: Array) -> Array:
         """A direction in the variables as one of the weights."""

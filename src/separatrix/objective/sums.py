@@ -28,8 +28,9 @@ from numpy.typing import DTypeLike
 from .. import loops
 from ..data import Block, Sum
 from ..losses import Loss, MarginLoss, OneVsRest, Squared
-from ..numeric.rows import shape_of, slice_rows, take_features
+from ..numeric.rows import CsrRows, shape_of, slice_rows, take_features
 from ..numeric.standardization import Standardization
+from ..numeric.threads import run_on_threads
 from ..numeric.types import AnyArray, Array, Ints
 from .gram import gram, gram_blocked
 from .hessians import as_joint, assemble_hessian, class_curvature, curvature_of, hessian_of
@@ -81,20 +82,29 @@ class ValueGradient(Sum[tuple[float, float, Array]]):
         return *sums, gradient
 
     @property
-    def size(self) -> int | None:
-        """Numbers of a block, for a compiled loss."""
-        return None if loops.compiled(self.loss) is None else 2 + self.W.size
+    def by_blocks(self) -> bool:
+        """For a compiled loss."""
+        return loops.compiled(self.loss) is not None
 
-    def add_blocks(self, rows: Block, blocks: loops.BlockSum) -> None:
-        """Of block after block, without Python in between."""
-        loops.batch_blocks(
-            rows.X, rows.y, self.loss, self.W, blocks, weight=rows.weight,
-            float32_sums=self.float32_sums,
-        )  # fmt: skip
+    def over_blocks(self, rows: Block, edges: Ints, threads: int) -> tuple[float, float, Array]:
+        """Threads go from block to block, without Python in between."""
+        k = len(self.W)
+        in_lines = k if k > 1 and isinstance(rows.X, CsrRows) else 0
+        W = loops.to_lines(self.W) if in_lines else self.W
+        total = np.empty(2 + W.size)
+        blocks = loops.BlockSum(edges, total)
 
-    def unpack(self, total: Array) -> tuple[float, float, Array]:
-        """Losses, mistakes, gradient."""
-        return float(total[0]), float(total[1]), total[2:].reshape(self.W.shape)
+        def work() -> None:
+            loops.batch_blocks(
+                rows.X, rows.y, self.loss, W, blocks, weight=rows.weight,
+                float32_sums=self.float32_sums, in_lines=in_lines,
+            )  # fmt: skip
+
+        run_on_threads(work, threads, blocks.give_up)
+        gradient = total[2:].reshape(W.shape)
+        if in_lines:
+            gradient = loops.from_lines(gradient, k)
+        return float(total[0]), float(total[1]), gradient
 
     def of_given(self, standardization: Standardization) -> Given[ValueGradient]:
         """In double precision: means are still in the rows."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..loops import Interrupted
+from ..loops import CurvaturePair, Interrupted, two_loop
 from ..losses import OneVsRest
 from ..numeric import checks
 from ..numeric.dot import dot
@@ -158,10 +158,8 @@ class Iterate(NamedTuple):
 
     weights: Array
     at: Evaluation
-    s_history: Array
-    """The last steps, (memory, k, d + 1), in the preconditioned variables."""
-    y_history: Array
-    """What the gradient changed by in each."""
+    pairs: tuple[CurvaturePair, ...]
+    """Of the last steps, in the preconditioned variables."""
     hessian_at: Array
     """Weights at which the preconditioner's Hessian was taken; no rows if none was."""
     age: int
@@ -176,16 +174,16 @@ class Iterate(NamedTuple):
     @classmethod
     def start(cls, W: Array, at: Evaluation, with_hessian: bool) -> Iterate:
         """At weights from which nothing is known yet."""
-        none = np.empty((0, *W.shape))
         hessian_at = W if with_hessian else W[:0]
-        return cls(W, at, none, none, hessian_at, 0, np.empty(0), False, False)
+        return cls(W, at, (), hessian_at, 0, np.empty(0), False, False)
 
     @classmethod
     def from_state(cls, state: State) -> Iterate:
         """Where a step's state left off."""
         at = Evaluation(state["value"], state["gradient"], state["mistakes"])
-        known = {name: state[name] for name in cls._fields if name != "at"}
-        return cls(at=at, **known)
+        pairs = tuple(CurvaturePair(*pair) for pair in state["pairs"])
+        known = {name: state[name] for name in cls._fields if name not in ("at", "pairs")}
+        return cls(at=at, pairs=pairs, **known)
 
     def to_state(self) -> State:
         """Arrays and numbers alone."""
@@ -290,9 +288,8 @@ class LBFGSRun:
         if now.age < least or not is_slow(now.recent_decrements, cost):
             return
         self.iterate = now._replace(
-            hessian_at=now.weights, age=0, renewed=known, of_all=of_all,
-            s_history=now.s_history[:0], y_history=now.y_history[:0],
-        )  # fmt: skip
+            hessian_at=now.weights, age=0, renewed=known, of_all=of_all, pairs=()
+        )
         self._take_variables()
         self._go_to(self.iterate)
 
@@ -317,29 +314,27 @@ class LBFGSRun:
     def _go_to(self, iterate: Iterate) -> None:
         """And look where to go from there: the gradient, a direction, the slope along it."""
         self.iterate = iterate
-        self.gradient = g = self.variables.gradient(iterate.at.gradient)
-        self.direction = -two_loop(g, iterate.s_history, iterate.y_history)
-        self.slope = dot(g, self.direction)
+        self.gradient = self.variables.gradient(iterate.at.gradient)
+        threads = self.objective.source.threads
+        self.direction, self.slope = two_loop(self.gradient, iterate.pairs, threads=threads)
 
     def _take(self, length: float, there: Array, then: Evaluation) -> None:
         """A step, of which the curvature along it is remembered."""
         now = self.iterate
         s, y = length * self.direction, self.variables.gradient(then.gradient) - self.gradient
-        s_history, y_history = now.s_history, now.y_history
-        sizes = dot(s, s), dot(y, y)
-        least = max(1e-14 * np.sqrt(sizes[0]) * np.sqrt(sizes[1]), SMALLEST_NORMAL)
-        if dot(s, y) > least and sizes[1] > SMALLEST_NORMAL:
-            s_history = np.concatenate([s_history, s[None]])[-self.memory :]
-            y_history = np.concatenate([y_history, y[None]])[-self.memory :]
+        pairs, ss = now.pairs, dot(s, s)
+        pair = CurvaturePair(s, y, dot(s, y), dot(y, y))
+        least = max(1e-14 * np.sqrt(ss) * np.sqrt(pair.yy), SMALLEST_NORMAL)
+        if pair.sy > least and pair.yy > SMALLEST_NORMAL:
+            pairs = (*pairs, pair)[-self.memory :]
         elif length == 0.0:  # rounding stands in the way: forget, and go down the gradient
-            s_history, y_history = s_history[:0], y_history[:0]
+            pairs = ()
         decrements = np.append(now.recent_decrements, self.predicted_decrease)[-LOOK_BACK - 1 :]
         self._go_to(
             Iterate(
-                there, then, s_history, y_history, now.hessian_at, now.age + 1, decrements,
-                now.renewed, now.of_all,
+                there, then, pairs, now.hessian_at, now.age + 1, decrements, now.renewed, now.of_all
             )
-        )  # fmt: skip
+        )
 
 
 def warm_start_on_sample(
@@ -380,17 +375,3 @@ def is_slow(recent_decrements: Array, cost: float) -> bool:
     places = np.log10(recent_decrements)
     pace = max((places[0] - places[-1]) / LOOK_BACK, (places[-3] - places[-1]) / 2)
     return bool(cost * pace < PLACES)
-
-
-def two_loop(g: Array, s_history: Array, y_history: Array) -> Array:
-    """The inverse curvature that the recent steps suggest, times g."""
-    q = g.copy()
-    alphas = []
-    for s, y in zip(s_history[::-1], y_history[::-1], strict=True):
-        alphas.append(dot(s, q) / dot(s, y))
-        q -= alphas[-1] * y
-    if len(s_history):
-        q *= dot(s_history[-1], y_history[-1]) / dot(y_history[-1], y_history[-1])
-    for s, y, alpha in zip(s_history, y_history, reversed(alphas), strict=True):
-        q += (alpha - dot(y, q) / dot(s, y)) * s
-    return q

@@ -215,7 +215,9 @@ class Mixtures(NamedTuple):
 
     def mixed(self, G: Array, share: float) -> Array:
         """The gradient at a share, from that of the alphas of the rows."""
-        mixed: Array = (1.0 - share) * (G + self.missing) + share * self.rest
+        mixed: Array = G + self.missing
+        mixed *= 1.0 - share  # in place: of many classes these are as long as all rows
+        mixed += share * self.rest
         return mixed
 
     @classmethod

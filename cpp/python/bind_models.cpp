@@ -1,0 +1,132 @@
+// Bindings of steps on models of J: quadratics, columns, and what the last steps tell.
+#include <nanobind/stl/vector.h>
+
+#include <vector>
+
+#include "python/bind.hpp"
+#include "threads/helper_thread.hpp"
+
+namespace separatrix {
+
+namespace {
+
+std::tuple<int64_t, double> coordinate_descent(Numbers hessian, Numbers thresholds, Output u,
+                                               Output slope, int64_t max_epochs,
+                                               double enough) {
+  const auto size = int64_t(u.size());
+  expect(int64_t(hessian.size()) == size * size && int64_t(thresholds.size()) == size &&
+             int64_t(slope.size()) == size,
+         "hessian, thresholds or slope: wrong size");
+  QuadraticDescent on{hessian.data(), thresholds.data(), size,        u.data(), slope.data(),
+                      max_epochs,     enough,            should_stop, 0,        0,
+                      false};
+  {
+    nb::gil_scoped_release free;
+    active.load()->coordinate_descent(on);
+  }
+  raise_if(on.stopped);
+  return {on.epochs, on.gain};
+}
+
+std::tuple<int64_t, double> block_coordinate_descent(Numbers hessian, Longs starts,
+                                                     Numbers thresholds, Output u, Output slope,
+                                                     int64_t max_epochs, double enough) {
+  const auto size = int64_t(u.size()), blocks = int64_t(thresholds.size());
+  expect(int64_t(hessian.size()) == size * size && int64_t(slope.size()) == size &&
+             int64_t(starts.size()) == blocks + 1,
+         "hessian, slope or starts: wrong size");
+  const int64_t* at = starts.data();
+  bool rising = at[0] == 0 && at[blocks] == size;
+  for (int64_t b = 0; b < blocks; ++b) rising = rising && at[b] < at[b + 1];
+  expect(rising, "starts: must rise from 0 to the size");
+  for (int64_t b = 0; b < blocks; ++b)
+    for (int64_t j = at[b]; j < at[b + 1]; ++j)
+      expect(at[b + 1] == at[b] + 1 ||
+                 (thresholds.data()[b] > 0 && hessian.data()[j * (size + 1)] > 0),
+             "a block of several must have a threshold and curvatures above 0");
+  std::vector<double> pull(size);
+  BlockDescent on{hessian.data(), size,        at,          thresholds.data(), blocks,
+                  u.data(),       slope.data(), pull.data(), max_epochs,        enough,
+                  should_stop,    0,           0,           false};
+  {
+    nb::gil_scoped_release free;
+    active.load()->block_coordinate_descent(on);
+  }
+  raise_if(on.stopped);
+  return {on.epochs, on.gain};
+}
+
+void column_curvatures(nb::handle columns, Numbers curvature, double total, bool bias,
+                       Output products, Output squares) {
+  bool whole = true;
+  with_rows(columns, [&](const auto& view, const auto& loops) {
+    expect(int64_t(curvature.size()) == view.d && int64_t(products.size()) == view.n &&
+               int64_t(squares.size()) == view.n,
+           "curvature, products or squares: wrong size");
+    nb::gil_scoped_release free;
+    whole = loops.column_curvatures(view, curvature.data(), total, bias, products.data(),
+                                    squares.data(), should_stop);
+  });
+  raise_if(!whole);
+}
+
+std::tuple<int64_t, double, double> column_descent(nb::handle columns, Numbers curvature,
+                                                   double total, Numbers products, Numbers squares,
+                                                   Numbers ridge, Numbers thresholds, bool zeros,
+                                                   Output w, Output slope, double shift,
+                                                   int64_t max_epochs, double enough) {
+  ColumnDescent on{curvature.data(), total,    products.data(), squares.data(), ridge.data(),
+                   thresholds.data(), zeros,   w.data(),        slope.data(),   shift,
+                   max_epochs,        enough,  should_stop,     0,              0,
+                   false};
+  with_rows(columns, [&](const auto& view, const auto& loops) {
+    expect(int64_t(curvature.size()) == view.d && int64_t(slope.size()) == view.d,
+           "curvature or slope: wrong size");
+    for (const size_t size : {products.size(), squares.size(), ridge.size(), thresholds.size(), w.size()})
+      expect(int64_t(size) == view.n, "a number for each column: wrong size");
+    nb::gil_scoped_release free;
+    loops.column_descent(view, on);
+  });
+  raise_if(on.stopped);
+  return {on.epochs, on.gain, on.shift};
+}
+
+double two_loop(Numbers gradient, const std::vector<Numbers>& s, const std::vector<Numbers>& y,
+                Numbers curvature, double scale, Output direction, int64_t threads) {
+  const size_t size = gradient.size(), pairs = s.size();
+  expect(y.size() == pairs && curvature.size() == pairs && direction.size() == size,
+         "y, curvature or direction: wrong size");
+  std::vector<const double*> steps, changes;
+  for (size_t i = 0; i < pairs; ++i) {
+    expect(s[i].size() == size && y[i].size() == size, "s or y: a pair of another size");
+    steps.push_back(s[i].data());
+    changes.push_back(y[i].data());
+  }
+  std::vector<double> alphas(pairs), sums(size / kSumBlock + 1);
+  nb::gil_scoped_release free;
+  std::optional<HelperThread> helper;
+  if (threads > 1) helper.emplace();
+  return active.load()->two_loop({gradient.data(), int64_t(size), int64_t(pairs), steps.data(),
+                                  changes.data(), curvature.data(), scale, alphas.data(),
+                                  sums.data(), helper ? &*helper : nullptr, direction.data()});
+}
+
+}  // namespace
+
+void bind_models(nb::module_& m) {
+  m.def("coordinate_descent", &coordinate_descent, "hessian"_a.noconvert(), "thresholds"_a.noconvert(),
+        "u"_a.noconvert(), "slope"_a.noconvert(), "max_epochs"_a, "enough"_a);
+  m.def("block_coordinate_descent", &block_coordinate_descent, "hessian"_a.noconvert(),
+        "starts"_a.noconvert(), "thresholds"_a.noconvert(), "u"_a.noconvert(),
+        "slope"_a.noconvert(), "max_epochs"_a, "enough"_a);
+  m.def("column_curvatures", &column_curvatures, "columns"_a, "curvature"_a, "total"_a, "bias"_a,
+        "products"_a.noconvert(), "squares"_a.noconvert());
+  m.def("column_descent", &column_descent, "columns"_a, "curvature"_a.noconvert(), "total"_a,
+        "products"_a.noconvert(), "squares"_a.noconvert(), "ridge"_a.noconvert(),
+        "thresholds"_a.noconvert(), "zeros"_a, "w"_a.noconvert(), "slope"_a.noconvert(), "shift"_a,
+        "max_epochs"_a, "enough"_a);
+  m.def("two_loop", &two_loop, "gradient"_a.noconvert(), "s"_a, "y"_a, "curvature"_a.noconvert(),
+        "scale"_a, "direction"_a.noconvert(), "threads"_a);
+}
+
+}  // namespace separatrix

@@ -1,0 +1,57 @@
+"""The two-loop recursion of L-BFGS: a direction by what the last steps tell of the curvature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..numeric.types import Array
+from ._compiled import _loops
+from .thresholds import TWO_THREADS
+
+
+class CurvaturePair(NamedTuple):
+    """A step, and what it tells of the curvature along it."""
+
+    s: Array
+    """The step."""
+    y: Array
+    """What the gradient changed by."""
+    sy: float
+    """Their product, above 0."""
+    yy: float
+    """The square of the change."""
+
+
+def two_loop(
+    gradient: Array, pairs: Sequence[CurvaturePair], *, threads: int = 1
+) -> tuple[Array, float]:
+    """``-B gradient`` for the inverse curvature B that the pairs suggest, and the slope along it.
+
+    The latest pair is the last. The bits do not depend on the number of threads, of which at most
+    two are used.
+    """
+    direction = np.empty_like(gradient)
+    curvature = np.array([pair.sy for pair in pairs])
+    slope = _loops.two_loop(
+        gradient, [pair.s for pair in pairs], [pair.y for pair in pairs], curvature,
+        pairs[-1].sy / pairs[-1].yy if pairs else 1.0,
+        direction, threads if gradient.size >= TWO_THREADS else 1,
+    )  # fmt: skip
+    return direction, slope
+
+
+def two_loop_twin(gradient: Array, pairs: Sequence[CurvaturePair]) -> tuple[Array, float]:
+    """``two_loop`` in NumPy."""
+    q = -gradient
+    alphas = []
+    for s, y, sy, _ in reversed(pairs):
+        alphas.append(float(np.sum(s * q)) / sy)
+        q -= alphas[-1] * y
+    if pairs:
+        q *= pairs[-1].sy / pairs[-1].yy
+    for (s, y, sy, _), alpha in zip(pairs, reversed(alphas), strict=True):
+        q += (alpha - float(np.sum(y * q)) / sy) * s
+    return q, float(np.sum(gradient * q))
