@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
 
+from .dot import dot
 from .threads import one_blas_thread
 from .types import Array
 
@@ -100,14 +101,14 @@ def conjugate_gradients(
     conjugate gradients for solving linear systems, 1952).
     """
     u, r, p = np.zeros_like(right), right, right
-    size, gained = float(np.vdot(r, r)), 0.0
+    size, gained = dot(r, r), 0.0
     enough = residual * size
     for _ in range(most):
         if size <= enough:
             break
         image = product(p)
-        curvature = float(np.vdot(p, image))
-        if curvature <= FLAT * float(np.vdot(p, p)):
+        curvature = dot(p, image)
+        if curvature <= FLAT * dot(p, p):
             break
         length = size / curvature
         u = u + length * p
@@ -116,6 +117,6 @@ def conjugate_gradients(
         gained += added
         if added <= gain * gained or gained > most_gain:
             break
-        size, before = float(np.vdot(r, r)), size
+        size, before = dot(r, r), size
         p = r + size / before * p
     return u, gained

@@ -51,7 +51,7 @@ class Step(NamedTuple):
     weights: Array
     """(k, d + 1), bias last."""
     state: State
-    """Arrays and numbers from which ``steps`` goes on, bit for bit."""
+    """Arrays and numbers, or lists of them, from which ``steps`` goes on, bit for bit."""
     objective: float | None = None
     """J, where known without another read: online, as met during the pass, or at its start."""
     mistakes: float | None = None

@@ -181,14 +181,16 @@ class Iterate(NamedTuple):
     def from_state(cls, state: State) -> Iterate:
         """Where a step's state left off."""
         at = Evaluation(state["value"], state["gradient"], state["mistakes"])
-        pairs = tuple(CurvaturePair(*pair) for pair in state["pairs"])
+        pairs = tuple(map(CurvaturePair, *(state[name] for name in CurvaturePair._fields)))
         known = {name: state[name] for name in cls._fields if name not in ("at", "pairs")}
         return cls(at=at, pairs=pairs, **known)
 
     def to_state(self) -> State:
-        """Arrays and numbers alone."""
+        """Arrays and numbers alone, and lists of them."""
         known = {**self._asdict(), **self.at._asdict()}
-        del known["at"]
+        del known["at"], known["pairs"]
+        for name in CurvaturePair._fields:
+            known[name] = [getattr(pair, name) for pair in self.pairs]
         return known
 
 

@@ -180,7 +180,7 @@ def normal_equations(objective: Objective) -> tuple[Array, Evaluation] | None:
     for _ in range(MOST_STEPS):
         g = standardization.gradient(at.gradient)
         u = -np.array([scale * lapack.dpotrs(R, scale * each)[0] for each in g])
-        size = float(-np.vdot(g, u))
+        size = -dot(g, u)
         whole = max(whole, size)
         if size <= REFINED**2 * whole:
             return W, at

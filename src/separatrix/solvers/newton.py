@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..numeric.dot import dot
 from ..numeric.linear_systems import conjugate_gradients, solve
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array
@@ -83,7 +84,7 @@ class Newton(Solver):
             else:
                 at = objective.value_and_gradient(W)
                 direction = truncated_newton_direction(objective, W, at.gradient, standardization)
-            slope = float(np.vdot(at.gradient, direction))
+            slope = dot(at.gradient, direction)
             if not slope < 0.0:  # flat up to rounding
                 direction, slope = np.zeros_like(W), 0.0
             length, W, then = backtrack(objective.value_and_gradient, W, at, direction, slope)
@@ -106,5 +107,5 @@ def truncated_newton_direction(
         return standardization.gradient(objective.hessian_product(W, standardization.to_weights(u)))
 
     right = -standardization.gradient(gradient)
-    share = min(0.25, float(np.linalg.norm(right)))
+    share = min(0.25, float(np.sqrt(dot(right, right))))
     return standardization.to_weights(conjugate_gradients(product, right, share)[0])

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..numeric.dot import dot
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array
 from ..objective import Objective
@@ -41,7 +42,7 @@ class Move(NamedTuple):
     @property
     def square(self) -> float:
         """Of its length."""
-        return self.factor * self.factor * float(np.vdot(self.direction, self.direction))
+        return self.factor * self.factor * dot(self.direction, self.direction)
 
 
 def moved(
@@ -87,7 +88,7 @@ def proximal_gradient(
             move = moved(penalty, standardization, W, g, step)._replace(weights=W)
             at = objective.value_and_gradient(W)
         remaining, then = 0.5 * move.square / step, standardization.gradient(at.gradient)
-        along = move.factor * float(np.vdot(move.direction, then - g))
+        along = move.factor * dot(move.direction, then - g)
         longer = move.square / along if along > 0.0 else step
         step = longer if 0.0 < longer < np.inf else 1.0
         W, g, recent = move.weights, then, np.append(recent, at.value)[-MEMORY:]

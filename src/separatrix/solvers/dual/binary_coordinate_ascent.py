@@ -37,6 +37,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...numeric.dot import dot
 from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import Array, Ints
@@ -144,7 +145,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         conjugate, c = self.dual_loss.loss.conjugate, self.source.weights * self.inv_weight_sum
         self.alpha[:] = alpha
         self._recompute_weights()
-        half, whole = -float(c @ conjugate(0.5 * alpha)), -float(c @ conjugate(alpha))
+        half, whole = -dot(c, conjugate(0.5 * alpha)), -dot(c, conjugate(alpha))
         share = best_share(half, whole, self.objective.penalty.value(self.W))
         self.alpha *= share
         self.W *= share

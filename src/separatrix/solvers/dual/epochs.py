@@ -23,6 +23,7 @@ import numpy as np
 from ...data import InMemory, Shuffle
 from ...data.labels_in_memory import LabelsInMemory
 from ...loops import StepHistory
+from ...numeric.dot import dot
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ..thresholds import GATHERED_BYTES
@@ -48,7 +49,7 @@ def bias_inverse_penalty(objective: Objective) -> float:
     if not objective.intercept:
         return 0.0
     source = objective.in_memory
-    square = float(source.weights @ objective.row_norm2) / source.weight_sum or 1.0
+    square = dot(source.weights, objective.row_norm2) / source.weight_sum or 1.0
     return 0.5 / objective.penalty.l2 * square / max(1.0, source.row_values)
 
 

@@ -30,6 +30,7 @@ from ...data import Shuffle
 from ...data.blocks import random_order
 from ...data.without_zeros import without_zeros
 from ...loops import line_width
+from ...numeric.dot import dot
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
@@ -154,7 +155,7 @@ class MulticlassAscentRun:
         start, source = self.alpha, self.source
         self.alpha = alpha
         self._recompute_weights()
-        gain = float(source.weights @ (1.0 - alpha[start > 0.0])) / source.weight_sum
+        gain = dot(source.weights, 1.0 - alpha[start > 0.0]) / source.weight_sum
         share = best_share(0.5 * gain, gain, self.objective.penalty.value(self.weights))
         self.alpha = share * alpha + (1.0 - share) * start
         self.lines *= share

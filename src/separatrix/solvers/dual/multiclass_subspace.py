@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...data import InMemory
+from ...numeric.dot import dot
 from ...numeric.types import AnyArray, Array, Ints
 from .crammer_singer import project_to_simplex
 
@@ -75,7 +76,7 @@ class SubspaceSteps:
             move[:-1, :k] += self.inv_2l2 * back[:, :-1].T
         step = there - here
         # The dual falls by half of what the changes themselves do to the slopes.
-        fall = float(np.vdot(move, lines) + 0.5 * np.vdot(move, move)) / self.inv_2l2
+        fall = (dot(move, lines) + 0.5 * dot(move, move)) / self.inv_2l2
         if -float(p @ step.ravel()[own]) > fall:
             alpha[rows] = there
             lines += move

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...data import InMemory
+from ...numeric.dot import dot
 from ...numeric.types import Array
 from ...objective import Objective
 from ..base import State
@@ -165,7 +166,7 @@ class ProximalPointRun(ProximalSteps):
         # A search is rare: to read the scores once more for it costs less than to hold them.
         self.scores, before = NOTHING, self.at
         there = self._point(before.W + direction)
-        if abs(float(np.vdot(there.gradient, direction))) > TOO_STEEP * abs(slope):
+        if abs(dot(there.gradient, direction)) > TOO_STEEP * abs(slope):
             change, self.scores = self.scores, NOTHING
             scores = present_scores(self.source, before.W)
             change -= scores
@@ -191,9 +192,9 @@ class ProximalPointRun(ProximalSteps):
 
     def _slope(self, direction: Array, scores: Array, change: Array, length: float) -> float:
         there = self.at.W + length * direction
-        steep = float(np.vdot(self.objective.penalty.gradient(there), direction))
+        steep = dot(self.objective.penalty.gradient(there), direction)
         if self.fixed is not None:
-            steep += float(np.vdot(self.dual_loss.gradient(self.fixed.weighted_rows), direction))
+            steep += dot(self.dual_loss.gradient(self.fixed.weighted_rows), direction)
         total = 0.0
         for start in range(0, len(change), SOME_ROWS):
             at = slice(start, start + SOME_ROWS)

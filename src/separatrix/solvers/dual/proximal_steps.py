@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...numeric.dot import dot
 from ...numeric.types import Array
 from ...objective import Objective
 from .dual_loss import DualLoss, DualSums
@@ -109,7 +110,7 @@ class ProximalSteps(ABC):
     def _direction(self) -> tuple[Array, float]:
         """Newton's direction, and the slope along it."""
         direction = self._newton_direction()
-        return direction, float(np.vdot(direction, self.at.gradient))
+        return direction, dot(direction, self.at.gradient)
 
     def _sharpen(self, free: int) -> None:
         """Kinks get sharper while many rows are free, or where the center moves slowly."""
@@ -128,7 +129,7 @@ class ProximalSteps(ABC):
         if self.fixed is not None:
             sums = sums.plus(self.fixed)
             rest += float(self.fixed.neg_conjugates.sum())
-            rest += float(np.vdot(self.dual_loss.gradient(self.fixed.weighted_rows), W))
+            rest += dot(self.dual_loss.gradient(self.fixed.weighted_rows), W)
         gradient = self.dual_loss.gradient(sums.weighted_rows) + penalty.gradient(W)
         if not self.objective.intercept:
             gradient[:, -1] = 0.0

@@ -26,6 +26,7 @@ import numpy as np
 from ...data import Block, Source, Sum
 from ...data.blocks import concatenated, random_rows, taken
 from ...losses import Loss
+from ...numeric.dot import dot
 from ...numeric.types import AnyArray, Array
 from ..thresholds import GATHERED_BYTES
 from .dual_loss import DualLoss, DualSums
@@ -123,7 +124,7 @@ class StreamedProximalPointRun(ProximalSteps):
         """The whole step, or a length at which the slope along it has nearly vanished."""
         before, free, n_free = self.at, self.free, self.n_free
         there = self._point(before.W + direction)
-        if abs(float(np.vdot(there.gradient, direction))) > TOO_STEEP * abs(slope):
+        if abs(dot(there.gradient, direction)) > TOO_STEEP * abs(slope):
             there = self._point(before.W + self._search(direction, slope) * direction)
         if np.isfinite(there.objective):
             self.at = there
@@ -151,7 +152,7 @@ class StreamedProximalPointRun(ProximalSteps):
         (sums,) = self.objective.source.total(
             SlopesAlong(self.dual_loss, W, self._center, self.penalty_parameter, direction, lengths)
         )
-        steep = [np.vdot(penalty.gradient(W + t * direction), direction) for t in lengths]
+        steep = [dot(penalty.gradient(W + t * direction), direction) for t in lengths]
         return np.array(steep) - sums / self.weight_sum
 
 
