@@ -140,6 +140,8 @@ MECHANISMS = (
               ("passes-iris", "passes-digits")),
     Mechanism("blocks on threads", (("data.arrays:BLOCK_BYTES", 1 << 60),),
               ("logistic-independent-tall", "logistic-text-lbfgs", "cross-validation")),
+    Mechanism("two-loop recursion on two threads", (("loops.two_loop:TWO_THREADS", np.inf),),
+              ("softmax-text",)),
     Mechanism("no more than 64 blocks", (("data.arrays:MOST_BLOCKS", 1 << 30),),
               ("logistic-independent-tall", "logistic-sparse", "logistic-very-wide-text")),
     Mechanism("larger blocks for longer sums", (("data.arrays:BLOCK_ROWS_PER_SUM", 0),),

@@ -66,6 +66,10 @@ def works() -> dict[str, Make]:
         "softmax-clouds-weak": partial(
             fit, make=data.many_clouds, shape=(40_000, 300, 8), loss="logistic", l2=1e-7
         ),
+        "softmax-text": partial(
+            fit, make=data.tf_idf_documents, shape=(5_500, 12_000, 50, 20), loss="logistic",
+            l2=1e-4, intercept=False,
+        ),
         "softmax-digits": partial(digits, l2=1e-4),
         "softmax-digits-weak": partial(digits, l2=1e-8),
         "squared_hinge-digits": partial(digits, l2=1e-4, loss="squared_hinge"),
