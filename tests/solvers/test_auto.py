@@ -47,6 +47,15 @@ def test_auto_says_why():
     assert type(choose(objective("logistic", n=50_000))) is LBFGS
 
 
+def test_auto_says_that_weights_become_zero_only_where_they_may():
+    X, y = overlapping(90, 6)
+    weights = np.arange(1.0, 7.0)
+    for l1, says in ((0.0, "penalties of their own"), (0.01, "weights become 0")):
+        fit = LinearClassifier(l1=l1, l2=0.01, penalty_weights=weights).fit(X, y)
+        assert says in fit.solver_.reason
+        assert np.all(fit.coef_ != 0.0) or l1 > 0.0
+
+
 def test_auto_does_not_factor_sparse_rows():
     X, y = overlapping(60, 5)
     clf = LinearClassifier().fit(sp.csr_array(X), y)

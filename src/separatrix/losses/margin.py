@@ -62,7 +62,7 @@ class PerceptronLoss(MarginLoss):
 
     def phi(self, m: Array) -> Array:
         """max(0, -m)."""
-        return np.maximum(0.0, -m)
+        return 0.0 - np.minimum(m, 0.0)  # no -0.0, which max(0.0, -0.0) is on some processors
 
     def slope(self, m: Array) -> Array:
         """-1 for a mistake, m = 0 included."""

@@ -223,21 +223,27 @@ def _suits_columns(objective: Objective) -> bool:
     return by_class and (source.storage == "csr" or few)
 
 
+def _for_a_kinked_penalty(objective: Objective) -> Solver:
+    """Weights of features without l1 make one of the same kind, by which no weight becomes 0."""
+    loss, model = objective.loss, objective.loss.has_convex_model
+    some_zero = objective.penalty.thresholds.any()
+    kind = "weights become 0" if some_zero else "features have penalties of their own"
+    if _suits_columns(objective):
+        return CoordinateDescent(reason=f"{kind}, and wide or sparse rows are cheap by columns")
+    if model and ProximalNewton().holds_groups(objective):
+        return ProximalNewton(reason=f"{kind}, and there is room for second derivatives")
+    why = "a group is too large for second derivatives" if model else ""
+    why = why or f"{loss.name} has no curvature to use"
+    return GradientDescent(reason=f"{kind}, and {why}")
+
+
 def choose(objective: Objective) -> Solver:
     """The solver for this loss and this shape of data; ``reason`` says why."""
     loss, source = objective.loss, objective.source
     n, d = source.n_rows, source.n_features
     sparse = source.storage == "csr"
-    model = loss.has_convex_model
-    if _suits_columns(objective):
-        why = "weights become 0: of wide or sparse rows, columns of those that may not are enough"
-        return CoordinateDescent(reason=why)
-    if not objective.penalty.smooth and model and ProximalNewton().holds_groups(objective):
-        return ProximalNewton(reason="weights become 0: only those that may not are worth a step")
     if not objective.penalty.smooth:
-        why = "a group is too large for second derivatives" if model else ""
-        why = why or f"{loss.name} has no curvature to use"
-        return GradientDescent(reason=f"weights become 0, and {why}")
+        return _for_a_kinked_penalty(objective)
     if is_squared(loss) and _suits_least_squares(objective):
         return LeastSquares(reason="the squared loss has a closed form")
     if is_squared(loss) and _suits_products(objective):
