@@ -47,7 +47,7 @@ def by_blocks(rows: Callable[[int], int], shape: tuple[int, int], dtype: str) ->
     def blocks() -> Iterator[tuple[Any, Any]]:
         yield from ((X[at : at + size], y[at : at + size]) for at in range(0, len(y), size))
 
-    source = read(blocks, dtype=dtype)  # type: ignore[arg-type]
+    source = read(blocks, dtype=dtype)  # type: ignore[arg-type]  # of a name, mypy knows no dtype
     model = LinearClassifier(l2=1e-5, standardize=True, solver=LBFGS())
     return lambda: model.fit(source)
 

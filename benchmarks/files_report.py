@@ -221,7 +221,7 @@ def checkpoint(folder: Path, name: str, every: float | None) -> Figures:
     def timed(self: CheckpointFile, tree: Any) -> None:
         spent.append(seconds_of(lambda: write(self, tree)))
 
-    CheckpointFile.write = timed  # type: ignore[method-assign]
+    CheckpointFile.write = timed  # type: ignore[method-assign]  # to time it is the point
     X, y = sp.load_npz(folder / f"{name}.npz"), np.load(folder / f"{name}.npy")
     path = folder / "run.ckpt"
     pause = {} if every is None else {"every": timedelta(seconds=every)}

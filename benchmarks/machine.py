@@ -75,6 +75,7 @@ def limits(size: str) -> dict[str, Any]:
     n_bytes, side = SIZES[size]
     memory = [np.ones(n_bytes // 8)]
     found: dict[str, Any] = {"processor": processor(), "cores": CORES}
+    # A default binds what the loop changes; of such a lambda mypy cannot tell the type.
     for cores in sorted({1, CORES}):
         rate = n_bytes / best_time(lambda cores=cores: read(memory, cores))  # type: ignore[misc]
         found[f"read_gb_per_second_{cores}"] = rate / 1e9

@@ -53,21 +53,23 @@ struct AxpyDot {
     }
   }
 
+  int64_t count() const { return (of.size + kSumBlock - 1) / kSumBlock; }
+
   double total() {
-    const int64_t count = (of.size + kSumBlock - 1) / kSumBlock, half = of.helper ? count / 2 : count;
     if (of.helper) {
       const auto latter = [](void* self, int64_t) {
         const auto& all = *static_cast<AxpyDot*>(self);
-        const int64_t end = (all.of.size + kSumBlock - 1) / kSumBlock;
-        all.blocks(end / 2, end);
+        all.blocks(all.count() / 2, all.count());
       };
       of.helper->set_task(latter, this);
       of.helper->post();
+      blocks(0, count() / 2);
+      of.helper->drain(0);
+    } else {
+      blocks(0, count());
     }
-    blocks(0, half);
-    if (of.helper) of.helper->drain(0);
     double total = 0;
-    for (int64_t block = 0; block < count; ++block) total += of.sums[block];
+    for (int64_t block = 0; block < count(); ++block) total += of.sums[block];
     return total;
   }
 };

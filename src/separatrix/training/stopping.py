@@ -78,14 +78,16 @@ class WeightSpace:
         square = dot(W, W)
         if LEAST_SQUARE < square < np.inf:
             return math.sqrt(square)
-        largest = float(np.abs(step.weights).max())
+        largest = float(np.abs(W).max())
         if not 0.0 < largest < np.inf:
             return largest
-        return largest * float(np.linalg.norm(step.weights / largest))
+        shrunk = W / largest
+        return largest * math.sqrt(dot(shrunk, shrunk))
 
     def distance(self, step: Step, before: Step) -> float:
         """How far a step went."""
-        return float(np.linalg.norm(step.weights - before.weights))
+        move = step.weights - before.weights
+        return math.sqrt(dot(move, move))
 
     def position(self, step: Step) -> Array:
         """What, seen again bit for bit, proves that the run repeats itself."""

@@ -21,7 +21,7 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        import rich  # noqa: F401
+        import rich  # noqa: F401  here only to say which of both is missing
         import typer  # noqa: F401
     except ImportError as error:
         sys.stderr.write(

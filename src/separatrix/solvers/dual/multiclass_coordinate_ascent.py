@@ -29,7 +29,7 @@ import numpy as np
 from ...data import Shuffle
 from ...data.blocks import random_order
 from ...data.without_zeros import without_zeros
-from ...loops import line_width
+from ...loops import from_lines, line_width
 from ...numeric.dot import dot
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
@@ -242,7 +242,7 @@ class MulticlassAscentRun:
             self.dual, source.take(rows).with_weight(None), self.alpha[rows], free,
             source.weights[rows, None] / source.weight_sum,
             self.row_norm2[rows] * self.inv_2l2 + self.bias_inv_penalty, gives,
-        ).solve(np.ascontiguousarray(self.lines[:, :k].T), self.products)  # fmt: skip
+        ).solve(from_lines(self.lines, k), self.products)  # fmt: skip
         if found.gain > 0.0:
             self.alpha[rows] = found.alpha
         # Longer where the bounds hardly stood in the way.
