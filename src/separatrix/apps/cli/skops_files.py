@@ -22,8 +22,7 @@ from math import prod
 from typing import Any, BinaryIO
 
 import numpy as np
-
-from ...numeric.types import AnyArray
+from numpy.typing import NDArray
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
@@ -160,7 +159,7 @@ def _check_names(node: Any) -> None:
             _check_names(child)
 
 
-def _array(content: bytes) -> AnyArray:
+def _array(content: bytes) -> NDArray[Any]:
     """Numbers or text in NumPy's format, as many as the header says, and no pickle."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
@@ -172,7 +171,7 @@ def _array(content: bytes) -> AnyArray:
         raise Damaged(f"it has an array of type {dtype}, and only numbers and text are allowed")
     if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(content) - stream.tell():
         raise Damaged(f"an array of shape {shape} has another number of bytes")
-    array: AnyArray = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     if dtype.kind == "b" and array.view(np.uint8).max(initial=0) > 1:
         raise Damaged("an array of booleans holds other values")
     return array
@@ -182,7 +181,7 @@ def _array(content: bytes) -> AnyArray:
 class _Reader:
     """The objects that nodes describe, once all their names have been checked."""
 
-    arrays: dict[str, AnyArray]
+    arrays: dict[str, NDArray[Any]]
 
     def value(self, node: Any) -> Any:
         """One object."""
