@@ -18,7 +18,7 @@ LABEL, FEATURE, INDEX_RANGE, INDEX_ORDER, VALUE = (
 )
 LAST_INDEX = _loops.svmlight_last_index
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-WORD = re.compile(rb"[^ \t\r#]+")
+WORD = re.compile(rb"[^ \t\r\n#]+")  # blanks are these alone, as in cpp/text/svmlight.cpp
 QUERY = re.compile(rb"qid:-?[0-9]+")
 
 

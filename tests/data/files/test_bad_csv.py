@@ -27,6 +27,25 @@ def test_a_quote_that_is_never_closed(tmp_path):
     assert read(bad_csv(tmp_path, 'x,y\n1,2\n1,"a\nb"\n')) == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('x,y\n1,"2"3\n5,"6\n1,2\n', 3),  # a quote that closes in the middle of a value is none
+        ('x,y\n1,2\n5,"6', 3),  # the file was cut off
+        ('x,"y\n1,2\n', 1),
+        ('x;y\n1,5;2\n5;"6\n1;2\n', 3),
+        ('x,y\r1,"\r"\r5,"6\r1,2\r', 4),
+    ],
+)
+def test_the_line_of_a_quote_that_is_never_closed(tmp_path, text, line):
+    with pytest.raises(ValueError, match=rf"t\.csv, line {line} opens a quote that is never clos"):
+        read(bad_csv(tmp_path, text))
+
+
+def test_a_line_end_in_the_last_value_is_no_flaw(tmp_path):
+    assert read(bad_csv(tmp_path, 'x,y\n1,"a"c\n2,"b\nb"\n')) == 2
+
+
 def test_text_that_is_not_utf8(tmp_path):
     text = "x,y\n1,é\n".encode() * 2 + "2,é\n".encode("latin-1")
     with pytest.raises(ValueError, match=r"t\.csv, line 5 is not in UTF-8"):

@@ -171,10 +171,33 @@ def test_quotes_that_quote_nothing_and_every_line_end(tmp_path, monkeypatch, end
         assert table_of(open_reader(tmp_path / "t.csv")).to_pydict() == expected
 
 
-def test_a_quote_that_closes_nowhere_near_is_told(tmp_path, monkeypatch):
+def test_rows_that_are_too_long_are_named_with_the_cause(tmp_path, monkeypatch):
     monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", 16)
     monkeypatch.setattr("separatrix.data.files.csv_chunks.LONGEST_ROW", 100)
-    with pytest.raises(ValueError, match=r"t\.csv, line 3 opens a quote that is never closed"):
-        _ = csv_types(tmp_path, 'a,b\n1,x\n2,"y\n' + "3,z\n" * 100).schema
-    with pytest.raises(ValueError, match=r"t\.csv has a row of more than 256 MB"):
-        _ = csv_types(tmp_path, 'a,b\n1,x\n2,"y\n' + "3,z\n" * 100 + '"\n').schema
+    quoted = 'a,b\n1,x\n2,"y\n' + "3,z\n" * 100
+    for text in (quoted, quoted + '"\n'):
+        with pytest.raises(ValueError, match=r"t\.csv, line 3 opens a quote that is not closed wi"):
+            _ = csv_types(tmp_path, text).schema
+    for end in ("\n", "\r\n", "\r"):
+        text = "a,b\n" + f"1,x{end}" * 20 + "2," + "y" * 300 + "\n3,z\n"
+        with pytest.raises(ValueError, match=r"t\.csv, line 22 is longer than 100 bytes"):
+            _ = csv_types(tmp_path, text).schema
+
+
+def test_values_longer_than_the_limit_of_the_csv_module(tmp_path):
+    """It is the limit of another library, and no flaw of the file."""
+    long = "z" * (csv.field_size_limit() + 1)
+    reader = csv_types(tmp_path, f'a,b\n1,{long}\n2,"x\ny"\nword,x\n')
+    assert table_of(reader)["b"].to_pylist() == [long, "x\ny", "x"]
+    assert "t.csv, line 5: column 'a' holds 'word'" in reader.mixed()["a"]()
+    with pytest.raises(ValueError, match=r"t\.csv, line 3 has 1 value; expected 2"):
+        table_of(csv_types(tmp_path, f"a,b\n1,{long}\n2\n"))
+    with pytest.raises(ValueError, match=r"t\.csv, line 3 has 1 value; expected 2"):
+        table_of(csv_types(tmp_path, f"a;b\n1;{long}\n2\n"))
+    assert csv.field_size_limit() == len(long) - 1
+
+
+def test_names_after_many_empty_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", 8)
+    reader = csv_types(tmp_path, "\ufeff" + "\n" * 50 + "a,b\n1,2\n")
+    assert table_of(reader).to_pydict() == {"a": [1], "b": [2]}

@@ -41,6 +41,21 @@ def test_errors_of_such_files_tell_the_line_as_it_stands(tmp_path):
         separatrix.read(path, target="label")
 
 
+def test_only_blanks_line_ends_and_digits_of_ascii_count(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\x0c\u2028b;label\n1,5;x\n2,5;y\n")
+    assert separatrix.read(path, target="label").sample(2).block().X.tolist() == [[1.5], [2.5]]
+    path.write_text("word;label\n\u0661,\u0665;x\n\xa01,5;y\n")
+    names = separatrix.read(path, target="label").reading.encoding.coef_names
+    assert names.tolist() == ["word_\xa01,5", "word_\u0661,\u0665"]
+
+
+def test_a_suffix_in_capitals(tmp_path):
+    path = tmp_path / "t.TSV"
+    path.write_text("size\tlabel\n1\tx\n2\ty\n")
+    assert separatrix.read(path, target="label").sample(2).block().X.tolist() == [[1.0], [2.0]]
+
+
 def test_a_file_with_commas_keeps_its_semicolons(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('word,label\na;b,x\n"c,5",y\n')

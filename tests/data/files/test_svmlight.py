@@ -149,6 +149,8 @@ BAD = {
     "1,3 1:1": r"'1,3' are several labels; expected one",
     "3:1 4:1": r"it begins with '3:1'; expected a label first",
     "1 3000000000:1": r"the index 3000000000 .* out of range; expected from 1 to 2147483647",
+    "1 3:1\x0c4:1": r"the value in '3:1\\x0c4:1' is no number",
+    "1 " + "9" * 5000 + ":1": r"the index 9{40}\.\.\. in '9{40}\.\.\.' is out of range",
     "1 " + "x" * 1000: r"'x{40}\.\.\.' is no index",
     "1 caf\u00e9": r"'caf\u00e9' is no index",
 }
@@ -161,6 +163,30 @@ def test_bad_lines_are_named(tmp_path, monkeypatch, line, chunk):
     path = write(tmp_path / "bad.svm", "1 1:1\n\n# note\n" * 10 + f"{line}\n1 1:1\n")
     with pytest.raises(ValueError, match=rf"bad.svm, line 31: {BAD[line]}.* as in '-1 3:0.5 7:2'"):
         read(path)
+
+
+@pytest.mark.parametrize("blank", [*"\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u2028\u3000\0"])
+def test_only_space_tab_and_carriage_return_are_blank(tmp_path, blank):
+    path = write(tmp_path / "bad.svm", f"1 1:1\n \t\r\n{blank}\n-1 1:1\n")
+    with pytest.raises(ValueError, match=r"bad\.svm, line 3: the label '.*' is no number"):
+        separatrix.read(path)
+
+
+def test_an_index_of_zeros(tmp_path):
+    path = write(tmp_path / "bad.svm", f"1 1:1\n1 {'0' * 5000}:1\n")
+    with pytest.raises(ValueError, match=r"bad\.svm, line 2: the index 0{40}\.\.\. .*svmlight-0"):
+        read(path, format="svmlight-1")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)]
+)
+def test_damage_within_a_compressed_file(tmp_path, suffix, compress):
+    packed = bytearray(compress("".join(f"{i % 2} 1:{i}\n" for i in range(1000)).encode()))
+    packed[len(packed) // 2 : len(packed) // 2 + 20] = bytes(20)
+    path = write(tmp_path / f"rows.svm.{suffix}", bytes(packed))
+    with pytest.raises(ValueError, match=rf"rows\.svm\.{suffix} cannot be decompressed"):
+        separatrix.read(path)
 
 
 def test_a_file_that_changes_between_passes(tmp_path):

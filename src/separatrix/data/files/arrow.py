@@ -38,6 +38,8 @@ class ArrowReader(TableFiles):
                     where = f"{path}, record batch {number}"
                     try:
                         batch = _batch(reader, number)
+                        if batch is not None:
+                            batch.validate(full=True)  # else wrong offsets are followed anywhere
                     except (pa.ArrowException, OSError) as error:
                         raise explained(error, where, REMEDY) from error
                     if batch is None:

@@ -17,12 +17,12 @@ import pyarrow.csv as pacsv
 
 from ...numeric.lazy import cached_property
 from ...numeric.threads import computed_ahead, n_threads
-from .csv_chunks import RowTooLong, row_chunks
-from .csv_lines import check_closed, delimiter, flaw, header, line_of
+from .csv_chunks import BYTE_ORDER_MARK, rows_of_file
+from .csv_lines import flaw, header, line_of
 from .csv_types import FALSE, TRUE, ColumnTypes
 from .paths import Files
 from .reader import Piece, Place, TypesRefuted
-from .semicolons import comma_separated
+from .semicolons import comma_separated, delimiter
 from .tables import TableFiles, explained, plain_schema, unified
 
 CHUNK_BYTES = 1 << 18  # of text at once: twice as many take a tenth less time, and more room
@@ -88,19 +88,17 @@ class CsvReader(TableFiles):
     def _types(self) -> ColumnTypes:
         types = ColumnTypes(self._names)
         for path in self.files.paths:
-            n_rows, last = 0, None
-            for last in self._parsed(path, dict.fromkeys(types.types, pa.string())):
-                types.add(last, path, n_rows)
-                n_rows += last.num_rows
-            if last is not None:
-                check_closed(path, last)
+            n_rows = 0
+            for batch in self._parsed(path, dict.fromkeys(types.types, pa.string())):
+                types.add(batch, path, n_rows)
+                n_rows += batch.num_rows
         types.whole = True
         return types
 
     def _schema(self, path: Path) -> pa.Schema:
         """Names alone: no type is known before all rows were seen."""
         with self.files.unchanged(path):
-            names, _ = header(path)
+            names = header(path)
         return plain_schema(pa.schema([(name, pa.null()) for name in names if name]), str(path))
 
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
@@ -114,30 +112,25 @@ class CsvReader(TableFiles):
     def _parsed(self, path: Path, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
         """These columns as these types; missing are the words that pandas takes so."""
         with self.files.unchanged(path):
-            names, has_rows = header(path)
-            if not has_rows:
-                return
+            names = header(path)
+            chunks = rows_of_file(path, comma_separated, delimiter(path), CHUNK_BYTES)
+            filled = (text for text in chunks if text.removeprefix(BYTE_ORDER_MARK).strip(b"\r\n"))
+            # Arrow leaves out the line of names, where none are given.
+            named = zip(chain([None], repeat(names)), filled, strict=False)
+            parse = partial(self._table, path, types)
             try:
-                with comma_separated(path) as raw:
-                    chunks = row_chunks(raw, delimiter(path), CHUNK_BYTES)
-                    # Arrow leaves out the line of names, where none are given.
-                    named = zip(chain([None], repeat(names)), chunks, strict=False)
-                    parse = partial(self._table, path, types)
-                    for table in computed_ahead(parse, named, n_threads(None)):
-                        yield from table.to_batches()
-            except RowTooLong as error:
-                check_closed(path)
-                raise ValueError(f"{path} has a row of more than 256 MB; expected less.") from error
-            except (pa.ArrowException, OSError) as error:
+                for table in computed_ahead(parse, named, n_threads(None)):
+                    yield from table.to_batches()
+            except pa.ArrowException as error:
                 raise self._explained(error, path, names) from error
+            finally:
+                chunks.close()
 
     def _table(
         self, path: Path, types: dict[str, pa.DataType], chunk: tuple[list[str] | None, bytes]
     ) -> pa.Table:
         """Rows parsed in one piece: Arrow loses line ends within values at edges of its own."""
         names, text = chunk
-        if not text.strip(b"\r\n"):
-            return pa.schema(types.items()).empty_table()
         return pacsv.read_csv(
             pa.BufferReader(text),
             pacsv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
@@ -150,8 +143,6 @@ class CsvReader(TableFiles):
         )  # fmt: skip
 
     def _explained(self, error: Exception, path: Path, names: list[str]) -> Exception:
-        if isinstance(error, OSError):
-            return explained(error, str(path), "it was cut off or damaged; fetch it anew.")
         found = flaw(path, names)
         return ValueError(found) if found else explained(error, str(path), "mend the file.")
 
@@ -203,14 +194,11 @@ class GuessedCsv(CsvReader):
             yield from super()._batches(path, columns)
             return
         words = [name for name, type in types if type == pa.string()]
-        n_rows, last = 0, None
+        n_rows = 0
         for batch in self._parsed(path, {field.name: field.type for field in self.schema}):
-            last = batch.select(words)
-            types.add(last, path, n_rows)
+            types.add(batch.select(words), path, n_rows)
             n_rows += batch.num_rows
             yield batch.select(columns), self._place(path)
-        if last is not None:
-            check_closed(path, last)
 
     def _explained(self, error: Exception, path: Path, names: list[str]) -> Exception:
         guess = self.__dict__.get("_types")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +16,14 @@ import numpy as np
 from ...numeric.types import Ints
 
 QUOTE, BYTE_ORDER_MARK = ord('"'), b"\xef\xbb\xbf"
-LONGEST_ROW = 1 << 28  # bytes: longer than that, a quote was not closed
+LONGEST_ROW = 1 << 28  # bytes: a row is held in memory
+SOME_BYTES = 1 << 14  # read at a time where speed does not matter
+LINE_END = re.compile(rb"\r\n?|\n")
+OPEN_QUOTE = (
+    "opens a quote that is {}: all lines after it would be one value; close it, or write two for "
+    "one that is meant"
+)
+_limit = threading.Lock()  # the csv module has one limit of the length of values for all threads
 
 
 class Bytes(Protocol):
@@ -21,8 +33,31 @@ class Bytes(Protocol):
         """So many bytes more, or all that are left."""
 
 
-class RowTooLong(Exception):
-    """No row ends within ``LONGEST_ROW``."""
+Opener = Callable[[Path], AbstractContextManager[Bytes]]
+
+
+class RowWithoutEnd(Exception):
+    """A row that begins at byte ``start`` of the text does not end, and why."""
+
+    def __init__(self, start: int, reason: str) -> None:
+        super().__init__(start, reason)
+        self.start, self.reason = start, reason
+
+
+def rows_of_file(path: Path, opened: Opener, delimiter: str, size: int) -> Iterator[bytes]:
+    """The text of a file as ``row_chunks`` has it; errors name the file, and the line if known."""
+    try:
+        with opened(path) as file:
+            yield from row_chunks(file, delimiter, size)
+    except RowWithoutEnd as error:
+        with opened(path) as file:
+            line = 1 + _line_ends(file, error.start)
+        raise ValueError(f"{path}, line {line} {error.reason}.") from error
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be read ({str(error).rstrip('. ')}): it was cut off or damaged; fetch "
+            "it anew."
+        ) from error
 
 
 def row_chunks(file: Bytes, delimiter: str, size: int) -> Iterator[bytes]:
@@ -30,19 +65,60 @@ def row_chunks(file: Bytes, delimiter: str, size: int) -> Iterator[bytes]:
 
     Line ends between quotes end no row. A value is quoted if a quote is its first character.
     """
-    text, wanted = b"", size
+    text, wanted, start = b"", size, 0
     while more := file.read(wanted):
         text += more
         end = _end_of_rows(text, delimiter.encode())
         if end:
             yield text[:end]
-            text, wanted = text[end:], size
+            text, wanted, start = text[end:], size, start + end
         elif len(text) > LONGEST_ROW:
-            raise RowTooLong
+            raise RowWithoutEnd(start, _why_so_long(text))
         else:
             wanted = len(text)
     if text:
+        if not _end_of_rows(text + b"\n", delimiter.encode()) > len(text):
+            raise RowWithoutEnd(start, OPEN_QUOTE.format("never closed"))
         yield text
+
+
+def _why_so_long(text: bytes) -> str:
+    longest = f"{LONGEST_ROW >> 20} MB" if LONGEST_ROW >> 20 else f"{LONGEST_ROW} bytes"
+    if LINE_END.search(text):
+        return OPEN_QUOTE.format(f"not closed within {longest}")
+    return (
+        f"is longer than {longest}; expected shorter rows, each on a line of its own: write it "
+        "anew, without such long values"
+    )
+
+
+def _line_ends(file: Bytes, size: int) -> int:
+    """How many lines end within the first bytes, at the last of which one does."""
+    count, before = 0, b""
+    while size > 0 and (text := file.read(min(SOME_BYTES, size))):
+        size -= len(text)
+        count += len(LINE_END.findall(text))
+        count -= before.endswith(b"\r") and text.startswith(b"\n")  # which is one end
+        before = text
+    return count
+
+
+def split_rows(text: bytes, delimiter: str) -> list[tuple[int, list[str]]]:
+    """Whole rows taken apart slowly, each with the number of lines before it.
+
+    Empty lines are rows without values; bytes that are no UTF-8 are kept as surrogates.
+    """
+    lines = io.StringIO(text.decode("utf-8", "surrogateescape"), newline="")
+    rows, found, line = csv.reader(lines, delimiter=delimiter), [], 0
+    with _limit:
+        before = csv.field_size_limit(len(text))
+        try:
+            for row in rows:
+                found.append((line, row))
+                line = rows.line_num
+        finally:
+            csv.field_size_limit(before)
+    return found
 
 
 def _end_of_rows(text: bytes, delimiter: bytes) -> int:

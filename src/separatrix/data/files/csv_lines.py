@@ -2,77 +2,41 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
+from .csv_chunks import BYTE_ORDER_MARK, LINE_END, SOME_BYTES, rows_of_file, split_rows
+from .semicolons import comma_separated, delimiter
 
-from .semicolons import comma_separated
-
-NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+NUMBER = re.compile(r"[ \t]*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?[ \t]*")
 NO_UTF8 = re.compile("[\udc80-\udcff]")  # bytes that are kept as surrogates
 OTHER_DELIMITERS = "\t|"
 
 
-def delimiter(path: Path) -> str:
-    """A tab for ``.tsv``, else a comma."""
-    return "\t" if ".tsv" in path.suffixes else ","
-
-
-def numbered_rows(path: Path, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+def numbered_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The rows that are not empty, each with the number of the line where it begins, from 1 on.
 
     Bytes that are no UTF-8 are kept as surrogates.
     """
-    with comma_separated(path) as raw:
-        text = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        rows = csv.reader(text, delimiter=delimiter(path), strict=strict)
-        line = 1
-        while True:
-            try:
-                row = next(rows, None)
-            except csv.Error as error:
-                raise BadLine(line, str(error)) from error
-            if row is None:
-                return
+    first = 1
+    for chunk in rows_of_file(path, comma_separated, delimiter(path), SOME_BYTES):
+        for before, row in split_rows(chunk.removeprefix(BYTE_ORDER_MARK), delimiter(path)):
             if row:
-                yield line, row
-            line = rows.line_num + 1
+                yield first + before, row
+        first += len(LINE_END.findall(chunk))
 
 
-class BadLine(Exception):
-    """A line that cannot be split into values."""
-
-    def __init__(self, line: int, reason: str) -> None:
-        super().__init__(line, reason)
-        self.line, self.reason = line, reason
-
-
-def header(path: Path) -> tuple[list[str], bool]:
-    """The names of the columns, and whether a row follows them.
+def header(path: Path) -> list[str]:
+    """The names of the columns.
 
     The first may be nameless, as that in which pandas and R write the numbers of rows.
     """
-    rows = numbered_rows(path)
-    try:
-        line, names = next(rows, (0, []))
-        try:
-            has_rows = next(rows, None) is not None
-        except BadLine:
-            has_rows = True
-    except BadLine as bad:
-        raise ValueError(f"{path}, line {bad.line} cannot be read: {bad.reason}.") from bad
-    except OSError as error:
-        raise ValueError(
-            f"{path} cannot be read ({error}): it was cut off or damaged; fetch it anew."
-        ) from error
+    line, names = next(numbered_rows(path), (0, []))
     if not names:
         raise ValueError(f"{path} holds only empty lines; expected the names of columns and rows.")
     _check_names(path, line, names)
-    return names, has_rows
+    return names
 
 
 def _check_names(path: Path, line: int, names: list[str]) -> None:
@@ -99,39 +63,20 @@ def _check_names(path: Path, line: int, names: list[str]) -> None:
 
 def flaw(path: Path, names: list[str]) -> str | None:
     """The first line with too few or too many values, or with bytes that are no text."""
-    try:
-        for line, row in numbered_rows(path):
-            if len(row) != len(names):
-                return (
-                    f"{path}, line {line} has {len(row)} value{'s' * (len(row) != 1)}; expected "
-                    f"{len(names)}, as the first line has names: mend the line, or put quotes "
-                    "around values that hold commas."
-                )
-            if any(NO_UTF8.search(value) for value in row):
-                return _not_utf8(path, line)
-    except BadLine as bad:
-        return f"{path}, line {bad.line} cannot be read: {bad.reason}."
+    for line, row in numbered_rows(path):
+        if len(row) != len(names):
+            return (
+                f"{path}, line {line} has {len(row)} value{'s' * (len(row) != 1)}; expected "
+                f"{len(names)}, as the first line has names: mend the line, or put quotes "
+                "around values that hold commas."
+            )
+        if any(NO_UTF8.search(value) for value in row):
+            return _not_utf8(path, line)
     return None
 
 
 def _not_utf8(path: Path, line: int) -> str:
     return f"{path}, line {line} is not in UTF-8: write it so, e.g. by `iconv -t utf-8`."
-
-
-def check_closed(path: Path, last: pa.RecordBatch | None = None) -> None:
-    """Raise if a quote is never closed; it would be in the last row, if that is known."""
-    if last is not None:
-        values = (column[-1].as_py() or "" for column in last.columns)
-        if not any("\n" in value for value in values):
-            return
-    try:
-        for _ in numbered_rows(path, strict=True):
-            pass
-    except BadLine as bad:
-        raise ValueError(
-            f"{path}, line {bad.line} opens a quote that is never closed: all lines after it would "
-            "be one value; close it, or write two for one that is meant."
-        ) from bad
 
 
 def line_of(path: Path, row: int) -> int:

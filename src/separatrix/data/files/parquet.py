@@ -55,6 +55,7 @@ class ParquetReader(TableFiles):
                 )
                 try:
                     for batch in batches:
+                        batch.validate(full=True)  # Parquet's reader takes any bytes for text
                         yield batch, Place(where)
                 except (pa.ArrowException, OSError) as error:
                     raise explained(error, where, REMEDY) from error

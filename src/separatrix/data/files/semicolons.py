@@ -11,11 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from .compression import uncompressed
+from .csv_chunks import BYTE_ORDER_MARK, LINE_END, SOME_BYTES, rows_of_file, split_rows
 
-DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+([eE][-+]?\d+)?\s*")
+DECIMAL_COMMA = re.compile(r"[ \t]*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?[ \t]*")
 SEPARATOR_LINE = "sep=;"
 """What some spreadsheets write before the names of the columns."""
 FIRST_LINE_BYTES = 1 << 16
+
+
+def delimiter(path: Path) -> str:
+    """A tab for ``.tsv``, else a comma."""
+    return "\t" if ".tsv" in map(str.lower, path.suffixes) else ","
 
 
 @contextmanager
@@ -25,47 +31,55 @@ def comma_separated(path: Path) -> Iterator[Any]:
     Lines keep their numbers. A dot between thousands is left alone, and so is no number.
     """
     with uncompressed(path) as raw:
-        semicolons = ".tsv" not in path.suffixes and _has_semicolons(raw.read(FIRST_LINE_BYTES))
-    with uncompressed(path) as raw:
-        yield io.BufferedReader(_Rewritten(raw)) if semicolons else raw
+        semicolons = delimiter(path) == "," and _has_semicolons(raw.read(FIRST_LINE_BYTES))
+    if semicolons:
+        with io.BufferedReader(_Rewritten(path)) as file:
+            yield file
+    else:
+        with uncompressed(path) as raw:
+            yield raw
 
 
 def _has_semicolons(start: bytes) -> bool:
     """Whether these stand between the names of the first line."""
-    first = start.decode("utf-8-sig", "replace").splitlines()[:1]
-    names = next(csv.reader(first), [])
+    first = LINE_END.split(start, maxsplit=1)[0].decode("utf-8-sig", "replace")
+    names = next(csv.reader([first]), [])
     return len(names) == 1 and ";" in names[0]
 
 
 class _Rewritten(io.RawIOBase):
     """The rows of a file with semicolons, written with commas while they are read."""
 
-    def __init__(self, raw: Any) -> None:
-        text = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
-        self._text = text  # closed with the file, not before
-        self._rows, self._left = csv.reader(text, delimiter=";"), b""
-        self._first = True
+    def __init__(self, path: Path) -> None:
+        self._chunks = rows_of_file(path, uncompressed, ";", SOME_BYTES)
+        self._left, self._first = b"", True
 
     def readable(self) -> bool:
         """Yes."""
         return True
 
+    def close(self) -> None:
+        """Close the file."""
+        self._chunks.close()
+        super().close()
+
     def readinto(self, into: Any) -> int:
         """Some bytes more; 0 at the end."""
         while not self._left:
-            row = next(self._rows, None)
-            if row is None:
+            chunk = next(self._chunks, None)
+            if chunk is None:
                 return 0
-            self._left = self._written(row)
+            self._left = self._written(chunk)
         count = min(len(into), len(self._left))
         into[:count], self._left = self._left[:count], self._left[count:]
         return count
 
-    def _written(self, row: list[str]) -> bytes:
-        first, self._first = self._first, False
-        if first and ";".join(row).lower() == SEPARATOR_LINE:
-            row = []
+    def _written(self, chunk: bytes) -> bytes:
         out = io.StringIO(newline="")
-        values = (v.replace(",", ".") if DECIMAL_COMMA.fullmatch(v) else v for v in row)
-        csv.writer(out, lineterminator="\n").writerow(values)
+        writer = csv.writer(out, lineterminator="\n")
+        for _, row in split_rows(chunk.removeprefix(BYTE_ORDER_MARK), ";"):
+            first, self._first = self._first, False
+            if first and ";".join(row).lower() == SEPARATOR_LINE:
+                row = []
+            writer.writerow(v.replace(",", ".") if DECIMAL_COMMA.fullmatch(v) else v for v in row)
         return out.getvalue().encode("utf-8", "surrogateescape")

@@ -128,7 +128,7 @@ class SvmlightReader(SharedFiles):
         before = 0
         for chunk in self._chunks(path):
             for line, text in enumerate(chunk.text.tobytes().split(b"\n"), chunk.line):
-                if text.partition(b"#")[0].strip():
+                if loops.WORD.search(text.partition(b"#")[0]):
                     if before == row:
                         return line
                     before += 1
@@ -138,7 +138,9 @@ class SvmlightReader(SharedFiles):
         with self.files.opened(path) as file:
             try:
                 yield from _chunks(_uncompressed(file, path))
-            except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
+                if isinstance(error, OSError) and error.errno is not None:  # of the disk
+                    raise
                 raise ValueError(
                     f"{path} cannot be decompressed ({error}): it is cut off or damaged; fetch or "
                     "write it anew."
@@ -200,10 +202,11 @@ def _complaint(path: Path, chunk: _Chunk, flaw: int, at: int, first_index: int) 
     """Where the flaw is, what it is, and what was expected."""
     text = chunk.text.tobytes()
     line = chunk.line + text.count(b"\n", 0, at)
-    rest = text[at : text.index(b"\n", at)].decode(errors="replace")
-    word = rest.partition("#")[0].split(maxsplit=1)[0]
-    shown = repr(word if len(word) <= SHOWN else word[:SHOWN] + "...")
+    found = loops.WORD.match(text, at)
+    assert found is not None
+    word = found.group().decode(errors="replace")
     index, _, value = word.partition(":")
+    shown = repr(_cut(word))
     if flaw == loops.LABEL:
         what = f"the label {shown} is {_kind(word)}; expected a finite number"
         if ":" in word:
@@ -215,16 +218,22 @@ def _complaint(path: Path, chunk: _Chunk, flaw: int, at: int, first_index: int) 
     elif flaw == loops.VALUE:
         what = f"the value in {shown} is {_kind(value)}; expected a finite number after the colon"
     elif flaw == loops.INDEX_ORDER:
-        what = f"the index {index} in {shown} does not come after the one before it; expected "
+        what = (
+            f"the index {_cut(index)} in {shown} does not come after the one before it; expected "
+        )
         what += "increasing indices: sort the entries of a row, each feature once"
     else:
         last = first_index + loops.LAST_INDEX
-        what = (
-            f"the index {index} in {shown} is out of range; expected from {first_index} to {last}"
-        )
-        if first_index and int(index) == 0:
+        what = f"the index {_cut(index)} in {shown} is out of range; expected from {first_index} "
+        what += f"to {last}"
+        if first_index and not index.strip("0"):
             what += ' (format="svmlight-0" counts features from 0)'
     return f"{path}, line {line}: {what}, as in {EXAMPLE!r}."
+
+
+def _cut(word: str) -> str:
+    """The beginning of a word that is too long to be shown."""
+    return word if len(word) <= SHOWN else word[:SHOWN] + "..."
 
 
 def _kind(word: str) -> str:
