@@ -70,6 +70,44 @@ def test_c(case, tmp_path):
     assert library.predict(_pointer(missing)) == -1
 
 
+def test_c_keeps_the_size_of_a_model_off_the_stack(tmp_path):
+    """The compiler says how large the frames of functions are: the same for any model."""
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("there is no gcc")
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 300
+    wide = make_pipeline(StandardScaler(), Perceptron(1)).fit(rng.normal(size=(600, 400)), y)
+    separatrix.export(wide, tmp_path / "model.h", "c")
+    (tmp_path / "model.c").write_text(
+        '#include "model.h"\nint f(const double *x) { return separatrix_predict(x); }\n'
+        "void g(const double *x, double *m) { separatrix_margins(x, m); }\n"
+    )
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-Wframe-larger-than=512", "-c"]
+    files = [str(tmp_path / "model.c"), "-o", str(tmp_path / "model.o")]
+    subprocess.run([compiler, *flags, *files], check=True)
+
+
+def test_c_of_a_table_with_missing_values(tmp_path):
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    a = np.where(np.arange(60) % 5 == 0, np.nan, X[:, 0])
+    frame = pd.DataFrame({"a": a, "b": X[:, 1], "y": TWO})
+    model = LinearClassifier(l2=0.01).fit(separatrix.read(frame, target="y", missing="indicator"))
+    separatrix.export(model, tmp_path / "model.h", "c")
+    (tmp_path / "model.c").write_text(
+        '#include "model.h"\nvoid f(const double *x, double *m) { separatrix_margins(x, m); }\n'
+    )
+    files = [str(tmp_path / "model.c"), "-lm", "-o", str(tmp_path / "model.so")]
+    subprocess.run([compiler, "-std=c99", "-O1", "-shared", "-fPIC", *files], check=True)
+    library, found = ctypes.CDLL(str(tmp_path / "model.so")), np.empty(1)
+    expected = model.decision_function(frame[["a", "b"]])
+    for row, margin in zip(frame[["a", "b"]].to_numpy(), expected, strict=True):
+        library.f(_pointer(np.ascontiguousarray(row)), _pointer(found))
+        assert np.isclose(found[0], margin, rtol=1e-12, atol=1e-12)
+
+
 def _pointer(array):
     return array.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
 
@@ -202,6 +240,8 @@ def test_arguments_that_are_wrong(tmp_path):
     nul = Perceptron(5).fit(pd.DataFrame(X, columns=["a", "b", "c\0"]), TWO)
     with pytest.raises(ValueError, match="no word for"):
         separatrix.export(nul, tmp_path / "model", "sql")
+    with pytest.raises(ValueError, match="holds a NUL"):  # names would seem to end there
+        separatrix.export(nul, tmp_path / "model", "c")
 
 
 def test_sparse_rows_have_a_formula_too(tmp_path):

@@ -3,13 +3,16 @@
 Sums go from the intercept on, feature by feature from the first to the last. Compiled without
 contraction of products and sums (``-ffp-contract=off``) they have the bits of the same sums in
 Python.
+
+The size of the model is in constant tables alone: functions keep no arrays on the stack, which
+millions of features or classes would overflow, and share no memory between calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from .formula import Feature, Formula, digits, signed
+from .formula import Feature, Formula, digits
 
 SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _.,=-")
 
@@ -24,24 +27,40 @@ HEAD = """\
 enum { separatrix_columns = %d, separatrix_n_classes = %d, separatrix_n_margins = %d };
 """
 
+MARGINS = """
+/* The score of a row for a class. */
+static inline double separatrix_margin(const double *x, int k) {
+  double sum = separatrix_intercept[k];
+  for (int j = 0; j < %d; j++) sum += separatrix_coef[k][j] * separatrix_feature(x, j);
+  return sum;
+}
+
+/* The scores of a row. */
+static inline void separatrix_margins(const double *x, double *margins) {
+  for (int k = 0; k < separatrix_n_margins; k++) margins[k] = separatrix_margin(x, k);
+}
+"""
+
 PREDICT_TWO = """
 /* The number of the class: on a tie the larger. */
 static inline int separatrix_predict(const double *x) {
-  double margins[1];
-  separatrix_margins(x, margins);
-  return margins[0] != margins[0] ? -1 : margins[0] >= 0.0;
+  const double margin = separatrix_margin(x, 0);
+  return margin != margin ? -1 : margin >= 0.0;
 }
 """
 
 PREDICT_MORE = """
 /* The number of the class: on a tie the first. */
 static inline int separatrix_predict(const double *x) {
-  double margins[separatrix_n_margins];
+  double largest = 0.0;
   int best = 0;
-  separatrix_margins(x, margins);
   for (int k = 0; k < separatrix_n_margins; k++) {
-    if (margins[k] != margins[k]) return -1;
-    if (margins[k] > margins[best]) best = k;
+    const double margin = separatrix_margin(x, k);
+    if (margin != margin) return -1;
+    if (k == 0 || margin > largest) {
+      largest = margin;
+      best = k;
+    }
   }
   return best;
 }
@@ -50,12 +69,11 @@ static inline int separatrix_predict(const double *x) {
 SIGMOID = """
 /* The probability of every class. */
 static inline void separatrix_probabilities(const double *x, double *probabilities) {
-  double margins[1];
-  separatrix_margins(x, margins);
-  const double e = exp(-fabs(margins[0]));
+  const double margin = separatrix_margin(x, 0);
+  const double e = exp(-fabs(margin));
   const double likely = 1.0 / (1.0 + e), unlikely = e / (1.0 + e);
-  probabilities[0] = margins[0] > 0.0 ? unlikely : likely;
-  probabilities[1] = margins[0] > 0.0 ? likely : unlikely;
+  probabilities[0] = margin > 0.0 ? unlikely : likely;
+  probabilities[1] = margin > 0.0 ? likely : unlikely;
 }
 """
 
@@ -93,13 +111,7 @@ def as_c(formula: Formula) -> str:
     text += f"\nstatic const double separatrix_coef[{k}][{d}] = {{\n{rows}\n}};\n"
     intercept = ", ".join(map(digits, formula.intercept.tolist()))
     text += f"static const double separatrix_intercept[{k}] = {{{intercept}}};\n"
-    text += "\n/* The scores of a row. */\n"
-    text += "static inline void separatrix_margins(const double *x, double *margins) {\n"
-    text += f"  double z[{d}];\n"
-    text += "".join(f"  z[{j}] = {_value(one)};\n" for j, one in enumerate(formula.features))
-    text += f"  for (int k = 0; k < {k}; k++) {{\n    double sum = separatrix_intercept[k];\n"
-    text += f"    for (int j = 0; j < {d}; j++) sum += separatrix_coef[k][j] * z[j];\n"
-    text += "    margins[k] = sum;\n  }\n}\n"
+    text += _features(formula.features) + MARGINS % d
     text += PREDICT_TWO if k == 1 else PREDICT_MORE
     text += {
         "sigmoid": SIGMOID, "softmax": SOFTMAX % "", "normalized_sigmoid": SOFTMAX % LOG_SIGMOID,
@@ -108,16 +120,38 @@ def as_c(formula: Formula) -> str:
     return text + "\n#endif\n"
 
 
-def _value(feature: Feature) -> str:
-    """A feature of a row."""
-    x = f"x[{feature.column}]"
-    if feature.kind == "missing":
-        x = f"({x} != {x} ? 1.0 : 0.0)"
-    elif feature.fill is not None:
-        x = f"({x} != {x} ? {digits(feature.fill)} : {x})"
-    if feature.mean is not None:
-        x = f"({x} - {signed(feature.mean)})"
-    return x if feature.scale is None else f"{x} / {signed(feature.scale)}"
+def _features(features: Sequence[Feature]) -> str:
+    """A function for the features of a row, with tables of what differs between them."""
+    tables, body = "", "  double value = x[j];\n"
+    if [one.column for one in features] != list(range(len(features))):
+        tables += _table("int", "column", [str(one.column) for one in features])
+        body = "  double value = x[separatrix_column[j]];\n"
+    missing = [one.kind == "missing" for one in features]
+    if any(missing):
+        tables += _table("char", "missing", [str(int(one)) for one in missing])
+        body += "  if (separatrix_missing[j]) value = value != value ? 1.0 : 0.0;\n"
+    for what, given, statement in (
+        ("fill", [one.fill for one in features], "if (value != value) value = separatrix_fill[j]"),
+        ("mean", [one.mean for one in features], "value -= separatrix_mean[j]"),
+        ("scale", [one.scale for one in features], "value /= separatrix_scale[j]"),
+    ):
+        if any(number is not None for number in given):
+            tables += _table("double", what, [_or_neutral(what, number) for number in given])
+            body += f"  {statement};\n"
+    head = "\n/* A feature of a row. */\n"
+    head += "static inline double separatrix_feature(const double *x, int j) {\n"
+    return tables + head + body + "  return value;\n}\n"
+
+
+def _or_neutral(what: str, number: float | None) -> str:
+    """What is nothing filled in, subtracted or divided by has no effect, down to the last bit."""
+    return (
+        {"fill": "NAN", "mean": "0.0", "scale": "1.0"}[what] if number is None else digits(number)
+    )
+
+
+def _table(type: str, name: str, values: list[str]) -> str:
+    return f"static const {type} separatrix_{name}[] = {{{', '.join(values)}}};\n"
 
 
 def _words(name: str, words: Iterable[str]) -> str:
@@ -127,5 +161,7 @@ def _words(name: str, words: Iterable[str]) -> str:
 
 def quoted_text(text: str) -> str:
     """A string of C, in UTF-8; what is no letter, digit or blank by its octal number."""
+    if "\0" in text:
+        raise ValueError(f"{text!r} holds a NUL, which ends a text in C: rename it")
     data = text.encode("utf-8", "surrogatepass")
     return '"' + "".join(chr(b) if b in SAFE else f"\\{b:03o}" for b in data) + '"'
