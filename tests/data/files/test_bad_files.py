@@ -1,6 +1,10 @@
 """Every bad file is an error that names the file, and the line or row group, and the way out."""
 
+import bz2
+import gzip
 import os
+import random
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -181,6 +185,90 @@ def test_damage_within_a_row_group_is_named(tmp_path):
     path.write_bytes(data)
     with pytest.raises(ValueError, match=r"t\.parquet, row group 2 cannot be read.*anew"):
         read(path)
+
+
+def damaged(raw, draw, number):
+    """The same bytes but for some."""
+    changed = bytearray(raw)
+    at, other = sorted(draw.randrange(len(raw)) for _ in range(2))
+    how = number % 6
+    if how == 0:
+        changed[at] ^= 1 << draw.randrange(8)
+    elif how == 1:
+        del changed[at:other]
+    elif how == 2:
+        changed[at:at] = draw.randbytes(draw.randrange(1, 20))
+    elif how == 3:
+        changed[at : at + 8] = draw.randbytes(8)
+    elif how == 4:
+        changed[at : at + 4] = draw.choice([b"\xff\xff\xff\x7f", bytes(4), b"\x80\xff\xff\xff"])
+    else:
+        changed[at] = draw.choice(b'\0"\n\r,\x0c\xff:#')
+    return bytes(changed)
+
+
+WORDS = pa.table(
+    {
+        "x": np.arange(60) / 3,
+        "word": ["red", "blue", "gr\u00fcn"] * 20,
+        "class": pa.array(["a", "b"] * 30).dictionary_encode(),
+    }
+)
+
+
+def write_words(path):
+    kind = path.name.partition(".")[2]
+    if kind == "parquet":
+        pa.parquet.write_table(WORDS, path, compression="none", use_dictionary=False)
+    elif kind in ("feather", "lz4.feather"):
+        pa.feather.write_feather(
+            WORDS, path, compression="lz4" if "lz4" in kind else "uncompressed"
+        )
+    elif kind == "arrows":
+        with pa.ipc.new_stream(str(path), WORDS.schema) as file:
+            file.write_table(WORDS)
+    elif kind == "npy":
+        np.save(path, np.arange(60.0).reshape(20, 3))
+    elif kind == "svm":
+        path.write_text("".join(f"{i % 2} 1:{i} {i % 7 + 2}:0.25 # c\n" for i in range(60)))
+    else:
+        compress = {"csv": bytes, "csv.gz": gzip.compress, "csv.bz2": bz2.compress}[kind]
+        lines = (f"{i / 3},w{i % 3},{'ab'[i % 2]}\n" for i in range(60))
+        path.write_bytes(compress(("x,word,class\n" + "".join(lines)).encode()))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["t.parquet", "t.feather", "t.lz4.feather", "t.arrows", "t.csv", "t.csv.gz", "t.csv.bz2",
+     "t.svm", "t.npy"],
+)  # fmt: skip
+def test_damage_anywhere_is_read_or_named(tmp_path, name):
+    """Wrong offsets of an Arrow file would be followed anywhere, which ends the process."""
+    path, draw = tmp_path / name, random.Random(name)
+    write_words(path)
+    raw = path.read_bytes()
+    plain = name.endswith(("svm", "npy"))
+    options = {} if plain else {"target": "class", "missing": "mean"}
+    for number in range(60):
+        path.write_bytes(damaged(raw, draw, number))
+        try:
+            separatrix.read(path, **options)
+        except (ValueError, OSError) as error:
+            said = str(error)
+            assert name in said, number
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["{'descr': '<f8', 'fortran_order': False, 'shape': (2, (", "{", "(" * 5000, "\0",
+     "{'descr': '<f8', 'fortran_order': False, 'shape': (-2, 3)}"],
+)  # fmt: skip
+def test_heads_of_npy_files_that_are_wrong(tmp_path, head):
+    text = f"{head}\n".encode()
+    path = tmp_path / "t.npy"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + bytes(48))
+    with pytest.raises(ValueError, match=r"t\.npy"):
+        open_reader(path)
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather"])

@@ -131,6 +131,8 @@ class CsvReader(TableFiles):
     ) -> pa.Table:
         """Rows parsed in one piece: Arrow loses line ends within values at edges of its own."""
         names, text = chunk
+        if not text.endswith((b"\r", b"\n")):  # Arrow refuses names alone without the end of a line
+            text += b"\n"
         return pacsv.read_csv(
             pa.BufferReader(text),
             pacsv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),

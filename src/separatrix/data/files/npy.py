@@ -156,12 +156,12 @@ def _head(path: Path, dimensions: int) -> Stored:
                 version, np.lib.format.read_array_header_2_0
             )
             shape, by_columns, dtype = read(file)
-        except ValueError as error:
+        except Exception as error:  # of any kind: numpy evaluates the text of the head
             raise ValueError(
                 f"{path} is no .npy file ({error}): write it by numpy.save."
             ) from error
         found = Stored(path, shape, dtype, file.tell())
-    if len(shape) != dimensions:
+    if len(shape) != dimensions or min(shape) < 0:
         raise ValueError(
             f"{path} has an array of shape {shape}; expected {dimensions} "
             f"dimension{'s' * (dimensions > 1)}."

@@ -124,7 +124,11 @@ class StoredRows:
 
         reader = self._reader
         assert isinstance(reader, TableReader)
-        survey = Survey(reader.schema, options, self.validation)
+        schema = reader.schema
+        try:
+            survey = Survey(schema, options, self.validation)
+        except ValueError as error:  # of columns that are not there, or of no use
+            raise ValueError(f"{reader.name}: {error}") from error
         self._refuse_mixed(survey.columns)
         if not survey.needs_rows:
             return survey.encoding()
