@@ -111,7 +111,7 @@ def as_c(formula: Formula) -> str:
     text += f"\nstatic const double separatrix_coef[{k}][{d}] = {{\n{rows}\n}};\n"
     intercept = ", ".join(map(digits, formula.intercept.tolist()))
     text += f"static const double separatrix_intercept[{k}] = {{{intercept}}};\n"
-    text += _features(formula.features) + MARGINS % d
+    text += _features(formula.features) + MARGINS % int(d)
     text += PREDICT_TWO if k == 1 else PREDICT_MORE
     text += {
         "sigmoid": SIGMOID, "softmax": SOFTMAX % "", "normalized_sigmoid": SOFTMAX % LOG_SIGMOID,

@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -44,7 +44,9 @@ class RowWithoutEnd(Exception):
         self.start, self.reason = start, reason
 
 
-def rows_of_file(path: Path, opened: Opener, delimiter: str, size: int) -> Iterator[bytes]:
+def rows_of_file(
+    path: Path, opened: Opener, delimiter: str, size: int
+) -> Generator[bytes, None, None]:
     """The text of a file as ``row_chunks`` has it; errors name the file, and the line if known."""
     try:
         with opened(path) as file:
