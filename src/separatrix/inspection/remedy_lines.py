@@ -5,6 +5,7 @@ The classifier may be the last step of a pipeline.
 
 from __future__ import annotations
 
+from keyword import iskeyword
 from typing import Any
 
 
@@ -16,14 +17,21 @@ def is_piped(estimator: Any) -> bool:
 def setting(estimator: Any, **parameters: Any) -> str:
     """The line that sets parameters of the classifier and fits again."""
     prefix = f"{estimator.steps[-1][0]}__" if is_piped(estimator) else ""
-    text = ", ".join(f"{prefix}{name}={value!r}" for name, value in parameters.items())
+    text = ", ".join(_argument(prefix + name, repr(value)) for name, value in parameters.items())
     return f"clf.set_params({text}).fit(X, y)"
+
+
+def _argument(name: str, value: str) -> str:
+    """A keyword argument. A step of a pipeline may have any text as its name, code as well."""
+    if name.isidentifier() and not iskeyword(name):
+        return f"{name}={value}"
+    return f"**{{{name!r}: {value}}}"
 
 
 def replacing(estimator: Any, classifier: str) -> str:
     """The line that puts another classifier in the place of this one."""
     if is_piped(estimator):
-        return f"clf.set_params({estimator.steps[-1][0]}={classifier}).fit(X, y)"
+        return f"clf.set_params({_argument(estimator.steps[-1][0], classifier)}).fit(X, y)"
     return f"clf = {classifier}.fit(X, y)"
 
 

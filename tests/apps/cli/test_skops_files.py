@@ -366,6 +366,15 @@ def test_other_values_than_a_model_has_are_refused(attributes, match):
         loaded("m.skops")
 
 
+def test_attributes_that_do_not_fit_together_are_an_error_of_the_file(capsys):
+    Path("t.csv").write_text("a,b,kind\n1,2,x\n3,4,y\n")
+    labels = [scalar("x"), scalar("y")]
+    classes = node("NdArrayNode", "numpy", "ndarray", type="json", content=labels)
+    write(a_model(coef_=mapping({}), intercept_=scalar(0.0), classes_=classes))
+    assert run(["certify", "m.skops", "t.csv", "-t", "kind"]) == 2
+    assert "m.skops cannot be certified: its attributes do not" in capsys.readouterr().err
+
+
 def test_a_file_holds_a_model():
     write(mapping({"a": scalar(1)}))
     with refused("it does not hold a model"):

@@ -79,7 +79,14 @@ def certify(
             found = judged(estimator, paths, target, format)
             certificate = separatrix.certify(estimator, found.rows)
         else:
-            rows, certificate = _certified(estimator, paths, target, format)
+            try:
+                rows, certificate = _certified(estimator, paths, target, format)
+            # What a skops file holds is not checked beyond its types.
+            except (ArithmeticError, AttributeError, LookupError, TypeError) as error:
+                raise ValueError(
+                    f"{model} cannot be certified: its attributes do not fit together ({error}); "
+                    "fit the model again, and write it by skops.io.dump(model, 'model.skops')"
+                ) from error
             found = Judged(rows, None, None)
     if json:
         told = {"model": model, "data": found.told(data), "certificate": certificate.to_dict()}
