@@ -33,7 +33,8 @@ def export(
         inside of a ColumnTransformer. A model that was fitted to files brings its own reading
         along. Hashed columns and kernels are refused, with the reason.
     path : str or path
-        The file; one that is there is replaced, once the new one is whole.
+        The file. An existing one is replaced once the new one is complete; pipes and devices such
+        as ``/dev/stdout`` are written to directly.
     to : {"onnx", "json", "sql", "c"}
         "onnx": a graph in float64 (opset 17). "json": columns, features, weights. "sql": a query.
         "c": a header.
@@ -59,6 +60,7 @@ def export(
     checks.choice("to", to, LANGUAGES)
     if to != "sql" and (table != "rows" or key is not None):
         raise ValueError(f"table and key are for to='sql', got to={to!r}")
+    check_file_path(path, "an export")
     formula = formula_of(model)
     _refuse_infinite(formula)
     if to == "onnx":
@@ -69,7 +71,6 @@ def export(
         data = as_sql(formula, table, key).encode()
     else:
         data = (as_json(formula) if to == "json" else as_c(formula)).encode()
-    check_file_path(path, "an export")
     with replaced(Path(path)) as file:
         file.write(data)
 

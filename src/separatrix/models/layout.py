@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Mapping
 from hashlib import sha256
 from math import prod
@@ -20,6 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ..numeric.regular_file import open_regular
 from ..numeric.replaced import check_file_path, replaced
 from ..numeric.types import AnyArray
 
@@ -86,11 +86,8 @@ def _bytes(array: AnyArray) -> memoryview:
 
 def read(path: Path) -> tuple[dict[str, str], dict[str, AnyArray]]:
     """The words and the arrays of a file; ``Damaged`` if it is not as it was written."""
-    with open(path, "rb") as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise Damaged("it is not a file but a device or a pipe")
-        return _Reader(file, about.st_size).read()
+    with open_regular(path) as file:
+        return _Reader(file, os.fstat(file.fileno()).st_size).read()
 
 
 class _Reader:

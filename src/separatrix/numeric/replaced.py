@@ -1,53 +1,173 @@
-"""A file that is whole or not there at all."""
+"""The one place where files are written: whole, or not at all."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
+from .regular_file import kind_of
+
+MOST_LINKS = 40  # as many as Linux follows
+REFUSED = (stat.S_IFDIR, stat.S_IFSOCK, stat.S_IFBLK)
+
 
 @contextmanager
 def replaced(
     path: Path, new: Path | None = None, previous: Path | None = None
 ) -> Iterator[BinaryIO]:
-    """A file to write to, which takes its place only once it is whole, on the disk.
+    """Open a file for writing that replaces ``path`` in one step, once it is on the disk.
 
-    Until then, and after an error, what was there is as it was. ``new`` is the name that it is
-    written under, a random one unless only one process writes; ``previous`` that which the file
-    before is kept under.
+    Until then, and after an error, the old file is unchanged.
+
+    - A symbolic link stays: the file it leads to is replaced, or created if there is none.
+    - The new file has the permissions of the old one, and its owner and group where the process
+      may set them. Without an old file the umask decides. Other hard links to the old file keep
+      the old content.
+    - A file that may not be opened for writing (mode 0444) is refused, as by ``>`` in a shell,
+      although the directory may allow to replace it.
+    - Pipes, character devices (``/dev/null``) and open descriptors (``/dev/stdout``,
+      ``/dev/fd/3``) stay and are written to directly. Opening a pipe waits for its reader, and
+      what was written before an error stays written.
+    - Directories, sockets and block devices are refused.
+
+    ``new`` is the temporary name, by default a random one; a fixed name suits a path that a single
+    process writes to, as a file that a killed process left is replaced. ``previous`` is the name
+    under which the old file is kept.
     """
-    new = new or path.with_name(f".{path.name[:200]}.{token_hex(4)}.new")
-    try:
-        with open(new, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if previous is not None and path.exists():
-            os.replace(path, previous)
-        os.replace(new, path)
-    except BaseException:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-        raise
-    _sync_directory(path.parent)
+    check_file_path(path, "a file")
+    direct = _opened_directly(path)
+    target = followed(path)
+    new = new or target.with_name(f".separatrix-{token_hex(8)}.new")
+    with _errors_name(path, new):
+        if direct is not None:
+            with open(direct, "wb") as file:
+                yield file
+            return
+        old = os.stat(target) if target.exists() else None
+        new.unlink(missing_ok=True)
+        # Not through a link that another user put there, and not readable by more than before.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        descriptor = os.open(new, flags, 0o666 if old is None else 0o600)
+        try:
+            with open(descriptor, "wb") as file:
+                yield file
+                file.flush()
+                if old is not None:
+                    _take_over_permissions(descriptor, old)
+                os.fsync(descriptor)
+            if previous is not None and old is not None:
+                os.replace(target, previous)
+            os.replace(new, target)
+        except BaseException:
+            with suppress(OSError):
+                new.unlink(missing_ok=True)
+            raise
+    _sync_directory(target.parent)
 
 
-def check_file_path(path: str | os.PathLike[str], what: str) -> None:
-    """That a file can be there: ``what`` it is to be is for the error."""
+def check_file_path(path: str | os.PathLike[str], what: str, *, regular: bool = False) -> None:
+    """Raise if a file cannot be written there; to be called before the work of filling it.
+
+    ``what`` is named in the error. With ``regular``, pipes and devices are refused too, as the file
+    will be read again.
+    """
+    name, mode, parent = os.fspath(path), _mode(path), followed(path).parent
+    wrong = None
+    if descriptor_of(path) is not None and not regular:
+        if mode:
+            return
+        wrong = "no file is open under this number"
+    elif mode and (stat.S_IFMT(mode) in REFUSED or (regular and not stat.S_ISREG(mode))):
+        wrong = f"it is {kind_of(mode)}"
+    elif not mode and not parent.is_dir():
+        wrong = f"the directory {str(parent)!r} does not exist"
+    elif not mode and name.endswith(os.sep):
+        wrong = "it is the name of a directory"
+    if wrong is not None:
+        raise ValueError(f"{what} cannot be written to {name!r}: {wrong}")
+    if mode and not os.access(path, os.W_OK):
+        raise PermissionError(
+            f"{what} cannot be written to {name!r}: the file is read-only; name another file, or "
+            "`chmod +w` it"
+        )
+    if (not mode or stat.S_ISREG(mode)) and not os.access(parent, os.W_OK | os.X_OK):
+        raise PermissionError(
+            f"{what} cannot be written to {name!r}: the directory {str(parent)!r} may not be "
+            "written to; name a file in another one, or `chmod +wx` it"
+        )
+
+
+def followed(path: str | os.PathLike[str]) -> Path:
+    """The absolute path, and for a symbolic link that of the file it leads to, there or not."""
     place = Path(path).absolute()
-    if place.is_dir() or not place.parent.is_dir():
-        why = "is a directory" if place.is_dir() else "is in a directory that does not exist"
-        raise ValueError(f"{what} is a file, and {os.fspath(path)!r} {why}")
+    return Path(os.path.realpath(place)) if place.is_symlink() else place
+
+
+def descriptor_of(path: str | os.PathLike[str]) -> int | None:
+    """The open file of this process that a path such as ``/dev/stdout`` names by its number."""
+    place = Path(path).absolute()
+    for _ in range(MOST_LINKS):
+        folder = os.path.realpath(place.parent)
+        if folder in ("/dev/fd", f"/proc/{os.getpid()}/fd") and place.name.isdecimal():
+            return int(place.name)
+        if not place.is_symlink():
+            break
+        place = place.parent / os.readlink(place)
+    return None
+
+
+def _mode(path: str | os.PathLike[str]) -> int:
+    """``st_mode`` of what is there, 0 if nothing is; links that go in a circle are an OSError."""
+    try:
+        return os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+
+
+def _opened_directly(path: Path) -> int | None:
+    """A descriptor of what must be written to as it is, None for a file that is replaced."""
+    number, mode = descriptor_of(path), _mode(path)
+    if number is not None:
+        return os.dup(number)
+    if not mode or stat.S_ISREG(mode):
+        return None
+    return os.open(path, os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+
+
+def _take_over_permissions(descriptor: int, old: os.stat_result) -> None:
+    """As far as the process and the file system allow."""
+    mode = old.st_mode & 0o777
+    try:
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+    except OSError:
+        try:
+            os.fchown(descriptor, -1, old.st_gid)
+        except OSError:  # another group must not get what the old one was granted
+            mode &= ~0o070 | (mode & 0o007) << 3
+    with suppress(OSError):
+        os.fchmod(descriptor, mode)
+
+
+@contextmanager
+def _errors_name(path: Path, new: Path) -> Iterator[None]:
+    """Errors of the system name the file that was asked for, not its temporary name or none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and str(error.filename) in ("None", str(new)):
+            error.filename, error.filename2 = os.fspath(path), None
+        raise
 
 
 def _sync_directory(folder: Path) -> None:
-    """The new names, too, are brought to the disk, where directories can be opened."""
-    if os.name == "posix":
-        directory = os.open(folder, os.O_RDONLY)
+    """Bring the new name to the disk, where directories can be opened; the file is there."""
+    with suppress(OSError):
+        directory = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(directory)
         finally:

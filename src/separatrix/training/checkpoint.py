@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..numeric import checks
-from ..numeric.replaced import check_file_path
+from ..numeric.replaced import check_file_path, followed
 from ..numeric.warn import warn
 from ..solvers import State, Step
 from .checkpoint_file import CheckpointFile, Damaged
@@ -120,8 +120,9 @@ class Checkpoint:
 
     def begin(self, run: CheckpointedRun) -> None:
         """Take up the run where the file left it, if there is one; from now on keep it there."""
-        check_file_path(self.path, "a checkpoint")
-        file = CheckpointFile(Path(self.path).absolute())
+        file = CheckpointFile(followed(self.path))
+        for path in (file.path, file.previous):
+            check_file_path(path, "a checkpoint", regular=True)
         run.closing.enter_context(file.alone())
         keeper = Keeper(file, run, self.every)
         if self.resume == "auto":

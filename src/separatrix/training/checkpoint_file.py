@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numeric.regular_file import open_regular
 from ..numeric.replaced import replaced
 from ..numeric.types import AnyArray
 
@@ -158,7 +159,8 @@ class CheckpointFile:
 
 def read(path: Path) -> Any:
     """What was written there; ``Damaged`` if that cannot be told for certain."""
-    whole = memoryview(path.read_bytes())
+    with open_regular(path) as file:
+        whole = memoryview(file.read())
     begin = len(FORMAT) + DIGEST
     if bytes(whole[: len(FORMAT)]) != FORMAT:
         raise Damaged("it does not begin as a checkpoint of this version of separatrix does")

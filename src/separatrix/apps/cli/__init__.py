@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import signal
 import sys
 
@@ -29,6 +31,29 @@ def _run() -> int:
             "pip install 'separatrix[cli]'\n"
         )
         return 2
+    if not _streams_are_ready():
+        sys.stderr.write("separatrix: standard output is closed; send it to a file or /dev/null\n")
+        return 2
     from .app import run
 
     return run(sys.argv[1:])
+
+
+def _streams_are_ready() -> bool:
+    """Whether there is a standard output; closed ones of the other two lead to ``/dev/null``.
+
+    Names of files may hold what an encoding has no character for: it is printed as an escape.
+    """
+    has_output = sys.stdout is not None
+    for number in range(3):  # else files that are opened later would get these numbers
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    return has_output

@@ -87,31 +87,44 @@ def run(arguments: list[str]) -> int:
             )
             sys.stdout.flush()
             return result if isinstance(result, int) else OK
-        except (BrokenPipeError, SystemExit) as end:
-            if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
-                return int(end.code or OK)
-            # Who read our output has seen enough; nothing is to be flushed to where nobody is.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return OK
-        except BaseException as error:
+        except BaseException as ended:
+            error = ended.__context__ if isinstance(ended, SystemExit) else ended
+            if isinstance(ended, SystemExit) and not isinstance(error, BrokenPipeError):
+                return int(ended.code or OK)
+            output_failed = _drop_failed_output()
+            if isinstance(error, BrokenPipeError) and error.filename is None:
+                return OK  # the reader of our output has seen enough
             if debug:
                 traceback.print_exc()
             code, message = _ending(error)
-            if "--json" in arguments:
+            if output_failed:
+                message = f"standard output: {message}"
+            elif "--json" in arguments:
                 print_json(command, {"error": {"code": code, "message": message}})
-            console(stderr=True).print(f"{command or 'separatrix'}: {message}", soft_wrap=True)
+            name = single_line(command) or "separatrix"
+            console(stderr=True).print(f"{name}: {message}", soft_wrap=True)
             return code
 
 
-def _ending(error: BaseException) -> tuple[int, str]:
+def _drop_failed_output() -> bool:
+    """Whether standard output can no longer be written to; what is left for it is then dropped."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
+
+
+def _ending(error: BaseException | None) -> tuple[int, str]:
     """The exit code and the line or two that an error comes to."""
     if isinstance(error, (KeyboardInterrupt, Interrupted, typer.Abort)):
-        return INTERRUPTED, f"interrupted; {str(error) or 'nothing was written'}"
+        return INTERRUPTED, single_line(f"interrupted; {str(error) or 'nothing was written'}")
     if isinstance(error, USAGE_ERRORS):
-        return WRONG_USE, f"{error.format_message()} (--help shows what can be said)"
+        return WRONG_USE, single_line(f"{error.format_message()} (--help shows what can be said)")
     if isinstance(error, OSError) and error.strerror:
         name = "" if error.filename is None else f"{error.filename}: "
-        return WRONG_USE, f"{name}{error.strerror}"
+        return WRONG_USE, single_line(f"{name}{error.strerror}")
     if isinstance(error, (ValueError, ImportError, MemoryError, OSError)):
         return WRONG_USE, as_options(single_line(str(error)))
     told = f"{type(error).__name__}: {single_line(str(error))}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import shlex
 import time
 from dataclasses import replace
@@ -20,6 +21,7 @@ from .inputs import Options
 from .output import console, print_json, printable, table
 from .proving import checked
 from .report import show_fit
+from .written import written
 
 
 def demo(
@@ -52,9 +54,9 @@ def demo(
     if json:
         found = {"check": check, "fit": fit, "lessons": figures, "files": files}
         print_json("demo", found | {"seconds": seconds, "next": commands})
-    out.print(f"In {seconds:.1f} s: {', '.join(files)}\n\nTry next:", soft_wrap=True)
+    out.print(printable(f"In {seconds:.1f} s: {', '.join(files)}\n\nTry next:"), soft_wrap=True)
     for line in commands:
-        out.print(f"  {line}", soft_wrap=True)
+        out.print(printable(f"  {line}"), soft_wrap=True)
     return told_end(fit)
 
 
@@ -73,11 +75,14 @@ def _write_tumours(path: Path) -> None:
     from sklearn.datasets import load_breast_cancer  # here: other commands do without
 
     found = load_breast_cancer()
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
+    with written(str(path)) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*found.feature_names, "diagnosis"])
         for row, label in zip(found.data.tolist(), found.target, strict=True):
             writer.writerow([*row, found.target_names[label]])
+        text.flush()
+        text.detach()
 
 
 FIGURES = ["data", "trained", "rows", "mistakes", "passes", "stopped"]
@@ -130,10 +135,12 @@ def _draw(where: Path, lessons: list[dict[str, Any]], model: Any) -> list[Path]:
         title = f"{lesson['data']}, {lesson['trained']}: {lesson['mistakes']} wrong"
         ax.set_title(f"{title}, {lesson['stopped']}", fontsize="medium")
         ax.set(xlabel="", ylabel="")
-    figure.savefig(found[0], dpi=110)
+    with written(str(found[0])) as file:
+        figure.savefig(file, dpi=110, format="png")
     plt.close(figure)
     found.append(where / "objective.png")
     history = separatrix.HistoryDisplay.from_estimator(model, columns="objective", name="Tumours")
-    history.figure_.savefig(found[1], dpi=110)
+    with written(str(found[1])) as file:
+        history.figure_.savefig(file, dpi=110, format="png")
     plt.close(history.figure_)
     return found

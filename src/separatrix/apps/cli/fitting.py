@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from .output import console, print_json, say
 from .progress import Watch
 from .report import fit_report, show_fit
 from .search import fitted
-from .written import write_recording
+from .written import goes_to_stdout, write_recording
 
 CODE_INTERRUPTED = 130
 RECORDED_ROWS = 2000
@@ -97,11 +97,12 @@ def fit(
     }  # fmt: skip
     settings |= _selection(l1, loss, trace)
     strength = _penalty(l2, l1)
+    to_stdout = goes_to_stdout(output, json) or goes_to_stdout(trace or output, json)
     found = fit_and_save(data, options, strength, settings, output, trace)
     if json:
         print_json("fit", found)
     else:
-        show_fit(found, console())
+        show_fit(found, console(stderr=to_stdout))
     return told_end(found)
 
 
@@ -159,7 +160,7 @@ def fit_and_save(
     check_output(output, *data)
     if trace is not None:
         check_output(trace, *data)
-        if Path(trace).absolute() == Path(output).absolute():
+        if os.path.realpath(trace) == os.path.realpath(output) != os.devnull:
             raise ValueError(f"--trace {trace}: the model goes there; name another file")
     with opened(data, options.format) as paths, Watch(settings["tol"]) as watch:
         watch.stage(f"Reading {data[0]}")

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import separatrix
 
+from ...numeric.regular_file import check_regular
+from ...numeric.replaced import check_file_path
 from . import skops_files
 from .output import say
 from .thresholds import MEMORY_BYTES
@@ -227,6 +229,7 @@ def anybodys_model(path: str) -> Any:
             "skops.io.dump(model, 'model.skops') and certify that"
         )
     _check_there(path)
+    check_regular(path)  # a pipe would be waited for
     return skops_files.loaded(path) if path.endswith(".skops") else separatrix.load(path)
 
 
@@ -235,17 +238,14 @@ def check_output(path: str, *inputs: str) -> None:
 
     It must be none of the files that are read: these would be lost.
     """
+    if path == "-":
+        raise ValueError(
+            "the output cannot be written to -: only predict writes to standard output by this "
+            "name; name a file, or /dev/stdout"
+        )
+    check_file_path(path, "the output")
     for read in files([name for name in inputs if name != "-"]):
-        if Path(path).exists() and os.path.samefile(path, read):
+        if Path(path).is_file() and os.path.samefile(path, read):
             raise ValueError(
                 f"{path} cannot be written: it is read, and would be lost; name another file"
             )
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {str(folder)!r}")
-    if Path(path).is_dir():
-        raise ValueError(f"{path} cannot be written: it is a folder")
-    try:
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise ValueError(f"{path} cannot be written: {error.strerror}") from error

@@ -15,6 +15,7 @@ from .figures import fit_facts, proof_line, selection_line, telling
 from .inputs import check_output, choice, loaded
 from .output import console, counted, percent, print_json, printable, table
 from .report import show_coefficients
+from .written import goes_to_stdout
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "sql": ".sql", "c": ".h"}
 
@@ -71,12 +72,14 @@ def export(
 ) -> None:
     """Write a model as ONNX, JSON, a query of SQL, or a header of C."""
     choice("--to", to, list(SUFFIXES))
+    to_stdout = output is not None and goes_to_stdout(output, json)
     estimator = loaded(model)
     path = output or str(Path(model).with_suffix(SUFFIXES[to]))
     check_output(path, model)
     separatrix.export(estimator, path, to=to)
-    size = Path(path).stat().st_size
+    size = os.path.getsize(path) if os.path.isfile(path) else None  # a pipe has none
     if json:
         print_json("export", {"model": model, "output": path, "to": to, "bytes": size})
-    else:
-        console().print(printable(f"Written: {path}, {counted(size, 'byte')}."), soft_wrap=True)
+        return
+    told = "" if size is None else f", {counted(size, 'byte')}"
+    console(stderr=to_stdout).print(printable(f"Written: {path}{told}."), soft_wrap=True)

@@ -26,14 +26,19 @@ def console(stderr: bool = False, quiet: bool = False) -> Console:
 
 
 def say(text: str) -> None:
-    """A message beside the result, on stderr."""
-    console(stderr=True).print(text, soft_wrap=True)
+    """A message of one line besides the result, on stderr."""
+    console(stderr=True).print(single_line(text), soft_wrap=True)
 
 
 def print_json(command: str, found: dict[str, Any]) -> None:
     """The one object of ``--json``."""
     whole = {"version": VERSION, "command": command} | plain(found)
-    sys.stdout.write(json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:  # another encoding, or the name of a file that is not UTF-8
+        text = json.dumps(whole, indent=2, allow_nan=False)
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 

@@ -15,7 +15,7 @@ from .figures import class_counts, measure
 from .inputs import Options, check_output, judged, loaded, opened
 from .output import console, counted, print_json, printable, say
 from .report import show_measures
-from .written import written
+from .written import goes_to_stdout, written
 
 ARROW_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 
@@ -34,8 +34,7 @@ def predict(
 ) -> None:
     """Add the predicted class to the rows of a file; its columns and their order stay."""
     estimator = loaded(model)
-    if json and output == "-":
-        raise ValueError("--json tells where the rows went: say --output FILE, too")
+    goes_to_stdout(output, json)
     if proba and not hasattr(estimator, "predict_proba"):
         raise ValueError(f"--proba: the loss {estimator.loss!r} knows no probabilities")
     if output != "-":

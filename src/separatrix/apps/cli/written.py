@@ -1,4 +1,4 @@
-"""Files that commands write: there whole, or not at all."""
+"""Files that commands write, by the rules of :func:`separatrix.numeric.replaced.replaced`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from ...numeric.replaced import descriptor_of, replaced
 
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
@@ -19,20 +21,25 @@ def written(output: str) -> Iterator[Any]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    part = Path(f"{output}.part{os.getpid()}")
     codec = CODECS.get(Path(output).suffix)
-    try:
-        with part.open("wb") as file:
-            if codec is None:
-                yield file
-            else:
-                import pyarrow as pa
+    with replaced(Path(output)) as file:
+        if codec is None:
+            yield file
+            return
+        import pyarrow as pa
 
-                with pa.CompressedOutputStream(pa.PythonFile(file, "w"), codec) as compressed:
-                    yield compressed
-        os.replace(part, output)
-    finally:
-        part.unlink(missing_ok=True)
+        # Arrow closes what it compresses to, and the file must stay open.
+        raw = pa.PythonFile(open(os.dup(file.fileno()), "wb"), "w")  # noqa: SIM115
+        with pa.CompressedOutputStream(raw, codec) as compressed:
+            yield compressed
+
+
+def goes_to_stdout(output: str, json: bool) -> bool:
+    """Whether a file is standard output, where reports go otherwise; not both of it and --json."""
+    found = output == "-" or descriptor_of(output) == 1
+    if found and json:
+        raise ValueError("--json prints to standard output: say --output FILE, too")
+    return found
 
 
 def write_recording(path: str, to_json: Callable[[], str], to_html: Callable[[], str]) -> None:

@@ -9,8 +9,9 @@ import base64
 import binascii
 import json
 import zlib
-from pathlib import Path
 from typing import Any
+
+from separatrix.numeric.regular_file import open_regular
 
 from .limits import MOST_BODY_BYTES
 
@@ -39,12 +40,13 @@ def opened(link: str) -> dict[str, Any]:
     """The state of a link, or of a file that the page saved."""
     if "#" in link:
         return from_fragment(link)
-    path = Path(link)
-    if not path.is_file() or path.stat().st_size > MOST_BODY_BYTES:
-        raise ValueError(f"{link[:40]!r}: {EXPECTED}")
     try:
-        return _state(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        with open_regular(link) as file:
+            text = file.read(MOST_BODY_BYTES + 1)
+        if len(text) > MOST_BODY_BYTES:
+            raise ValueError(f"expected at most {MOST_BODY_BYTES} bytes")
+        return _state(text.decode())
+    except (OSError, ValueError) as error:
         raise ValueError(f"{link[:40]!r}: {EXPECTED}") from error
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from ...numeric.replaced import check_file_path, replaced
 from ...numeric.types import AnyArray, Array, Ints
 from ...training.trace import Trace
 from ...training.units import original_weights
@@ -74,6 +76,7 @@ def animate(
     where = Path(os.fspath(path))
     if where.suffix not in FORMATS:
         raise ValueError(f"{where.name!r} must end in one of {', '.join(FORMATS)}")
+    check_file_path(where, "a film")
     if not seconds > 0.0:
         raise ValueError(f"seconds must be above 0, got {seconds!r}")
     if not isinstance(trace, Trace):
@@ -85,17 +88,15 @@ def animate(
     if len(pictures) == 1:
         raise ValueError("the run has no step to show: it ended where it began")
     pictures += pictures[-1:] * 5  # the end stays a while
-    part = where.with_name(f".{where.stem}.part{where.suffix}")
     writer = PillowWriter(fps=cast(int, 1.0 / seconds))  # any number will do
-    try:
+    with TemporaryDirectory() as folder, replaced(where) as file:
+        part = Path(folder) / f"film{where.suffix}"
         writer.setup(film.figure, part, dpi=dpi)
         for picture in pictures:
             film.show(picture)
             writer.grab_frame()
         writer.finish()
-        part.replace(where)
-    finally:
-        part.unlink(missing_ok=True)
+        file.write(part.read_bytes())
     return where
 
 

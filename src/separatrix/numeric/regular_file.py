@@ -1,0 +1,52 @@
+"""Files that are read: regular files only, so that opening one never waits."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import BinaryIO
+
+KINDS = {
+    stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device", stat.S_IFBLK: "a block device",
+}  # fmt: skip
+
+
+def kind_of(mode: int) -> str:
+    """What the ``st_mode`` of a file says it is."""
+    return KINDS.get(stat.S_IFMT(mode), "a regular file")
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file for reading, and refuse anything else with a ValueError that names it.
+
+    Opening a pipe would wait for a writer, a device may have no end, and some devices act as soon
+    as they are opened.
+    """
+    check_regular(path)
+    # The path may lead elsewhere by now: open without waiting, and look at what was opened.
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    file = open(os.open(path, flags), "rb")  # noqa: SIM115  the caller closes it
+    try:
+        _refuse_special(path, os.fstat(file.fileno()).st_mode)
+        os.set_blocking(file.fileno(), True)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Raise unless there is a regular file; for libraries that open the path themselves."""
+    _refuse_special(path, os.stat(path).st_mode)
+
+
+def _refuse_special(path: str | os.PathLike[str], mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(mode):
+        raise ValueError(
+            f"{os.fspath(path)!r} is {kind_of(mode)}; expected a regular file: copy what it "
+            "delivers to a file, and name that"
+        )
