@@ -91,29 +91,38 @@ def run(arguments: list[str]) -> int:
             error = ended.__context__ if isinstance(ended, SystemExit) else ended
             if isinstance(ended, SystemExit) and not isinstance(error, BrokenPipeError):
                 return int(ended.code or OK)
-            output_failed = _drop_failed_output()
-            if isinstance(error, BrokenPipeError) and error.filename is None:
+            unnamed = isinstance(error, OSError) and error.filename is None
+            if isinstance(error, BrokenPipeError) and unnamed:
+                _discard_output()
                 return OK  # the reader of our output has seen enough
             if debug:
                 traceback.print_exc()
             code, message = _ending(error)
-            if output_failed:
+            told = {"error": {"code": code, "message": message}} if "--json" in arguments else None
+            if not _tell(command, told) and unnamed:
                 message = f"standard output: {message}"
-            elif "--json" in arguments:
-                print_json(command, {"error": {"code": code, "message": message}})
             name = single_line(command) or "separatrix"
             console(stderr=True).print(f"{name}: {message}", soft_wrap=True)
             return code
 
 
-def _drop_failed_output() -> bool:
-    """Whether standard output can no longer be written to; what is left for it is then dropped."""
+def _tell(command: str, error: dict[str, Any] | None) -> bool:
+    """Print an error as JSON, if given; False if standard output fails."""
     try:
+        if error is not None:
+            print_json(command, error)
         sys.stdout.flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return True
-    return False
+        _discard_output()
+        return False
+    return True
+
+
+def _discard_output() -> None:
+    """Send what is left for standard output to ``/dev/null``: the process flushes at its end."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
 
 
 def _ending(error: BaseException | None) -> tuple[int, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,5 +85,5 @@ def _text(path: str) -> Iterator[Any]:
     with open(path, "rb") as file:
         start = file.read(max(map(len, MAGIC)))
     codec = next((codec for magic, codec in MAGIC.items() if start.startswith(magic)), None)
-    with pa.input_stream(path, compression=codec) as raw:
+    with pa.input_stream(pa.OSFile(os.fsencode(path)), compression=codec) as raw:
         yield io.TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", newline="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,7 +66,7 @@ def _opened(path: Path, chosen: list[int] | None = None) -> Iterator[Any]:
         is_file = plain.read(len(MAGIC)) == MAGIC
         if not is_file:
             _check_end(plain, path)
-    with pa.OSFile(str(path)) as raw:
+    with pa.OSFile(os.fsencode(path)) as raw:
         open_one = pa.ipc.open_file if is_file else pa.ipc.open_stream
         try:
             reader = open_one(raw, options=options)

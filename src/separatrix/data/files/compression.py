@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +29,7 @@ def codec_of(path: Path) -> str | None:
 def uncompressed(path: Path) -> Iterator[pa.NativeFile]:
     """The bytes of the file, decompressed while they are read; one cut off is an OSError."""
     codec = codec_of(path)
-    with pa.OSFile(str(path)) as raw:
+    with pa.OSFile(os.fsencode(path)) as raw:
         if codec is None:
             yield raw
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
@@ -64,7 +65,7 @@ class ParquetReader(TableFiles):
 @contextmanager
 def _opened(path: Path) -> Iterator[pq.ParquetFile]:
     """Without pyarrow's own reading ahead, which holds whole row groups."""
-    with pa.OSFile(str(path)) as raw:
+    with pa.OSFile(os.fsencode(path)) as raw:
         try:
             file = pq.ParquetFile(
                 raw, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
