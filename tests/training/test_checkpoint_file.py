@@ -200,6 +200,27 @@ def test_a_limit_of_file_sizes_is_a_warning(tmp_path):
     assert path.read_bytes() == before
 
 
+def test_paths_that_cannot_hold_a_checkpoint_are_refused_before_the_run(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for resume in ("auto", "never"):
+        with pytest.raises(ValueError, match="pipe': it is a pipe"):
+            fit(tmp_path / "pipe", resume=resume)
+    with pytest.raises(OSError, match="File name too long"):
+        fit(tmp_path / ("n" * 252))  # there is no room for .previous
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_link_to_a_checkpoint_stays(tmp_path):
+    """Its companions are next to the file, which may be on another disk than the link."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to("disk/run")
+    fit(tmp_path / "link", 3)
+    same(fit(tmp_path / "other"), fit(tmp_path / "link"))
+    assert (tmp_path / "link").is_symlink()
+    assert sorted(path.name for path in (tmp_path / "disk").iterdir()) == ["run", "run.previous"]
+    assert not (tmp_path / "link.previous").exists()
+
+
 # ---- one run at a time -------------------------------------------------------------------
 
 
