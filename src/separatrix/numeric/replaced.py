@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from .regular_file import kind_of
@@ -95,11 +96,14 @@ def check_file_path(path: str | os.PathLike[str], what: str, *, regular: bool = 
             f"{what} cannot be written to {name!r}: the file is read-only; name another file, or "
             "`chmod +w` it"
         )
-    if (not mode or stat.S_ISREG(mode)) and not os.access(parent, os.W_OK | os.X_OK):
-        raise PermissionError(
-            f"{what} cannot be written to {name!r}: the directory {str(parent)!r} may not be "
-            "written to; name a file in another one, or `chmod +wx` it"
-        )
+    if not mode or stat.S_ISREG(mode):
+        try:
+            TemporaryFile(dir=parent).close()
+        except OSError as error:
+            raise type(error)(
+                f"{what} cannot be written to {name!r}: no file can be created in the directory "
+                f"{str(parent)!r} ({error.strerror}); name a file in another one"
+            ) from error
 
 
 def followed(path: str | os.PathLike[str]) -> Path:
