@@ -9,12 +9,13 @@ from contextlib import contextmanager
 import pytest
 
 import separatrix
+from separatrix.apps.cli import skops_files
 from separatrix.apps.playground import links
 from separatrix.numeric import regular_file
 from separatrix.numeric.regular_file import open_regular
 from separatrix.training.checkpoint_file import read
 
-READERS = [open_regular, separatrix.load, read, links.opened]
+READERS = [open_regular, separatrix.load, read, links.opened, skops_files.loaded]
 
 
 @contextmanager
@@ -45,7 +46,9 @@ def test_pipes_and_devices_are_refused(tmp_path, read):
 def test_a_file_that_became_a_pipe_is_refused(tmp_path, monkeypatch):
     """Between the look at it and its opening."""
     os.mkfifo(tmp_path / "pipe")
-    monkeypatch.setattr(regular_file, "check_regular", lambda path: None)
+    (tmp_path / "file").touch()
+    then = os.stat(tmp_path / "file")
+    monkeypatch.setattr(regular_file.os, "stat", lambda path: then)
     with without_waiting(), pytest.raises(ValueError, match="is a pipe"):
         open_regular(tmp_path / "pipe")
 

@@ -24,7 +24,7 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     Opening a pipe would wait for a writer, a device may have no end, and some devices act as soon
     as they are opened.
     """
-    check_regular(path)
+    _refuse_special(path, os.stat(path).st_mode)
     # The path may lead elsewhere by now: open without waiting, and look at what was opened.
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     file = open(os.open(path, flags), "rb")  # noqa: SIM115  the caller closes it
@@ -35,11 +35,6 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
         file.close()
         raise
     return file
-
-
-def check_regular(path: str | os.PathLike[str]) -> None:
-    """Raise unless there is a regular file; for libraries that open the path themselves."""
-    _refuse_special(path, os.stat(path).st_mode)
 
 
 def _refuse_special(path: str | os.PathLike[str], mode: int) -> None:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import separatrix
 
-from ...numeric.regular_file import check_regular
 from ...numeric.replaced import check_file_path
 from . import skops_files
 from .output import say
@@ -229,7 +228,6 @@ def anybodys_model(path: str) -> Any:
             "skops.io.dump(model, 'model.skops') and certify that"
         )
     _check_there(path)
-    check_regular(path)  # a pipe would be waited for
     return skops_files.loaded(path) if path.endswith(".skops") else separatrix.load(path)
 
 

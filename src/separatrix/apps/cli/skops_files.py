@@ -24,6 +24,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from ...numeric.regular_file import open_regular
+
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
 NUMPY = {("numpy", name) for name in ("bool", "str_", *INTEGERS, *FLOATS)}
@@ -81,7 +83,7 @@ class Damaged(Exception):
 
 def loaded(path: str) -> Any:
     """The model in a file of skops; only what ``certify`` needs of it, no losses or generators."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         try:
             return _model(file)
         except Untrusted as error:
