@@ -8,10 +8,10 @@ import os
 import random
 import struct
 import tracemalloc
-from hashlib import sha256
 
 import numpy as np
 import pytest
+from hostile_files import DELETE, at, parts, places, replaced, signed, with_model
 from kept_models import fits
 
 import separatrix
@@ -19,29 +19,6 @@ import separatrix
 CORPUS = ("two classes", "three", "stream", "cv", "perceptron", "table", "voted", "voted two")
 FITS = {name: fit for name, fit in fits().items() if name in CORPUS}
 MUTATIONS = 150  # of every file, of either kind
-
-
-def parts(raw):
-    (length,) = struct.unpack("<Q", raw[:8])
-    return json.loads(raw[8 : 8 + length]), raw[8 + length :]
-
-
-def signed(header, data, text=None):
-    """A file with these parts whose digest is right, as whoever means harm would make it."""
-    header["__metadata__"] = {"sha256": "0" * 64} | header.get("__metadata__", {})
-    header["__metadata__"]["sha256"] = "0" * 64
-    text = json.dumps(header, separators=(",", ":")).encode() if text is None else text
-    raw = struct.pack("<Q", len(text)) + text + data
-    return raw.replace(b"0" * 64, sha256(raw).hexdigest().encode(), 1)
-
-
-def with_model(raw, change):
-    """The same file with another model in its metadata."""
-    header, data = parts(raw)
-    model = json.loads(header["__metadata__"]["model"])
-    changed = change(model)
-    header["__metadata__"]["model"] = json.dumps(model if changed is None else changed)
-    return signed(header, data)
 
 
 @pytest.fixture(scope="module")
@@ -90,32 +67,6 @@ def test_any_change_of_bytes_is_found(name, corpus, tmp_path):
             refused(path, bytes(changed))
 
 
-def places(tree, where=()):
-    """All places of a tree of JSON."""
-    yield where
-    entries = tree.items() if isinstance(tree, dict) else ()
-    for key, entry in enumerate(tree) if isinstance(tree, list) else entries:
-        yield from places(entry, (*where, key))
-
-
-def at(tree, where):
-    for key in where:
-        tree = tree[key]
-    return tree
-
-
-def replaced(tree, where, value):
-    if not where:
-        return value
-    inner = at(tree, where[:-1])
-    if value is DELETE:
-        del inner[where[-1]]
-    else:
-        inner[where[-1]] = value
-    return tree
-
-
-DELETE = object()
 STRANGE = [
     DELETE, None, True, -1, 0, 2**63, 10**400, 1e308, "", "x", "\ud800", [], {}, [[]], {"": None},
     {"$float": "nan"}, {"$float": "1"}, {"$number": ["<f8", 1]}, {"$number": ["<V8", 1]},
