@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..numeric.expected import Check, array, entries
 from ..numeric.types import Array
 from ..solvers import Step
 from ..training.stopping import WeightSpace
@@ -37,3 +38,7 @@ class FeatureSpace(WeightSpace):
     def seen(self, step: Step) -> Step:
         """With the scores."""
         return Step(step.weights, {"scores": step.state["scores"]}, step.objective)
+
+    def expected_state(self, shape: tuple[int, ...]) -> Check:
+        """Scores, as many as coefficients."""
+        return entries({"scores": array(*shape)})

@@ -238,8 +238,12 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         classes, weight, _ = weighed_classes(labels, None, None, self.class_weight)
         run = self._run(kernel, rows, classes, numbers(labels, classes), weight)
         stop = replace(stop, cycle=run.repeats)
-        rules = StoppingRules(stop, np.zeros_like(run.scores), FeatureSpace())
-        loop = Loop(rules, self.callbacks, progress=progress_line(self.verbose))
+        space = FeatureSpace()
+        rules = StoppingRules(stop, np.zeros_like(run.scores), space)
+        loop = Loop(
+            rules, self.callbacks, progress=progress_line(self.verbose),
+            solver_state=partial(space.expected_state, run.scores.shape),
+        )  # fmt: skip
         settings = partial(self._told_settings, rows, labels, stop, kernel)
         drawn = ("seed",) if checks.is_left_to_chance(self.random_state) else ()
         whole = Run(loop, {"passes": run}, settings, run.seed, np.empty(0), drawn)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..data import Source
 from ..losses import Loss
+from ..numeric.expected import Check, each, entries, real
 from ..numeric.types import AnyArray
 from ..objective.sums import Value
 from ..solvers import State, Step
@@ -46,6 +47,10 @@ class ValidationLoss:
     def to_state(self) -> State:
         """Every pass so far."""
         return {"found": self.found}
+
+    def expected_state(self) -> Check:
+        """Checks what ``to_state`` gives."""
+        return entries({"found": each(real)})
 
     def restore(self, state: State) -> None:
         """Go on from the passes of another callback of the same run."""

@@ -25,6 +25,7 @@ import numpy as np
 from ..data import Shuffle
 from ..data.blocks import random_order
 from ..loops.kernel import KernelPerceptronPass, KernelPerceptronState, kernel_pass
+from ..numeric.expected import Check, array, each, entries, indices, real, row, whole
 from ..numeric.types import Array, Ints
 from ..schedules import Constant, Schedule, step_sizes
 from ..solvers import State, Step
@@ -205,6 +206,30 @@ class KernelPerceptronRun:
             "norms": np.array(norms, dtype=np.float64),
             "log": [[*update[:3], [list(change) for change in update.changes]] for update in log],
         }  # fmt: skip
+
+    def expected_state(self) -> Check:
+        """Checks what ``to_state`` gives: numbers of every row, supports, and updates of rows."""
+        columns, n = shape = self.scores.shape
+        arrays = dict.fromkeys(("coefficients", "scores", "late", "best"), array(*shape))
+        counts = dict.fromkeys(("visits", "updates", "passes"), whole())
+        change = row(whole(0, columns - 1), whole(-1, 1))
+        update = row(whole(1), whole(0, n - 1), real, each(change, columns))
+        known = entries({
+            **arrays, **counts, "counts": array(*shape, dtype=np.int64), "fewest": real,
+            "seed": whole(0, 2**63 - 1), "supports": indices(n), "norms": array(None),
+            "log": each(update),
+        })  # fmt: skip
+
+        def check(name: str, state: State) -> None:
+            known(name, state)
+            supports, most = state["supports"], self.budget or 0
+            array(len(supports))(f"{name}.norms", state["norms"])
+            if len(supports) > most or len(set(supports.tolist())) < len(supports):
+                raise ValueError(f"{name} has a support twice, or more than the budget of {most}")
+            if len(state["log"]) != (state["updates"] if self.logs else 0):
+                raise ValueError(f"{name} has another number of updates than it says")
+
+        return check
 
     def restore(self, state: State) -> None:
         """Stand where another run over the same rows stood at the end of a pass."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from ..numeric.expected import Check, anything
 from ..numeric.registry import Registered
 from ..numeric.types import Array, Ints
 from ..objective import Objective
@@ -191,6 +192,13 @@ class Solver(Registered, ABC):
     def for_partial_fit(self, objective: Objective) -> Solver:
         """The solver for rows that come in chunks, of which ``objective`` has the first."""
         return self
+
+    def expected_state(self, objective: Objective) -> Check:
+        """Checks a state from a file before a run goes on from it: names, types, shapes, ranges.
+
+        A solver that does not define it checks nothing.
+        """
+        return anything
 
     def handed_on(self, state: State) -> State | None:
         """What a run that ended in this state tells one on the same rows with another penalty.

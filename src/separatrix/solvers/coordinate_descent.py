@@ -28,6 +28,7 @@ from .. import loops
 from ..data import InMemory
 from ..losses import MarginLoss, OneVsRest
 from ..numeric.dot import dot
+from ..numeric.expected import Check, array, entries
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..objective.columns import Columns
@@ -107,6 +108,10 @@ class CoordinateDescent(Solver):
     def monotone(self) -> bool:
         """Yes."""
         return True
+
+    def expected_state(self, objective: Objective) -> Check:
+        """The weights."""
+        return entries({"weights": array(*objective.shape)})
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..data import InMemory
 from ..losses import Logistic
+from ..numeric.expected import Check
 from ..numeric.rows import CsrRows
 from ..numeric.types import Array
 from ..objective import Objective
@@ -23,11 +24,17 @@ from . import thresholds
 from .base import State
 from .dual import coordinate_ascent, predictor_corrector, proximal_point, working_set
 from .dual.coordinate_ascent import CoordinateAscent
-from .dual.interior_point import dual_variables, interior_iterates, interior_run, unknowns
+from .dual.interior_point import (
+    InteriorPoint,
+    dual_variables,
+    interior_iterates,
+    interior_run,
+    unknowns,
+)
 from .dual.newton_system import drowns_penalty
-from .dual.proximal_point import from_zeros, proximal_iterates, start_state
+from .dual.proximal_point import from_zeros, proximal_iterates, proximal_state, start_state
 from .dual.solver import HANDED_ON, DualIterate, DualSolver, kept_text
-from .dual.working_set import working_set_iterates
+from .dual.working_set import working_set_iterates, working_set_state
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +89,13 @@ class DualAscent(DualSolver):
             if not ran or ran[-1] != new["phase"]:
                 ran.append(new["phase"])
             yield at, new | {"ran": THEN.join(ran)}
+
+    def phases(self, objective: Objective) -> dict[str, Check]:
+        """Those of all methods."""
+        found = {proximal_point.PHASE: proximal_state(objective)}
+        if not isinstance(objective.source, InMemory):
+            return found | {working_set.PHASE: working_set_state(objective)}
+        return found | CoordinateAscent().phases(objective) | InteriorPoint().phases(objective)
 
     def handed_on(self, state: State) -> State | None:
         """Where single rows were the last phase, what they have to tell."""

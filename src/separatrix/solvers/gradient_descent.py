@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from ..numeric import checks
+from ..numeric.expected import Check, array, entries, real, whole
 from ..numeric.types import Array
 from ..objective import Objective
 from ..penalties import L2, ElasticNet, Penalty, SparsityInducing
 from ..schedules import InverseScaling, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
-from .online import OnlineRun, warn_slow
+from .online import OnlineRun, expected_online_state, warn_slow
 from .proximal_gradient import MOST_HALVINGS, proximal_gradient
 from .rescaling import constant_step, is_perceptron
 from .step_bounds import safe_step
@@ -144,6 +145,18 @@ class GradientDescent(Solver):
                 return subgradient_descent(objective, self._rate(objective), W, state, self.average)
             return self._batch(objective, W, state)
         return self._run(objective, W, rng, state).epochs()
+
+    def expected_state(self, objective: Objective) -> Check:
+        """That of a run over rows, or of one of the three over all rows at once."""
+        if self.by_row:
+            return expected_online_state(objective.shape, self.average)
+        W = array(*objective.shape)
+        state = {"weights": W, "t": whole(), "sum": W}
+        if self.learning_rate == "auto" and objective.loss.smooth:
+            state |= {"gradient": W, "step": real, "recent": array(None)}
+        elif self.learning_rate == "auto":
+            state |= {"gradient": W, "level": real, "short": real}
+        return entries(state)
 
     def updates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None

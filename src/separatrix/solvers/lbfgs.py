@@ -22,6 +22,7 @@ from ..loops import CurvaturePair, Interrupted, two_loop
 from ..losses import OneVsRest
 from ..numeric import checks
 from ..numeric.dot import dot
+from ..numeric.expected import Check, array, each, entries, flag, real, whole
 from ..numeric.standardization import Standardization
 from ..numeric.tolerances import OBJECTIVE_ROUNDING, SMALLEST_NORMAL
 from ..numeric.types import Array
@@ -117,6 +118,25 @@ class LBFGS(Solver):
         while True:
             run.advance()
             yield run.step()
+
+    def expected_state(self, objective: Objective) -> Check:
+        """An iterate, with the pairs of at most ``memory`` steps."""
+        W, most = array(*objective.shape), self.memory
+        known = entries({
+            "weights": W, "value": real, "gradient": W, "mistakes": real,
+            "hessian_at": array(None, objective.shape[1]), "age": whole(),
+            "recent_decrements": array(None), "renewed": flag, "of_all": flag,
+            "s": each(W, most), "y": each(W, most), "sy": each(real, most), "yy": each(real, most),
+        })  # fmt: skip
+
+        def check(name: str, state: State) -> None:
+            known(name, state)
+            if len({len(state[each]) for each in CurvaturePair._fields}) != 1:
+                raise ValueError(f"{name} has pairs of different lengths")
+            if len(state["hessian_at"]) not in (0, objective.shape[0]):
+                raise ValueError(f"{name}.hessian_at is of another number of classes")
+
+        return check
 
     def _float32_phase(
         self, objective: Objective, W: Array

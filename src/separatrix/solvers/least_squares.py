@@ -27,6 +27,7 @@ from .. import loops
 from ..data import Block
 from ..losses import Loss, OneVsRest, Squared
 from ..numeric.dot import dot
+from ..numeric.expected import Check, array, entries, flag, real, whole
 from ..numeric.rows import slice_rows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.tolerances import EPS, SMALLEST_NORMAL
@@ -122,6 +123,14 @@ class LeastSquares(Solver):
                 state["weights"], state, state["value"], state["mistakes"],
                 solved=state["solved"], gradient=state["gradient"], reads=READS,
             )  # fmt: skip
+
+    def expected_state(self, objective: Objective) -> Check:
+        """A minimum, or the end of a round of products."""
+        W, k = array(*objective.shape), objective.shape[0]
+        at = {"weights": W, "value": real, "gradient": W, "mistakes": real}
+        if not self._direct(objective) and objective.penalty.l2 > 0.0:
+            return entries({**at, "direction": W, "size": array(k), "reads": whole()})
+        return entries({**at, "solved": flag, "lost": flag})
 
     def _direct(self, objective: Objective) -> bool:
         n, d = objective.source.n_rows, objective.source.n_features

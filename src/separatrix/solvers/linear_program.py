@@ -25,6 +25,7 @@ from scipy.sparse import csr_array
 
 from ..data import InMemory
 from ..losses import CrammerSinger, Hinge, Loss
+from ..numeric.expected import Check, array, entries, real
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..penalties import L2
@@ -105,6 +106,11 @@ class LinearProgram(Solver):
                 state["weights"], state, state["J"], state["mistakes"],
                 predicted_decrease=state["remaining"],
             )  # fmt: skip
+
+    def expected_state(self, objective: Objective) -> Check:
+        """The minimum, and what is known of it."""
+        known = dict.fromkeys(("J", "mistakes", "remaining"), real)
+        return entries({"weights": array(*objective.shape), **known})
 
 
 def is_hinge(loss: Loss) -> bool:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..numeric.dot import dot
+from ..numeric.expected import Check, array, entries
 from ..numeric.linear_systems import conjugate_gradients, solve
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array
@@ -69,6 +70,10 @@ class Newton(Solver):
     def monotone(self) -> bool:
         """Yes."""
         return True
+
+    def expected_state(self, objective: Objective) -> Check:
+        """The weights."""
+        return entries({"weights": array(*objective.shape)})
 
     def steps(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None

@@ -29,6 +29,8 @@ from .. import loops
 from ..data import Block, InMemory, Shuffle, Visit
 from ..data.row_state import RowState
 from ..losses import Loss
+from ..numeric import expected
+from ..numeric.expected import Check
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, Schedule, as_schedule, step_sizes
@@ -39,6 +41,7 @@ from .thresholds import MOST_AHEAD, VALUES_AHEAD
 
 STEP_CUT = 0.8  # of a step after an epoch that did not lower J
 LOG_ROWS = 1 << 17  # that a log of updated rows holds
+MOST_POWER = 1 << 12  # of two, in the unit of weights of rows
 NUMBERS = ("seed", "passes", "batches", "unit", "rows_before", "weight_before")
 
 
@@ -342,6 +345,22 @@ class OnlineRun:
         return Step(
             W, state, value, mistakes, rows, updates, step_scale=self.step_scale, average=average
         )  # fmt: skip
+
+
+def expected_online_state(shape: tuple[int, int], average: bool) -> Check:
+    """Checks the state of a run over rows with weights of this shape, or of a stream of them."""
+    weights, power = expected.array(*shape), expected.whole(-MOST_POWER, MOST_POWER)
+    counts = dict.fromkeys(("passes", "batches", "rows_before"), expected.whole())
+    needed = {
+        **counts, "seed": expected.whole(0, 2**63 - 1), "unit": expected.real,
+        "weight_before": expected.at_least_0, "weights": weights,
+    }  # fmt: skip
+    numbers = dict.fromkeys(("cumulative", "step_scale", "least"), expected.real)
+    total = {"sum": weights} if average else {}
+    return expected.entries(
+        needed | total,
+        {**numbers, "weight_power": power, "sum": weights, "received": weights},
+    )
 
 
 def begin_screening(block: Block, loss: Loss, k: int) -> loops.ScreeningState | None:

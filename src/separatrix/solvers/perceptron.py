@@ -21,12 +21,13 @@ import numpy as np
 from .. import loops
 from ..data import Block, Sum
 from ..losses import Loss
+from ..numeric.expected import Check, array, entries, real, whole
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..penalties import Penalty
 from ..schedules import Constant, LearningRate, as_schedule, step_sizes
 from .base import Solver, State, Step
-from .online import OnlineRun
+from .online import OnlineRun, expected_online_state
 from .rescaling import constant_step, is_perceptron, only_rescales, unit_step
 
 
@@ -98,6 +99,10 @@ class Rosenblatt(Solver):
     ) -> Iterator[Step]:
         """One pass after another."""
         return self._run(objective, W, rng, state).epochs()
+
+    def expected_state(self, objective: Objective) -> Check:
+        """That of a run over rows."""
+        return expected_online_state(objective.shape, self.average)
 
     def updates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None = None
@@ -180,6 +185,11 @@ class BatchPerceptron(Solver):
             changed = np.concatenate(rows)
             value = unit * objective.mean(loss_sum, V)
             yield Step(unit * V, state, value, mistakes, changed, len(changed), average=average)
+
+    def expected_state(self, objective: Objective) -> Check:
+        """Weights, their sum, and the number of passes."""
+        W, t = array(*objective.shape), whole()
+        return entries({"weights": W, "t": t, "unit": real, "sum": W})
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ import numpy as np
 from .. import loops
 from ..data import InMemory
 from ..losses import OneVsRest
+from ..numeric.expected import Check, array, entries, flag, indices, real
 from ..numeric.linear_systems import solve
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
@@ -147,6 +148,25 @@ class ProximalNewton(Solver):
                 W, told, at.value, at.mistakes,
                 predicted_decrease=decrease, gradient=at.gradient, reads=1 + fresh,
             )  # fmt: skip
+
+    def expected_state(self, objective: Objective) -> Check:
+        """Weights; and a second derivative, or where it was taken."""
+        W, features = array(*objective.shape), indices(objective.shape[1] - 1, increasing=True)
+        told = {"weights": W, "gain": real, "trusted": flag, "ahead": flag}
+        taken = {"features": features, "taken_at": W}
+        known = entries(told, {**taken, "scale": array(None), "hessian": array(None, None, None)})
+
+        def check(name: str, state: State) -> None:
+            known(name, state)
+            if "hessian" in state:
+                m, k = len(state["features"]) + 1, objective.shape[0]
+                blocks, size = (k, m) if isinstance(objective.loss, OneVsRest) else (1, k * m)
+                hessian = {"scale": array(m), "hessian": array(blocks, size, size)}
+                entries({**told, "features": features, **hessian})(name, state)
+            elif state["trusted"]:
+                entries(told | taken)(name, state)
+
+        return check
 
     def handed_on(self, state: State) -> State:
         """Weights, and a second derivative to begin with, for features that come next too."""

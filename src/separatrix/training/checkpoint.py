@@ -141,6 +141,11 @@ class Checkpoint:
         self._keeper = None
 
 
+def _is_run(found: Any) -> bool:
+    known = isinstance(found, dict) and set(found) == {"settings", "state"}
+    return known and isinstance(found["settings"], dict)
+
+
 class Keeper:
     """One run, its file, and when it was written last."""
 
@@ -154,6 +159,8 @@ class Keeper:
         """Go on from the file, or, where that is damaged, from the one before."""
         damages: list[str] = []
         for path, found in self.file.versions():
+            if not isinstance(found, Damaged) and not _is_run(found):
+                found = Damaged("it holds no run")
             if isinstance(found, Damaged):
                 damages.append(f"{path} is damaged ({found})")
                 continue

@@ -12,21 +12,26 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..numeric.expected import number_type, scalar
 from ..numeric.regular_file import open_regular
 from ..numeric.replaced import replaced
 from ..numeric.types import AnyArray
 
 FORMAT = b"separatrix checkpoint 1\n"
 DIGEST = 65  # a line
+HEAD, HEAD_SIZE = 17, re.compile(rb"[0-9a-f]{16}\n")  # the line with the length of the text
 KINDS = "biuf"  # of arrays: booleans and numbers
+MOST_AXES, MOST_DEPTH = 8, 50  # of an array, and of dictionaries and lists within each other
 
 
 class Damaged(Exception):
@@ -57,7 +62,9 @@ def _plain(value: Any, arrays: dict[int, tuple[int, AnyArray]]) -> Any:
         return {"$number": [value.dtype.str, value.item()]}
     if isinstance(value, (list, tuple)):
         return [_plain(entry, arrays) for entry in value]
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+    if isinstance(value, dict) and all(
+        isinstance(key, str) and not key.startswith("$") for key in value
+    ):
         return {key: _plain(entry, arrays) for key, entry in value.items()}
     raise TypeError(
         f"{value!r} cannot be written to a checkpoint: it holds arrays of numbers, numbers, words, "
@@ -66,29 +73,75 @@ def _plain(value: Any, arrays: dict[int, tuple[int, AnyArray]]) -> Any:
 
 
 def unpacked(data: memoryview) -> Any:
-    """What ``packed`` was given; tuples have become lists."""
-    size = int(bytes(data[:16]), 16)
-    head = json.loads(bytes(data[17 : 17 + size]))
-    arrays, at = [], 17 + size
-    for kind, shape in head["arrays"]:
-        count = int(np.prod(shape, dtype=np.int64))
-        array = np.frombuffer(data, np.dtype(kind), count, at).reshape(shape).copy()
-        arrays.append(array)
-        at += array.nbytes
-    return _filled(head["tree"], arrays)
+    """What ``packed`` was given; tuples have become lists. ``Damaged`` if it is anything else.
+
+    A digest can be computed by anyone, so all that the text says is checked before it is used. In
+    memory it takes at most what the arrays take and about 100 times the length of the text.
+    """
+    if len(data) < HEAD or not HEAD_SIZE.fullmatch(bytes(data[:HEAD])):
+        raise Damaged("it does not say how long its text is")
+    begin = HEAD + int(bytes(data[: HEAD - 1]), 16)
+    if begin > len(data):
+        raise Damaged("it ends within its text")
+    try:
+        head = json.loads(bytes(data[HEAD:begin]))
+        if not isinstance(head, dict) or set(head) != {"arrays", "tree"}:
+            raise Damaged("its text has other entries than arrays and a tree")
+        return _filled(head["tree"], _arrays(head["arrays"], data[begin:]))
+    except RecursionError:
+        raise Damaged("its text is nested too deeply") from None
+    except (ArithmeticError, MemoryError, ValueError) as error:
+        raise Damaged(f"its text is not as it should be ({error})") from None
 
 
-def _filled(value: Any, arrays: list[AnyArray]) -> Any:
+def _arrays(about: Any, data: memoryview) -> list[AnyArray]:
+    """The arrays whose bytes follow each other from the first to the last of the data."""
+    if not isinstance(about, list):
+        raise Damaged("its text has no list of arrays")
+    found, at = [], 0
+    for number, each in enumerate(about):
+        if not isinstance(each, list) or len(each) != 2 or not isinstance(each[1], list):
+            raise Damaged(f"its text does not say what array {number} is")
+        dtype, shape = number_type(each[0]), each[1]
+        if len(shape) > MOST_AXES or not all(type(n) is int and 0 <= n < 2**62 for n in shape):
+            raise Damaged(f"array {number} has no shape")
+        size = prod(shape) * dtype.itemsize
+        if size > len(data) - at:
+            raise Damaged(f"array {number} is longer than the rest of the file")
+        array = np.empty(shape, dtype)
+        raw = array.reshape(-1).view(np.uint8)
+        raw[:] = np.asarray(data[at : at + size])
+        if dtype.kind == "b" and raw.max(initial=0) > 1:
+            raise Damaged(f"array {number} holds something else than true and false")
+        found.append(array)
+        at += size
+    if at != len(data):
+        raise Damaged(f"it has {len(data)} bytes of arrays, and its text describes {at}")
+    return found
+
+
+def _filled(value: Any, arrays: list[AnyArray], depth: int = 0) -> Any:
+    """A tree with its arrays in their places; lists and dictionaries are filled in place."""
+    if depth > MOST_DEPTH:
+        raise Damaged("its text is nested too deeply")
     if isinstance(value, list):
-        return [_filled(entry, arrays) for entry in value]
+        for number, entry in enumerate(value):
+            value[number] = _filled(entry, arrays, depth + 1)
+        return value
     if not isinstance(value, dict):
         return value
-    if "$array" in value:
-        return arrays[value["$array"]]
-    if "$number" in value:
-        kind, number = value["$number"]
-        return np.dtype(kind).type(number)
-    return {key: _filled(entry, arrays) for key, entry in value.items()}
+    tag = next((key for key in value if key.startswith("$")), "")
+    if not tag:
+        for key, entry in value.items():
+            value[key] = _filled(entry, arrays, depth + 1)
+        return value
+    told = value[tag]
+    if len(value) == 1 and tag == "$array" and type(told) is int and 0 <= told < len(arrays):
+        return arrays[told]
+    if len(value) == 1 and tag == "$number" and isinstance(told, list) and len(told) == 2:
+        if type(told[1]) in (bool, int, float):
+            return scalar(*told)
+    raise Damaged(f"{tag!r} in its text is neither a number nor one of its arrays")
 
 
 class CheckpointFile:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..data import InMemory
 from ..losses import MarginLoss, OneVsRest
+from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real, row, whole
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
 from ..objective.accuracy import EXACT, SUMS, exact_tangents, exact_value, rounding
@@ -115,6 +116,14 @@ class GapTracker:
     def to_state(self) -> State:
         """What is known so far, as numbers."""
         return {name: getattr(self, name) for name in _KNOWN}
+
+    def expected_state(self) -> Check:
+        """Checks what ``to_state`` gives."""
+        k, width = self.objective.shape
+        known: dict[str, Check] = dict.fromkeys(_KNOWN, real)
+        known |= dict.fromkeys(("iteration", "evaluated", "stale", "due", "exact_due"), whole())
+        known |= {"reads": whole(-MOST_COUNT), "dual": optional(array(k, width - 1))}
+        return entries(known | {"best": row(real, real), "mark": row(whole(), real)})
 
     def restore(self, state: State) -> None:
         """Know what another tracker of the same run knew."""

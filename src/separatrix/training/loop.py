@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import loops
+from ..numeric.expected import Check, anything, array, at_least_0, entries, optional, real, word
 from ..numeric.types import AnyArray, Array
 from ..solvers import State, Step
 from .interrupt import gentle_interrupt
@@ -70,6 +71,8 @@ class Loop:
     progress: Progress | None = None
     show: Callable[[Step], Step] = lambda step: step
     """A step as callbacks see it."""
+    solver_state: Callable[[], Check] = lambda: anything
+    """Checks the state of a step that was read from a file."""
     step: Step | None = None
     infos: list[Info] = field(default_factory=list)
     seconds: float = 0.0
@@ -158,6 +161,29 @@ class Loop:
             "infos": np.array(known, dtype=np.float64).reshape(-1, 4),  # None becomes NaN
             "unknown": np.array([[value is None for value in row] for row in known], dtype=bool),
         }  # fmt: skip
+
+    def expected_state(self) -> Check:
+        """Checks what ``to_state`` gives: a step of this solver, and a line for every pass."""
+        W = array(*self.rules.shape)
+        number = optional(real)
+        step = entries({
+            "weights": W, "state": self.solver_state(), "objective": number, "mistakes": number,
+            "average": optional(W),
+        })  # fmt: skip
+        known = entries({
+            "step": optional(step), "rules": self.rules.expected_state(), "seconds": at_least_0,
+            "rule": word(), "infos": array(None, 4), "unknown": anything,
+        })  # fmt: skip
+
+        def check(name: str, state: State) -> None:
+            known(name, state)
+            passes = len(state["infos"])
+            told = array(passes, 4, dtype=bool) if passes else array(0, dtype=bool)
+            told(f"{name}.unknown", state["unknown"])
+            if (state["step"] is None) != (passes == 0):
+                raise ValueError(f"{name} has {passes} passes, and its last step says otherwise")
+
+        return check
 
     def restore(self, state: State) -> None:
         """Stand where another loop of the same run stood."""

@@ -171,7 +171,8 @@ def minimize(
         gap = GapTracker(objective, stop.tol, of_average=keep == "average")
     rules = StoppingRules(stop, start, WeightSpace(), gap)
     show = partial(original_step, features=features)
-    loop = Loop(rules, callbacks, [observe], progress, show)
+    state_check = partial(solver.expected_state, objective)
+    loop = Loop(rules, callbacks, [observe], progress, show, state_check)
     run = Run(
         loop, {"pocket": pocket, "trace": trace},
         lambda: settings_of(objective, solver, stop, keep, state), seed, start, drawn,

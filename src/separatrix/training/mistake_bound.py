@@ -14,6 +14,7 @@ import numpy as np
 from .. import loops
 from ..data import Block, Sum
 from ..losses.rivals import best_rival
+from ..numeric.expected import Check, array, each, entries, real
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule
@@ -76,6 +77,11 @@ class MistakeBoundCallback:
     def to_state(self) -> State:
         """Every pass so far."""
         return {name: getattr(self, name) for name in ("before", "longest", "so_far", "most")}
+
+    def expected_state(self) -> Check:
+        """Checks what ``to_state`` gives."""
+        W, numbers = array(*self.start.shape), each(real)
+        return entries({"before": W, "longest": real, "so_far": numbers, "most": numbers})
 
     def restore(self, state: State) -> None:
         """Go on from the passes of another callback of the same run."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..numeric.expected import Check, array, each, entries, optional, real, whole
 from ..numeric.types import Array
 from ..objective import Objective
 from ..solvers import State
@@ -56,6 +57,12 @@ class Pocket:
         """What is kept, and what waits, as arrays and numbers."""
         best = None if self._best is None else self._best._asdict()
         return {"waiting": list(self._waiting), "counted": self._counted, "best": best}
+
+    def expected_state(self) -> Check:
+        """Checks what ``to_state`` gives."""
+        W, count = array(*self._objective.shape), whole()
+        best = entries({"weights": W, "mistakes": real, "iteration": count})
+        return entries({"waiting": each(W, ROOM), "counted": count, "best": optional(best)})
 
     def restore(self, state: State) -> None:
         """Keep what another pocket of the same run kept."""

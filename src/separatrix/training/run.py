@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ..numeric.expected import Check, anything, array, entries, optional, whole
 from ..numeric.lazy import cached_property
 from ..numeric.types import Array
 from ..objective import Objective
@@ -21,6 +22,8 @@ from ..solvers import Solver, State
 from .checkpoint_file import packed
 from .loop import Loop
 from .stopping import Stop
+
+MOST_SEED = 2**128
 
 
 @runtime_checkable
@@ -35,6 +38,14 @@ class Resumable(Protocol):
 
     def restore(self, state: State) -> None:
         """Remember this instead; the state is not written to."""
+
+
+@runtime_checkable
+class Expecting(Protocol):
+    """A part of a run that says what a state from a file has to be."""
+
+    def expected_state(self) -> Check:
+        """Checks what ``restore`` is given, before anything is restored."""
 
 
 class Run:
@@ -100,7 +111,14 @@ class Run:
         return {"seed": self.seed, "start": start, "parts": parts}
 
     def restore(self, state: State) -> None:
-        """Stand where another run with the same settings stood."""
+        """Stand where another run with the same settings stood; refused if the state cannot be."""
+        parts = {
+            name: part.expected_state() if isinstance(part, Expecting) else anything
+            for name, part in self.parts.items()
+        }
+        start = optional(array(*self.start.shape))
+        seed = whole(0, MOST_SEED)
+        entries({"seed": seed, "start": start, "parts": entries(parts)})("its state", state)
         # The loop first: it refuses what it cannot go on from.
         for name in sorted(self.parts, key=lambda name: name != "loop"):
             self.parts[name].restore(state["parts"][name])
@@ -156,7 +174,10 @@ def difference(before: Any, now: Any, where: str = "") -> str:
             if found:
                 return found
         return ""
-    same = before == now or (before != before and now != now)
+    try:
+        same = before == now or (before != before and now != now)
+    except ValueError:  # arrays, which settings never hold
+        same = False
     if same:
         return ""
     if where in HIDDEN:

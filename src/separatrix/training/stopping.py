@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..numeric.dot import dot
+from ..numeric.expected import Check, array, entries, nothing, optional, real, whole
 from ..numeric.types import Array
 from ..solvers import State, Step
 from .gap import GapTracker
@@ -97,6 +98,10 @@ class WeightSpace:
         """What of a step later ones are compared with: the rest is a lot to hold on to."""
         return Step(step.weights, {}, step.objective)
 
+    def expected_state(self, shape: tuple[int, ...]) -> Check:
+        """Checks the state of what is seen of a step with weights of this shape."""
+        return entries({})
+
 
 class StoppingRules:
     """The stopping rules with what they remember from pass to pass."""
@@ -104,7 +109,7 @@ class StoppingRules:
     def __init__(
         self, stop: Stop, start: Array, space: WeightSpace, gap: GapTracker | None = None
     ) -> None:
-        self.stop, self.space, self.gap = stop, space, gap
+        self.stop, self.space, self.gap, self.shape = stop, space, gap, start.shape
         self.before: Step | None = None
         self.earlier: Step | None = None
         self.fewest = np.inf
@@ -151,6 +156,18 @@ class StoppingRules:
             "power": self.power, "gap": None if self.gap is None else self.gap.to_state(),
             "unforced": None if self.gap is None else self.gap.unforced,
         }  # fmt: skip
+
+    def expected_state(self) -> Check:
+        """Checks what ``to_state`` gives."""
+        W, objective = array(*self.shape), optional(real)
+        seen = {"weights": W, "state": self.space.expected_state(self.shape)}
+        step = optional(entries({**seen, "objective": objective}))
+        gap = nothing if self.gap is None else self.gap.expected_state()
+        counts = dict.fromkeys(("stale", "distance"), whole())
+        return entries({
+            **counts, "before": step, "earlier": step, "fewest": real, "landmark": W,
+            "power": whole(1, 2**62), "gap": gap, "unforced": optional(gap),
+        })  # fmt: skip
 
     def restore(self, state: State, goes_on: bool) -> None:
         """Remember what other rules of the same run did; ``goes_on`` if passes follow."""

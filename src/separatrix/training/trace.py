@@ -14,6 +14,7 @@ from ..data.feature_map import FeatureMap
 from ..data.labels import class_numbers
 from ..data.validation import ClassWeight, array_source, check_rows
 from ..losses import Loss
+from ..numeric.expected import Check, array, entries, indices, make_up, optional, whole
 from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..penalties import Penalty
@@ -130,6 +131,27 @@ class Trace:
             "lengths": None if kept is None else np.array([len(rows) for rows in kept], np.int64),
             "bytes": self._bytes,
         }  # fmt: skip
+
+    def expected_state(self) -> Check:
+        """Checks what ``to_state`` gives: a number of updates for every pass, and rows below n."""
+        known = entries({
+            "n_iter": whole(), "updates_per_pass": array(None, dtype=np.int64),
+            "rows": optional(indices(self.n_rows)), "bytes": whole(),
+            "counts": optional(array(self.n_rows, dtype=np.int32)),
+            "lengths": optional(array(None, dtype=np.int64)),
+        })  # fmt: skip
+
+        def check(name: str, state: State) -> None:
+            known(name, state)
+            passes, rows, lengths = state["n_iter"], state["rows"], state["lengths"]
+            array(passes, dtype=np.int64)(f"{name}.updates_per_pass", state["updates_per_pass"])
+            total = 0 if rows is None else len(rows)
+            if lengths is None and rows is not None:
+                raise ValueError(f"{name} has updated rows, and does not say of which passes")
+            if lengths is not None and (len(lengths) != passes or not make_up(lengths, total)):
+                raise ValueError(f"{name}.lengths are not those of {passes} passes over its rows")
+
+        return check
 
     def restore(self, state: State) -> None:
         """Hold what the trace of another run of the same recipe recorded."""

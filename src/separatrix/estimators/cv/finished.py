@@ -13,6 +13,7 @@ from typing import Any
 
 from ... import loops
 from ...data import Source
+from ...numeric.expected import Check, anything, entries, optional, whole
 from ...numeric.lazy import cached_property
 from ...solvers import State, Step
 from ...training.checkpoint import Checkpoint
@@ -29,6 +30,8 @@ class FinishedFits:
         self.checkpoints, self._settings = checkpoints, settings
         self.closing = ExitStack()
         self.fits: State = {}
+        self._read: set[str] = set()
+        """Those of a file that have not been used yet."""
         self.last: State | None = None
         self.run: Run | None = None
         self.terminated = False
@@ -62,8 +65,13 @@ class FinishedFits:
         return {"fits": self.fits, "last": last}
 
     def restore(self, state: State) -> None:
-        """Keep what another search of the same settings kept."""
+        """Keep what another search of the same settings kept; each fit is checked when used."""
+        fits = state.get("fits") if isinstance(state, dict) else None
+        of_fits = entries(dict.fromkeys(fits, anything) if isinstance(fits, dict) else {})
+        last = entries({"settings": anything, "state": anything, "passes": whole()})
+        entries({"fits": of_fits, "last": optional(last)})("its state", state)
         self.fits, self.last = dict(state["fits"]), state["last"]
+        self._read = set(self.fits)
 
     def terminate(self) -> None:
         """Come to an end soon."""
@@ -86,10 +94,15 @@ class FinishedFits:
                     loops.clear_stop()
 
     def once(
-        self, depends_on: Callable[[], Any], fit: Callable[[], State], max_iter: float = math.inf
+        self,
+        depends_on: Callable[[], Any],
+        fit: Callable[[], State],
+        expected: Check,
+        max_iter: float = math.inf,
     ) -> State:
         """What a fit came to, now or in a process before this one.
 
+        What was read from a file has to pass the check ``expected``.
         It depends on ``max_iter`` too if it made as many "passes", which its state then tells.
         """
         if not self.checkpoints:
@@ -98,7 +111,12 @@ class FinishedFits:
         cut = digest([key, max_iter])
         for known in (key, cut):
             found: State | None = self.fits.get(known)
-            if found is not None and (known == cut or found.get("passes", 0) < max_iter):
+            if found is None:
+                continue
+            if known in self._read:
+                self._check(found, expected)
+                self._read.remove(known)
+            if known == cut or found.get("passes", 0) < max_iter:
                 return found
         found = fit()
         self.fits[key if found.get("passes", 0) < max_iter else cut] = found
@@ -107,6 +125,20 @@ class FinishedFits:
         if self.terminated:
             raise loops.Interrupted("the process was asked to end")
         return found
+
+    def _check(self, found: State, expected: Check) -> None:
+        try:
+            expected("a finished fit", found)
+        except ValueError as error:
+            raise self.refusal(str(error)) from None
+
+    def refusal(self, error: str) -> ValueError:
+        """An error that names the files."""
+        paths = ", ".join(str(checkpoint.path) for checkpoint in self.checkpoints)
+        return ValueError(
+            f"cannot go on from {paths}, in a fit of a cross-validation: {error}; "
+            "to begin anew, give another path, or set Checkpoint(..., resume='never')"
+        )
 
     def fingerprint(self, source: Source) -> str:
         """That of a source, which is read once for all fits to it that follow each other."""
@@ -134,11 +166,7 @@ class LastFit:
             try:
                 run.restore(last["state"])
             except ValueError as error:
-                paths = ", ".join(str(checkpoint.path) for checkpoint in self.search.checkpoints)
-                raise ValueError(
-                    f"cannot go on from {paths}, in the last fit of a cross-validation: {error}; "
-                    "to begin anew, give another path, or set Checkpoint(..., resume='never')"
-                ) from None
+                raise self.search.refusal(str(error)) from None
         self.search.run = run
 
     def __call__(self, step: Step, info: Info) -> None:

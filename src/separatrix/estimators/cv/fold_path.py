@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...numeric.expected import Check, array, entries, real
 from ...numeric.linear_systems import NotFinite, solve
 from ...numeric.types import AnyArray, Array, Ints
 from ...penalties import L2
@@ -63,6 +64,18 @@ class FoldPath:
     def to_state(self) -> State:
         """Where the next penalty begins."""
         return {"weights": self.W, "contraction": self.contraction}
+
+    def expected_state(self) -> Check:
+        """Checks what ``to_state`` gives."""
+        return entries({"weights": array(*self.W.shape), "contraction": real})
+
+    def expected_fit(self) -> Check:
+        """Checks a fit as a dictionary."""
+        shape, folds = self.W.shape, len(self.folds.splits)
+        weights, converged = array(*shape), array(folds, dtype=bool)
+        return entries(
+            {"weights": weights, "folds": array(folds, *shape), "is_converged": converged}
+        )
 
     def restore(self, state: State) -> None:
         """Begin the next penalty where another path of the same folds would."""

@@ -13,6 +13,7 @@ import numpy as np
 from ...data import InMemory, Source, Subset
 from ...data.arrays import as_arrays
 from ...numeric import checks
+from ...numeric.expected import array, entries, optional, whole, word
 from ...numeric.types import Array
 from ...objective import Objective
 from ...penalties import L2, Penalty
@@ -192,7 +193,8 @@ class Search:
             name = self.finished.fingerprint(path.folds.source)
             return [name, rows, path.tol, l2, path.to_state()]
 
-        found = self.finished.once(depends_on, fitted)
+        known = {"fit": optional(path.expected_fit()), "path": path.expected_state()}
+        found = self.finished.once(depends_on, fitted, entries(known))
         path.restore(found["path"])
         self._tell("searched", l2)
         return None if found["fit"] is None else Fit(**found["fit"])
@@ -274,7 +276,17 @@ class Search:
                 asdict(replace(stop, max_iter=0)), keep, None if chance else seed, start,
             ]  # fmt: skip
 
-        found = self.finished.once(depends_on, settled, stop.max_iter)
+        def handed_on_state(name: str, told: Any) -> None:
+            if not isinstance(told, dict) or told.get("solver") != solver.name:
+                raise ValueError(f"{name} is not of {solver!r}")
+            own = {key: value for key, value in told.items() if key != "solver"}
+            solver.expected_state(objective)(name, own)
+
+        known = {
+            "weights": array(*objective.shape), "stop": word(), "passes": whole(),
+            "handed_on": optional(handed_on_state),
+        }  # fmt: skip
+        found = self.finished.once(depends_on, settled, entries(known), stop.max_iter)
         value = self._value(objective.penalty)
         self.unfinished.note(value, found["stop"])
         self._tell("searched", value)

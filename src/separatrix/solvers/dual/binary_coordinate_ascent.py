@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...numeric.dot import dot
+from ...numeric.expected import Check, array, entries, flag, real, whole
 from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import Array, Ints
@@ -112,6 +113,28 @@ def resumed(objective: Objective, state: State) -> CoordinateAscentRun:
     if not objective.intercept:  # the weights of a bias are those of the alphas after every round
         run.W[:] = state["W"]
     return run
+
+
+def binary_state(objective: Objective, n: int) -> Check:
+    """Checks the state of a run over n rows."""
+    width = objective.shape[1]
+    counts = dict.fromkeys(("epochs", "rounds"), whole())
+    names = ("shrink_margin", "bias_center", "lowest", "highest", "gap", "visits")
+    known = entries({
+        **counts, **dict.fromkeys(names, real), "seed": whole(0, 2**63 - 1),
+        "products": whole(0, MOST_PRODUCTS), "subspace": flag, "alpha": array(n),
+        "scores": array(n), "gaps": array(None), "W": array(1, width),
+        "step_history": array(2, None), "weight_history": array(2, None),
+    })  # fmt: skip
+
+    def check(name: str, state: State) -> None:
+        known(name, state)
+        # Without a bias the last two steps are remembered; else there are none.
+        steps = state["step_history"].shape[1] > 0 or not objective.intercept
+        for history, length in (("step_history", n), ("weight_history", width)):
+            array(2, length if steps else 0)(f"{name}.{history}", state[history])
+
+    return check
 
 
 @dataclass

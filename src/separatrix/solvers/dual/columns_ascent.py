@@ -21,11 +21,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...numeric.expected import Check, array, entries, whole
 from ...numeric.threads import ordered_sum
 from ...numeric.types import Array
 from ...objective import Objective
 from ..base import State
-from .binary_coordinate_ascent import PHASE, CoordinateAscentRun, begun, resumed
+from .binary_coordinate_ascent import PHASE, CoordinateAscentRun, begun, binary_state, resumed
 from .solver import DualIterate
 
 # Of J_c, at the end of the first round, as tolerances are: a decade more of epochs costs up to
@@ -73,6 +74,27 @@ def columns_iterates(
         yield at, own_states | {
             "phase": PHASE, "seed": runs[0].seed, "gaps": gaps, "W": best, "scores": scores.copy(),
         }  # fmt: skip
+
+
+def columns_state(objective: Objective, n: int) -> Check:
+    """Checks the state of the runs of all classes over n rows."""
+    k = objective.shape[0]
+    known = {
+        "seed": whole(0, 2**63 - 1), "gaps": array(None), "W": array(*objective.shape),
+        "scores": array(n, k),
+    }  # fmt: skip
+    of_class = binary_state(objective.column(0), n)
+
+    def check(name: str, state: State) -> None:
+        entries(known)(name, {key: value for key, value in state.items() if " " not in key})
+        own = [_of_column(state, number) for number in range(k)]
+        if sum(map(len, own)) + len(known) != len(state):
+            raise ValueError(f"{name} has entries of more than {k} classes")
+        for number, each in enumerate(own):
+            each.pop("phase", None)
+            of_class(f"{name} of class {number}", each)
+
+    return check
 
 
 def _of_column(state: State, number: int) -> State:

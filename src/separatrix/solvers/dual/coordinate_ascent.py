@@ -17,13 +17,14 @@ import numpy as np
 from ...data import InMemory
 from ...data.labels_in_memory import LabelsInMemory
 from ...losses import Loss, OneVsRest
+from ...numeric.expected import Check
 from ...numeric.types import Array
 from ...objective import Objective
 from ..base import State
-from .binary_coordinate_ascent import PHASE, binary_iterates
-from .columns_ascent import columns_iterates
+from .binary_coordinate_ascent import PHASE, binary_iterates, binary_state
+from .columns_ascent import columns_iterates, columns_state
 from .losses import has_dual
-from .multiclass_coordinate_ascent import multiclass_iterates
+from .multiclass_coordinate_ascent import multiclass_iterates, multiclass_state
 from .solver import HANDED_ON, DualIterate, DualSolver
 
 __all__ = ["PHASE", "CoordinateAscent"]
@@ -78,6 +79,13 @@ class CoordinateAscent(DualSolver):
         labels = LabelsInMemory.of(objective.source)
         for at, new in of_rounds(objective.on_rows(labels), W, rng, state, alpha):
             yield at, new | {"kept_bytes": kept_bytes(labels, new)}
+
+    def phases(self, objective: Objective) -> dict[str, Check]:
+        """By the number of classes and the loss."""
+        of_rounds = multiclass_state if objective.shape[0] > 1 else binary_state
+        if isinstance(objective.loss, OneVsRest):
+            of_rounds = columns_state
+        return {PHASE: of_rounds(objective, objective.source.length)}
 
     def handed_on(self, state: State) -> State | None:
         """The alphas: they mean the same for every penalty."""

@@ -33,6 +33,7 @@ import numpy as np
 
 from ...losses import Logistic
 from ...numeric.dot import dot
+from ...numeric.expected import Check, array, entries
 from ...numeric.linear_systems import cholesky_solver
 from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array
@@ -42,7 +43,7 @@ from ...objective.thresholds import GRAM_TILE
 from .. import thresholds
 from ..base import State
 from .losses import binary_dual_loss
-from .multiclass_interior_point import multiclass_run, multiclass_unknowns
+from .multiclass_interior_point import multiclass_run, multiclass_state, multiclass_unknowns
 from .newton_system import RowSpaceSystem, drowns_penalty
 from .predictor_corrector import PHASE, AnyRun, PredictorCorrector
 from .solver import DualIterate, DualSolver
@@ -99,6 +100,14 @@ class InteriorPoint(DualSolver):
         yield from interior_iterates(run)
         while True:
             yield iterate(run), run.state()
+
+    def phases(self, objective: Objective) -> dict[str, Check]:
+        """A point, for two classes or more."""
+        if objective.shape[0] > 1:
+            return {PHASE: multiclass_state(objective)}
+        rows = array(objective.source.length)
+        pairs = dict.fromkeys(("alpha", "upper_slack", "slack", "xi"), rows)
+        return {PHASE: entries({"W": array(*objective.shape), **pairs})}
 
 
 def unknowns(objective: Objective) -> int:

@@ -31,6 +31,7 @@ from ...data.blocks import random_order
 from ...data.without_zeros import without_zeros
 from ...loops import from_lines, line_width
 from ...numeric.dot import dot
+from ...numeric.expected import Check, array, entries, flag, indices, real, whole
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
@@ -104,6 +105,17 @@ def resumed(objective: Objective, state: State) -> MulticlassAscentRun:
         gaps=state["gaps"], products=state["products"],
         subspace=state["subspace"],
     )  # fmt: skip
+
+
+def multiclass_state(objective: Objective, n: int) -> Check:
+    """Checks the state of a run over n rows."""
+    k = objective.shape[0]
+    return entries({
+        **dict.fromkeys(("shrink_margin", "lowest", "highest"), real), "alpha": array(n, k),
+        "seed": whole(0, 2**63 - 1), "active": indices(n, increasing=True), "epochs": whole(),
+        "bias_center": array(k), "products": whole(0, MOST_PRODUCTS), "subspace": flag,
+        "gaps": array(None), "W": array(*objective.shape),
+    })  # fmt: skip
 
 
 @dataclass

@@ -28,6 +28,7 @@ import numpy as np
 import scipy.linalg
 
 from ...numeric.dot import dot
+from ...numeric.expected import Check, array, entries
 from ...numeric.linear_systems import cholesky_solver
 from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS, SMALLEST_NORMAL
@@ -56,6 +57,23 @@ def multiclass_run(objective: Objective, state: State | None) -> CrammerSingerRu
     return CrammerSingerRun(objective, Point(state["U"], state["alpha"], state["slack"]))
 
 
+def multiclass_state(objective: Objective) -> Check:
+    """Checks a point; in how many variables U is depends on the rank of the rows."""
+    (k, width), source = objective.shape, objective.in_memory
+    present, most = source.n_rows, max(width, source.n_rows + 1)
+    known = entries({
+        "U": array(k, None), "alpha": array(present, k), "slack": array(present, k),
+        "W": array(k, width), "shares": array(len(source.y), k),
+    })  # fmt: skip
+
+    def check(name: str, state: State) -> None:
+        known(name, state)
+        if state["U"].shape[1] > most:
+            raise ValueError(f"{name}.U has more than {most} columns")
+
+    return check
+
+
 class Point(NamedTuple):
     """Variables U (k, r), of the bias last, and pairs (n, k)."""
 
@@ -80,6 +98,8 @@ class CrammerSingerRun(PredictorCorrector[Point, Point, Array]):
             alpha = np.full((len(self.present), k), 1.0 / k)
             slack = 1.0 + (self.counted.y[:, None] == np.arange(k))
             at = Point(np.zeros((k, self.rows.shape[1])), alpha, slack)
+        if at.U.shape[1] != self.rows.shape[1]:
+            raise ValueError(f"the state is of {at.U.shape[1]} variables, not {self.rows.shape[1]}")
         self.at = at
         self._evaluate_gap()
 

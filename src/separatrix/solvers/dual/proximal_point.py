@@ -33,6 +33,7 @@ import numpy as np
 
 from ...data import InMemory
 from ...numeric.dot import dot
+from ...numeric.expected import Check, array, entries, flag, real
 from ...numeric.types import Array
 from ...objective import Objective
 from ..base import State
@@ -81,6 +82,29 @@ class ProximalPoint(DualSolver):
     ) -> Iterator[tuple[DualIterate, State]]:
         """Newton's steps; those are told that bring something, and the last towards a center."""
         return proximal_iterates(objective, from_zeros(objective, W) if state is None else state)
+
+    def phases(self, objective: Objective) -> dict[str, Check]:
+        """Weights, and a center."""
+        return {PHASE: proximal_state(objective)}
+
+
+def proximal_state(objective: Objective) -> Check:
+    """Checks weights and a center: of all rows, of none yet, or its moves (see below)."""
+    source, columns = objective.source, dual_loss_of(objective).columns
+    numbers = dict.fromkeys(("penalty_parameter", "proximal_term"), real)
+    W = array(*objective.shape)
+    known = entries({**numbers, "W": W, "center": array(None, None), "polishes": flag})
+
+    def check(name: str, state: State) -> None:
+        known(name, state)
+        center, shape = f"{name}.center", state["center"].shape
+        moves, width = shape[1] == 1 + state["W"].size, shape[1]
+        if not isinstance(source, InMemory) and (not shape[0] or moves):
+            array(None, width if moves else columns)(center, state["center"])
+        else:
+            array(source.length, columns)(center, state["center"])
+
+    return check
 
 
 def from_zeros(objective: Objective, W: Array) -> State:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ...data import InMemory
 from ...losses import Joint, Loss, OneVsRest
 from ...losses.base import REGISTRY
+from ...numeric.expected import Check, anything, array, entries, real, whole, word
 from ...numeric.types import Array
 from ...objective import Objective
 from ..base import Solver, State, Step, lowest
@@ -88,6 +89,29 @@ class DualSolver(Solver):
         return replace(self, reason=(self.reason + kept).removeprefix(", ")) if kept else self
 
     @abstractmethod
+    def phases(self, objective: Objective) -> dict[str, Check]:
+        """The states of its methods by name, without what all solvers of the dual know."""
+
+    def expected_state(self, objective: Objective) -> Check:
+        """What is known of the best weights, and the state of one method."""
+        W = array(*objective.shape)
+        known = {"weights": W, **dict.fromkeys(("objective", "mistakes", "lower_bound"), real)}
+        others = {"phase": word(), "ran": word(), "kept_bytes": whole()}
+        phases = self.phases(objective)
+
+        def check(name: str, state: Any) -> None:
+            if not isinstance(state, dict) or state.get("phase") not in (*phases, HANDED_ON):
+                raise ValueError(f"{name} is of none of the methods {', '.join(phases)}")
+            if state["phase"] == HANDED_ON:
+                handed_on(objective)(name, state)
+                return
+            own = {key: value for key, value in state.items() if key not in (*known, *others)}
+            entries(known, others | dict.fromkeys(own, anything))(name, state)
+            phases[state["phase"]](name, own)
+
+        return check
+
+    @abstractmethod
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None
     ) -> Iterator[tuple[DualIterate, State]]:
@@ -121,6 +145,13 @@ class DualSolver(Solver):
                 }  # fmt: skip
                 yield Step(best, new | known, J, mistakes, lower_bound=bound, alpha=at.alpha)
                 untold = 0
+
+
+def handed_on(objective: Objective) -> Check:
+    """What ``CoordinateAscent.handed_on`` makes: alphas of all rows."""
+    n, k = objective.source.length, objective.shape[0]
+    alpha = array(n) if k == 1 else array(n, k)
+    return entries({"phase": word(HANDED_ON), "alpha": alpha, "seed": whole(0, 2**63 - 1)})
 
 
 def kept_text(state: State) -> str:

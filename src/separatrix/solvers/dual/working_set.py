@@ -33,6 +33,7 @@ from ... import loops
 from ...data import Block, Source, Sum
 from ...data.blocks import concatenated, random_rows, taken
 from ...losses import Loss
+from ...numeric.expected import Check, array, entries, flag, real
 from ...numeric.rows import shape_of
 from ...numeric.types import Array
 from ...objective import Objective
@@ -80,6 +81,12 @@ def working_set_iterates(
             "ended": bool(broken or not promise > ENOUGH * lowest), "kept_bytes": found.size,
         }  # fmt: skip
         yield DualIterate(W, value, found.mistakes, model.bound), state
+
+
+def working_set_state(objective: Objective) -> Check:
+    """Checks where a run stands."""
+    W = array(*objective.shape)
+    return entries({"W": W, "best": W, "lowest": real, "promised": real, "ended": flag})
 
 
 class Gathered(NamedTuple):
