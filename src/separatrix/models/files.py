@@ -14,7 +14,7 @@ from ..features import RadialBasis
 from . import layout
 from .layout import Damaged
 from .plain import Reader, Writer
-from .soundness import refuse_unsound
+from .soundness import check_sparse_weights, refuse_unsound
 
 FORMAT, VERSION = "separatrix model", "1"
 ESTIMATORS: dict[str, type[Any]] = {
@@ -82,6 +82,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
             f"save keeps the estimators of separatrix ({', '.join(ESTIMATORS)}), and got a "
             f"{cls.__qualname__}: save its parts one by one, or use joblib or pickle"
         )
+    check_sparse_weights(vars(estimator).get("coef_"))
     writer = Writer()
     parameters = estimator.get_params(deep=False)
     attributes = _attributes(estimator, set(parameters))

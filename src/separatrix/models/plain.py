@@ -8,8 +8,9 @@ no class is imported, and no code runs, because a file asks for it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -26,6 +27,7 @@ from ..estimators.kernel_trace import KernelTrace
 from ..estimators.stream import StreamState
 from ..kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 from ..kernels.votes import Update, Votes
+from ..numeric.expected import number_type, scalar
 from ..numeric.registry import KINDS, Registered, from_dict
 from ..numeric.standardization import Standardization
 from ..numeric.types import AnyArray
@@ -46,7 +48,29 @@ RECORDS: dict[str, type[Any]] = {
 NUMBERS = {"b": bool, "i": int, "u": int, "f": (int, float)}
 LABELS: dict[str, Any] = {"U": str, "O": (str, int, float, bool), **NUMBERS}
 """What arrays that are written as JSON may hold: words, and the classes of a model."""
-MOST_CHARACTERS = 1 << 24  # that an array of words may have room for
+TEXT_TYPE = re.compile(r"[<>]U(0|[1-9][0-9]{0,8})")
+ROOM, ROOM_PER_CHARACTER = 1 << 16, 64
+"""Characters that an array of words may have room for: so many, or so many times their own."""
+SIMPLE: dict[Any, Any] = {
+    "bool": bool, "int": int, "float": float, "str": str, "int | None": int | None,
+    "float | None": float | None,
+}  # fmt: skip
+"""Type hints of losses, solvers and others that say all there is to know of a parameter."""
+
+
+def label_type(text: Any) -> np.dtype[Any]:
+    """The type of labels that a file names: words of a width, objects, or numbers."""
+    if isinstance(text, str) and (text == "|O" or TEXT_TYPE.fullmatch(text)):
+        return np.dtype(text)
+    return number_type(text)
+
+
+def has_fitting_width(dtype: np.dtype[Any], entries: list[Any]) -> bool:
+    """Whether the room that words take in an array is in proportion to what they need."""
+    if dtype.kind != "U":
+        return True
+    room, needed = dtype.itemsize // 4 * len(entries), len(entries) + sum(map(len, entries))
+    return room <= max(ROOM, ROOM_PER_CHARACTER * needed)
 
 
 def is_ours(value: Any) -> bool:
@@ -105,8 +129,11 @@ class Writer:
             entries = value.tolist()
             if value.ndim != 1 or not all(isinstance(one, LABELS[kind]) for one in entries):
                 raise self._refusal(where, value)
-            if kind == "U" and value.nbytes // 4 > MOST_CHARACTERS:
-                raise self._refusal(where, value)
+            if not has_fitting_width(value.dtype, entries):
+                raise ValueError(
+                    f"{where} has words of very different lengths, and an array gives all of them "
+                    "the room of the longest: use shorter labels, or an array of type object"
+                )
             return {"$values": [value.dtype.str, self.plain(where, entries)]}
         if not is_storable(value):
             raise self._refusal(where, value)
@@ -211,12 +238,10 @@ class Reader:
 
     def _number(self, plain: Any) -> Any:
         dtype, number = self._pair(plain)
-        if not isinstance(dtype, str) or dtype[1:2] not in "biuf" or len(dtype) != 3:
-            raise Damaged(f"{dtype!r} is no type of numbers")
         number = self.value(number)
         if type(number) not in (bool, int, float):
             raise Damaged(f"{number!r} is no number")
-        return np.dtype(dtype).type(number)
+        return scalar(dtype, number)
 
     def _tuple(self, plain: Any) -> tuple[Any, ...]:
         return tuple(self._list(plain))
@@ -237,29 +262,28 @@ class Reader:
             key, entry = map(self.value, self._pair(pair))
             if not isinstance(key, (str, int, float, bool, np.generic, type(None))):
                 raise Damaged(f"{key!r} is no key")
+            if key in found:
+                raise Damaged(f"it holds the key {key!r} twice")
             found[key] = entry
         return found
 
     def _values(self, plain: Any) -> AnyArray:
         dtype, values = self._pair(plain)
-        if not isinstance(dtype, str) or dtype[1:2] not in LABELS:
-            raise Damaged(f"{dtype!r} is no type of labels")
         entries = self._list(values)
-        if not all(isinstance(one, LABELS[dtype[1]]) for one in entries):
+        type = label_type(dtype)
+        if not all(isinstance(one, LABELS[type.kind]) for one in entries):
             raise Damaged("labels are not of the type that they are said to have")
-        type = np.dtype(dtype)
-        if type.kind == "U" and type.itemsize // 4 * len(entries) > MOST_CHARACTERS:
+        if not has_fitting_width(type, entries):
             raise Damaged(f"{dtype!r} has room for more than these labels")
         array = np.empty(len(entries), type)
-        array[:] = entries
+        with np.errstate(over="raise"):
+            array[:] = entries
         return array
 
     def _registered(self, root: type[Registered], plain: Any) -> Any:
         if not isinstance(plain, dict):
             raise Damaged(f"a {root._kind} is expected where there is none")
-        known = root._registry.get(str(plain.get(root._kind)))
-        if known is not None and known.__module__.partition(".")[0] != "separatrix":
-            raise Damaged(f"a {root._kind} of your own is not read from files")
+        _refuse_own(plain)
         told = {name: entry for name, entry in plain.items() if name != "reason"}
         found: Any = losses.from_dict(told) if root is losses.Loss else from_dict(root, told)
         reason = plain.get("reason", "")
@@ -267,6 +291,7 @@ class Reader:
             raise Damaged("a reason is no text")
         if reason:
             object.__setattr__(found, "reason", reason)
+        _check_parameters(found)
         return found
 
     def _record(self, plain: Any) -> Any:
@@ -283,6 +308,8 @@ class Reader:
         is_matrix, shape, parts = plain[0], plain[1], self.value(plain[2])
         if not conforms(shape, list[int]) or len(shape) != 2 or type(is_matrix) is not bool:
             raise Damaged("a sparse matrix has no shape")
+        if not all(0 <= n < 2**62 for n in shape):
+            raise Damaged("a sparse matrix has no shape")
         if not conforms(parts, dict[str, AnyArray]) or set(parts) != {"data", "indices", "indptr"}:
             raise Damaged("a sparse matrix is incomplete")
         made = sp.csr_matrix if is_matrix else sp.csr_array
@@ -292,6 +319,29 @@ class Reader:
 
 
 TAGS = ("$float", "$array", "$number", "$tuple", "$dict", "$values", "$record", "$csr")
+
+
+def _refuse_own(plain: Any) -> None:
+    """No loss, solver, penalty or schedule from outside of separatrix, also inside of another."""
+    for root in KINDS.values() if isinstance(plain, dict) else ():
+        known = root._registry.get(str(plain.get(root._kind)))
+        if known is not None and known.__module__.partition(".")[0] != "separatrix":
+            raise Damaged(f"a {root._kind} of your own is not read from files")
+    for entry in plain.values() if isinstance(plain, dict) else plain:
+        if isinstance(entry, (dict, list)):
+            _refuse_own(entry)
+
+
+def _check_parameters(found: Registered) -> None:
+    """Parameters whose type hints are simple have those types; others are checked when used."""
+    if not is_dataclass(found):
+        return
+    for one in fields(found):
+        value = getattr(found, one.name)
+        if isinstance(value, Registered):
+            _check_parameters(value)
+        elif one.type in SIMPLE and not conforms(value, SIMPLE[one.type]):
+            raise Damaged(f"{one.name} of a {type(found).__name__} is of a wrong type")
 
 
 def _made(cls: type[Any], told: dict[str, Any]) -> Any:
@@ -318,6 +368,7 @@ def _read_trace(told: dict[str, Any]) -> Trace:
     if "l2" in told:  # as files said it that know no other penalty
         told["penalty"] = L2(told.pop("l2"))
     trace: Trace = checked(_made(Trace, told))
+    trace.expected_state()("trace_", recorded)
     trace.restore(recorded)
     return trace
 
@@ -326,10 +377,15 @@ def _read_votes(told: dict[str, Any]) -> Votes:
     names = ("visits", "rows", "sizes", "changes", "survived")
     if set(told) != {*names, "columns"} or not all(isinstance(told[n], np.ndarray) for n in names):
         raise Damaged("votes are incomplete")
-    columns = [told[name].tolist() for name in names]
-    changes = told["changes"]
-    if len({*map(len, columns)}) != 1 or (len(changes) and changes.shape[2:] != (2,)):
+    changes, n = told["changes"], len(told["visits"])
+    for name in names:
+        ndim, kind = (3, "i") if name == "changes" and n else (1, "f" if name == "sizes" else "i")
+        shaped = told[name].ndim == ndim and len(told[name]) == n
+        if not shaped or (n and told[name].dtype.kind != kind):
+            raise Damaged(f"{name} of votes is of a wrong type or shape")
+    if n and changes.shape[2] != 2:
         raise Damaged("votes are not of one length")
+    columns = [told[name].tolist() for name in names]
     updates = tuple(
         Update(visit, row, size, tuple(map(tuple, change)))
         for visit, row, size, change in zip(*columns[:4], strict=True)

@@ -1,4 +1,9 @@
-"""Whether the attributes of a model that was read from a file can belong together."""
+"""Whether the attributes of a model that was read from a file can belong together.
+
+A file may hold anything, and its digest can be computed by anyone. What is let in here has the
+types, shapes and ranges with which predictions, ``partial_fit``, exports and replays never reach
+beyond an array; a ValueError or ``Damaged`` says of anything else what is wrong with it.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,23 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
+from ..data.feature_map import FeatureMap
 from ..data.files.encoders import Column, Hashed, Number, OneHot
+from ..data.files.formats import FORMATS
+from ..data.files.reading import Reading
 from ..estimators import KernelPerceptron
 from ..estimators.kernel_expansion import KernelExpansion
 from ..estimators.minimizer import LossModel
 from ..estimators.predictor import LinearPredictor
+from ..estimators.stream import COLUMNS, StreamState
 from ..features import RadialBasis
-from ..kernels import Precomputed
+from ..kernels import Linear, Precomputed
 from ..losses import get_loss
+from ..numeric.expected import MOST_COUNT, array, whole
+from ..numeric.types import AnyArray
+from ..solvers.online import expected_online_state
 from ..training.trace import Trace
 from .layout import Damaged
 from .schema import conforms
@@ -25,26 +38,38 @@ MOST_HASH_BITS = 30
 MOST_DEGREE = 10_000  # of a polynomial: with more, a score takes no end
 
 
+MOST_SPARSE_WEIGHTS = 1 << 28  # of a sparse coef_, which predictions fill in: 2 GiB
+
+
 def refuse_unsound(estimator: Any, hints: dict[str, Any]) -> None:
     """``Damaged`` if a type or a shape is wrong; else the model is complete, and can be used."""
     for name, hint in hints.items():
         if name in vars(estimator) and not conforms(getattr(estimator, name), hint):
             raise Damaged(f"{name} is of a wrong type")
-    names = getattr(estimator, "feature_names_in_", None)
-    _expect("n_features_in_", estimator.n_features_in_ >= 0)
-    _expect("feature_names_in_", names is None or len(names) == estimator.n_features_in_)
+    names, d = getattr(estimator, "feature_names_in_", None), estimator.n_features_in_
+    whole()("n_features_in_", d)
+    _expect("feature_names_in_", names is None or _are_names(names, d))
     if isinstance(estimator, RadialBasis):
-        _expect("centers_", estimator.centers_.ndim == 2)
-        _expect("centers_", estimator.centers_.shape[1] == estimator.n_features_in_)
+        _expect("centers_", estimator.centers_.dtype in (np.float64, np.float32))
+        _expect("centers_", estimator.centers_.ndim == 2 and estimator.centers_.shape[1] == d)
+        _expect("centers_", len(estimator.centers_) > 0 and _is_finite(estimator.centers_))
         return
-    classes = estimator.classes_
-    _expect("classes_", classes.ndim == 1 and len(set(classes.tolist())) == len(classes) >= 2)
-    _expect("history_", len({column.shape for column in estimator.history_.values()}) == 1)
+    _check_classes(estimator.classes_, getattr(estimator, "trace_", None))
+    _check_history(estimator.history_)
     if isinstance(estimator, KernelPerceptron):
-        _check_expansion(estimator._expansion, len(classes), estimator.n_features_in_)
+        _check_kernel_model(estimator)
         estimator._show(estimator._expansion)
     elif isinstance(estimator, LinearPredictor):
         _check_weights(estimator)
+
+
+def check_sparse_weights(coef: Any) -> None:
+    """Sparse weights that would take no end of memory in an array, as predictions need them."""
+    if sp.issparse(coef) and math.prod(coef.shape) > MOST_SPARSE_WEIGHTS:
+        raise ValueError(
+            f"coef_ is a sparse matrix of shape {coef.shape}, and a model file holds sparse ones "
+            f"of up to {MOST_SPARSE_WEIGHTS} weights: call densify() before saving"
+        )
 
 
 def _expect(name: str, is_so: bool) -> None:
@@ -52,31 +77,85 @@ def _expect(name: str, is_so: bool) -> None:
         raise Damaged(f"{name} does not fit the other attributes")
 
 
+def _is_finite(values: AnyArray) -> bool:
+    return bool(np.all(np.isfinite(values)))
+
+
+def _are_names(names: AnyArray, d: int) -> bool:
+    return names.shape == (d,) and all(isinstance(name, str) for name in names.tolist())
+
+
+def _are_indices(found: AnyArray, below: int) -> bool:
+    """Whether integers, of any width, are in increasing order from 0 to below a bound."""
+    if found.ndim != 1 or found.dtype.kind != "i" or np.any(found[1:] <= found[:-1]):
+        return False
+    return not len(found) or bool(found[0] >= 0 and found[-1] < below)
+
+
+def _check_classes(classes: AnyArray, trace: Any) -> None:
+    """Labels in order, no two of them equal, the same in the recipe of the run."""
+    _expect("classes_", classes.ndim == 1 and len(classes) >= 2)
+    _expect("classes_", np.array_equal(np.unique(classes), classes))
+    if trace is not None:
+        same = trace.classes.dtype.kind == classes.dtype.kind
+        _expect("trace_", same and np.array_equal(trace.classes, classes))
+        whole()("trace_.n_rows", trace.n_rows)
+        whole()("trace_.n_iter", trace.n_iter)
+        whole(0, 2**128)("trace_.seed", trace.seed)
+
+
+def _check_history(history: dict[str, AnyArray]) -> None:
+    """One number for every pass in each column."""
+    _expect("history_", set(COLUMNS) <= set(history))
+    n = len(history["pass"]) if history["pass"].ndim == 1 else 0
+    for name, column in history.items():
+        kinds = "iu" if name == "pass" else "iuf"
+        _expect("history_", column.shape == (n,) and n >= 1 and column.dtype.kind in kinds)
+
+
 def _check_weights(estimator: Any) -> None:
     k = 1 if len(estimator.classes_) == 2 else len(estimator.classes_)
-    coef, intercept, trace = estimator.coef_, estimator.intercept_, estimator.trace_
+    coef, trace = estimator.coef_, estimator.trace_
     _expect("coef_", coef.ndim == 2 and coef.shape[0] == k and coef.dtype == np.float64)
-    _expect("intercept_", intercept.shape == (k,))
+    check_sparse_weights(coef)
     d = coef.shape[1]
-    reading = getattr(estimator, "_reading", None)
-    if reading is None or reading.encoding is None:
-        _expect("n_features_in_", estimator.n_features_in_ == d)
-    else:
-        for column in reading.encoding.columns:
-            _check_column(column)
-        _expect("_reading", reading.encoding.n_features == d)
-        _expect("n_features_in_", estimator.n_features_in_ == len(reading.encoding.columns))
-    _expect("_reading", reading is None or reading.n_features == d)
-    split = None if reading is None else reading.split
-    _expect("_reading", split is None or 0.0 <= split.held_out < 1.0)
+    array(k)("intercept_", estimator.intercept_)
+    _check_reading(estimator, getattr(estimator, "_reading", None), d)
     zero = getattr(estimator, "_zero", None)
-    _expect("_zero", zero is None or (zero.dtype == bool and zero.shape == coef.shape))
-    features = estimator._features
-    if features is not None and features.standardization is not None:
-        _expect("_features", features.standardization.scale.shape == (d + 1,))
-    _check_trace(trace, k)
+    if zero is not None:
+        array(k, d, dtype=bool)("_zero", zero)
+    for features in (estimator._features, trace.features):
+        if features is not None:
+            _check_features(features, d)
+    _check_trace(trace, k, d)
+    _check_stream(estimator._stream, (k, d + 1))
+    runaway = getattr(estimator, "_runaway", None)
+    _expect("_runaway", runaway is None or all(0 <= j < d for j in runaway.features))
+    check = getattr(estimator, "loo_check_", None)
+    if check is not None:
+        shape = check.rows.shape
+        _expect("loo_check_", len(shape) == 1 and len(check.rows) > 0)
+        _expect("loo_check_", check.exact.shape == check.approximate.shape == shape)
     if isinstance(estimator, LossModel):
         get_loss(estimator.loss)
+
+
+def _check_reading(estimator: Any, reading: Reading | None, d: int) -> None:
+    encoding = None if reading is None else reading.encoding
+    width = d if encoding is None else len(encoding.columns)
+    _expect("n_features_in_", estimator.n_features_in_ == width)
+    if reading is None:
+        return
+    _expect("_reading", reading.n_features == d and reading.dtype in ("float32", "float64"))
+    _expect("_reading", reading.format is None or reading.format in FORMATS)
+    _expect("_reading", reading.split is None or 0.0 <= reading.split.held_out < 1.0)
+    if encoding is None:
+        return
+    for column in encoding.columns:
+        _check_column(column)
+    values = sum(column.n_values for column in encoding.columns)
+    _expect("_reading", encoding.row_values is None or 0.0 <= encoding.row_values <= values)
+    _expect("_reading", encoding.n_features == d)
 
 
 def _check_column(column: Column) -> None:
@@ -90,31 +169,80 @@ def _check_column(column: Column) -> None:
         kind = CATEGORIES[column.type]
         for value in (*column.categories, *column.infrequent):
             _expect("_reading", value is None or type(value) is kind)
+            _expect("_reading", kind is not int or value is None or -(2**63) <= value < 2**63)
 
 
-def _check_trace(trace: Trace, k: int) -> None:
-    _expect("trace_", trace.start.ndim == 2 and len(trace.start) == k and trace.n_rows >= 0)
-    told, counts = trace.to_state(), trace._counts
-    rows, lengths = told["rows"], told["lengths"]
-    _expect("trace_", counts is None or counts.shape == (trace.n_rows,))
-    if rows is not None:
-        _expect("trace_", rows.ndim == 1 and rows.dtype.kind == "i" and lengths.sum() == len(rows))
-        _expect("trace_", not len(rows) or (rows.min() >= 0 and rows.max() < trace.n_rows))
+def _check_features(found: FeatureMap, d: int) -> None:
+    """From all d features to those of the solver."""
+    _expect("_features", found.n_features == d)
+    scaling, occupied = found.standardization, found.occupied
+    if scaling is not None:
+        array(d)("_features.mean", scaling.mean)
+        array(d + 1)("_features.scale", scaling.scale)
+        _expect("_features", _is_finite(scaling.mean) and _is_finite(scaling.scale))
+        _expect("_features", bool(scaling.scale.min() > 0.0))
+    if occupied is not None:
+        _expect("_features", len(occupied) > 0 and _are_indices(occupied, d))
 
 
-def _check_expansion(found: KernelExpansion, n_classes: int, n_features: int) -> None:
-    k, n = 1 if n_classes == 2 else n_classes, len(found.support)
-    _expect("support_", found.support.ndim == 1 and found.sums.shape == (k, n))
-    _expect("support_", found.bias_sums.shape == (k,) and found.visits >= 1)
-    _expect("kernel", all(map(math.isfinite, (*asdict(found.kernel).values(), found.unit))))
+def _check_trace(trace: Trace, k: int, d: int) -> None:
+    """What was recorded was checked when it was read; here that the recipe is of this model."""
+    features = trace.features
+    seen = d if features is None or features.occupied is None else len(features.occupied)
+    array(k, seen + 1)("trace_.start", trace.start)
+    for name in ("weights", "groups"):  # of a penalty, one for every feature
+        of_features = getattr(trace.penalty, name, None)
+        _expect("trace_", not isinstance(of_features, tuple) or len(of_features) == seen)
+    _expect("trace_", trace.parts is None or 1 <= trace.parts <= MOST_COUNT)
+    if trace.state is not None and trace.solver.by_row:
+        average = bool(getattr(trace.solver, "average", False))
+        expected_online_state((k, seen + 1), average)("trace_.state", trace.state)
+
+
+def _check_stream(stream: StreamState, shape: tuple[int, int]) -> None:
+    """Where ``partial_fit`` goes on, row by row."""
+    if stream.state is None:
+        return
+    solvers = (stream.asked, stream.used)
+    _expect("_stream", all(solver.by_row for solver in solvers))
+    average = any(getattr(solver, "average", False) for solver in solvers)
+    expected_online_state(shape, average)("_stream.state", stream.state)
+
+
+def _check_kernel_model(estimator: KernelPerceptron) -> None:
+    k = 1 if len(estimator.classes_) == 2 else len(estimator.classes_)
+    found, d = estimator._expansion, estimator.n_features_in_
+    strengths, coef = estimator.embedding_strengths_, estimator._coef
+    _expect("embedding_strengths_", strengths.ndim == min(k, 2) and strengths.dtype.kind == "i")
+    _expect("embedding_strengths_", k == 1 or strengths.shape[1] == k)
+    _check_expansion(found, k, d, len(strengths))
+    _expect("_coef", (coef is not None) == isinstance(found.kernel, Linear))
+    if coef is not None:
+        array(k, d)("_coef", coef)
+
+
+def _check_expansion(found: KernelExpansion, k: int, d: int, n_rows: int) -> None:
+    n = len(found.support)
+    _expect("support_", _are_indices(found.support, n_rows))
+    array(k, n)("dual_coef_", found.sums)
+    array(k)("intercept_", found.bias_sums)
+    whole(1)("_expansion.visits", found.visits)
+    numbers = (*asdict(found.kernel).values(), found.unit, found.bias)
+    _expect("kernel", all(map(math.isfinite, numbers)))
     _expect("degree", getattr(found.kernel, "degree", 1) in range(1, MOST_DEGREE))
+    vectors = found.vectors
     if isinstance(found.kernel, Precomputed):
-        _expect("support_", not n or 0 <= found.support.min() <= found.support.max() < n_features)
+        _expect("support_", n_rows == d and isinstance(vectors, np.ndarray) and not vectors.size)
     else:
-        _expect("support_vectors_", found.vectors.shape == (n, n_features))
+        stored = sp.issparse(vectors) or isinstance(vectors, np.ndarray)
+        _expect("support_vectors_", stored and vectors.dtype in (np.float64, np.float32))
+        _expect("support_vectors_", vectors.shape == (n, d))
+        values = vectors.data if sp.issparse(vectors) else vectors
+        _expect("support_vectors_", _is_finite(np.asarray(values)))
     if found.votes is not None:
         votes, support = found.votes, set(found.support.tolist())
         _expect("votes", votes.columns == k and len(votes.survived) == len(votes.updates))
+        _expect("votes", min(votes.survived, default=0) >= 0)
         for update in votes.updates:
             _expect("votes", update.row in support)
             _expect("votes", all(0 <= column < k for column, _ in update.changes))

@@ -126,12 +126,15 @@ def _length(n: int | None) -> str:
     return "any" if n is None else str(n)
 
 
-def indices(below: int, n: int | None = None, *, increasing: bool = False) -> Check:
-    """Integers from 0 to below a bound, (n,); if asked for, each larger than the one before."""
-    of_type = array(n, dtype=np.int64)
+def indices(below: int, *, increasing: bool = False, narrow: bool = False) -> Check:
+    """An array (n,) of integers from 0 to below a bound.
+
+    Each larger than the one before, if ``increasing``; of 32 bits or 64, if ``narrow``.
+    """
 
     def check(name: str, value: Any) -> None:
-        of_type(name, value)
+        is_narrow = narrow and isinstance(value, np.ndarray) and value.dtype == np.int32
+        array(None, dtype=np.int32 if is_narrow else np.int64)(name, value)
         if len(value) and not (value.min() >= 0 and value.max() < below):
             raise ValueError(f"{name} has entries that are not from 0 to {below - 1}")
         if increasing and np.any(np.diff(value) <= 0):

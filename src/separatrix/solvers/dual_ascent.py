@@ -77,6 +77,7 @@ class DualAscent(DualSolver):
 
     name = "DualAscent"
     needs_rows_in_memory = False
+    words = ("ran",)
 
     def iterates(
         self, objective: Objective, W: Array, rng: np.random.Generator, state: State | None

@@ -138,9 +138,9 @@ def _filled(value: Any, arrays: list[AnyArray], depth: int = 0) -> Any:
     told = value[tag]
     if len(value) == 1 and tag == "$array" and type(told) is int and 0 <= told < len(arrays):
         return arrays[told]
-    if len(value) == 1 and tag == "$number" and isinstance(told, list) and len(told) == 2:
-        if type(told[1]) in (bool, int, float):
-            return scalar(*told)
+    pair = len(value) == 1 and tag == "$number" and isinstance(told, list) and len(told) == 2
+    if pair and type(told[1]) in (bool, int, float):
+        return scalar(*told)
     raise Damaged(f"{tag!r} in its text is neither a number nor one of its arrays")
 
 

@@ -136,7 +136,7 @@ class Trace:
         """Checks what ``to_state`` gives: a number of updates for every pass, and rows below n."""
         known = entries({
             "n_iter": whole(), "updates_per_pass": array(None, dtype=np.int64),
-            "rows": optional(indices(self.n_rows)), "bytes": whole(),
+            "rows": optional(indices(self.n_rows, narrow=True)), "bytes": whole(),
             "counts": optional(array(self.n_rows, dtype=np.int32)),
             "lengths": optional(array(None, dtype=np.int64)),
         })  # fmt: skip
@@ -248,7 +248,10 @@ class Trace:
                 f"{self.weight_sum:g}; pass the same sample_weight to replay"
             )
         seen: Source = source if self.features is None else self.features.source(source)
-        return source, Objective(self.loss, self.penalty, seen, self.fit_intercept)
+        objective = Objective(self.loss, self.penalty, seen, self.fit_intercept)
+        if self.state is not None:  # perhaps that of a file
+            self.solver.expected_state(objective)("the state that the run went on from", self.state)
+        return source, objective
 
     def _replay(self, objective: Objective) -> Iterator[Step]:
         if not self.n_iter:

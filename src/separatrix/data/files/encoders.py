@@ -42,6 +42,11 @@ class Column(ABC):
         """Of the features that it has for itself."""
 
     @property
+    def n_features(self) -> int:
+        """How many features it has for itself; as many as ``names``, which take longer to make."""
+        return 1
+
+    @property
     def n_values(self) -> int:
         """How many values it gives a row."""
         return 1
@@ -68,6 +73,11 @@ class Number(Column):
     @property
     def n_values(self) -> int:
         """One, or two."""
+        return 1 + self.indicator
+
+    @property
+    def n_features(self) -> int:
+        """One for each value."""
         return 1 + self.indicator
 
     def values(self, column: pa.Array, place: Place) -> list[Values]:
@@ -100,6 +110,11 @@ class OneHot(Column):
         """As scikit-learn's OneHotEncoder names them."""
         found = [f"{self.name}_{value}" for value in self.categories]
         return found + [f"{self.name}_infrequent_sklearn"] * bool(self.infrequent)
+
+    @property
+    def n_features(self) -> int:
+        """One for each category, and one for the infrequent ones."""
+        return len(self.categories) + bool(self.infrequent)
 
     @cached_property
     def _known(self) -> pa.Array:
@@ -141,6 +156,11 @@ class Hashed(Column):
     def names(self) -> list[str]:
         """None of its own."""
         return []
+
+    @property
+    def n_features(self) -> int:
+        """None of its own."""
+        return 0
 
     def values(self, column: pa.Array, place: Place) -> list[Values]:
         """Of some rows."""

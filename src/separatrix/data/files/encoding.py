@@ -77,7 +77,7 @@ class Encoding:
     @cached_property
     def _offsets(self) -> Ints:
         """Where the features of each column begin, and at the end the hashed ones."""
-        return np.cumsum([0] + [len(column.names) for column in self.columns])
+        return np.cumsum([0] + [column.n_features for column in self.columns])
 
     @property
     def n_features(self) -> int:

@@ -91,7 +91,8 @@ def columns_state(objective: Objective, n: int) -> Check:
         if sum(map(len, own)) + len(known) != len(state):
             raise ValueError(f"{name} has entries of more than {k} classes")
         for number, each in enumerate(own):
-            each.pop("phase", None)
+            if each.pop("phase", None) != PHASE:
+                raise ValueError(f"{name} of class {number} is of another method")
             of_class(f"{name} of class {number}", each)
 
     return check

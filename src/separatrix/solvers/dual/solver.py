@@ -41,6 +41,8 @@ class DualSolver(Solver):
     """Climbs the dual of J while the weights come down: the two meet at the minimum."""
 
     needs_rows_in_memory: ClassVar[bool] = True
+    words: ClassVar[tuple[str, ...]] = ()
+    """Entries of a state that are texts."""
 
     def check(self, objective: Objective) -> None:
         """A penalty, a loss whose dual is known, and rows in memory where they must be."""
@@ -96,7 +98,8 @@ class DualSolver(Solver):
         """What is known of the best weights, and the state of one method."""
         W = array(*objective.shape)
         known = {"weights": W, **dict.fromkeys(("objective", "mistakes", "lower_bound"), real)}
-        others = {"phase": word(), "ran": word(), "kept_bytes": whole()}
+        known |= {"phase": word(), **dict.fromkeys(self.words, word())}
+        others = {"kept_bytes": whole()}
         phases = self.phases(objective)
 
         def check(name: str, state: Any) -> None:
@@ -106,7 +109,7 @@ class DualSolver(Solver):
                 handed_on(objective)(name, state)
                 return
             own = {key: value for key, value in state.items() if key not in (*known, *others)}
-            entries(known, others | dict.fromkeys(own, anything))(name, state)
+            entries(known, {**others, **dict.fromkeys(own, anything)})(name, state)
             phases[state["phase"]](name, own)
 
         return check
