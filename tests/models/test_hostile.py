@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 import os
 import random
@@ -11,10 +12,22 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hostile_files import DELETE, at, parts, places, replaced, signed, with_model
-from kept_models import fits
+import scipy.sparse as sp
+from hostile_files import (
+    DELETE,
+    arrays_of,
+    at,
+    parts,
+    places,
+    replaced,
+    signed,
+    with_arrays,
+    with_model,
+)
+from kept_models import TWO, X, fits
 
 import separatrix
+from separatrix import LinearClassifier
 
 CORPUS = ("two classes", "three", "stream", "cv", "perceptron", "table", "voted", "voted two")
 FITS = {name: fit for name, fit in fits().items() if name in CORPUS}
@@ -205,3 +218,180 @@ def test_parameters_and_estimators_that_are_none(corpus, tmp_path):
     refused(path, with_model(raw, lambda m: m.update(estimator="Pipeline")), "does not know")
     refused(path, with_model(raw, lambda m: m.update(estimator=["a"])), "does not know")
     refused(path, with_model(raw, lambda m: m["parameters"].update(loss="zero")), "unknown loss")
+
+
+# ---- contents with a right digest --------------------------------------------------------
+
+
+def used(clf, rows):
+    """Everything that works on what a file holds; a ValueError says what is wrong."""
+    repr(clf)
+    copy.deepcopy(clf)
+    outcome(clf.predict, rows)
+    if not hasattr(clf, "partial_fit"):
+        return
+    y = clf.classes_[np.arange(60) % len(clf.classes_)]
+    outcome(lambda: clf.trace_.strengths)
+    outcome(lambda: list(itertools.islice(clf.trace_.replay(X, y), 3)))
+    outcome(lambda: clf.trace_.recording(X, y, max_steps=3))
+    outcome(lambda: copy.deepcopy(clf).partial_fit(X, y))
+    outcome(clf.sparsify)
+
+
+def other_arrays(array):
+    """Arrays of other shapes, types and values in the place of one."""
+    yield array[:0]
+    yield array[:-1]
+    yield np.concatenate([array, array])
+    yield array[None]
+    if array.dtype.kind == "f":
+        yield array.astype(np.float32)
+        yield np.full_like(array, np.nan)
+        yield array.astype(np.int64) if np.all(np.isfinite(array)) else array[:0]
+    if array.dtype.kind == "i":
+        yield array + 10**6
+        yield array - 10**6
+        yield array.astype(np.float64)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning")
+@pytest.mark.parametrize("name", [*FITS, "standardized", "linear kernel"])
+def test_other_arrays_are_refused_or_can_be_used(name, corpus, tmp_path):
+    clf, rows = fits()[name]
+    path = tmp_path / "model.sep"
+    separatrix.save(clf, path)
+    raw = path.read_bytes()
+    for where, array in arrays_of(raw).items():
+        for other in other_arrays(array):
+            path.write_bytes(with_arrays(raw, **{where: other}))
+            loaded, error = outcome(separatrix.load, path)
+            if loaded is None:
+                assert f"{path}' cannot be loaded: " in error
+            else:
+                used(loaded, rows)
+
+
+WRONG_ARRAYS = {
+    "stream": {"_stream.state.weights": (1, 2), "trace_.state.weights": (0,)},
+    "by rows": {"_stream.state.weights": (3, 5)},
+    "perceptron": {"_stream.state.sum": (0,), "_stream.state.weights": (1, 5)},
+    "standardized": {"_features.standardization.mean": (2,), "_features.standardization.scale": 0},
+    "occupied": {"_features.occupied": (0,), "trace_.features.occupied": (3,)},
+    "rbf": {"_expansion.vectors": np.float16, "_expansion.sums": np.float32},
+    "laplacian": {"_expansion.vectors.2.data": np.int64},
+    "linear kernel": {"_coef": (1, 2), "embedding_strengths_": (0,)},
+    "loo": {"loo_check_.exact": (0,)},
+    "voted": {"_expansion.votes.sizes": np.int64, "history_.pass": np.float64},
+}
+
+
+@pytest.mark.parametrize("name", WRONG_ARRAYS)
+def test_an_array_of_a_wrong_shape_type_or_value_is_refused_at_once(name, tmp_path):
+    path = tmp_path / "model.sep"
+    wide = sp.csr_array((np.ones(60), (np.arange(60), np.arange(60) % 5)), shape=(60, 1000))
+    clf = LinearClassifier().fit(wide, TWO) if name == "occupied" else fits()[name][0]
+    separatrix.save(clf, path)
+    raw = path.read_bytes()
+    for where, wrong in WRONG_ARRAYS[name].items():
+        array = arrays_of(raw)[where]
+        if isinstance(wrong, tuple):
+            other = np.zeros(wrong, array.dtype)
+        else:
+            other = np.zeros_like(array) if wrong == 0 else array.astype(wrong)
+        refused(path, with_arrays(raw, **{where: other}))
+
+
+NEWTON = {"$solver": {"solver": "Newton", "direct_weights": 5}}
+NET = {"$penalty": {"penalty": "elastic_net", "l1": 0.1, "l2": 0.0, "weights": [1.0, 2.0]}}
+RECORDED = ["trace_", "$record", 1, "recorded"]
+ENCODING = ["_reading", "$record", 1, "encoding", "$record", 1]
+COLUMN = [*ENCODING, "columns", "$tuple", 2, "$record", 1]
+OTHERS = {"$values": ["<i8", [1, 2]]}
+WRONG_VALUES = {
+    "a stream that does not go by rows": ("stream", ["_stream", "$record", 1, "used"], NEWTON),
+    "rows beyond all bounds": ("perceptron", ["trace_", "$record", 1, "n_rows"], 10**17),
+    "more passes than were made": ("perceptron", [*RECORDED, "n_iter"], 10**15),
+    "classes of others": ("three", ["trace_", "$record", 1, "classes"], OTHERS),
+    "classes out of order": ("two classes", ["classes_"], {"$values": ["<i8", [1, 0]]}),
+    "a type of rows": ("table", ["_reading", "$record", 1, "dtype"], "V1000000000"),
+    "a format": ("table", ["_reading", "$record", 1, "format"], "pickle"),
+    "values of a row": ("hashed", [*ENCODING, "row_values"], 1e18),
+    "a number of features": ("hashed", [*COLUMN, "hash_bits"], 30),
+    "a power of two": ("stream", ["_stream", "$record", 1, "state", "weight_power"], 10**9),
+    "a solver's number": ("two classes", ["solver_", "$solver", "direct_weights"], "x"),
+    "a penalty of other features": ("two classes", ["trace_", "$record", 1, "penalty"], NET),
+    "a dictionary with a key twice": ("two classes", ["stop_"], {"$dict": [[1, 1], [1, 2]]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG_VALUES)
+def test_a_value_that_would_do_harm_later_is_refused_at_once(what, tmp_path):
+    name, where, value = WRONG_VALUES[what]
+    path = tmp_path / "model.sep"
+    separatrix.save(fits()[name][0], path)
+
+    def change(model):
+        assert where[-1] in at(model["attributes"], where[:-1])
+        replaced(model["attributes"], where, value)
+
+    refused(path, with_model(path.read_bytes(), change))
+
+
+# ---- memory ------------------------------------------------------------------------------
+
+BOMBS = {
+    "a sub-array": {"$values": ["<i4,(60000000,)f8", [[1] * 10]]},
+    "a structure": {"$values": ["<i4,<f8", [1]]},
+    "wide words": {"$values": ["<U1000000", ["a"] * 16]},
+    "one long word": {"$values": ["<U20000", ["a" * 20000] + ["b"] * 20000]},
+    "a sub-array as a number": {"$number": ["(60000000,)f8", 1]},
+    "a wide sparse matrix": {"$csr": [False, [1, 10**15], {}]},
+}
+
+
+@pytest.mark.parametrize("what", BOMBS)
+def test_a_type_that_asks_for_memory_is_refused_before_it_gets_any(what, corpus, tmp_path):
+    def change(model):
+        model["attributes"]["classes_"] = BOMBS[what]
+
+    raw = with_model(corpus["two classes"], change)
+    tracemalloc.start()
+    refused(tmp_path / "model.sep", raw)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 120 * len(raw) + 1e6
+
+
+MANY = {
+    "lists": "[]", "dictionaries": "{}", "dictionaries of one": '{"":0}', "numbers": "1.5",
+    "words": '"ab"', "tuples": '{"$tuple":[]}', "infinities": '{"$float":"inf"}',
+    "typed": '{"$number":["<f8",1]}', "arrays": '{"$values":["<f8",[]]}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", MANY)
+def test_many_small_entries_take_memory_in_proportion_to_the_file(what, corpus, tmp_path):
+    """At most 120 times the text, and once the arrays: most of it are Python's objects."""
+    entries = [json.loads(MANY[what])] * (50_000 // len(MANY[what]))
+    raw = with_model(corpus["two classes"], lambda m: m["attributes"].update(more=entries))
+    path = tmp_path / "model.sep"
+    tracemalloc.start()
+    refused(path, raw)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 120 * len(raw)
+
+
+def test_a_sparse_coef_of_too_many_weights_is_neither_saved_nor_loaded(corpus, tmp_path):
+    """Predictions fill it in: a small file would ask for any amount of memory."""
+    clf, path = copy.deepcopy(fits()["two classes"][0]), tmp_path / "model.sep"
+    separatrix.save(clf.sparsify(), path)
+    raw = path.read_bytes()
+    refused(
+        path,
+        with_model(raw, lambda m: m["attributes"]["coef_"]["$csr"].__setitem__(1, [1, 10**15])),
+        "densify",
+    )
+    clf.coef_ = sp.csr_array((1, 2**40))
+    with pytest.raises(ValueError, match=r"call densify\(\) before saving"):
+        separatrix.save(clf, path)
