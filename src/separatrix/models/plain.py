@@ -332,7 +332,7 @@ def _refuse_own(plain: Any) -> None:
             _refuse_own(entry)
 
 
-def _check_parameters(found: Registered) -> None:
+def _check_parameters(found: Any) -> None:
     """Parameters whose type hints are simple have those types; others are checked when used."""
     if not is_dataclass(found):
         return

@@ -132,11 +132,15 @@ class FinishedFits:
         except ValueError as error:
             raise self.refusal(str(error)) from None
 
+    @property
+    def paths(self) -> str:
+        """The files."""
+        return ", ".join(str(checkpoint.path) for checkpoint in self.checkpoints)
+
     def refusal(self, error: str) -> ValueError:
         """An error that names the files."""
-        paths = ", ".join(str(checkpoint.path) for checkpoint in self.checkpoints)
         return ValueError(
-            f"cannot go on from {paths}, in a fit of a cross-validation: {error}; "
+            f"cannot go on from {self.paths}, in a fit of a cross-validation: {error}; "
             "to begin anew, give another path, or set Checkpoint(..., resume='never')"
         )
 
@@ -160,8 +164,8 @@ class LastFit:
             found = difference(last["settings"], plain(run.settings))
             if found:
                 raise ValueError(
-                    f"the checkpoint is that of another cross-validation: in its last fit {found}; "
-                    "give another path, or set Checkpoint(..., resume='never')"
+                    f"{self.search.paths} is the checkpoint of another cross-validation: in its "
+                    f"last fit {found}; give another path, or set Checkpoint(..., resume='never')"
                 )
             try:
                 run.restore(last["state"])
