@@ -334,14 +334,13 @@ def _refuse_own(plain: Any) -> None:
 
 def _check_parameters(found: Any) -> None:
     """Parameters whose type hints are simple have those types; others are checked when used."""
-    if not is_dataclass(found):
+    if not isinstance(found, Registered) or not is_dataclass(found):
         return
     for one in fields(found):
         value = getattr(found, one.name)
-        if isinstance(value, Registered):
-            _check_parameters(value)
-        elif one.type in SIMPLE and not conforms(value, SIMPLE[one.type]):
+        if one.type in SIMPLE and not conforms(value, SIMPLE[one.type]):
             raise Damaged(f"{one.name} of a {type(found).__name__} is of a wrong type")
+        _check_parameters(value)
 
 
 def _made(cls: type[Any], told: dict[str, Any]) -> Any:
