@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -334,13 +334,12 @@ def _refuse_own(plain: Any) -> None:
 
 def _check_parameters(found: Any) -> None:
     """Parameters whose type hints are simple have those types; others are checked when used."""
-    if not isinstance(found, Registered) or not is_dataclass(found):
-        return
-    for one in fields(found):
+    for one in getattr(type(found), "__dataclass_fields__", {}).values():
         value = getattr(found, one.name)
         if one.type in SIMPLE and not conforms(value, SIMPLE[one.type]):
             raise Damaged(f"{one.name} of a {type(found).__name__} is of a wrong type")
-        _check_parameters(value)
+        if isinstance(value, Registered):
+            _check_parameters(value)
 
 
 def _made(cls: type[Any], told: dict[str, Any]) -> Any:
