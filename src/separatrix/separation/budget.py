@@ -1,8 +1,11 @@
-"""Reads of a source counted, and refused beyond a number."""
+"""Reads of a source, and work on rows that were read: counted, and refused beyond a number."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 from ..data import Block, Source, Sum
 from ..data.sum import T
@@ -48,3 +51,43 @@ class CountedSource(WrappedSource):
         """One read, even where it picks but a few rows."""
         self.budget.read()
         return self.source.total(sum)
+
+
+class OutOfWork(Exception):
+    """A question that is not settled by the work that it may take."""
+
+
+@dataclass
+class _Work:
+    left: float
+
+
+_work: ContextVar[_Work | None] = ContextVar("_work", default=None)
+
+
+@contextmanager
+def limited_work(units: float) -> Iterator[None]:
+    """Raise :class:`OutOfWork` when the questions asked inside take more than this.
+
+    A unit is about a microsecond, but it is counted and not timed: whether a question is settled
+    does not depend on the machine.
+    """
+    token = _work.set(_Work(units))
+    try:
+        yield
+    finally:
+        _work.reset(token)
+
+
+def spend(units: float) -> None:
+    """Count work that is about to be done; a no-op unless work is limited."""
+    work = _work.get()
+    if work is not None:
+        work.left -= units
+        if work.left < 0.0:
+            raise OutOfWork
+
+
+def spend_on_integers(count: int, bits: int) -> None:
+    """The same for so many products and quotients of integers of this length."""
+    spend(count * (1.0 + (bits / 400.0) ** 2))

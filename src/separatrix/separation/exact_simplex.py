@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import thresholds
+from .budget import spend_on_integers
 from .rational import Exact, Fractions
 
 
@@ -64,6 +65,7 @@ def _leaving(table: Exact, basis: Exact, enter: int) -> int:
 
 def _pivot(table: Exact, leave: int, enter: int, denominator: int) -> int:
     pivot = table[leave, enter]
+    spend_on_integers(table.size, int(pivot).bit_length())
     row, column = table[leave].copy(), table[:, enter].copy()
     column[leave] = 0
     table[:] = (table * pivot - column[:, None] * row[None, :]) // denominator

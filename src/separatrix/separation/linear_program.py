@@ -18,6 +18,7 @@ from scipy.optimize import linprog
 from ..numeric.tolerances import EPS, SMALLEST_NORMAL
 from ..numeric.types import Array
 from . import thresholds
+from .budget import spend
 from .signed_rows import Matrix, dense
 
 TURNS = 3  # large rows hide small ones until both have length 1, and then again
@@ -178,6 +179,7 @@ def _solved(costs: Array, columns: Any, right: Array) -> Any:
     if not (np.all(np.isfinite(columns.data)) and np.all(np.isfinite(right))):
         raise Unsolved("a linear program whose numbers overflow")
     for method, tolerance in WAYS:
+        spend(columns.nnz)
         result = linprog(
             costs, A_eq=columns, b_eq=right, method=method,
             options={

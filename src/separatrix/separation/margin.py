@@ -21,6 +21,7 @@ from scipy.linalg import qr, qr_delete, qr_insert, solve_triangular
 
 from ..numeric.types import Array, Ints
 from . import thresholds
+from .budget import spend
 from .signed_rows import Matrix, SignedRows, dense, stacked
 
 RELATIVE, ABSOLUTE = 5e-7, 5e-15  # the bounds meet to twice this: relative, or in units of R
@@ -162,6 +163,7 @@ def goldfarb_idnani(Z: Array, active: list[int]) -> list[int]:
     pinned = ActiveSet(Z, active)
     w, multipliers = pinned.solution()
     for _ in range(20 * (len(Z) + 10)):
+        spend(100.0 + Z.size / 500.0)
         margins = Z @ w
         added = int(np.argmin(margins))
         if margins[added] >= 1.0 - RELATIVE / 4 or added in pinned.active:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..numeric.types import AnyArray, Array, Ints
+from .budget import spend, spend_on_integers
 
 PRIMES = (33554393, 33554383, 33554371)  # below 2^25: products of two, summed, fit int64
 LIMB = 20  # bits
@@ -182,6 +183,7 @@ def _lift(B: Exact, b: Exact, prime: int) -> Fractions | None:
     bits = 2 * (bits + max((int(abs(v)).bit_length() for v in b), default=0)) + 64
     steps, attempt = 0, 4
     while True:
+        spend(10.0 * len(b) + len(limbs) * B.size / 500.0)
         digit = _product(inverse, (residual % prime).astype(np.int64), prime)
         solution = solution + digit.astype(object) * power
         taken = np.zeros(len(b), object)
@@ -225,6 +227,7 @@ def _reconstruct(residues: Exact, modulus: int) -> Fractions | None:
     bound = 1 << ((modulus.bit_length() - 2) // 2)
     denominator = 1
     for residue in residues:
+        spend_on_integers(1, modulus.bit_length())
         value = int(residue) * denominator % modulus
         if min(value, modulus - value) < bound:
             continue

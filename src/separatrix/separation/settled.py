@@ -10,6 +10,7 @@ import numpy as np
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array, Ints
 from . import rational
+from .budget import spend_on_integers
 from .exact_simplex import farkas
 from .rational import Fractions
 from .signed_rows import SignedRows, dense
@@ -124,7 +125,9 @@ def signs(rows: SignedRows, w: Fractions, ids: Ints) -> Ints:
     found = []
     for _, Z in rows.chunks(ids):
         numbers, exponents = rational.to_integers(dense(Z))
-        margins = numbers.dot(rational.scale_by_powers_of_two(w.numerators, exponents))
+        scaled = rational.scale_by_powers_of_two(w.numerators, exponents)
+        spend_on_integers(numbers.size, max((int(v).bit_length() for v in scaled), default=0))
+        margins = numbers.dot(scaled)
         found.append((margins > 0).astype(np.int64) - (margins < 0))
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
