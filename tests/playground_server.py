@@ -18,8 +18,7 @@ def serving(token):
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         port = bound.getsockname()[1]
-        config = uvicorn.Config(server.application(token, port), log_level="error", ws="none")
-        running = uvicorn.Server(config)
+        running = uvicorn.Server(server.config(token, port))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
         until = time.monotonic() + 20

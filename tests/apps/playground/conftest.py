@@ -1,4 +1,4 @@
-"""The playground's page, opened in a real browser."""
+"""The playground's server, and its page, opened in a real browser."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ from playground_server import serving
 
 
 @pytest.fixture(scope="session")
-def address():
+def port():
     with serving(TOKEN) as port:
-        yield f"http://127.0.0.1:{port}/?token={TOKEN}"
+        yield port
+
+
+@pytest.fixture(scope="session")
+def address(port):
+    return f"http://127.0.0.1:{port}/?token={TOKEN}"
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
@@ -12,7 +13,7 @@ import time
 import numpy as np
 import pytest
 from conftest import quiet
-from playground_server import serving
+from playground_page import TOKEN
 
 import separatrix
 from separatrix.apps.playground import server as module
@@ -28,14 +29,7 @@ NAMES = (
     "perceptron", "batch_perceptron", "gradient_descent", "newton", "least_squares",
     "kernel_perceptron", "radial_basis",
 )  # fmt: skip
-TOKEN = "right"
 pytestmark = quiet
-
-
-@pytest.fixture(scope="module")
-def port():
-    with serving(TOKEN) as port:
-        yield port
 
 
 def post(port, path, body, **headers):
@@ -46,7 +40,7 @@ def post(port, path, body, **headers):
 
 
 def sent(port, method, path, body=None, headers=None):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     connection.request(method, path, body, headers or {"Host": f"127.0.0.1:{port}"})
     answer = connection.getresponse()
     found = answer.status, dict(answer.getheaders()), answer.read()
@@ -205,6 +199,20 @@ HOSTILE = {
     "true for a number": (400, {"points": AND, "method": {"max_iter": True}}, {}),
     "a list for a word": (400, {"points": AND, "method": {"kernel": ["rbf"]}}, {}),
     "a step of no run": (400, {"points": AND, "first": 10**6}, {}),
+    "an integer of 400 digits": (400, {"points": [[0, 0, 0], [10**400, 0, 1]]}, {}),
+    "a setting of 400 digits": (400, {"points": AND, "method": {"max_iter": 10**400}}, {}),
+    "an integer of 5000 digits": (400, b'{"first": %s}' % (b"9" * 5000), {}),
+    "a float that overflows": (400, b'{"points": [[1e400, 0, 0], [0, 0, 1]]}', {}),
+    "Infinity": (400, b'{"points": [[-Infinity, 0, 0]]}', {}),
+    "a lone surrogate": (400, b'{"method": {"\\ud800": 1}}', {}),
+    "a lone surrogate in a value": (400, b'{"kind": "\\udfff"}', {}),
+    "the same name twice": (400, b'{"points": [], "points": []}', {}),
+    "true for a coordinate": (400, {"points": [[True, 0, 0], [0, 0, 1]]}, {}),
+    "nothing": (400, b"", {}),
+    "no UTF-8": (400, b'{"points": "\xff"}', {}),
+    "UTF-16": (400, '{"points": []}'.encode("utf-16"), {}),
+    "nesting that is nearly too deep": (400, b'{"points": %s}' % (b"[" * 900 + b"]" * 900), {}),
+    "no content type": (415, {}, {"Content_Type": None}),
     "too long": (413, b" " * (MOST_BODY_BYTES + 1), {}),
 }
 
@@ -215,15 +223,67 @@ def test_hostile_requests_are_refused(port, case):
     status, answered, said = post(port, "/api/run", body, **headers)
     assert status == expected, said
     assert b"Traceback" not in said
+    if expected in (400, 413, 415):
+        assert json.loads(said)["error"]
     assert "access-control-allow-origin" not in answered
     assert post(port, "/api/run", {"points": AND})[0] == 200
 
 
-def test_a_body_of_unknown_length_is_refused(port):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    connection.request("POST", "/api/run", iter([b"{}"]), {"X-Token": TOKEN}, encode_chunked=True)
-    assert connection.getresponse().status == 411
-    connection.close()
+def test_requests_are_told_what_is_wrong_with_them(port):
+    said = {
+        b'{"first": %s}' % (b"9" * 400): "a number has 400 digits: expected at most 40",
+        b'{"kind": "\\ud800"}': "half of a surrogate pair",
+        b'{"a": 1, "a": 1}': "the same name twice",
+        b'{"a": 1e400}': "1e400 is too large",
+        b'{"a": NaN}': "NaN is not a number that JSON has",
+        b"\xff": "expected JSON in UTF-8",
+        b"": "this is not valid JSON: Expecting value: line 1 column 1",
+    }
+    for body, expected in said.items():
+        status, _, found = post(port, "/api/run", body)
+        assert status == 400
+        assert expected in json.loads(found)["error"]
+
+
+def test_numbers_at_the_edge_are_accepted(port):
+    points = [[-0.0, -0, -0.0], [1e6, -1e6, 1], [5e-324, 1.5, 1.0]]
+    status, _, body = post(port, "/api/run", {"points": points})
+    assert status == 200, body
+
+
+@pytest.mark.parametrize("length", [{}, {"Content-Length": "2"}], ids=["alone", "and a length"])
+def test_chunked_bodies_have_the_same_limit(port, length):
+    headers = {"X-Token": TOKEN, "Content-Type": "application/json", **length}
+    headers["Transfer-Encoding"] = "chunked"
+
+    def answer(parts):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it is refused midway
+            connection.putrequest("POST", "/api/run")
+            for name, value in headers.items():
+                connection.putheader(name, value)
+            connection.endheaders()
+            for part in (*parts, b""):
+                connection.send(b"%x\r\n%s\r\n" % (len(part), part))
+        found = connection.getresponse()
+        body = found.read()
+        connection.close()
+        return found.status, body
+
+    small = json.dumps({"points": AND}).encode()
+    assert answer([small[:9], small[9:]])[0] == 200
+    status, body = answer([b" " * 1024] * (MOST_BODY_BYTES // 1024 + 1))
+    assert status == 413
+    assert "at most" in json.loads(body)["error"]
+
+
+def test_a_bound_too_large_for_a_float_is_null(port):
+    tight = [[0, 0, 0], [0, 1e-300, 1]]
+    status, _, body = post(port, "/api/run", {"points": tight, "method": {"max_iter": 2}})
+    assert status == 200, body
+    recording = json.loads(body)["recording"]
+    assert recording["bounds"]["updates"] is None
+    assert from_json(json.dumps(recording)) == recording
 
 
 def test_long_runs_are_ended():

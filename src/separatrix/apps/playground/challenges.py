@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-import separatrix
 from separatrix import datasets
 
+from ...training.recording.proof import UNDECIDED, proven
 from .methods import BadRequest
 from .runs import Run, as_points
 
 Asked = dict[str, Any]
+NO_VERDICT = f"Whether a line separates these points is {UNDECIDED}: place fewer points."
 UPDATES = 20
 
 
@@ -52,7 +53,10 @@ def _many_updates(asked: Asked) -> tuple[bool, str]:
     run = Run.of(asked | {"method": settings})
     if len(run.X) != 4:
         return False, f"There are {len(run.X)} points; four are asked for."
-    if separatrix.separability(run.X, run.y).verdict != "separable":
+    found = proven(run.X, run.y, fit_intercept=True)
+    if found is None:
+        return False, NO_VERDICT
+    if found.verdict != "separable":
         return False, "No line separates these four points: the updates never end."
     updates = sum(len(rows) for rows in run.recording.columns.updated)
     if run.clf.stop_ != "no mistakes":
@@ -68,7 +72,9 @@ def _one_point(asked: Asked) -> tuple[bool, str]:
         return False, "The points that were there must stay where they are: begin again, or undo."
     if added != 1:
         return False, f"Add one point: there are {added} more than at the beginning."
-    found = separatrix.separability(run.X, run.y)
+    found = proven(run.X, run.y, fit_intercept=True)
+    if found is None:
+        return False, NO_VERDICT
     if found.verdict == "separable":
         return False, f"A line still separates them, by a margin of {found.margin:.3g}."
     return True, f"That is proven: the points are {found.verdict} now."
@@ -103,7 +109,9 @@ def _exclusive_or(asked: Asked) -> tuple[bool, str]:
 
 def _strong_penalty(asked: Asked) -> tuple[bool, str]:
     run = Run.of(asked)
-    found = separatrix.separability(run.X, run.y, fit_intercept=run.method.fit_intercept)
+    found = proven(run.X, run.y, fit_intercept=run.method.fit_intercept)
+    if found is None:
+        return False, NO_VERDICT
     if found.verdict != "separable":
         return False, "No line separates these points, so that mistakes prove nothing."
     if run.method.name != "newton":

@@ -14,6 +14,7 @@ from typing import Any
 from separatrix.numeric.regular_file import open_regular
 
 from .limits import MOST_BODY_BYTES
+from .messages import parsed
 
 EXPECTED = "expected what a copied link has from its # on, or a file that the page saved"
 
@@ -30,10 +31,15 @@ def from_fragment(link: str) -> dict[str, Any]:
     text = link.partition("#")[2]
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        told = zlib.decompressobj(-15).decompress(raw, MOST_BODY_BYTES)
-        return _state(told.decode())
+        unpacked = zlib.decompressobj(-15)
+        told = unpacked.decompress(raw, MOST_BODY_BYTES + 1)
+        if len(told) > MOST_BODY_BYTES:
+            raise ValueError(f"it unpacks to more than {MOST_BODY_BYTES:,} bytes")
+        if not unpacked.eof or unpacked.unused_data:
+            raise ValueError("a part of it is missing, or does not belong to it")
+        return _state(told)
     except (binascii.Error, zlib.error, ValueError) as error:
-        raise ValueError(f"{link[:40]!r}: {EXPECTED}") from error
+        raise _refused(link, error) from error
 
 
 def opened(link: str) -> dict[str, Any]:
@@ -42,16 +48,20 @@ def opened(link: str) -> dict[str, Any]:
         return from_fragment(link)
     try:
         with open_regular(link) as file:
-            text = file.read(MOST_BODY_BYTES + 1)
-        if len(text) > MOST_BODY_BYTES:
-            raise ValueError(f"expected at most {MOST_BODY_BYTES} bytes")
-        return _state(text.decode())
+            told = file.read(MOST_BODY_BYTES + 1)
+        if len(told) > MOST_BODY_BYTES:
+            raise ValueError(f"it has more than {MOST_BODY_BYTES:,} bytes")
+        return _state(told)
     except (OSError, ValueError) as error:
-        raise ValueError(f"{link[:40]!r}: {EXPECTED}") from error
+        raise _refused(link, error) from error
 
 
-def _state(text: str) -> dict[str, Any]:
-    found = json.loads(text)
-    if not isinstance(found, dict) or not {"points", "method"} <= set(found):
-        raise ValueError("expected points and method")
+def _refused(link: str, error: Exception) -> ValueError:
+    return ValueError(f"{link[:40]!r}: {error}; {EXPECTED}")
+
+
+def _state(told: bytes) -> dict[str, Any]:
+    found = parsed(told)
+    if not {"points", "method"} <= set(found):
+        raise ValueError("it has no points and method")
     return found

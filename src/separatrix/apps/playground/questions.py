@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-import separatrix
+from separatrix import Separability
 
+from ...training.recording.proof import UNDECIDED, proven
 from .methods import BadRequest
 from .runs import Run
 
@@ -131,8 +132,13 @@ def next_mistake(run: Run, step: int) -> Question:
 
 def will_it_stop(run: Run, step: int) -> Question:
     """Whether a perceptron ever stops; of other methods, how the run ends."""
-    found = _separability(run)
-    if found is not None:
+    if _theorem_holds(run):
+        found = _separability(run)
+        if found is None:
+            return _no_question(
+                f"Whether the perceptron ever stops is {UNDECIDED}: place fewer points, take fewer "
+                "centres, or points that are closer together."
+            )
         text = "Give it as many passes as it likes: will the perceptron ever stop?"
         choices = ["Yes, after finitely many mistakes", "No, never"]
         if found.verdict == "separable":
@@ -175,22 +181,26 @@ def _margins(scores: Any, numbers: Any) -> Any:
     return scores[each, numbers] - rivals.max(axis=1)
 
 
-def _separability(run: Run) -> Any | None:
-    """Of the features that a perceptron sees; None where its theorem says nothing."""
+def _theorem_holds(run: Run) -> bool:
+    """Whether separability decides if the run ever stops."""
     method = run.method
     if "perceptron" not in method.name and method.name != "radial_basis":
-        return None
-    if method.l2 > 0.0 or method.schedule != "constant":
-        return None
+        return False
+    if method.name == "kernel_perceptron" and len(run.X) > MOST_KERNEL_ROWS:
+        return False
+    return method.l2 == 0.0 and method.schedule == "constant"
+
+
+def _separability(run: Run) -> Separability | None:
+    """Of the features that a perceptron sees; None if it takes too much work."""
+    method = run.method
     Z = run.X if run.features is None else run.features.transform(run.X)
     if method.name == "kernel_perceptron":
-        if len(Z) > MOST_KERNEL_ROWS:
-            return None
         kernel = run.clf.trace_.kernel
         Z = np.asarray(kernel.between(Z, kernel.prepare(Z)), float)
         # A bias is one more feature that is 1, which adds 1 to every product.
-        return separatrix.separability(Z + float(method.fit_intercept), run.y, fit_intercept=False)
-    return separatrix.separability(Z, run.y, fit_intercept=method.fit_intercept)
+        return proven(Z + float(method.fit_intercept), run.y, fit_intercept=False)
+    return proven(Z, run.y, fit_intercept=method.fit_intercept)
 
 
 def _bounded(run: Run, bound: float | None) -> bool:

@@ -7,7 +7,6 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from separatrix import datasets
 from separatrix.numeric.lazy import cached_property
 
+from ...page.document import finite
 from ...training.recording import saved
 from ...training.recording.saved import GRID, Plane, boundary_lines, loss_curve, places
 from .limits import (
@@ -65,7 +65,7 @@ class Run:
         """The recording from a step on and what is told beside it, as much as one may hold."""
         if first > max(1, len(self.recording)):
             raise BadRequest(f"first: expected 1 to {len(self.recording)}")
-        others = json.dumps(self.told(), allow_nan=False)[1:]
+        others = json.dumps(finite(self.told()), allow_nan=False)[1:]
         room = MOST_ANSWER_BYTES - len(others.encode()) - len('{"recording":,')
         count = STEPS_AT_ONCE
         while True:
@@ -144,17 +144,20 @@ class Runs:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Run] = OrderedDict()
-        self._lock = Lock()
 
     def of(self, asked: dict[str, Any]) -> Run:
         """The run of a request, made or remembered."""
-        key = json.dumps([asked.get("points"), asked.get("method")], sort_keys=True)
-        with self._lock:
-            found = self._kept.pop(key, None) or Run.of(asked)
-            self._kept[key] = found
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-            return found
+        key = run_key(asked)
+        found = self._kept.pop(key, None) or Run.of(asked)
+        self._kept[key] = found
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return found
+
+
+def run_key(asked: dict[str, Any]) -> str:
+    """The same for requests that need the same run."""
+    return json.dumps([asked.get("points"), asked.get("method")], sort_keys=True)
 
 
 def checked_box(box: Any) -> list[float]:

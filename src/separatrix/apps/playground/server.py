@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 import secrets
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
-import anyio.to_thread
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ... import page
-from ...page.document import finite
-from ...training.recording.schema import recording_schema
-from . import challenges, questions
-from .descent import descent
-from .landscape import landscape
-from .limits import MOST_BODY_BYTES
+from .limits import MOST_BODY_BYTES, MOST_READ_SECONDS
+from .messages import parsed
 from .methods import BadRequest
-from .runs import Runs, presets, verdict
+from .runs import run_key
+from .worker import ABOUT_RUNS, NAMES
+from .workers import Workers
 
 HOST, PORT = "127.0.0.1", 8737
 PORTS = 20
@@ -45,8 +44,44 @@ HEADERS = {
 }
 
 
+class TooLarge(Exception):
+    """A request of more bytes than it may have."""
+
+
+class Impatient(H11Protocol):
+    """A connection that is closed if a request has begun and is not complete in time."""
+
+    late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take in a part of a request."""
+        if self.late is None:
+            self._wait()
+        super().data_received(data)
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._wait_no_more()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self.late = self.loop.call_later(MOST_READ_SECONDS, self.transport.abort)
+
+    def _wait_no_more(self) -> None:
+        if self.late is not None:
+            self.late.cancel()
+            self.late = None
+
+
 class Guard:
-    """Refuses requests that did not come from the page: by host, by origin and by size."""
+    """Refuses requests that did not come from the page: by host and by origin."""
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self.app = app
@@ -66,63 +101,57 @@ class Guard:
                 message["headers"] += [(k.encode(), v.encode()) for k, v in HEADERS.items()]
             await send(message)
 
-        refused = self._refusal(scope["method"], headers)
+        refused = self._refusal(headers)
         answer = self.app if refused is None else PlainTextResponse(refused[1], refused[0])
         await answer(scope, receive, guarded)
 
-    def _refusal(self, method: str, headers: dict[str, str]) -> tuple[int, str] | None:
+    def _refusal(self, headers: dict[str, str]) -> tuple[int, str] | None:
         if headers.get("host") not in self.hosts:
             return 421, "this server answers to its own address alone"
         if headers.get("origin", next(iter(self.origins))) not in self.origins:
             return 403, "requests of other pages are refused"
-        if method == "POST":
-            length = headers.get("content-length", "")
-            if not length.isdigit():
-                return 411, "say how long the request is"
-            if int(length) > MOST_BODY_BYTES:
-                return 413, f"expected at most {MOST_BODY_BYTES} bytes"
         return None
 
 
 def application(token: str, port: int) -> Starlette:
     """The page and what it asks for."""
-    runs = Runs()
-    ready: dict[str, Any] = {}
+    state: dict[str, Workers] = {}
 
-    def run(asked: dict[str, Any]) -> str:
-        made = runs.of(asked)
-        first = asked.get("first", 1)
-        if type(first) is not int or first < 1:
-            raise BadRequest("first: expected the number of a step")
-        return made.answer(first)
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        state["workers"] = Workers()
+        try:
+            yield
+        finally:
+            state["workers"].end()
 
-    def grid(asked: dict[str, Any]) -> Any:
-        return runs.of(asked).grid(asked.get("step"), asked.get("box"))
+    async def answer(request: Request) -> Response:
+        if (refused := _refused(request, token)) is not None:
+            return refused
+        name = request.path_params["name"]
+        if name not in NAMES:
+            return JSONResponse({"error": "there is no such request"}, 404)
+        try:
+            body = await _body(request)
+            asked = parsed(body)
+            key = run_key(asked) if name in ABOUT_RUNS else None
+        except TooLarge:
+            return JSONResponse({"error": f"expected at most {MOST_BODY_BYTES} bytes"}, 413)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
+        except BadRequest as error:
+            return JSONResponse({"error": str(error)}, 400)
+        try:
+            status, found = await state["workers"].answer(name, body, key)
+        except asyncio.CancelledError:  # the server ends, and does not wait for the answer
+            return Response(status_code=503)
+        return Response(found, status, media_type="application/json")
 
-    def weight_space(asked: dict[str, Any]) -> Any:
-        return landscape(runs.of(asked), asked.get("step"), asked)
-
-    def known(asked: dict[str, Any]) -> Any:
-        if not ready:
-            ready.update(presets())
-        return ready
-
-    def save(asked: dict[str, Any]) -> Any:
-        return {"page": runs.of(asked).page(asked.get("step", 0))}
-
-    def question(asked: dict[str, Any]) -> Any:
-        return questions.question(runs.of(asked), asked.get("kind"), asked.get("step"))
-
-    calls = {
-        "run": run, "grid": grid, "landscape": weight_space, "verdict": verdict,
-        "presets": known, "descent": descent, "question": question,
-        "challenges": lambda asked: challenges.told(), "challenge": challenges.checked,
-        "page": save, "schema": lambda asked: recording_schema(),
-    }  # fmt: skip
-    routes = [Route("/", _file), Route("/descent", _file), Route("/static/{name}", _file)]
-    for name, call in calls.items():
-        routes.append(Route(f"/api/{name}", _endpoint(call, token), methods=["POST"]))
-    return Starlette(routes=routes, middleware=[Middleware(Guard, port=port)])
+    routes = [
+        Route("/", _file), Route("/descent", _file), Route("/static/{name}", _file),
+        Route("/api/{name}", answer, methods=["POST"]),
+    ]  # fmt: skip
+    return Starlette(routes=routes, middleware=[Middleware(Guard, port=port)], lifespan=lifespan)
 
 
 async def _file(request: Request) -> Response:
@@ -134,31 +163,23 @@ async def _file(request: Request) -> Response:
     return Response(path.read_bytes(), media_type=page.TYPES[path.suffix])
 
 
-def _endpoint(call: Callable[[dict[str, Any]], Any], token: str) -> Callable[[Request], Any]:
-    async def answer(request: Request) -> Response:
-        given = request.headers.get("x-token", "")
-        if not secrets.compare_digest(given.encode(), token.encode()):
-            return JSONResponse({"error": "the token is wrong: open the printed address"}, 403)
-        if request.headers.get("content-type") != "application/json":
-            return JSONResponse({"error": "expected application/json"}, 415)
-        try:
-            asked = json.loads(await request.body(), parse_constant=_no_constant)
-            if not isinstance(asked, dict):
-                raise BadRequest("expected an object")
-            found = await anyio.to_thread.run_sync(call, asked)
-        except BadRequest as error:
-            return JSONResponse({"error": str(error)}, 400)
-        except (ValueError, RecursionError):
-            return JSONResponse({"error": "the request is no JSON"}, 400)
-        if isinstance(found, str):
-            return Response(found, media_type="application/json")
-        return JSONResponse(finite(found))
-
-    return answer
+def _refused(request: Request, token: str) -> Response | None:
+    given = request.headers.get("x-token", "")
+    if not secrets.compare_digest(given.encode(), token.encode()):
+        return JSONResponse({"error": "the token is wrong: open the printed address"}, 403)
+    if request.headers.get("content-type") != "application/json":
+        return JSONResponse({"error": "expected application/json"}, 415)
+    return None
 
 
-def _no_constant(name: str) -> Any:
-    raise BadRequest(f"{name} is no number")
+async def _body(request: Request) -> bytes:
+    """All of it, whatever its headers say of its length."""
+    found = bytearray()
+    async for part in request.stream():
+        found += part
+        if len(found) > MOST_BODY_BYTES:
+            raise TooLarge
+    return bytes(found)
 
 
 def free_port(wanted: int | None) -> socket.socket:
@@ -187,5 +208,12 @@ def serve(port: int | None = None, opens: bool = True, fragment: str = "") -> No
     sys.stdout.flush()
     if opens:
         webbrowser.open(url)
-    config = uvicorn.Config(application(token, at), log_level="warning", ws="none")
-    uvicorn.Server(config).run(sockets=[bound])
+    uvicorn.Server(config(token, at)).run(sockets=[bound])
+
+
+def config(token: str, port: int) -> uvicorn.Config:
+    """How the application is served."""
+    return uvicorn.Config(
+        application(token, port), http=Impatient, ws="none", log_level="warning",
+        timeout_graceful_shutdown=2,
+    )  # fmt: skip

@@ -45,12 +45,13 @@ function drawWords() {
   at("arithmetic").textContent = run && here !== null ? steps.arithmetic[here] ?? "" : "";
   if (!run) return at("state").replaceChildren();
   const value = (name) => shown((step ? steps[name][here] : run.recording.start[name]) ?? null);
-  const bound = run.recording.bounds.updates;
+  const { updates: bound, undecided } = run.recording.bounds;
   const updates = updatesByStep();
   at("state").textContent = `mistakes ${value("mistakes")}, objective ${value("objective")}, `
     + `|(w, b)| ${value("norm")}`
     + (updates.at(-1) ? `, updates ${updates[step]}` : "")
     + (bound ? `, theory allows ${Math.floor(bound)}` : "")
+    + (undecided ? ", the bound on updates is undecided within the budget of work" : "")
     + (step === total ? `; ended: ${run.recording.stop}` : "");
   return undefined;
 }

@@ -47,7 +47,9 @@ async function answered(mine, keepStep) {
   try {
     const [run, verdict] = await Promise.all([
       askForRun(request),
-      ask("verdict", { points: state.points, fit_intercept: state.method.fit_intercept }),
+      // Without a verdict the run is still shown.
+      ask("verdict", { points: state.points, fit_intercept: state.method.fit_intercept })
+        .catch((error) => ({ verdict: "undecided", meeting: null, text: `No verdict: ${error.message}` })),
     ]);
     const seen = mine === asked || next.keepStep; // of a point that moved on meanwhile, this is seen
     if (!seen) return undefined;

@@ -24,6 +24,8 @@ function drawVerdict() {
       : `Separable: margin ${Number(found.margin).toPrecision(3)}, at most ${Math.floor(found.mistake_bound)} mistakes.`;
   } else if (found.verdict === "quasi-separable") {
     text = "Quasi-separable: a line touches both classes, none has them strictly apart.";
+  } else if (found.verdict === "undecided") {
+    text = found.text;
   }
   at("verdict").textContent = text;
   at("verdict").title = found.text;

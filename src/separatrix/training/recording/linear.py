@@ -13,11 +13,11 @@ from ...data.labels import class_numbers
 from ...numeric.types import Array
 from ...objective import Objective
 from ...schedules import Constant, as_schedule
-from ...separation import separability
 from ...solvers import BatchPerceptron, Rosenblatt, Solver, Step
 from ..gap import GapTracker, provable
 from ..mistake_bound import MistakeBoundCallback, mistake_bound_callback
 from .columns import Columns, evaluated, with_ones
+from .proof import proven
 from .recording import MOST_TOLD, Recording
 from .words import Story
 
@@ -49,9 +49,8 @@ def linear_recording(
         "l2": float(objective.penalty.l2), "fit_intercept": objective.intercept, "kernel": None,
         "seed": int(recipe.seed),
     }  # fmt: skip
-    bounds = {
-        "updates": _most_updates(recipe, objective, given, columns),
-        "objective": _lower_bound(objective, columns, recipe.features),
+    bounds = _most_updates(recipe, objective, given, columns) | {
+        "objective": _lower_bound(objective, columns, recipe.features)
     }
     return Recording(
         method, given.classes.tolist(), None if x is None else x[:, :-1],
@@ -70,23 +69,27 @@ def _written(solver: Solver) -> dict[str, Any] | None:
 
 def _most_updates(
     recipe: Recipe, objective: Objective, given: ArraySource, columns: Columns
-) -> float | None:
+) -> dict[str, Any]:
     """What theory allows a perceptron at most, where it says anything."""
-    solver = recipe.solver
+    solver, nothing = recipe.solver, {"updates": None}
     if not isinstance(solver, (Rosenblatt, BatchPerceptron)) or recipe.features is not None:
-        return None
+        return nothing
+    if objective.penalty.l2 or not objective.intercept:
+        return nothing
     if not isinstance(as_schedule(solver.learning_rate), Constant):
-        return None
-    theory = separability(given, fit_intercept=objective.intercept)
+        return nothing
+    theory = proven(given, fit_intercept=objective.intercept)
+    if theory is None:
+        return nothing | {"undecided": True}
     try:
         bound = mistake_bound_callback(
             theory, objective, recipe.start, learning_rate=solver.learning_rate,
             update="online" if isinstance(solver, Rosenblatt) else "batch",
             l2=objective.penalty.l2,
         )  # fmt: skip
-    except ValueError:  # it says why the theory does not hold here: not separable, a penalty, ...
-        return None
-    return _batch_bound(bound, columns) if bound.batch else theory.mistake_bound
+    except ValueError:  # it says why the theory does not hold here: not separable, ...
+        return nothing
+    return {"updates": _batch_bound(bound, columns) if bound.batch else theory.mistake_bound}
 
 
 def _batch_bound(bound: MistakeBoundCallback, columns: Columns) -> float | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...numeric.lazy import cached_property
 from ...numeric.types import AnyArray, Array
-from ...page.document import framed
+from ...page.document import finite, framed
 from .columns import MOST_WEIGHTS, Columns
 from .landscape import Evaluate, saved_landscapes
 from .saved import Part, Plane, loss_curve, saved_page
@@ -51,7 +51,8 @@ class Recording:
     y: AnyArray
     """Numbers of the classes."""
     columns: Columns
-    bounds: dict[str, float | None]
+    bounds: dict[str, Any]
+    """``updates`` and ``objective``, or None; ``undecided`` if the former took too much work."""
     arithmetic: Callable[[int], str]
     """The update of a step, written out with its numbers."""
     sentence: Callable[[int], str]
@@ -77,13 +78,13 @@ class Recording:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "method": self.method,
+            "method": finite(self.method),
             "data": {
                 "classes": self.classes,
                 "x": None if self.x is None else _numbers(self.x),
                 "y": self.y.tolist(),
             },
-            "bounds": self.bounds,
+            "bounds": finite(self.bounds),
             "total": len(self),
             "cut": columns.cut,
             "stop": self.stop,
@@ -225,14 +226,25 @@ class Recording:
 
     def _coefficients(self, before: slice) -> list[Any] | None:
         told = self.columns.coefficients
-        return None if told is None else [[list(one) for one in step] for step in told[before]]
+        if told is None:
+            return None
+        return [[[*place, _number(amount)] for *place, amount in step] for step in told[before]]
 
 
 def from_json(text: str) -> dict[str, Any]:
     """A recording that was written down, as plain data, checked against its schema."""
-    found: dict[str, Any] = json.loads(text)
+    try:
+        found: dict[str, Any] = json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("this is no recording: its lists are nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"this is no recording, which is valid JSON: {error}") from error
     check_recording(found)
     return found
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number that JSON has: a recording has null in its place")
 
 
 def thinned(columns: Columns, most: int) -> list[int]:
@@ -252,11 +264,11 @@ def _number(value: Any) -> float | None:
 
 def _numbers(values: Array) -> Any:
     """Nested lists; what is not finite becomes None."""
-    finite = np.isfinite(values)
-    if finite.all():
+    known = np.isfinite(values)
+    if known.all():
         return values.tolist()
     told: AnyArray = values.astype(object)
-    told[~finite] = None
+    told[~known] = None
     return told.tolist()
 
 

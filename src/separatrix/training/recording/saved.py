@@ -13,7 +13,9 @@ from ...losses import MarginLoss, get_loss
 from ...numeric.types import AnyArray, Array
 from ...page.document import document, finite
 from ...separation import separability
+from ...separation.budget import OutOfWork, limited_work
 from .contours import contour
+from .proof import MOST_WORK, UNDECIDED
 from .schema import recording_schema
 
 MOST_STEPS = 500
@@ -22,6 +24,7 @@ MOST_CLASSES = 4
 """That the page has colours for."""
 GRID = 48
 """Points to a side of a grid of scores."""
+PROOF = ("verdict", "coef", "intercept", "margin", "mistake_bound", "support", "witness")
 
 
 class Part(NamedTuple):
@@ -158,10 +161,21 @@ def loss_curve(name: str, last: Array) -> dict[str, Any] | None:
 
 
 def verdict(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
-    """Whether a line separates points, with what proves it, and where the hulls meet."""
+    """Whether a line separates points, with what proves it, and where the hulls meet.
+
+    ``"undecided"``, and nothing else, where that takes more work than a recording may.
+    """
+    try:
+        with limited_work(MOST_WORK):
+            return _decided(X, y, fit_intercept)
+    except OutOfWork:
+        nothing = dict.fromkeys((*PROOF, "meeting"))
+        return nothing | {"verdict": "undecided", "text": f"Separability is {UNDECIDED}."}
+
+
+def _decided(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
     found = separability(X, y, fit_intercept=fit_intercept)
     told = found.to_dict()
-    names = ("verdict", "coef", "intercept", "margin", "mistake_bound", "support", "witness")
     meeting = None
     two = fit_intercept and len(told["classes"]) == 2  # of more classes, or from 0, no hulls meet
     if found.verdict == "overlapping" and two and told["witness"]["rows"]:
@@ -170,4 +184,4 @@ def verdict(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
         if share[upper].sum() > 0:
             place = share[upper] @ X[rows][upper] / share[upper].sum()
             meeting = (np.round(place, 9) + 0.0).tolist()
-    return {name: told[name] for name in names} | {"meeting": meeting, "text": str(found)}
+    return {name: told[name] for name in PROOF} | {"meeting": meeting, "text": str(found)}

@@ -7,17 +7,19 @@ prefixItems, minItems, maxItems, minimum, anyOf and local $ref.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 Check = Callable[[Any, str], None]
+LARGEST = sys.float_info.max
 TYPES: dict[str, Callable[[Any], bool]] = {
     "null": lambda value: value is None,
     "boolean": lambda value: type(value) is bool,
     "integer": lambda value: type(value) is int,
-    "number": lambda value: type(value) in (int, float),
+    "number": lambda value: type(value) in (int, float) and -LARGEST <= value <= LARGEST,
     "string": lambda value: type(value) is str,
     "array": lambda value: type(value) is list,
     "object": lambda value: type(value) is dict,
@@ -74,7 +76,7 @@ def _type(names: Any, schema: Any, root: Any) -> Check:
 
 def _enum(values: Any, schema: Any, root: Any) -> Check:
     def check(value: Any, where: str) -> None:
-        if value not in values:
+        if not any(type(value) is type(one) and value == one for one in values):  # true is not 1
             raise Mismatch(f"{where} is {_short(value)}; expected one of {values}")
 
     return check

@@ -1,0 +1,89 @@
+"""A process that computes answers, one after another, each within a budget of CPU time."""
+
+from __future__ import annotations
+
+import math
+import resource
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from functools import cache
+from multiprocessing.connection import Connection
+from typing import Any
+
+from ...training.recording.schema import recording_schema
+from . import challenges, questions
+from .descent import descent
+from .landscape import landscape
+from .messages import parsed, written
+from .methods import BadRequest
+from .runs import Runs, presets, verdict
+
+Call = Callable[[dict[str, Any]], Any]
+"""From a request to what is written as JSON; a str is JSON already."""
+ABOUT_RUNS = {"run", "grid", "landscape", "question", "page"}
+"""Calls that need the fit of the request, which a worker keeps for the next."""
+NAMES = {*ABOUT_RUNS, "verdict", "presets", "descent", "challenges", "challenge", "schema"}
+
+
+def calls() -> dict[str, Call]:
+    """What the page may ask for, by name."""
+    runs, ready = Runs(), cache(presets)
+
+    def run(asked: dict[str, Any]) -> str:
+        made = runs.of(asked)
+        first = asked.get("first", 1)
+        if type(first) is not int or first < 1:
+            raise BadRequest("first: expected the number of a step")
+        return made.answer(first)
+
+    return {
+        "run": run,
+        "grid": lambda asked: runs.of(asked).grid(asked.get("step"), asked.get("box")),
+        "landscape": lambda asked: landscape(runs.of(asked), asked.get("step"), asked),
+        "question": lambda asked: questions.question(
+            runs.of(asked), asked.get("kind"), asked.get("step")
+        ),
+        "page": lambda asked: {"page": runs.of(asked).page(asked.get("step", 0))},
+        "verdict": verdict,
+        "presets": lambda asked: ready(),
+        "descent": descent,
+        "challenges": lambda asked: challenges.told(),
+        "challenge": challenges.checked,
+        "schema": lambda asked: recording_schema(),
+    }
+
+
+def answered(call: Call, body: bytes) -> tuple[int, bytes]:
+    """The status and the JSON of an answer."""
+    try:
+        found = call(parsed(body))
+        return 200, found.encode() if isinstance(found, str) else written(found)
+    except BadRequest as error:
+        return 400, written({"error": str(error)})
+    except Exception:  # this request fails, and the next is answered
+        traceback.print_exc()
+        return 500, written({"error": "The server failed: its terminal shows the error."})
+
+
+def work(pipe: Connection, cpu_seconds: int) -> None:
+    """Answer requests from a pipe until its other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    known = calls()
+    while True:
+        try:
+            name, body = pipe.recv()
+        except EOFError:
+            return
+        _limit_cpu(cpu_seconds)
+        pipe.send(answered(known[name], body))
+
+
+def _limit_cpu(seconds: int) -> None:
+    """Let the kernel end this process after so many more seconds of CPU time."""
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    soft = math.ceil(time.process_time()) + seconds
+    if hard == resource.RLIM_INFINITY or soft < hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))

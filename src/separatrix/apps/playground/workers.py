@@ -1,0 +1,111 @@
+"""The processes behind the server: a request that takes too long costs its own process only.
+
+Threads cannot be stopped, and a compiled loop or an exact proof may run for minutes. A process can:
+the kernel ends it when its CPU time is spent, and another takes its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections import deque
+from multiprocessing import get_context
+
+import anyio.to_thread
+
+from .limits import MOST_CPU_SECONDS, MOST_WAITING, MOST_WALL_SECONDS, WORKERS
+from .messages import written
+from .runs import KEPT
+from .worker import work
+
+SPAWN = get_context("spawn")  # a fork would copy the locks of other threads
+Answer = tuple[int, bytes]
+
+
+class Worker:
+    """A process, and the keys of the runs that it has kept."""
+
+    def __init__(self, cpu_seconds: int) -> None:
+        self.keys: deque[str] = deque(maxlen=KEPT)
+        self.pipe, theirs = SPAWN.Pipe()
+        self.process = SPAWN.Process(target=work, args=(theirs, cpu_seconds), daemon=True)
+        self.process.start()
+        theirs.close()  # or the end of the process would not end the pipe
+
+    def ask(self, name: str, body: bytes, seconds: float) -> Answer | None:
+        """The answer; None if the process ends first, or after so many seconds."""
+        try:
+            self.pipe.send((name, body))
+            return self.pipe.recv() if self.pipe.poll(seconds) else None
+        except (EOFError, OSError):
+            self.process.join()  # so that its exit code is known
+            return None
+
+    def end(self) -> int | None:
+        """Kill it; returns the exit code if it had ended before."""
+        found = self.process.exitcode
+        self.process.kill()
+        self.process.join()
+        return found
+
+
+class Workers:
+    """A few processes, each with one request at a time; other requests wait for one of them."""
+
+    def __init__(
+        self, count: int = WORKERS, cpu_seconds: int = MOST_CPU_SECONDS,
+        wall_seconds: float = MOST_WALL_SECONDS,
+    ) -> None:  # fmt: skip
+        self.cpu_seconds, self.wall_seconds = cpu_seconds, wall_seconds
+        self.all = [Worker(cpu_seconds) for _ in range(count)]
+        self.idle = list(self.all)
+        """Longest idle first."""
+        self.waiting = 0
+        self._free = asyncio.Semaphore(count)
+
+    async def answer(self, name: str, body: bytes, key: str | None = None) -> Answer:
+        """The status and the JSON of a request; those with the same key need the same run."""
+        if self.waiting >= MOST_WAITING:
+            return _failed(503, "The server is busy with other requests: try again later.")
+        self.waiting += 1
+        try:
+            async with self._free:
+                return await self._answer(name, body, key)
+        finally:
+            self.waiting -= 1
+
+    async def _answer(self, name: str, body: bytes, key: str | None) -> Answer:
+        worker = next((one for one in self.idle if key in one.keys), self.idle[0])
+        self.idle.remove(worker)
+        answer = None
+        try:
+            answer = await anyio.to_thread.run_sync(
+                worker.ask, name, body, self.wall_seconds, abandon_on_cancel=True
+            )
+        finally:
+            if answer is None:
+                exitcode = worker.end()
+                self.all.remove(worker)
+                worker = Worker(self.cpu_seconds)
+                self.all.append(worker)
+            elif key is not None and key not in worker.keys:
+                worker.keys.append(key)
+            self.idle.append(worker)
+        if answer is not None:
+            return answer
+        if exitcode in (None, -signal.SIGXCPU):
+            return _failed(
+                503,
+                f"This took more than {self.cpu_seconds} seconds of computing, and was stopped: "
+                "use fewer points, passes or centres.",
+            )
+        return _failed(500, "The process that computed this ended: use fewer points or passes.")
+
+    def end(self) -> None:
+        """End all processes."""
+        for worker in self.all:
+            worker.end()
+
+
+def _failed(status: int, message: str) -> Answer:
+    return status, written({"error": message})
