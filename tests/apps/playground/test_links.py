@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import zlib
 
@@ -12,6 +13,7 @@ from conftest import quiet
 
 from separatrix.apps.cli.app import run
 from separatrix.apps.playground import links, server
+from separatrix.apps.playground.limits import MOST_BODY_BYTES
 from separatrix.apps.playground.runs import Run
 
 pytestmark = quiet
@@ -43,6 +45,47 @@ def test_a_link_that_unpacks_to_more_than_a_page_is_refused():
     bomb = base64.urlsafe_b64encode(raw + squeeze.flush()).decode()
     with pytest.raises(ValueError, match="expected what"):
         links.from_fragment(f"#{bomb}")
+
+
+def packed(text):
+    squeeze = zlib.compressobj(9, wbits=-15)
+    return squeeze.compress(text) + squeeze.flush()
+
+
+GOOD = json.dumps(STATE).encode()
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (packed(GOOD + b" " * MOST_BODY_BYTES), "unpacks to more than 262,144 bytes"),
+        (packed(GOOD)[:-4], "a part of it is missing"),
+        (packed(GOOD) + b"more", "does not belong to it"),
+        (packed(b'{"points": [[NaN]], "method": {}}'), "NaN is not a number"),
+        (packed(b'{"points": %s, "method": {}}' % (b"9" * 400)), "400 digits"),
+        (packed(b'{"points": "\\ud800", "method": {}}'), "surrogate"),
+        (packed(b"[" * 100_000), "nested too deeply"),
+        (packed(b"\xff"), "UTF-8"),
+    ],
+)  # fmt: skip
+def test_links_are_read_strictly(tmp_path, raw, expected):
+    link = "#" + base64.urlsafe_b64encode(raw).decode().rstrip("=")
+    with pytest.raises(ValueError, match=expected):
+        links.opened(link)
+
+
+def test_files_are_read_strictly(tmp_path):
+    path = tmp_path / "playground.json"
+    path.write_bytes(GOOD + b" " * (MOST_BODY_BYTES - len(GOOD)))
+    assert links.opened(str(path)) == STATE
+    path.write_bytes(GOOD + b" " * MOST_BODY_BYTES)
+    with pytest.raises(ValueError, match="has more than 262,144 bytes"):
+        links.opened(str(path))
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for given in (pipe, tmp_path, "/dev/zero"):
+        with pytest.raises(ValueError, match="there is no such file"):
+            links.opened(str(given))
 
 
 def test_a_file_in_place_of_a_link(tmp_path):

@@ -21,6 +21,7 @@ from separatrix import (
     Newton,
     Perceptron,
 )
+from separatrix.training.recording import proof, saved
 from separatrix.training.recording.recording import from_json
 from separatrix.training.recording.schema import PATH, Mismatch, check_recording
 
@@ -184,6 +185,67 @@ def test_a_run_that_diverges_is_told_without_infinities():
     clf.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
     whole = from_json(clf.trace_.recording([[0.0], [1.0], [2.0]], [0, 1, 1]).to_json())
     assert whole["steps"]["objective"][-1] is None
+
+
+def test_bounds_and_settings_that_are_not_finite_are_null():
+    tight, labels = [[0.0, 0.0], [0.0, 1e-300]], [0, 1]
+    recording = Perceptron(2, patience=None).fit(tight, labels).trace_.recording(tight, labels)
+    assert recording.bounds["updates"] == np.inf
+    whole = from_json(recording.to_json())
+    assert whole["bounds"] == {"updates": None, "objective": None}
+    assert json.loads(json.dumps(whole)) == whole
+
+
+def test_a_bound_that_takes_too_much_work_is_undecided(monkeypatch):
+    monkeypatch.setattr(proof, "MOST_WORK", 1.0)
+    recording = Perceptron().fit(CORNERS, LOGIC["and"]).trace_.recording(CORNERS, LOGIC["and"])
+    assert from_json(recording.to_json())["bounds"] == {
+        "updates": None, "undecided": True, "objective": None,
+    }  # fmt: skip
+    monkeypatch.setattr(saved, "MOST_WORK", 1.0)
+    assert "Separability is undecided within the budget of work." in recording.to_html()
+    penalised = Perceptron(l2=0.1).fit(CORNERS, LOGIC["and"])
+    told = penalised.trace_.recording(CORNERS, LOGIC["and"]).bounds
+    assert "undecided" not in told  # theory says nothing there
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('"version":1', '"version":true', "version is True"),
+        ('"total":', '"total":1e400,"was":', "total is inf"),
+        ('"l2":0.0', '"l2":1e400', "l2 is inf"),
+        ('"l2":0.0', '"l2":NaN', "NaN is no number that JSON has"),
+        ('"l2":0.0', f'"l2":{10**400}', "l2 is 1000"),
+        ('"l2":0.0', f'"l2":{"9" * 5000}', "valid JSON"),
+        ('"l2":0.0', f'"l2":{"[" * 100_000}', "nested too deeply"),
+        ('"seed":', '"seed":true,"seeds":', "seed is True"),
+        ('"format":', "'format':", "valid JSON"),
+    ],
+)  # fmt: skip
+def test_recordings_that_are_none_are_refused(old, new, expected):
+    clf = Perceptron(2, random_state=0).fit(CORNERS, LOGIC["and"])
+    text = clf.trace_.recording(CORNERS, LOGIC["and"]).to_json()
+    assert old in text
+    with pytest.raises(ValueError, match=expected):
+        from_json(text.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    "label",
+    ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!--", "\u2028"],
+)
+def test_labels_are_text_on_a_page(label):
+    labels = [label, "b", "b", "b"]
+    recording = Perceptron(2).fit(CORNERS, labels).trace_.recording(CORNERS, labels)
+    page = recording.to_html()
+    data = page.partition('id="saved">')[2].partition("</script>")[0]
+    assert "<" not in data
+    assert label in json.loads(data)["run"]["recording"]["data"]["classes"]
+    other = Perceptron(2).fit(CORNERS, ["a", "b", "b", "b"]).trace_
+    plain = other.recording(CORNERS, ["a", "b", "b", "b"]).to_html()
+    for mark in ("<", "<script", "\u2028"):
+        assert page.count(mark) == plain.count(mark)
 
 
 def test_parts_of_a_recording_make_the_whole():
