@@ -67,8 +67,9 @@ GOOD = json.dumps(STATE).encode()
         (packed(b"[" * 100_000), "nested too deeply"),
         (packed(b"\xff"), "UTF-8"),
     ],
+    ids=["long", "cut", "joined", "NaN", "digits", "surrogate", "deep", "bytes"],
 )  # fmt: skip
-def test_links_are_read_strictly(tmp_path, raw, expected):
+def test_links_are_read_strictly(raw, expected):
     link = "#" + base64.urlsafe_b64encode(raw).decode().rstrip("=")
     with pytest.raises(ValueError, match=expected):
         links.opened(link)
