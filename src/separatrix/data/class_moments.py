@@ -86,13 +86,18 @@ class RunningMoments:
         return {**told, "shape": list(self.sums.shape), "bounded": self.bounded}
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RunningMoments:
-        """Back from plain data."""
+    def from_dict(cls, data: dict[str, Any], codes: int, features: int) -> RunningMoments:
+        """Back from plain data, of so many codes and features; ValueError if it is of others."""
         found = cls()
         found.bounded = data["bounded"]
         found.shift = None if data["shift"] is None else _numbers(data["shift"])
+        shape = (codes, features) if found.bounded and codes else (0, 0)
+        if type(found.bounded) is not bool or tuple(data["shape"]) != shape:
+            raise ValueError(f"sums of the shape {data['shape']}, expected {shape}")
+        if found.shift is not None and found.shift.shape != (features,):
+            raise ValueError("a shift of other features")
         found.sums, found.squares = (
-            _numbers(data[name]).reshape(data["shape"]) for name in ("sums", "squares")
+            _numbers(data[name]).reshape(shape) for name in ("sums", "squares")
         )
         return found
 

@@ -11,10 +11,11 @@ import scipy.sparse as sp
 from stored_blocks import IDENTITY, assert_same, dense_blocks, write
 
 from separatrix.data.blocks import Block
-from separatrix.data.files import cache as cache_module
 from separatrix.data.files import cache_folder as cache_folder_module
-from separatrix.data.files.cache import CacheDamaged, CacheWriter, DecodedCache
+from separatrix.data.files import cache_index
+from separatrix.data.files.cache import CacheWriter, DecodedCache
 from separatrix.data.files.cache_folder import cache_folder
+from separatrix.data.files.cache_index import CacheDamaged
 from separatrix.numeric.rows import CsrRows, slice_rows
 
 
@@ -22,7 +23,7 @@ def sparse_blocks(index="i4"):
     """Slices of one matrix, with empty rows, and blocks that know more and more features."""
     matrix = sp.random_array((90, 40), density=0.1, rng=np.random.default_rng(1), format="csr")
     whole = CsrRows(matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index), 40)
-    y = np.arange(90) % 2 * 2.0 - 1.0
+    y = np.arange(90) % 2
     return [
         Block(
             slice_rows(whole, at, at + 30)._replace(n_features=20 + at // 3),
@@ -39,8 +40,7 @@ BLOCKS = {
     "float64, weights": lambda: dense_blocks(dtype="f8", weighted=True),
     "sparse": sparse_blocks,
     "sparse, wide": lambda: sparse_blocks("i8"),
-    "no features": lambda: [Block(np.empty((4, 0)), np.zeros(4), None, 0)],
-    "labels are words": lambda: [Block(np.ones((3, 1)), np.array(["a", "bb", ""]), None, 0)],
+    "no features": lambda: [Block(np.empty((4, 0)), np.zeros(4, dtype=np.int64), None, 0)],
 }
 
 
@@ -101,7 +101,7 @@ def test_what_differs_is_not_opened(tmp_path):
 
 def test_another_format_is_not_opened(tmp_path, monkeypatch):
     write(tmp_path, dense_blocks())
-    monkeypatch.setattr(cache_module, "FORMAT", cache_module.FORMAT + 1)
+    monkeypatch.setattr(cache_index, "FORMAT", cache_index.FORMAT + 1)
     assert DecodedCache.open(tmp_path, IDENTITY) is None
 
 
@@ -152,10 +152,11 @@ def test_a_file_cut_while_it_is_read_is_noticed(tmp_path):
         list(cache)
 
 
-def test_objects_are_refused(tmp_path):
+@pytest.mark.parametrize("y", [[None], ["word"], [1.0]])
+def test_only_codes_are_written(tmp_path, y):
     writer = CacheWriter(tmp_path, IDENTITY)
-    with pytest.raises(TypeError, match="y of a block holds object"):
-        writer.write(Block(np.ones((1, 1)), np.array([None]), None, 0))
+    with pytest.raises(TypeError, match=r"y of a block holds .*; expected int64"):
+        writer.write(Block(np.ones((1, 1)), np.array(y), None, 0))
     writer.discard()
     assert not list(tmp_path.iterdir())
 

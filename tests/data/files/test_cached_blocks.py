@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from stored_blocks import IDENTITY, assert_same, dense_blocks, write
 
-from separatrix.data.files import cache as cache_module
 from separatrix.data.files.cache import CacheWriter, DecodedCache
 from separatrix.data.files.cached_blocks import CachedBlocks, CacheWarning
 
@@ -70,7 +69,7 @@ def test_a_damaged_cache_is_decoded_again(tmp_path):
     write(tmp_path, decoder.blocks)
     (path,) = tmp_path.iterdir()
     with path.open("r+b") as file:
-        file.seek(cache_module.DecodedCache.open(tmp_path, IDENTITY)._blocks[2].at + 5)
+        file.seek(DecodedCache.open(tmp_path, IDENTITY).blocks[2].at + 5)
         file.write(b"\xff")
     blocks = CachedBlocks(tmp_path, IDENTITY)
     again = [block.X for block in blocks.blocks(decoder)]

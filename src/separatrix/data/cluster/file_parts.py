@@ -39,6 +39,8 @@ class FilePart:
 
     path: Path
     size: int
+    digest: str
+    """Of samples of its content: copies on several machines differ in times."""
     format: str
     groups: tuple[int, int] | None = None
     """First row group and the one after the last; None: all there is."""
@@ -57,20 +59,22 @@ class FilePart:
     def _checked(self) -> SharedFiles:
         """Its reader where this runs, if it is there and the same."""
         try:
-            size = self.path.stat().st_size
+            files = Files([self.path])
         except OSError as error:
             raise FileNotFoundError(
                 f"{self.path} cannot be opened on the worker at {socket.gethostname()} "
                 f"({error.strerror}): workers read files by themselves; put it where all of them "
                 "see it under this path, or leave out engine='dask'."
             ) from None
-        if size != self.size:
+        size = files.first[self.path].size
+        if size != self.size or files.digests[self.path] != self.digest:
+            found = f"{size} bytes" if size != self.size else "other content"
             raise ValueError(
-                f"{self.path} has {size} bytes on the worker at {socket.gethostname()}, and "
-                f"{self.size} where it was first looked at: expected one file that all see, "
+                f"{self.path} has {found} on the worker at {socket.gethostname()}, and "
+                f"{self.size} bytes where it was first looked at: expected one file that all see, "
                 "unchanged; read it anew."
             )
-        return _shared(Files([self.path]), self.format)
+        return _shared(files, self.format)
 
 
 def _shared(files: Files, format: str) -> SharedFiles:
@@ -102,8 +106,8 @@ def file_parts(what: Any, format: str | None) -> tuple[SharedFiles, list[FilePar
     files = Files(paths)
     reader = _shared(files, format)
     parts = [
-        FilePart(path, size, format, groups)
-        for path, (size, _) in zip(paths, files.first, strict=True)
+        FilePart(path, files.first[path].size, files.digests[path], format, groups)
+        for path in paths
         for groups in reader.parts_of(path)
     ]
     return reader, parts

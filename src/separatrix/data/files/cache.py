@@ -10,6 +10,15 @@ The name is made of the paths and options that are decoded, so that other option
 their own. The index has the whole identity, sizes and times of files among it: a cache of files
 that have changed since is not opened, and the next one takes its place. What no later run could
 know again, as rows of a function or of standard input, has a cache without a name.
+
+**What is believed of a cache.** Compiled loops follow indices and offsets without looking, so a
+file with the wrong ones could read or write any memory. A cache is therefore opened only if it
+belongs to the user and nobody else may write to it: what is left is what the user's own processes
+do, and accidents. Its index is checked when it is opened, each block when it is first read: the
+checksum, and then all that a decoder guarantees. A copy of the block is in memory by then, so
+nobody can change what was checked. Later reads of a block skip the checks, which take several
+times as long as the read, as long as the size and times of the file are those of the check: a
+system call for each block shows it. Whatever is wrong with a cache, rows are decoded again.
 """
 
 from __future__ import annotations
@@ -18,46 +27,39 @@ import fcntl
 import json
 import mmap
 import os
-import struct
+import stat
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ...numeric.rows import CsrRows, Rows
+from ...numeric.rows import CsrRows
 from ...numeric.types import AnyArray
 from ..blocks import Block
 from .cache_folder import SUFFIX, cache_folder, locked_file, remove_abandoned, remove_unused
+from .cache_index import (
+    FORMAT,
+    MAGIC,
+    SEAL,
+    TYPES,
+    CacheDamaged,
+    Identity,
+    Stored,
+    flaw,
+    read_into,
+    sealed_index,
+    whole_lines,
+)
+from .paths import Version
 
-FORMAT = 3  # to be raised whenever rows are decoded, or written, in another way than before
-SEAL = struct.Struct("<QQ8s")
-MAGIC = b"sptrx\x00\r\n"
-LINE = 64  # bytes: where arrays begin, in the file and so in memory
 MOST_FREE = 1  # rooms of blocks that nobody holds, kept for the next ones
-OF_A_MOMENT = ("size", "mtime_ns")  # of a file: not in the name of its cache
-
-Identity = dict[str, Any]
-
-
-class CacheDamaged(Exception):
-    """A block is not what was written."""
-
-
-class Stored(NamedTuple):
-    """Where the arrays of a block stand in the file."""
-
-    start: int
-    features: int | None
-    """Of sparse rows."""
-    arrays: list[tuple[str, str, list[int]]]
-    """Name, dtype and shape of each."""
-    at: int
-    size: int
-    checksum: int
+NOTED_EVERY = 3600  # seconds: a new time of last use makes other processes check blocks again
+OPENED = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # it does not wait for a pipe
 
 
 class DecodedCache:
@@ -70,30 +72,42 @@ class DecodedCache:
         self._descriptor = descriptor
         with suppress(OSError):  # shared: it is in use, and so not the next to go
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            os.utime(descriptor)
+            if abs(time.time() - os.fstat(descriptor).st_mtime) > NOTED_EVERY:
+                os.utime(descriptor)
         self.about: dict[str, Any] = index["about"]
-        self._blocks = [Stored(*stored) for stored in index["blocks"]]
+        self.codes: int = index["codes"]
+        """All labels are codes from 0 to before this."""
+        self.blocks = [Stored(*stored) for stored in index["blocks"]]
         # Of sparse rows the first blocks may know fewer features than the last.
-        self._features = max((stored.features or 0 for stored in self._blocks), default=0)
-        self._unchecked = set(range(len(self._blocks)))
+        self.features = max((stored.features or 0 for stored in self.blocks), default=0)
+        self._checked: dict[int, tuple[int, ...]] = {}  # by block, the file's state at the time
         self._free: list[AnyArray] = []
 
     @classmethod
     def open(cls, where: str | os.PathLike[str], identity: Identity) -> DecodedCache | None:
-        """The cache of exactly these files and options; None if there is none that is whole."""
+        """The cache of exactly these files and options; None if there is none that is whole.
+
+        Raises :class:`CacheDamaged` if there is one that is not to be believed.
+        """
         identity = _plain(identity)
+        path = _path(cache_folder(where), identity)
         try:
-            descriptor = os.open(_path(cache_folder(where), identity), os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(path, OPENED)
         except OSError:
             return None
-        index = _sealed_index(descriptor)
-        if index is None or index["identity"] != identity:
+        try:
+            _check_owner(descriptor, path)
+            index = sealed_index(descriptor, identity)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        if index is None:
             os.close(descriptor)
             return None
         return cls(descriptor, index)
 
     def __len__(self) -> int:
-        return len(self._blocks)
+        return len(self.blocks)
 
     def __del__(self) -> None:
         with suppress(OSError):
@@ -104,15 +118,19 @@ class DecodedCache:
 
         Its arrays are in memory that other blocks had before, and that nobody holds any more.
         """
-        stored = self._blocks[number]
+        stored = self.blocks[number]
         room = self._room(stored.size)
-        if not _read_into(self._descriptor, room, stored.at):
+        if not read_into(self._descriptor, room, stored.at):
             raise CacheDamaged(f"block {number} of the cache is cut short")
-        if number in self._unchecked:  # once: a checksum takes five times as long as the read
+        block = stored.assembled(room, self.features)
+        state = _state(self._descriptor)  # after the read: a write before it shows
+        if self._checked.get(number) != state:
             if zlib.crc32(room.data) != stored.checksum:
                 raise CacheDamaged(f"block {number} of the cache is not what was written")
-            self._unchecked.discard(number)
-        return self._assembled(stored, room)
+            if why := flaw(block, self.codes):
+                raise CacheDamaged(f"block {number} of the cache was not written by a fit: {why}")
+            self._checked[number] = state
+        return block
 
     def __iter__(self) -> Iterator[Block]:
         """All blocks in their order."""
@@ -129,20 +147,6 @@ class DecodedCache:
             else:
                 buffer = some if len(some) >= size else None  # too small: it goes
         return np.asarray(_Lease(buffer, self._free))[:size]
-
-    def _assembled(self, stored: Stored, room: AnyArray) -> Block:
-        arrays: dict[str, AnyArray] = {}
-        at = 0
-        for name, dtype, shape in stored.arrays:
-            kind = np.dtype(dtype)
-            size = kind.itemsize * int(np.prod(shape))
-            arrays[name] = room[at : at + size].view(kind).reshape(shape)
-            at += _whole_lines(size)
-        if stored.features is None:
-            X: Rows = arrays["X"]
-        else:
-            X = CsrRows(arrays["data"], arrays["indices"], arrays["indptr"], self._features)
-        return Block(X, arrays["y"], arrays.get("weight"), stored.start)
 
 
 class _Lease:
@@ -169,6 +173,7 @@ class CacheWriter:
         descriptor, self._unfinished = locked_file(folder, self._path.stem)
         self._file = os.fdopen(descriptor, "w+b")
         self._blocks: list[Stored] = []
+        self._codes = 0
 
     @property
     def open(self) -> bool:
@@ -181,13 +186,15 @@ class CacheWriter:
         at, checksum, told = self._file.tell(), 0, []
         for name, array in parts.items():
             raw = np.ascontiguousarray(array)
-            if raw.dtype.hasobject:
-                raise TypeError(f"{name} of a block holds {raw.dtype}; expected numbers or text")
-            gap = bytes(_whole_lines(raw.nbytes) - raw.nbytes)
+            if raw.dtype.str not in TYPES[name]:
+                expected = " or ".join(map(str, map(np.dtype, TYPES[name])))
+                raise TypeError(f"{name} of a block holds {raw.dtype}; expected {expected}")
+            gap = bytes(whole_lines(raw.nbytes) - raw.nbytes)
             for some in (raw.reshape(-1).view(np.uint8).data, gap):
                 self._file.write(some)
                 checksum = zlib.crc32(some, checksum)
             told.append((name, raw.dtype.str, list(raw.shape)))
+        self._codes = max(self._codes, int(block.y.max(initial=-1)) + 1)
         size = self._file.tell() - at
         self._blocks.append(Stored(block.start, features, told, at, size, checksum))
 
@@ -201,6 +208,7 @@ class CacheWriter:
                 "format": FORMAT,
                 "identity": self._identity,
                 "about": about,
+                "codes": self._codes,
                 "blocks": self._blocks,
             }
         )
@@ -241,36 +249,24 @@ def _path(folder: Path, identity: Identity) -> Path:
 def _lasting(data: Any) -> Any:
     """Without what changes when a file is written anew."""
     if isinstance(data, dict):
-        return {key: _lasting(value) for key, value in data.items() if key not in OF_A_MOMENT}
+        return {key: _lasting(value) for key, value in data.items() if key not in Version._fields}
     return [_lasting(value) for value in data] if isinstance(data, list) else data
 
 
-def _sealed_index(descriptor: int) -> dict[str, Any] | None:
-    """What stands at the end of a file that was written to its end."""
-    size = os.fstat(descriptor).st_size
-    seal = os.pread(descriptor, SEAL.size, max(size - SEAL.size, 0))
-    if len(seal) != SEAL.size:
-        return None
-    length, checksum, magic = SEAL.unpack(seal)
-    if magic != MAGIC or length > size - SEAL.size:
-        return None
-    text = np.empty(length, dtype=np.uint8)
-    whole = _read_into(descriptor, text, size - SEAL.size - length)
-    if not whole or zlib.crc32(text.data) != checksum:
-        return None
-    index: dict[str, Any] = json.loads(text.tobytes())
-    return index if index["format"] == FORMAT else None
+def _check_owner(descriptor: int, path: Path) -> None:
+    """Nobody but the user may have written the file, or may write to it."""
+    about = os.fstat(descriptor)
+    others = stat.S_IWGRP | stat.S_IWOTH
+    if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & others:
+        raise CacheDamaged(
+            f"the cache {path} is no file that only you may write to, and is not read"
+        )
 
 
-def _read_into(descriptor: int, room: AnyArray, at: int) -> bool:
-    """Whether there were bytes for all of the room: one call reads 2 GB at most."""
-    rest = room.data
-    while len(rest):
-        count = os.preadv(descriptor, [rest], at)
-        if count == 0:
-            return False
-        rest, at = rest[count:], at + count
-    return True
+def _state(descriptor: int) -> tuple[int, ...]:
+    """Changes whenever the file is written to, as fine as its file system takes the time."""
+    about = os.fstat(descriptor)
+    return about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
 
 def _arrays(block: Block) -> tuple[dict[str, AnyArray], int | None]:
@@ -294,7 +290,3 @@ def _pages(size: int) -> AnyArray:
         return np.frombuffer(mmap.mmap(-1, max(size, 1)), dtype=np.uint8)
     except OSError as error:
         raise MemoryError(f"{size} bytes for a block") from error
-
-
-def _whole_lines(size: int) -> int:
-    return -(-size // LINE) * LINE

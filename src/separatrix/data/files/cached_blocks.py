@@ -10,7 +10,8 @@ from typing import Any
 
 from ...numeric.warn import warn
 from ..blocks import Block
-from .cache import CacheDamaged, CacheWriter, DecodedCache, Identity
+from .cache import CacheWriter, DecodedCache
+from .cache_index import CacheDamaged, Identity
 
 Blocks = Iterator[Block]
 Decode = Callable[[], Iterable[Block]]
@@ -36,9 +37,14 @@ class CachedBlocks:
         self, where: str | os.PathLike[str] | None, identity: Identity, keep: bool = True
     ) -> None:
         self._where, self._identity, self._keep = where, identity, keep
-        self.cache = None if where is None else DecodedCache.open(where, identity)
+        self.cache: DecodedCache | None = None
         self.notices: list[str] = []
         self._advised = False
+        if where is not None:
+            try:
+                self.cache = DecodedCache.open(where, identity)
+            except CacheDamaged as damage:
+                self.give_up(damage)
 
     def tell(self) -> None:
         """Warn of what went wrong: by the thread of the user, for another reads."""
@@ -50,6 +56,11 @@ class CachedBlocks:
         if self._where is None and not self._advised:
             self._advised = True
             self.notices.append(text)
+
+    def give_up(self, damage: CacheDamaged) -> None:
+        """Decode again, and write another cache."""
+        self.cache = None
+        self.notices.append(f"{damage}: all is decoded again")
 
     @property
     def wanted(self) -> bool:
@@ -71,8 +82,7 @@ class CachedBlocks:
                     given += 1
                 return
             except CacheDamaged as damage:
-                self.cache = None
-                self.notices.append(f"{damage}: all is decoded again")
+                self.give_up(damage)
         yield from islice(self._written(decode, summary), given, None)
 
     def _written(self, decode: Decode, summary: Callable[[], dict[str, Any]]) -> Blocks:

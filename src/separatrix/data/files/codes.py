@@ -29,6 +29,18 @@ class LabelCodes:
         self.frozen = frozen
         """No other labels may come: the first pass has met all."""
 
+    @classmethod
+    def from_list(cls, values: Any) -> LabelCodes:
+        """Those of labels that were written down; ValueError if these are no labels."""
+        kinds = {type(value) for value in values}
+        if len(kinds) > 1 or not kinds <= {bool, int, float, str}:
+            raise ValueError("labels are not of one kind")
+        if len(values) > MOST_LABELS or len(set(values)) < len(values):
+            raise ValueError("too many labels, or twice the same")
+        found = cls(values)
+        found._checked(np.array(values), Place())
+        return found
+
     def of(self, y: AnyArray, where: Place) -> Ints:
         """The code of every label; ``where`` they were read is for errors."""
         y = self._checked(np.asarray(y), where)

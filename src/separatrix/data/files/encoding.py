@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from ...numeric.checks import is_number
 from ...numeric.lazy import cached_property
 from ...numeric.rows import CsrRows, Rows
 from ...numeric.types import AnyArray, Array, Ints
 from ..source import Storage
-from .encoders import KINDS, Column, Hashed
+from .encoders import KINDS, Column, Hashed, Missing, Number, OneHot
 from .reader import Place
 from .thresholds import FEATURES_PER_VALUE
 
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 
 INDEX_BYTES = np.dtype(np.int32).itemsize  # of the position of a value in sparse rows
+CATEGORIES = {"text": str, "whole": int, "float": float, "boolean": bool}
+"""The types of categories as a column names them, and as Python does."""
+DTYPES = ("float32", "float64")
+MOST_HASH_BITS = 30
 OTHERS = ("target", "weight", "dtype", "text_target", "row_values")
 
 
@@ -185,14 +190,37 @@ class Encoding:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Encoding:
-        """The one that was written down."""
-        columns = []
-        for entry in data["columns"]:
-            fields = {
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in entry.items()
-                if name != "kind"
-            }
-            columns.append(KINDS[entry["kind"]](**fields))
+        """The one that was written down; a KeyError, TypeError or ValueError if it is none."""
         others = {name: data[name] for name in OTHERS if name in data}
-        return cls(tuple(columns), **others)
+        found = cls(tuple(map(_column, data["columns"])), **others)
+        roles = [name for name in (found.target, found.weight) if name is not None]
+        if not all(isinstance(name, str) for name in roles) or found.dtype not in DTYPES:
+            raise TypeError("target, weight or dtype")
+        values = found.row_values
+        if type(found.text_target) is not bool or not (values is None or is_number(values)):
+            raise TypeError("text_target or row_values")
+        return found
+
+
+def _column(entry: Mapping[str, Any]) -> Column:
+    """A column that was written down; an error if it is none."""
+    fields = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in entry.items()
+        if name != "kind"
+    }
+    column: Column = KINDS[entry["kind"]](**fields)
+    sound = isinstance(column.name, str)
+    if isinstance(column, Number):
+        sound &= column.fill is None or (is_number(column.fill) and np.isfinite(column.fill))
+        sound &= type(column.indicator) is bool
+    if isinstance(column, (OneHot, Hashed)):
+        sound &= column.type in CATEGORIES and column.missing in get_args(Missing)
+    if isinstance(column, OneHot):
+        types = {type(value) for value in (*column.categories, *column.infrequent)}
+        sound &= types <= {CATEGORIES[column.type], type(None)}
+    if isinstance(column, Hashed):
+        sound &= type(column.hash_bits) is int and 1 <= column.hash_bits <= MOST_HASH_BITS
+    if not sound:
+        raise TypeError("a column that is none")
+    return column

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from ..source import Storage
 from .cutting import default_block_rows
 from .encoding import INDEX_BYTES, Encoding
 from .reader import Place
+
+if TYPE_CHECKING:
+    from .cache_index import Stored
 
 WITNESSES = 4  # rows of every block by which it is known again
 LARGEST_WEIGHT = 2.0**400  # beyond, sums and what weights are multiplied with overflow
@@ -144,11 +147,47 @@ class Facts:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Facts:
-        """Back from plain data, whose keys may have become words."""
+        """Back from plain data, whose keys may have become words.
+
+        ValueError or TypeError if its entries are not of the types that facts have.
+        """
         found = cls(**data)
         found.counts = [{int(code): n for code, n in side.items()} for side in found.counts]
         found.weights = [{int(code): w for code, w in side.items()} for side in found.weights]
+        counts = [n for side in found.counts for n in side.values()]
+        sums = [w for side in found.weights for w in side.values()]
+        whole = (found.n_rows, found.block_rows, found.n_features, found.n_values, found.n_nonzero)
+        if any(type(n) is not int or n < 0 for n in (*whole, found.index_bytes, *counts)):
+            raise TypeError("counts that are none")
+        if any(type(w) is not float or not 0.0 <= w < np.inf for w in sums):
+            raise TypeError("weights that are none")
+        if len(found.counts) != 2 or len(found.weights) != 2:
+            raise ValueError("rows trained on and held out")
+        if type(found.surveyed) is not bool or any(type(w) is not str for w in found.witnesses):
+            raise TypeError("facts of another type")
         return found
+
+    def check_layout(self, blocks: Sequence[Stored], features: int, share: float) -> None:
+        """That these are facts of rows that are stored so; ValueError if not."""
+        first = blocks[0]
+        sparse = first.features is not None
+        d = features if sparse else first.arrays[0][2][1]
+        lengths = [stored.n_rows for stored in blocks]
+        known = (self.share, self.storage, self.dtype, self.n_features, self.n_rows)
+        stored = (share, "csr" if sparse else "dense", first.dtype.name, d, sum(lengths))
+        if known != stored or self.block_rows != lengths[0] or self.lengths != lengths:
+            raise ValueError("facts of other blocks")
+        if self.n_values > self.n_rows * d or self.index_bytes not in ((4, 8) if sparse else (0,)):
+            raise ValueError("more values than rows have")
+
+    def check_codes(self, labels: int, codes: int) -> None:
+        """That rows have codes of so many labels, and blocks none beyond; ValueError if not."""
+        k = max(labels, 1)
+        used = {code for sides in (self.counts, self.weights) for side in sides for code in side}
+        if codes > k or not used <= set(range(k)):
+            raise ValueError("codes without a label")
+        if sum(sum(side.values()) for side in self.counts) > self.n_rows:
+            raise ValueError("more rows than there are")
 
 
 def _merged(total: Mapping[int, int], counts: list[int]) -> dict[int, int]:

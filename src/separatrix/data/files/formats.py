@@ -141,8 +141,7 @@ def kept_format(reader: Reader) -> str | None:
     """The format of files as ``format=`` says it; LIBSVM text with where its numbers begin."""
     if isinstance(reader, SvmlightReader):
         return "svmlight-0" if reader.zero_based else "svmlight-1"
-    format = reader.identity()["format"]
-    return format if format in FORMATS else None
+    return reader.format
 
 
 def tells_format(path: str | PathLike[str]) -> bool:

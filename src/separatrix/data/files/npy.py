@@ -59,6 +59,7 @@ class NpyReader(Reader):
     ``.npy`` file with one value for each row (several, as for the rows: one after another).
     """
 
+    format = "npy"
     takes = ("target", "weight")
 
     def __init__(self, files: Files, target: Any, weight: Any, block_rows: int) -> None:

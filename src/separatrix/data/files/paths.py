@@ -7,19 +7,47 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from hashlib import blake2b
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from ...numeric.lazy import cached_property
+
+DIGEST_BYTES = 16
+SAMPLES, SAMPLE_BYTES = 16, 1 << 14
+"""Pieces of a file that are looked at to know it again: 256 KB, smaller files entirely."""
+
+
+class Version(NamedTuple):
+    """What a file system says of a file, and what changes with each change of its content.
+
+    The time of the last modification can be set back by any program, the time of the last change
+    of the status (``ctime``) cannot. A file that is replaced has another inode. Numbers of devices
+    are left out: they may differ from one start of a machine to the next.
+    """
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    digest: str = ""
+    """Of samples of the content (:func:`sampled_digest`), where a later run has to know it."""
+
+    @classmethod
+    def of(cls, about: os.stat_result) -> Version:
+        """From the status of a file."""
+        return cls(about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
 
 
 class Files:
-    """Files in the order in which they are read, with the size and time each had at first."""
+    """Files in the order in which they are read, each with the version that was there at first."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = list(paths)
-        self.first = [_size_and_time(path) for path in self.paths]
-        for path, (size, _) in zip(self.paths, self.first, strict=True):
-            if size == 0:
+        self.first = {path: Version.of(path.stat()) for path in self.paths}
+        for path, version in self.first.items():
+            if version.size == 0:
                 raise ValueError(
                     f"{path} is empty (0 bytes); expected rows: leave it out, or write it anew."
                 )
@@ -29,11 +57,21 @@ class Files:
         return f"{self.paths[0]}{more}"
 
     def identity(self) -> list[dict[str, Any]]:
-        """Path, size and time of the last change of each, as plain data."""
+        """Path and version of each, as plain data."""
         return [
-            {"path": str(path.absolute()), "size": size, "mtime_ns": time}
-            for path, (size, time) in zip(self.paths, self.first, strict=True)
+            {"path": str(path.absolute())}
+            | self.first[path]._replace(digest=self.digests[path])._asdict()
+            for path in self.paths
         ]
+
+    @cached_property
+    def digests(self) -> dict[Path, str]:
+        """Of samples of the content of each file."""
+        return {path: self._digest(path) for path in self.first}
+
+    def _digest(self, path: Path) -> str:
+        with self.opened(path) as file:
+            return sampled_digest(file)
 
     def check_unchanged(self) -> None:
         """Raise if a file changed or vanished since it was first looked at, and name it."""
@@ -41,18 +79,17 @@ class Files:
             self._check_unchanged(path)
 
     def _check_unchanged(self, path: Path) -> None:
-        before = self.first[self.paths.index(path)]
+        before = self.first[path]
         try:
-            now = _size_and_time(path)
+            now = Version.of(path.stat())
         except FileNotFoundError:
             raise FileNotFoundError(
                 f"{path} has vanished since it was first read: put it back, and begin anew."
             ) from None
         if now != before:
             raise ValueError(
-                f"{path} has changed since it was first read ({before[0]} bytes then, {now[0]} "
-                "now): its rows would be of two files; leave it alone while it is used, and begin "
-                "anew."
+                f"{path} has changed since it was first read ({_difference(before, now)}): its "
+                "rows would be of two files; leave it alone while it is used, and begin anew."
             )
 
     @contextmanager
@@ -94,9 +131,28 @@ def _open(path: Path) -> BufferedReader:
         ) from error
 
 
-def _size_and_time(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+def _difference(before: Version, now: Version) -> str:
+    if before.size != now.size:
+        return f"{before.size} bytes then, {now.size} now"
+    if before.inode != now.inode:
+        return "another file took its place"
+    return "it was written to, or its time, name or permissions were changed"
+
+
+def sampled_digest(file: BufferedReader) -> str:
+    """A digest of the size of a file and of pieces from all over it, its begin and end included.
+
+    It differs for files that differ in one of these pieces. A file of at most 256 KB is one piece.
+    """
+    size = os.fstat(file.fileno()).st_size
+    digest = blake2b(str(size).encode(), digest_size=DIGEST_BYTES)
+    if size <= SAMPLES * SAMPLE_BYTES:
+        digest.update(file.read(SAMPLES * SAMPLE_BYTES))
+        return digest.hexdigest()
+    for number in range(SAMPLES):
+        file.seek((size - SAMPLE_BYTES) * number // (SAMPLES - 1))
+        digest.update(file.read(SAMPLE_BYTES))
+    return digest.hexdigest()
 
 
 def named_files(what: Any) -> list[Path]:

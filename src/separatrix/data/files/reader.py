@@ -56,6 +56,9 @@ class Reader(ABC):
     name: str
     """What errors call it."""
 
+    format: str | None = None
+    """That of its files; None for what is read from no file."""
+
     spool: Path | None = None
     """The file that keeps what could be read only once."""
 
@@ -74,7 +77,7 @@ class Reader(ABC):
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """What the rows come from, as plain data: format, files with sizes and times, options.
+        """What the rows come from, as plain data: format, files with their versions, options.
 
         Equal for equal rows. What cannot be told apart by such data carries a ``token`` that no
         other reader has.

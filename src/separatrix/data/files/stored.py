@@ -16,14 +16,15 @@ from ...numeric.rows import shape_of
 from ...numeric.types import AnyArray, Ints
 from ..blocks import Block
 from ..class_moments import RunningMoments
-from .cache import CacheDamaged
+from .cache import DecodedCache
+from .cache_index import CacheDamaged
 from .cached_blocks import CachedBlocks
 from .codes import LabelCodes
 from .cutting import cut
 from .decoding import decoded, refuse_mixed
 from .encoding import Encoding
 from .facts import Facts, check_weights, held_out
-from .formats import kept_format
+from .formats import FORMATS, kept_format
 from .prefetch import prefetched
 from .reader import Place, Reader, TableReader, TypesRefuted
 from .thresholds import LONG_DECODING, MANY_DECODINGS
@@ -69,21 +70,24 @@ class StoredRows:
         self.codes, self.facts, self.encoding = LabelCodes(), Facts(validation), encoding
         self._read_before, self.unknown = False, {}
         self.moments, self._decodings, self._seconds = None, 0, 0.0
-        identity: dict[str, Any] = {
-            "rows": reader.identity(), "dtype": dtype, "block_rows": block_rows,
-            "validation": validation, "options": None if options is None else asdict(options),
-            "encoding": None if encoding is None else encoding.to_dict(),
-        }  # fmt: skip
-        keep = keep_cache and "token" not in identity["rows"]
+        identity = {} if cache is None else self._identity()
+        keep = keep_cache and "token" not in identity.get("rows", {})
         self._cached = CachedBlocks(cache, identity, keep)
-        if self._cached.cache is not None:
-            self._restore(self._cached.cache.about)
-        else:
+        if not self._restored():
             self._first_pass()
             self.format = kept_format(reader)
         self.codes.frozen = self._read_before = True
         if not any(self.facts.counts[0].values()):
             raise ValueError(_nothing(self.facts))
+
+    def _identity(self) -> dict[str, Any]:
+        """Of the rows and of how they are decoded, as plain data: a cache is of one identity."""
+        options, encoding = self.options, self.encoding
+        return {
+            "rows": self.reader.identity(), "dtype": self.dtype, "block_rows": self.block_rows,
+            "validation": self.validation, "options": None if options is None else asdict(options),
+            "encoding": None if encoding is None else encoding.to_dict(),
+        }  # fmt: skip
 
     def _first_pass(self) -> None:
         """By guessed types; if these are refuted, by those of all rows."""
@@ -156,13 +160,39 @@ class StoredRows:
             "moments": None if self.moments is None else self.moments.to_dict(),
         }  # fmt: skip
 
-    def _restore(self, about: dict[str, Any]) -> None:
-        self.codes, self.facts = LabelCodes(about["labels"]), Facts.from_dict(about["facts"])
-        self.format = about["format"]
+    def _restored(self) -> bool:
+        """Whether a cache tells what the first pass would find; one that cannot be is given up."""
+        cache = self._cached.cache
+        if cache is None:
+            return False
+        try:
+            self._restore(cache)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            damage = CacheDamaged("what the cache tells of its rows does not fit them")
+            damage.__cause__ = error
+            self._cached.give_up(damage)
+            return False
+        return True
+
+    def _restore(self, cache: DecodedCache) -> None:
+        """All of it, or an error and nothing: plain data of a file is not to be trusted."""
+        about = cache.about
+        codes, facts = LabelCodes.from_list(about["labels"]), Facts.from_dict(about["facts"])
+        facts.check_layout(cache.blocks, cache.features, self.validation)
+        k, encoding, moments = len(codes.values), self.encoding, None
+        facts.check_codes(k, cache.codes)
+        if encoding is None and about["encoding"] is not None:
+            encoding = Encoding.from_dict(about["encoding"])
         if about["moments"] is not None:
-            self.moments = RunningMoments.from_dict(about["moments"])
-        if about["encoding"] is not None:
-            self.encoding = Encoding.from_dict(about["encoding"])
+            moments = RunningMoments.from_dict(about["moments"], k, facts.n_features)
+        if (encoding is None) != (self.options is None and self.encoding is None):
+            raise ValueError("an encoding is for tables, and tables need one")
+        if encoding is not None and encoding.n_features != facts.n_features:
+            raise ValueError("other features than rows have")
+        if about["format"] is not None and about["format"] not in FORMATS:
+            raise ValueError("no format")
+        self.codes, self.facts, self.format = codes, facts, about["format"]
+        self.encoding, self.moments = encoding, moments
 
     @property
     def labelled(self) -> bool:

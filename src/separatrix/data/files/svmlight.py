@@ -46,6 +46,8 @@ class SvmlightReader(SharedFiles):
     are left out, and counted in ``left_out``. Plain text, or compressed by gzip, bzip2 or xz.
     """
 
+    format = "svmlight"
+
     def __init__(
         self, files: Files, zero_based: bool | None = None, n_features: int | None = None
     ) -> None:
