@@ -12,6 +12,9 @@ from ..numeric.types import AnyArray, Array, Ints
 from .containers import missing, opened, refuse_times
 
 MOST_COUNTED, LOOKED_FOR = 1 << 16, 4
+LONGEST_LABEL = 1000
+"""Characters. NumPy gives every label of an array the room of the longest: one of a megabyte among
+a thousand rows would take 4 GB, in a fit and in every prediction."""
 LARGEST_WHOLE = 2.0**53  # below, every whole number is a float
 
 
@@ -26,6 +29,7 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
+    refuse_long(y)
     plain = type(y) is np.ndarray and y.ndim == 1
     found = small_integer_classes(y) if plain else None
     if found is None:
@@ -38,6 +42,25 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
             with np.errstate(invalid="ignore"):  # infinity is met with an error, not a warning
                 check_classification_targets(y)
     return np.asarray(y), found
+
+
+def refuse_long(y: Any) -> None:
+    """No list of words may hold one that is no label: an array of all would take its room."""
+    if not isinstance(y, (list, tuple)):
+        return
+    lengths = [len(label) if isinstance(label, str) else 0 for label in y]
+    if max(lengths, default=0) > LONGEST_LABEL:
+        row = next(row for row, length in enumerate(lengths) if length > LONGEST_LABEL)
+        raise ValueError(f"y[{row}] {too_long(lengths[row])}")
+
+
+def too_long(length: int) -> str:
+    """What is wrong with a label of so many characters, and what to do."""
+    return (
+        f"is a label of {length} characters; expected classes, with names of at most "
+        f"{LONGEST_LABEL} characters: are these the right labels? If so, give the class a shorter "
+        "name."
+    )
 
 
 def refuse_missing(y: AnyArray) -> None:

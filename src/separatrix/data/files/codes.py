@@ -9,7 +9,7 @@ import numpy as np
 
 from ...numeric.types import AnyArray, Ints
 from ..containers import missing
-from ..labels import small_integer_classes
+from ..labels import LONGEST_LABEL, small_integer_classes, too_long
 from .reader import Place
 
 MOST_LABELS = 1 << 16  # distinct ones: more are no classes, and would fill the memory
@@ -38,7 +38,7 @@ class LabelCodes:
         if len(values) > MOST_LABELS or len(set(values)) < len(values):
             raise ValueError("too many labels, or twice the same")
         found = cls(values)
-        found._checked(np.array(values), Place())
+        found._checked(np.array(values, dtype=object if str in kinds else None), Place())
         return found
 
     def of(self, y: AnyArray, where: Place) -> Ints:
@@ -86,6 +86,10 @@ class LabelCodes:
                 "leave out the rows without one, or give them a label of their own."
             )
         if y.dtype.kind == "O" and all(isinstance(value, str) for value in y.tolist()):
+            lengths = [len(value) for value in y.tolist()]
+            if max(lengths, default=0) > LONGEST_LABEL:
+                row = int(np.argmax(lengths))
+                raise ValueError(f"{where.row(row)}: there {too_long(lengths[row])}")
             y = y.astype(np.str_)
         kind = KINDS.get(y.dtype.kind)
         if kind is None:

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...numeric.types import AnyArray, Array, Ints
-from ..labels import LARGEST_WHOLE
+from ..labels import LARGEST_WHOLE, LONGEST_LABEL, too_long
 from .reader import Place
+from .tables import check_decoded, kind_is_text
 
 TYPES = {
     "text": pa.large_string(),
@@ -30,9 +31,7 @@ def kind_of(type: pa.DataType) -> Literal["number", "category"] | None:
         return "number"
     if is_a.is_dictionary(type):
         return "category" if kind_of(type.value_type) else None
-    if is_a.is_string(type) or is_a.is_large_string(type) or is_a.is_string_view(type):
-        return "category"
-    return None
+    return "category" if kind_is_text(type) else None
 
 
 def category_type(type: pa.DataType) -> str:
@@ -66,7 +65,10 @@ def whole_column(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
         column = column.combine_chunks()
         if isinstance(column, pa.ChunkedArray):  # no rows at all
             column = pa.array([], column.type)
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    if not pa.types.is_dictionary(column.type):
+        return column
+    check_decoded(column, name)
+    return column.dictionary_decode()
 
 
 def numbers(column: pa.Array, name: str, place: Place) -> Array:
@@ -184,6 +186,12 @@ def labels(column: pa.Array, name: str, place: Place) -> AnyArray:
             _refuse_large(rounded, values, f"the target {name!r}", place)
         return values
     coded = column.dictionary_encode()
+    long = pc.greater(pc.utf8_length(coded.dictionary), LONGEST_LABEL)
+    if pc.any(long).as_py():
+        code = pc.index(long, True).as_py()
+        row = pc.index(coded.indices, pa.scalar(code, coded.indices.type)).as_py()
+        length = len(coded.dictionary[code].as_py())
+        raise ValueError(f"{place.row(row)}: the target {name!r} {too_long(length)}")
     words: AnyArray = np.array(coded.dictionary.to_pylist(), dtype=str)
     found: AnyArray = words[coded.indices.to_numpy()]
     return found

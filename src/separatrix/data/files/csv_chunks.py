@@ -16,7 +16,7 @@ import numpy as np
 from ...numeric.types import Ints
 
 QUOTE, BYTE_ORDER_MARK = ord('"'), b"\xef\xbb\xbf"
-LONGEST_ROW = 1 << 28  # bytes: a row is held in memory
+LONGEST_ROW = 1 << 26  # bytes: a row is held in memory
 SOME_BYTES = 1 << 14  # read at a time where speed does not matter
 LINE_END = re.compile(rb"\r\n?|\n")
 OPEN_QUOTE = (
@@ -77,7 +77,7 @@ def row_chunks(file: Bytes, delimiter: str, size: int) -> Iterator[bytes]:
         elif len(text) > LONGEST_ROW:
             raise RowWithoutEnd(start, _why_so_long(text))
         else:
-            wanted = len(text)
+            wanted = min(len(text), LONGEST_ROW + size - len(text))
     if text:
         if not _end_of_rows(text + b"\n", delimiter.encode()) > len(text):
             raise RowWithoutEnd(start, OPEN_QUOTE.format("never closed"))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...numeric.rows import CsrRows, Rows
 from ...numeric.types import AnyArray, Array
+from ..validation import all_finite
 from .encoders import Number
 from .encoding import Encoding
 from .reader import Place, Reader, TableReader
@@ -44,7 +45,7 @@ def decoded(
         for X, y, weight, where in reader.pieces():
             now = reader.left_out
             unknown = {"features": now - before} if now > before else {}
-            yield Decoded(_as(X, dtype), y if labels else None, weight, where, unknown)
+            yield Decoded(_as(X, dtype, where), y if labels else None, weight, where, unknown)
             before = now
         return
     columns = encoding.column_names(labels)
@@ -54,7 +55,8 @@ def decoded(
     for piece in reader.pieces(columns):
         batch: Any = piece.X
         found = encoding.encode(batch, place=piece.where, labels=labels)
-        yield Decoded(_as(found.X, dtype), found.y, found.weight, piece.where, found.unknown)
+        X = _as(found.X, dtype, piece.where)
+        yield Decoded(X, found.y, found.weight, piece.where, found.unknown)
 
 
 def refuse_mixed(reader: TableReader, names: set[str]) -> None:
@@ -64,7 +66,17 @@ def refuse_mixed(reader: TableReader, names: set[str]) -> None:
             raise ValueError(why())
 
 
-def _as(X: Rows, dtype: str) -> Rows:
-    if isinstance(X, CsrRows):
-        return X._replace(data=X.data.astype(dtype, copy=False))
-    return np.ascontiguousarray(X, dtype=dtype)
+def _as(X: Rows, dtype: str, where: Place) -> Rows:
+    """In this precision; a value that is too large for it is an error."""
+    values = X.data if isinstance(X, CsrRows) else X
+    with np.errstate(over="ignore"):
+        converted = np.ascontiguousarray(values, dtype=dtype)
+    if converted.itemsize < values.itemsize and not all_finite(converted):
+        at = int(np.argmax(~np.isfinite(converted)))
+        edges = X.indptr if isinstance(X, CsrRows) else np.arange(len(X) + 1) * X.shape[1]
+        row = int(np.searchsorted(edges, at, "right")) - 1
+        raise ValueError(
+            f"{where.row(row)}: the value {values.flat[at]:g} is too large for float32; read "
+            "with dtype='float64', or scale the feature"
+        )
+    return X._replace(data=converted) if isinstance(X, CsrRows) else converted

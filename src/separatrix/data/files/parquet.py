@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .reader import Place
-from .tables import TableFiles, explained
+from .tables import TableFiles, explained, kind_is_text
 
 REMEDY = "it was cut off or damaged, or is no Parquet file; write or fetch it anew."
 PART_BYTES = 32 << 20  # that row groups have, where workers read some each: decoded, some more
@@ -48,7 +48,9 @@ class ParquetReader(TableFiles):
             return sum(file.metadata.row_group(at).num_rows for at in range(self.stretch[0]))
 
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
-        with self.files.unchanged(path), _opened(path) as file:
+        # One text of a page may stand in every row: its size is looked at before that.
+        words = [field.name for field in self._schema(path) if kind_is_text(field.type)]
+        with self.files.unchanged(path), _opened(path, words) as file:
             for group in range(*(self.stretch or (0, file.num_row_groups))):
                 where = f"{path}, row group {group}"
                 batches = file.iter_batches(
@@ -63,13 +65,17 @@ class ParquetReader(TableFiles):
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[pq.ParquetFile]:
-    """Without pyarrow's own reading ahead, which holds whole row groups."""
+def _opened(path: Path, words: list[str] | None = None) -> Iterator[pq.ParquetFile]:
+    """Without pyarrow's own reading ahead, which holds whole row groups.
+
+    ``words``: columns that are read as dictionaries.
+    """
     with pa.OSFile(os.fsencode(path)) as raw:
         try:
             file = pq.ParquetFile(
-                raw, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True
-            )
+                raw, pre_buffer=False, buffer_size=BUFFER_BYTES, page_checksum_verification=True,
+                read_dictionary=words,
+            )  # fmt: skip
         except (pa.ArrowException, OSError) as error:
             raise explained(error, str(path), REMEDY) from error
         with file:

@@ -52,7 +52,7 @@ class _Rewritten(io.RawIOBase):
 
     def __init__(self, path: Path) -> None:
         self._chunks = rows_of_file(path, uncompressed, ";", SOME_BYTES)
-        self._left, self._first = b"", True
+        self._left, self._first = memoryview(b""), True
 
     def readable(self) -> bool:
         """Yes."""
@@ -69,7 +69,7 @@ class _Rewritten(io.RawIOBase):
             chunk = next(self._chunks, None)
             if chunk is None:
                 return 0
-            self._left = self._written(chunk)
+            self._left = memoryview(self._written(chunk))
         count = min(len(into), len(self._left))
         into[:count], self._left = self._left[:count], self._left[count:]
         return count

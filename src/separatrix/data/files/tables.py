@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...numeric.lazy import cached_property
 from .paths import Files
 from .reader import Piece, Place, SharedFiles, TableReader
 
+LONGEST_NAME = 1000  # characters of the name of a column
+MOST_DECODED = 1 << 27  # bytes of text of one column in the rows of one batch: 16 KB for each row
 NAMELESS_INDEX = re.compile(r"__index_level_\d+__")  # pandas keeps the numbers of its rows so
 
 
@@ -96,6 +99,7 @@ class TableFiles(TableReader, SharedFiles):
 def plain_schema(schema: pa.Schema, name: str) -> pa.Schema:
     """Without the index that pandas writes, and with text in the one type that all can work on."""
     names = schema.names
+    _check_length(names, name)
     if twice := sorted({one for one in names if names.count(one) > 1}):
         raise ValueError(f"{name} has several columns named {twice!r}; expected different names.")
     return pa.schema(
@@ -105,6 +109,35 @@ def plain_schema(schema: pa.Schema, name: str) -> pa.Schema:
             if not NAMELESS_INDEX.fullmatch(field.name)
         ]
     )
+
+
+def _check_length(names: list[str], of: str) -> None:
+    """Names are copied for every category of their column."""
+    for number, name in enumerate(names):
+        if len(name) > LONGEST_NAME:
+            raise ValueError(
+                f"{of}: the name of column {number + 1} has {len(name)} characters "
+                f"({name[:20]!r}...); expected at most {LONGEST_NAME}: does the table begin with "
+                "the names of its columns? If so, give the column a shorter one."
+            )
+
+
+def check_decoded(column: pa.DictionaryArray, name: str) -> None:
+    """Text of a dictionary may stand in every row: a small file could fill the memory."""
+    if kind_is_text(column.type.value_type):
+        lengths = pc.binary_length(column.dictionary.cast(pa.large_string()))
+        size = pc.sum(lengths.take(column.indices)).as_py() or 0
+        if size > MOST_DECODED:
+            raise ValueError(
+                f"column {name!r} has {size} bytes of text in {len(column)} rows; expected "
+                f"categories, of at most {MOST_DECODED} bytes there: leave it out by "
+                "features=[...], or shorten its values"
+            )
+
+
+def kind_is_text(type: pa.DataType) -> bool:
+    """Whether values are text, of any of Arrow's types."""
+    return type in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:
@@ -161,17 +194,18 @@ def selected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
 
 def brought_to(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with these columns, of these types."""
-    columns = [_cast(batch.column(field.name), field.type) for field in schema]
+    columns = [_cast(batch.column(field.name), field.type, field.name) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _cast(column: pa.Array, type: pa.DataType) -> pa.Array:
+def _cast(column: pa.Array, type: pa.DataType, name: str) -> pa.Array:
     if column.type == type:
         return column
     if pa.types.is_dictionary(column.type):
         if not pa.types.is_dictionary(type):
-            return _cast(column.dictionary, type).take(column.indices)
-        values = _cast(column.dictionary, type.value_type)
+            check_decoded(column, name)
+            return _cast(column.dictionary, type, name).take(column.indices)
+        values = _cast(column.dictionary, type.value_type, name)
         return pa.DictionaryArray.from_arrays(column.indices.cast(type.index_type), values)
     return column.cast(type)
 
