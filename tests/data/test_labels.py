@@ -7,7 +7,7 @@ import pytest
 from conftest import overlapping
 
 from separatrix import Perceptron
-from separatrix.data.labels import encoded_if_known
+from separatrix.data.labels import check_labels, encoded_if_known
 
 X, Y = overlapping(60, 4)
 KNOWN = [
@@ -75,3 +75,9 @@ def test_a_label_that_is_not_known_is_refused_in_a_stream_and_changes_nothing():
     assert clf.coef_ is weights
     # A row of weight 0 may have any label: it is as if absent.
     clf.partial_fit(X[:2], np.array([0, 7]), sample_weight=[1.0, 0.0])
+
+
+def test_a_word_that_is_no_label_is_refused_before_all_take_its_room():
+    y = ["a", "b"] * 500 + ["z" * 1_000_000]
+    with pytest.raises(ValueError, match=r"y\[1000\] is a label of 1000000 characters; expected"):
+        check_labels(y)

@@ -5,6 +5,7 @@ import io
 import lzma
 import os
 import sys
+import time
 
 import pyarrow as pa
 import pyarrow.csv
@@ -14,7 +15,9 @@ import pytest
 from bad_tables import TABLE, labelled, read, write
 
 import separatrix
+from separatrix.data.cluster.file_parts import file_parts
 from separatrix.data.files.formats import open_reader
+from separatrix.data.files.paths import Version, sampled_digest
 
 
 def test_standard_input_is_read_with_a_cache(tmp_path):
@@ -125,6 +128,88 @@ def test_another_file_is_another_identity(tmp_path):
         open_reader(tmp_path / "*.csv").identity()["files"][0]
         == open_reader(path).identity()["files"][0]
     )
+
+
+def with_other_content(path, replace=False):
+    """The file with a digit changed, of the same size, its time of modification set back."""
+    before = path.stat()
+    content = path.read_bytes().replace(b"7", b"8")
+    if replace:
+        path.with_suffix(".new").write_bytes(content)
+        path.with_suffix(".new").replace(path)
+    else:
+        time.sleep(0.02)  # as fine as clocks of file systems are
+        path.write_bytes(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = path.stat()
+    assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_file_whose_time_was_set_back_is_another(tmp_path, replace):
+    path = tmp_path / "t.svm"
+    path.write_text("0 1:7\n1 1:2\n")
+    options = {"cache": tmp_path / "cache"}
+    first = separatrix.read(path, **options).fingerprint()
+    unchanged = separatrix.read(path)
+    with_other_content(path, replace)
+    again = separatrix.read(path, **options)
+    assert next(again.blocks()).X.data.tolist() == [8.0, 2.0]
+    assert again.fingerprint() != first
+    expected = "another file took its place" if replace else "it was written to"
+    with pytest.raises(ValueError, match=rf"t\.svm has changed since .*{expected}"):
+        list(unchanged.blocks())
+
+
+def test_content_is_looked_at_where_nothing_else_differs(tmp_path, monkeypatch):
+    monkeypatch.setattr(Version, "of", classmethod(lambda cls, about: cls(about.st_size, 0, 0, 0)))
+    path = tmp_path / "t.svm"
+    path.write_text("0 1:7\n1 1:2\n")
+    before = open_reader(path).identity()
+    path.write_text("0 1:8\n1 1:2\n")
+    assert open_reader(path).identity() != before
+
+
+class Counted(io.BufferedReader):
+    """Counts the bytes that are asked for."""
+
+    n_read = 0
+
+    def read(self, size=-1):
+        found = super().read(size)
+        self.n_read += len(found)
+        return found
+
+
+def test_of_a_large_file_some_pieces_are_looked_at(tmp_path):
+    path = tmp_path / "large"
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+
+    def digest():
+        with Counted(path.open("rb", buffering=0)) as file:
+            return sampled_digest(file), file.n_read
+
+    before, n_read = digest()
+    assert n_read == 1 << 18
+    for place in (0, (1 << 30) - 1):  # begin and end are among them
+        with path.open("r+b") as file:
+            file.seek(place)
+            file.write(b"!")
+        after, _ = digest()
+        assert after != before
+        before = after
+
+
+def test_workers_know_a_file_again_by_its_content(tmp_path):
+    path = tmp_path / "t.svm"
+    path.write_text("0 1:7\n1 1:2\n")
+    _, (part,) = file_parts(path, None)
+    os.utime(path, ns=(0, 0))  # a copy on another machine may have another time
+    part.findings()
+    with_other_content(path)
+    with pytest.raises(ValueError, match=r"t\.svm has other content on the worker"):
+        part.findings()
 
 
 def test_without_pyarrow(tmp_path, monkeypatch):
