@@ -46,6 +46,8 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
 
 def refuse_long(y: Any) -> None:
     """No list of words may hold one that is no label: an array of all would take its room."""
+    if type(y).__module__.startswith("polars") and str(getattr(y, "dtype", "")) == "String":
+        y = y.to_list()
     if not isinstance(y, (list, tuple)):
         return
     lengths = [len(label) if isinstance(label, str) else 0 for label in y]

@@ -178,9 +178,7 @@ def test_a_forged_cache_is_decoded_again(tmp_path, make, suffix, change):
     whole, name = read_all(path, cache, options)
     (stored,) = cache.iterdir()
     forge(stored, change)
-    with pytest.warns(
-        CacheWarning, match=r"cache (was not|does not|tells).*: all is decoded again"
-    ):
+    with pytest.warns(CacheWarning, match=r"cache (was not|does not|tells).* decoded again"):
         again, decoded = read_all(path, cache, options)
     assert decoded == name
     assert again.classes.tolist() == whole.classes.tolist()

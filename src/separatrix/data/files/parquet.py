@@ -16,6 +16,7 @@ from .tables import TableFiles, explained, kind_is_text
 
 REMEDY = "it was cut off or damaged, or is no Parquet file; write or fetch it anew."
 PART_BYTES = 32 << 20  # that row groups have, where workers read some each: decoded, some more
+DICTIONARY_BYTES = 4 << 20  # of a column in a row group: writers end a dictionary at 1 MB
 BUFFER_BYTES = 1 << 20  # read at once for each column
 
 
@@ -48,8 +49,8 @@ class ParquetReader(TableFiles):
             return sum(file.metadata.row_group(at).num_rows for at in range(self.stretch[0]))
 
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
-        # One text of a page may stand in every row: its size is looked at before that.
-        words = [field.name for field in self._schema(path) if kind_is_text(field.type)]
+        with self.files.unchanged(path), _opened(path) as file:
+            words = _dictionaries(file, columns)
         with self.files.unchanged(path), _opened(path, words) as file:
             for group in range(*(self.stretch or (0, file.num_row_groups))):
                 where = f"{path}, row group {group}"
@@ -62,6 +63,25 @@ class ParquetReader(TableFiles):
                         yield batch, Place(where)
                 except (pa.ArrowException, OSError) as error:
                     raise explained(error, where, REMEDY) from error
+
+
+def _dictionaries(file: pq.ParquetFile, columns: list[str]) -> list[str]:
+    """Columns of text to be read as dictionaries, so that their size is known before rows are made.
+
+    One text of a page may stand in every row. Arrow keeps the dictionary of a whole row group: of
+    larger ones, which have many different values, it would take too long.
+    """
+    words = {field.name for field in file.schema_arrow if kind_is_text(field.type)} & {*columns}
+    if not words or not file.num_row_groups:
+        return []
+    groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
+    paths = [groups[0].column(at).path_in_schema for at in range(groups[0].num_columns)]
+    places = {name: at for at, name in enumerate(paths) if name in words}
+    return [
+        name
+        for name, at in places.items()
+        if all(group.column(at).total_uncompressed_size <= DICTIONARY_BYTES for group in groups)
+    ]
 
 
 @contextmanager

@@ -124,7 +124,8 @@ def _check_length(names: list[str], of: str) -> None:
 
 def check_decoded(column: pa.DictionaryArray, name: str) -> None:
     """Text of a dictionary may stand in every row: a small file could fill the memory."""
-    if kind_is_text(column.type.value_type):
+    most = column.dictionary.nbytes * len(column)
+    if kind_is_text(column.type.value_type) and most > MOST_DECODED:
         lengths = pc.binary_length(column.dictionary.cast(pa.large_string()))
         size = pc.sum(lengths.take(column.indices)).as_py() or 0
         if size > MOST_DECODED:
