@@ -53,7 +53,7 @@ def test_running_sums_weighed_and_standardised(rng, sparse):
     for start in range(0, N, 200):
         at = slice(start, min(start + 200, N))
         running.add(slice_rows(rows, at.start, at.stop), weight[at], codes[at])
-    running = RunningMoments.from_dict(json.loads(json.dumps(running.to_dict())))
+    running = RunningMoments.from_dict(json.loads(json.dumps(running.to_dict())), K + 1, D)
     order, features = np.array([2, 0, K, 1]), D + sparse
     counts = np.bincount(codes, weight)[order]
     found = running.of_codes(order, features, counts)
@@ -81,4 +81,4 @@ def test_too_many_sums_are_not_kept(rng, monkeypatch):
     running.add(rows, weight, codes)
     running.add(rows[:9], weight[:9], codes[:9] % 2)
     assert running.of_codes(np.arange(2), D, np.ones(2)) is None
-    assert RunningMoments.from_dict(running.to_dict()).bounded is False
+    assert RunningMoments.from_dict(running.to_dict(), K, D).bounded is False

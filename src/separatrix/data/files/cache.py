@@ -79,7 +79,7 @@ class DecodedCache:
         """All labels are codes from 0 to before this."""
         self.blocks = [Stored(*stored) for stored in index["blocks"]]
         # Of sparse rows the first blocks may know fewer features than the last.
-        self.features = max((stored.features or 0 for stored in self.blocks), default=0)
+        self.features = max((stored.width for stored in self.blocks), default=0)
         self._checked: dict[int, tuple[int, ...]] = {}  # by block, the file's state at the time
         self._free: list[AnyArray] = []
 

@@ -63,6 +63,11 @@ class Stored(NamedTuple):
         return {name: shape for name, _, shape in self.arrays}["y"][0]
 
     @property
+    def width(self) -> int:
+        """Number of features; of sparse rows those known when it was written."""
+        return self.arrays[0][2][1] if self.features is None else self.features
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the rows."""
         return np.dtype(self.arrays[0][1])
@@ -125,6 +130,7 @@ def _check(index: dict[str, Any], end: int) -> None:
     for one, next in pairwise(blocks):
         follows = (one.start + one.n_rows, one.at + one.size) == (next.start, next.at)
         alike = (one.features is None, one.dtype) == (next.features is None, next.dtype)
+        alike &= one.features is not None or one.width == next.width
         if not follows or not alike:
             raise ValueError("blocks do not follow one another")
     first = (blocks[0].start, blocks[0].at) if blocks else (0, 0)

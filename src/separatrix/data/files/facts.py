@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from ..source import Storage
 from .cutting import default_block_rows
 from .encoding import INDEX_BYTES, Encoding
 from .reader import Place
-
-if TYPE_CHECKING:
-    from .cache_index import Stored
 
 WITNESSES = 4  # rows of every block by which it is known again
 LARGEST_WEIGHT = 2.0**400  # beyond, sums and what weights are multiplied with overflow
@@ -167,17 +164,17 @@ class Facts:
             raise TypeError("facts of another type")
         return found
 
-    def check_layout(self, blocks: Sequence[Stored], features: int, share: float) -> None:
-        """That these are facts of rows that are stored so; ValueError if not."""
-        first = blocks[0]
-        sparse = first.features is not None
-        d = features if sparse else first.arrays[0][2][1]
-        lengths = [stored.n_rows for stored in blocks]
-        known = (self.share, self.storage, self.dtype, self.n_features, self.n_rows)
-        stored = (share, "csr" if sparse else "dense", first.dtype.name, d, sum(lengths))
-        if known != stored or self.block_rows != lengths[0] or self.lengths != lengths:
+    def check_layout(
+        self, lengths: list[int], storage: Storage, dtype: str, features: int, share: float
+    ) -> None:
+        """That these are facts of blocks of these lengths, stored so; ValueError if not."""
+        known = (self.storage, self.dtype, self.n_features, self.share, self.n_rows)
+        if known != (storage, dtype, features, share, sum(lengths)):
+            raise ValueError("facts of other rows")
+        if self.block_rows != max(lengths) or self.lengths != lengths:
             raise ValueError("facts of other blocks")
-        if self.n_values > self.n_rows * d or self.index_bytes not in ((4, 8) if sparse else (0,)):
+        index_bytes = (4, 8) if storage == "csr" else (0,)
+        if self.n_values > self.n_rows * features or self.index_bytes not in index_bytes:
             raise ValueError("more values than rows have")
 
     def check_codes(self, labels: int, codes: int) -> None:

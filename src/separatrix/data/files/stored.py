@@ -178,7 +178,12 @@ class StoredRows:
         """All of it, or an error and nothing: plain data of a file is not to be trusted."""
         about = cache.about
         codes, facts = LabelCodes.from_list(about["labels"]), Facts.from_dict(about["facts"])
-        facts.check_layout(cache.blocks, cache.features, self.validation)
+        first = cache.blocks[0]
+        facts.check_layout(
+            [stored.n_rows for stored in cache.blocks],
+            "dense" if first.features is None else "csr",
+            first.dtype.name, cache.features, self.validation,
+        )  # fmt: skip
         k, encoding, moments = len(codes.values), self.encoding, None
         facts.check_codes(k, cache.codes)
         if encoding is None and about["encoding"] is not None:
