@@ -26,7 +26,8 @@ def test_the_name_of_a_step_is_never_code(name):
         calls = [node.func for node in ast.walk(statement) if isinstance(node, ast.Call)]
         names = {getattr(call, "attr", getattr(call, "id", None)) for call in calls}
         assert names <= {"set_params", "fit", "LogisticRegression"}
-        eval(line.removesuffix(".fit(X, y)"), {"clf": clf, "LogisticRegression": LogisticRegression})
+        names = {"clf": clf, "LogisticRegression": LogisticRegression}
+        eval(line.removesuffix(".fit(X, y)"), names)
         assert clf[-1].C == 2.0
 
 

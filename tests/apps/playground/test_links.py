@@ -85,7 +85,7 @@ def test_files_are_read_strictly(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for given in (pipe, tmp_path, "/dev/zero"):
-        with pytest.raises(ValueError, match="is a pipe|Is a directory|is a character device"):
+        with pytest.raises(ValueError, match=r"is a pipe|Is a directory|is a character device"):
             links.opened(str(given))
 
 

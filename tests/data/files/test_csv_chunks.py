@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from separatrix.data.files import csv_chunks
 from separatrix.data.files.csv_chunks import RowWithoutEnd, row_chunks
 
 
@@ -43,9 +44,13 @@ def rows_of(text: bytes) -> tuple[list[bytes], bool]:
 
 @pytest.mark.parametrize("alphabet", [b'ab,"\n', b'a,""\r\n', b'a,\r\n"'])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-def test_chunks_are_runs_of_whole_rows(alphabet: bytes, mark: bytes) -> None:
-    rng = random.Random(0)
-    for _ in range(1500):
+@pytest.mark.parametrize("some_quotes", [1, 2, 16])
+def test_chunks_are_runs_of_whole_rows(
+    alphabet: bytes, mark: bytes, some_quotes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_chunks, "SOME_QUOTES", some_quotes)
+    rng = random.Random(some_quotes)
+    for _ in range(1000):
         text = mark + bytes(rng.choice(alphabet) for _ in range(rng.randint(1, 24)))
         rows, is_open = rows_of(text)
         chunks: list[bytes] = []
@@ -72,3 +77,16 @@ def test_plain_quotes_take_one_look_at_the_text() -> None:
     assert b"".join(chunks) == text
     assert len(chunks) > 10
     assert all(len(chunk) % len(line) == 0 for chunk in chunks)
+
+
+def test_a_value_of_quotes_is_not_looked_at_quote_by_quote(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks, look = [], csv_chunks._end_of_lines
+
+    def counted(text: bytes, first: int, last: int) -> int:
+        looks.append(first)
+        return look(text, first, last)
+
+    monkeypatch.setattr(csv_chunks, "_end_of_lines", counted)
+    text = b'1,"' + b'""' * 100_000 + b'"\n2,b\n'
+    assert b"".join(row_chunks(io.BytesIO(b"x,y\n" + text), ",", 1000)) == b"x,y\n" + text
+    assert len(looks) < 200

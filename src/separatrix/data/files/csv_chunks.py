@@ -18,6 +18,7 @@ from ...numeric.types import Ints
 QUOTE, BYTE_ORDER_MARK = ord('"'), b"\xef\xbb\xbf"
 LONGEST_ROW = 1 << 26  # bytes: a row is held in memory
 SOME_BYTES = 1 << 14  # read at a time where speed does not matter
+SOME_QUOTES = 16  # after most chunks a row ends near the last quotes
 LINE_END = re.compile(rb"\r\n?|\n")
 OPEN_QUOTE = (
     "opens a quote that is {}: all lines after it would be one value; close it, or write two for "
@@ -132,12 +133,16 @@ def _end_of_rows(text: bytes, delimiter: bytes) -> int:
         return _end_beside_odd_quotes(text, delimiter)
     # Between the quotes of a pair, or after one that is not closed, lines end no row.
     last = len(text)
-    for at in range(len(quotes), -1, -1):
+    for at in range(len(quotes), max(-1, len(quotes) - SOME_QUOTES), -1):
         first = int(quotes[at - 1]) + 1 if at else 0
         if at % 2 == 0 and (found := _end_of_lines(text, first, last)):
             return found
         last = first
-    return 0
+    # Text may consist of quotes: all the others at once.
+    characters = np.frombuffer(text, np.uint8)[:last]
+    ends = np.flatnonzero((characters == ord("\n")) | (characters == ord("\r")))
+    ends = ends[np.searchsorted(quotes, ends) % 2 == 0]
+    return int(ends[-1]) + 1 if len(ends) else 0
 
 
 def _plain_quotes(text: bytes, delimiter: bytes) -> Ints | None:

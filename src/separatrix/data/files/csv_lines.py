@@ -82,13 +82,9 @@ def _not_utf8(path: Path, line: int) -> str:
 def line_of(path: Path, row: int) -> int:
     """The number of the line in which a row begins, both counted as their readers do.
 
-    Lines from 1 on, rows from 0 on after the names. If a line before it cannot be split into
-    values, or the line itself, the number of that one.
+    Lines from 1 on, rows from 0 on after the names.
     """
-    try:
-        for at, (line, _) in enumerate(numbered_rows(path), start=-1):
-            if at == row:
-                return line
-    except BadLine as bad:
-        return bad.line
+    for at, (line, _) in enumerate(numbered_rows(path), start=-1):
+        if at == row:
+            return line
     raise IndexError(row)
