@@ -40,6 +40,15 @@ def test_every_loss_of_the_registry_is_on_the_page():
         assert f"| `{name}` |" in page
 
 
+def test_every_guarantee_of_the_security_page_has_its_tests():
+    page = (HERE.parent / "SECURITY.md").read_text()
+    _, table = page.split("| guarantee | tested by |\n|---|---|\n")
+    for row in table.split("\n\n")[0].splitlines():
+        tests = re.findall(r"`(tests/[\w/]+\.py)`", row.split("|")[2])
+        assert tests
+        assert [test for test in tests if not (HERE.parent / test).is_file()] == []
+
+
 def test_the_lines_of_the_readme_work_when_pasted(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", (HERE.parent / "README.md").read_text(), re.S)
     assert len([line for line in code.splitlines() if line]) == 10
