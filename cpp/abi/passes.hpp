@@ -10,7 +10,8 @@ using ShouldStop = bool (*)();
 // What online passes of the perceptron know of rows; see perceptron/screening.hpp. It changes what
 // is read, never a result. A round is n visits.
 struct ScreeningState {
-  float* angle_margin;    // (n): sine of the angle by which the reference clears a row, or less
+  float* angle_margin;    // (n + 1): sine of the angle by which the reference clears a row, or less;
+                          // and a 0, for rows that do not exist
   int8_t* sign;           // (n): labels of two classes, in an eighth of their room
   bool signs_known;
   int64_t n, size;        // rows; all weights
@@ -77,7 +78,12 @@ struct OnlinePass {
   int64_t updates;        // rows that moved the weights
   int64_t position;       // rows visited
   bool stopped;
+  const char* flaw = nullptr;  // why the pass ended early: an entry of `order` or of `label`
 };
+
+// What a pass finds wrong with an entry of its arrays, before the entry is used as an index.
+constexpr const char kNoSuchRow[] = "order: expected numbers of rows, from 0 to n - 1";
+constexpr const char kNoSuchClass[] = "y: expected numbers of classes, from 0 to k - 1";
 
 // Value, gradient and curvature of the weighted loss over some rows.
 struct BatchPass {
@@ -220,6 +226,7 @@ struct KernelPass {
   int64_t position;       // of the row at which the loop left; set to where it begins
   int64_t updates;
   bool stopped;
+  const char* flaw = nullptr;  // as in OnlinePass
 };
 
 // What some mistakes change in the scores of all rows.

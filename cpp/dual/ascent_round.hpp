@@ -68,11 +68,13 @@ class RoundOfEpochs {
   // have cost an epoch.
   void visit_again() {
     const double least = round_.stands_out * pass_.gap / double(pass_.n_active);
-    // At most a third of all rows are, so that there is room for three times as many.
+    // Less than a third of the rows are, unless parts of the gap are negative, which takes alphas
+    // out of their bounds or negative weights: there is room for three times a third, and no more.
     int64_t *const again = room_ + rows_.n, count = 0, visits = 0;
     double theirs = 0;
     for (int64_t t = 0; t < pass_.n_active; ++t) {
       if (!(row_gap_[t] > least)) continue;
+      if (3 * (count + 1) > rows_.n) return;
       again[count++] = pass_.order[t];
       theirs += row_gap_[t];
     }

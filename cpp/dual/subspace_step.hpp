@@ -22,7 +22,7 @@ class SubspaceStep {
  public:
   SubspaceStep(const Rows& rows, AscentRound& round)
       : rows_(rows), round_(round), pass_(round.epoch), newer_(round.weight_history),
-        older_(round.weight_history + rows.d + 1) {
+        older_(round.weight_history ? round.weight_history + rows.d + 1 : nullptr) {
     for (int64_t t = 0; t < round.n_active && round.subspace; ++t)
       remembers_ |= step(0, round.active[t]) != 0 || step(1, round.active[t]) != 0;
   }

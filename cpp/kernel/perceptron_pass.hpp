@@ -30,6 +30,14 @@ inline Violation violation_of(const KernelPass& pass, const double* scores, int6
   return {scores[rival * stride] - scores[pass.label[i] * stride], rival};
 }
 
+// Whether order[at] is a row, of a class, that exist; if not, the pass is flawed.
+inline bool is_visit(KernelPass& pass, int64_t at) {
+  const int64_t i = pass.order[at];
+  if (uint64_t(i) >= uint64_t(pass.n)) pass.flaw = kNoSuchRow;
+  else if (pass.label && uint64_t(pass.label[i]) >= uint64_t(pass.k)) pass.flaw = kNoSuchClass;
+  return !pass.flaw;
+}
+
 // Books a mistake at pass.position, and calls add(column, factor) for each column it changes.
 template <class Add>
 inline void update(KernelPass& pass, int64_t i, Violation found, Add&& add) {
@@ -59,6 +67,7 @@ inline void update(KernelPass& pass, int64_t i, Violation found, Add&& add) {
 // at hand.
 inline void kernel_pass(KernelPass& pass) {
   while (pass.position < pass.count && pass.updates < pass.max_updates) {
+    if (!is_visit(pass, pass.position)) return;
     const int64_t i = pass.order[pass.position];
     const Violation found = violation_of(pass, pass.scores + i, pass.n, i);
     if (!(found.amount < 0)) {
@@ -80,9 +89,11 @@ inline void kernel_pass(KernelPass& pass) {
 inline void gaussian_scan(KernelPass& pass, const GaussianBlock& block, double bias, double* local,
                           double* kernel, int64_t width) {
   const int64_t first = pass.position, line = (block.d + 1) * kPanel;
-  for (int64_t t = 0; t < block.m; ++t)
+  for (int64_t t = 0; t < block.m; ++t) {
+    if (!is_visit(pass, first + t)) return;
     for (int64_t c = 0; c < pass.k; ++c)
       local[c * width + t] = pass.scores[c * pass.n + pass.order[first + t]];
+  }
   square_rows(block);
   for (int64_t p = 0; p * kPanel < width; ++p) make_panel(block, p, block.panel + p * line);
   for (int64_t t = 0; t < block.m && pass.updates < pass.max_updates; ++t, ++pass.position) {

@@ -54,7 +54,8 @@ OnlinePass several_epochs(const Rows& view, Loop loop, OnlinePass all, int64_t p
     pass.updates = pass.position = 0;
     loop(view, pass);
     all.position += pass.position;
-    if ((all.stopped = pass.stopped || all.should_stop())) break;
+    all.flaw = pass.flaw;
+    if ((all.stopped = pass.stopped || all.should_stop()) || all.flaw) break;
     fold(pass, view.d);
     *ends++ = pass.loss_sum;
     *ends++ = pass.mistakes;

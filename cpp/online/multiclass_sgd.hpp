@@ -3,6 +3,7 @@
 #include "losses/multiclass.hpp"
 #include "online/fold.hpp"
 #include "perceptron/multiclass.hpp"
+#include "rows/checked_order.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -10,12 +11,17 @@ template <class Loss, class Rows>
 inline void online_joint(const Rows& rows, OnlinePass& pass) {
   const int64_t d = rows.d, k = pass.k, stride = d + 1;
   auto at = [&](int64_t i) { return pass.order ? pass.order[i] : i; };
+  CheckedOrder order(pass.order, pass.count, rows.n);
   int64_t watched = 0;
   int64_t& done = pass.position;
   double* const scores = new double[k];
   double* const slopes = new double[k * pass.batch];
   for (int64_t t = 0; done < pass.count && pass.updates < pass.max_updates; ++t) {
     const int64_t size = pass.count - done < pass.batch ? pass.count - done : pass.batch;
+    if (!order.valid_before(done + size + kFarAhead)) {
+      pass.flaw = kNoSuchRow;
+      break;
+    }
     const double step = pass.steps[pass.constant_step ? 0 : t];
     for (int64_t b = 0; b < size; ++b) {
       const int64_t i = at(done + b);
@@ -28,7 +34,7 @@ inline void online_joint(const Rows& rows, OnlinePass& pass) {
       }
       const double weight = pass.weight ? pass.weight[i] : 1.0;
       double* slope = slopes + b * k;
-      const int64_t label = pass.label[i], rival = best_rival(scores, k, label);
+      const int64_t label = label_of(pass, i), rival = best_rival(scores, k, label);
       const double value = Loss::at(scores, k, label, rival, slope);
       if (weight != 0) pass.loss_sum += weight * value;
       if (!(scores[label] > scores[rival])) pass.mistakes += weight;

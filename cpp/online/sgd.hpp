@@ -12,6 +12,7 @@
 #include "online/fold.hpp"
 #include "perceptron/binary.hpp"
 #include "perceptron/pass.hpp"
+#include "rows/checked_order.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -20,11 +21,16 @@ inline void online(const Rows& rows, OnlinePass& pass) {
   const int64_t d = rows.d;
   double* const v = pass.v;
   auto at = [&](int64_t i) { return pass.order ? pass.order[i] : i; };
+  CheckedOrder order(pass.order, pass.count, rows.n);
   int64_t watched = 0;
   int64_t& done = pass.position;
   double room[1], *slopes = pass.batch == 1 ? room : new double[pass.batch];
   for (int64_t t = 0; done < pass.count && pass.updates < pass.max_updates; ++t) {
     const int64_t size = pass.count - done < pass.batch ? pass.count - done : pass.batch;
+    if (!order.valid_before(done + size + kFarAhead)) {
+      pass.flaw = kNoSuchRow;
+      break;
+    }
     const double step = pass.steps[pass.constant_step ? 0 : t];
     bool moves = false;
     for (int64_t b = 0; b < size; ++b) {

@@ -67,7 +67,8 @@ class CacheWarmer {
     const int64_t end = last < self.pass_.count ? last : self.pass_.count;
     for (int64_t t = first; t < end; ++t) prefetch_place(self.rows_, self.pass_.order[t]);
     for (int64_t t = first; t < end; ++t)
-      if (t > __atomic_load_n(&self.here_, __ATOMIC_RELAXED))
+      if (t > __atomic_load_n(&self.here_, __ATOMIC_RELAXED) &&
+          uint64_t(self.pass_.order[t]) < uint64_t(self.rows_.n))  // not yet checked by the loop
         load_row(self.rows_, self.pass_.order[t]);
   }
 

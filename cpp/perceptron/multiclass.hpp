@@ -23,7 +23,7 @@ class MulticlassPerceptron {
   }
   double break_even() const { return 0.05 + kValuesPerCheck / (values() + 1); }
   using Label = int64_t;
-  Label label(int64_t i) const { return pass_.label[i]; }
+  Label label(int64_t i) const { return label_of(pass_, i); }
   void prefetch_label(int64_t i) const { __builtin_prefetch(pass_.label + i); }
 
   template <bool kFetches>

@@ -10,6 +10,7 @@
 #include "perceptron/speculation.hpp"
 #include "perceptron/updates.hpp"
 #include "perceptron/visit_queue.hpp"
+#include "rows/checked_order.hpp"
 
 namespace separatrix::SEPARATRIX_LEVEL {
 
@@ -22,13 +23,14 @@ class PerceptronPass {
  public:
   PerceptronPass(const Rows& rows, OnlinePass& pass, Problem& problem)
       : rows_(rows), pass_(pass), problem_(problem),
-        screening_(rows, problem, pass.screening, pass.v), queue_(pass.order, pass.count),
+        screening_(rows, problem, pass.screening, pass.v),
+        order_(pass.order, pass.count, rows.n), queue_(pass.order, pass.count, rows.n),
         speculation_(rows, pass), warmer_(rows, pass) {}
 
   void run() {
     pass_.stopped = !screening_.rebuild(pass_.should_stop);
     if (!Problem::Speculation::kEnabled && !screening_.on()) warmer_.begin();
-    while (moves_ < pass_.max_updates && !pass_.stopped) {
+    while (moves_ < pass_.max_updates && !pass_.stopped && !pass_.flaw) {
       if (!speculate()) {
         refill();
         const int64_t count = queue_.ready();
@@ -73,8 +75,9 @@ class PerceptronPass {
       }
       return last - first;
     };
-    if (screening_.on()) queue_.extend(List::kLastScan, not_screened, label);
-    else queue_.extend(List::kFirstScan, all, label);
+    const bool valid = screening_.on() ? queue_.extend(List::kLastScan, not_screened, label)
+                                       : queue_.extend(List::kFirstScan, all, label);
+    if (!valid) pass_.flaw = kNoSuchRow;
   }
 
   // Reads rows until one is not proven to be right; returns how many were.
@@ -92,7 +95,8 @@ class PerceptronPass {
     if constexpr (Problem::Speculation::kEnabled) {
       const int64_t t = queue_.here();
       if (frequent_mistakes_ && !screening_.on() && t + kSpeculated + kFarAhead <= pass_.count &&
-          pass_.max_updates - moves_ >= kSpeculated) {
+          pass_.max_updates - moves_ >= kSpeculated &&
+          order_.valid_before(t + kSpeculated + kFarAhead)) {
         if (!speculation_.on()) speculation_.begin();
         const int64_t decided = speculation_.speculate(t, moves_);
         queue_.restart(t + decided);
@@ -159,6 +163,7 @@ class PerceptronPass {
   OnlinePass& pass_;
   Problem& problem_;
   SafeScreening<Rows, Problem> screening_;
+  CheckedOrder order_;
   VisitQueue<typename Problem::Label> queue_;
   typename Problem::Speculation speculation_;
   CacheWarmer<Rows> warmer_;

@@ -51,18 +51,20 @@ class SafeScreening {
 
   // Lists the visits first to last of an order, or of the rows as they lie, whose rows are not
   // known to be right at the weights of now, and returns how many; before_visit(t) is called before
-  // each visit of an order.
+  // each visit of an order. Nothing is known of rows that do not exist: they are listed too.
   template <class BeforeVisit>
   int64_t active_visits(const int64_t* order, int64_t first, int64_t last, int64_t* visit,
                         BeforeVisit&& before_visit) {
     const float* const angle_margin = state_->angle_margin;
     const auto limit = float(angle_ * (1 + 1e-6));
+    const auto n = uint64_t(state_->n);
     int64_t count = 0, t = first;
     if (order)
       for (; t < last; ++t) {
         before_visit(t);
         visit[count] = t;
-        count += !(angle_margin[order[t]] > limit);
+        const auto i = uint64_t(order[t]);
+        count += !(angle_margin[i < n ? i : n] > limit);
       }
     for (; t + kComparedAtOnce <= last; t += kComparedAtOnce)
       for (uint32_t left = not_above(angle_margin + t, limit); left != 0; left &= left - 1)

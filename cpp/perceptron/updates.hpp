@@ -29,6 +29,15 @@ inline void prefetch_sign(const OnlinePass& pass, int64_t i) {
   else __builtin_prefetch(pass.y + i);
 }
 
+// The number of a row's class. One that is out of range ends the pass as flawed; until it does, 0
+// stands for it.
+inline int64_t label_of(OnlinePass& pass, int64_t i) {
+  const int64_t label = pass.label[i];
+  if (uint64_t(label) < uint64_t(pass.k)) return label;
+  pass.flaw = kNoSuchClass;
+  return 0;
+}
+
 inline double weight_of(const OnlinePass& pass, int64_t i) {
   return pass.weight ? pass.weight[i] : 1.0;
 }

@@ -11,14 +11,16 @@ class VisitQueue {
  public:
   static constexpr int64_t kFirstScan = 32, kLastScan = 512;  // visits looked at together
 
-  VisitQueue(const int64_t* order, int64_t count) : order_(order), count_(count) {}
+  VisitQueue(const int64_t* order, int64_t count, int64_t n)
+      : order_(order), count_(count), n_(n) {}
 
   // Looks at visits until there are kFarAhead more than the few to be read, or none is left;
   // active_visits(first, last, to) lists those of visits first to last whose rows are not known to
   // be right, and returns how many; label(i) is a row's label. At first it is asked for kFirstScan
-  // visits at a time, in the end for `most`.
+  // visits at a time, in the end for `most`. False, and the last visits are those before, if one is
+  // not of a row that exists.
   template <class ActiveVisits, class LabelOf>
-  void extend(int64_t most, ActiveVisits&& active_visits, LabelOf&& label) {
+  bool extend(int64_t most, ActiveVisits&& active_visits, LabelOf&& label) {
     for (int64_t p = begin_; p < end_; ++p) {
       row_[p - begin_] = row_[p];
       visit_[p - begin_] = visit_[p];
@@ -26,17 +28,25 @@ class VisitQueue {
     }
     end_ -= begin_;
     begin_ = 0;
-    while (!enough() && scanned_ < count_) {
+    bool valid = true;
+    while (valid && !enough() && scanned_ < count_) {
       const int64_t last = count_ - scanned_ < chunk_ ? count_ : scanned_ + chunk_;
       const int64_t end = end_ + active_visits(scanned_, last, visit_ + end_);
-      for (; end_ < end; ++end_) {
-        row_[end_] = at(visit_[end_]);
-        label_[end_] = label(row_[end_]);
-      }
       scanned_ = last;
+      for (; end_ < end; ++end_) {
+        const int64_t i = at(visit_[end_]);
+        if (!(valid = uint64_t(i) < uint64_t(n_))) {
+          scanned_ = count_ = visit_[end_];
+          break;
+        }
+        row_[end_] = i;
+        label_[end_] = label(i);
+      }
       if (chunk_ < most) chunk_ *= 2;
     }
-    for (int64_t p = 0; p < kFarAhead; ++p) row_[end_ + p] = at(count_ - 1);  // only fetched
+    const int64_t last = end_ > 0 ? row_[end_ - 1] : 0;
+    for (int64_t p = 0; p < kFarAhead; ++p) row_[end_ + p] = last;  // only fetched
+    return valid;
   }
   // There are kFarAhead more than one to be read, or the first was found long ago.
   bool enough() const {
@@ -67,7 +77,7 @@ class VisitQueue {
   Label label_[kFarAhead + kLastScan];
   int64_t begin_ = 0, end_ = 0, scanned_ = 0, chunk_ = kFirstScan;
   const int64_t* order_;
-  int64_t count_;
+  int64_t count_, n_;
 };
 
 }  // namespace separatrix::SEPARATRIX_LEVEL

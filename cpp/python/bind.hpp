@@ -1,7 +1,7 @@
 // What all bindings share: from Python's arrays to rows, and stopping early.
 //
-// The files of this folder alone know Python: they find the loop for (layout, dtype), release the
-// GIL and call it. Arguments were checked in Python; here they are only asserted.
+// The files of this folder alone know Python: they find the loop for (layout, dtype), check every
+// array of the call (python/shapes.hpp says what is checked where), release the GIL and call it.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -9,14 +9,16 @@
 #include <nanobind/stl/tuple.h>
 
 #include <atomic>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <tuple>
 
 #include "levels/dispatch.hpp"
+#include "python/shapes.hpp"
 
 namespace separatrix {
 
-namespace nb = nanobind;
 using namespace nb::literals;
 
 using AnyArray = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
@@ -63,12 +65,44 @@ struct Labels {
     else some.numbers += first;
     return some;
   }
+  // Signs go with one row of weights, numbers with one for each class.
+  void check_classes(int64_t k) const {
+    expect(signs ? k == 1 : k >= 2,
+           "weights: expected 1 row for float64 signs in y, 2 or more for int64 numbers of classes");
+  }
+  void check_loss(int loss) const {
+    constexpr auto kLosses = int(std::size(kLossNames)), kJoint = int(JointId::columns) + kLosses;
+    expect(loss >= 0 && loss < (signs ? kLosses : kJoint), "loss: no such number");
+  }
   // Numbers index weights: one out of range would read and write elsewhere.
   void expect_below(int64_t k, int64_t n) const {
-    for (int64_t i = 0; numbers && i < n; ++i)
-      expect(numbers[i] >= 0 && numbers[i] < k, "y: number of a class out of range");
+    if (numbers) check_below("y", numbers, n, k);
   }
 };
+
+// What stands in a tuple of a call; never converted.
+template <class Array>
+Array array_in(nb::handle from, const char* name) {
+  Array array;
+  if (!nb::try_cast(from, array, false) || !array.is_valid()) {
+    const std::string message =
+        std::string(name) + ": expected a contiguous array of the dtype that the stub says";
+    throw nb::type_error(message.c_str());
+  }
+  return array;
+}
+
+// The first or the last length of an array, or 0: a table then says which shape it must have.
+template <class Array>
+int64_t rows_of(const Array& array) {
+  return array.ndim() > 0 ? int64_t(array.shape(0)) : 0;
+}
+template <class Array>
+int64_t columns_of(const Array& array) {
+  return array.ndim() > 0 ? int64_t(array.shape(array.ndim() - 1)) : 0;
+}
+
+constexpr Size kAnySize{"any", 0, true};
 
 template <class Value, class F>
 void with_dense(const AnyArray& x, const LoopsFor<DenseRows<Value>>& loops, F&& f) {
@@ -77,14 +111,22 @@ void with_dense(const AnyArray& x, const LoopsFor<DenseRows<Value>>& loops, F&& 
   f(rows, loops);
 }
 
+// Where rows begin and end, and which features they store, was checked where they entered: see
+// python/shapes.hpp.
 template <class Value, class Index, class F>
 void with_csr(const AnyArray& data, const AnyArray& indices, const AnyArray& indptr, int64_t d,
               const LoopsFor<CsrRows<Value, Index>>& loops, F&& f) {
-  const CsrRows<Value, Index> rows{
-      static_cast<const Value*>(data.data()), static_cast<const Index*>(indices.data()),
-      static_cast<const Index*>(indptr.data()), int64_t(indptr.shape(0)) - 1, d};
+  const auto* const starts = static_cast<const Index*>(indptr.data());
+  const int64_t n = int64_t(indptr.shape(0)) - 1, first = starts[0], last = starts[n];
+  expect(first >= 0 && first <= last, "indptr: expected 0 <= indptr[0] <= indptr[-1]");
+  const Size entries{"indptr[-1]", last, true};
+  check_arrays({{"data", data, {entries}}, {"indices", indices, {entries}}});
+  const CsrRows<Value, Index> rows{static_cast<const Value*>(data.data()),
+                                   static_cast<const Index*>(indices.data()), starts, n, d};
   f(rows, loops);
 }
+
+constexpr int64_t kMostFeatures = int64_t(1) << 61;
 
 // Calls f(rows, loops) for a 2-d array or a (data, indices, indptr, n_features) tuple.
 template <class F>
@@ -93,23 +135,25 @@ void with_rows(nb::handle rows, F&& f) {
   const auto f32 = nb::dtype<float>(), f64 = nb::dtype<double>();
   const auto i32 = nb::dtype<int32_t>(), i64 = nb::dtype<int64_t>();
   if (!nb::isinstance<nb::tuple>(rows)) {
-    const auto x = nb::cast<AnyArray>(rows, false);
-    expect(x.ndim() == 2, "dense rows must be a 2-d array");
+    const auto x = array_in<AnyArray>(rows, "rows");
+    check_arrays({{"rows", x, {{"n", 0, true}, {"d", 0, true}}}});
     if (x.dtype() == f32) return with_dense<float>(x, table.dense_float, f);
     if (x.dtype() == f64) return with_dense<double>(x, table.dense_double, f);
-    throw nb::type_error("dense rows must be float32 or float64");
+    throw nb::type_error("rows: expected float32 or float64");
   }
   const auto parts = nb::cast<nb::tuple>(rows);
-  expect(parts.size() == 4, "sparse rows must be (data, indices, indptr, n_features)");
-  const auto data = nb::cast<AnyArray>(parts[0], false);
-  const auto indices = nb::cast<AnyArray>(parts[1], false);
-  const auto indptr = nb::cast<AnyArray>(parts[2], false);
-  const auto d = nb::cast<int64_t>(parts[3]);
-  expect(indices.dtype() == indptr.dtype(), "indices and indptr must have one dtype");
-  expect(indptr.size() > 0, "indptr must not be empty");
+  expect(parts.size() == 4, "rows: expected (data, indices, indptr, n_features)");
+  const auto data = array_in<AnyArray>(parts[0], "data");
+  const auto indices = array_in<AnyArray>(parts[1], "indices");
+  const auto indptr = array_in<AnyArray>(parts[2], "indptr");
+  int64_t d = 0;
+  if (!nb::try_cast(parts[3], d, false)) throw nb::type_error("n_features: expected an int");
+  expect(d >= 0 && d < kMostFeatures, "n_features: expected a number from 0 to 2**61");
+  check_arrays({{"indptr", indptr, {{"n + 1", 1, true}}}});
+  expect(indices.dtype() == indptr.dtype(), "indices: expected the dtype of indptr");
   const bool single = data.dtype() == f32, narrow = indices.dtype() == i32;
   if (!(single || data.dtype() == f64) || !(narrow || indices.dtype() == i64))
-    throw nb::type_error("sparse rows must be float32 or float64 with int32 or int64 indices");
+    throw nb::type_error("rows: expected float32 or float64 data, int32 or int64 indices");
   if (single && narrow) with_csr<float>(data, indices, indptr, d, table.csr_float_int, f);
   else if (narrow) with_csr<double>(data, indices, indptr, d, table.csr_double_int, f);
   else if (single) with_csr<float>(data, indices, indptr, d, table.csr_float_long, f);

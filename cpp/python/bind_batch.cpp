@@ -1,5 +1,10 @@
 // Bindings of the loops over all rows at once.
 #include "python/bind.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
 #include "threads/ordered_reduction.hpp"
 #include "rows/csr_columns.hpp"
 #include "rows/csr_indices.hpp"
@@ -11,17 +16,28 @@ namespace {
 using Marks = nb::ndarray<bool, nb::c_contig, nb::device::cpu>;
 using Places = nb::ndarray<const int32_t, nb::c_contig, nb::device::cpu>;
 
+// The rows of weights, of which there must be some.
+template <class Array>
+Size classes_of(const Array& weights) {
+  expect(rows_of(weights) >= 1, "weights: expected 1 row or more");
+  return {"k", rows_of(weights)};
+}
+
 std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
                                       std::optional<Numbers> weight, Numbers w,
                                       std::optional<Output> gradient,
                                       std::optional<Output> curvature, bool float32_sums) {
   BatchPass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const int64_t k = int64_t(w.size()) / (view.d + 1);
     const Labels labels(y);
-    expect(int64_t(y.size()) == view.n && int64_t(w.size()) == k * (view.d + 1), "y or w: size");
-    labels.expect_below(k, view.n);
-    pass = BatchPass{loss, labels.signs, labels.numbers, k, pointer(weight), w.data(),
+    const Size n{"n", view.n}, k{"k", rows_of(w)}, width{"d + 1", view.d + 1};
+    labels.check_classes(k.value);
+    labels.check_loss(loss);
+    expect(!curvature || labels.signs, "curvature: only for two classes");
+    check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"w", w, {k, width}},
+                        {"gradient", gradient, {k, width}}, {"curvature", curvature, {n}}});
+    labels.expect_below(k.value, view.n);
+    pass = BatchPass{loss, labels.signs, labels.numbers, k.value, pointer(weight), w.data(),
                      pointer(gradient), false, pointer(curvature), float32_sums, should_stop, 0, 0,
                      false};
     nb::gil_scoped_release free;
@@ -34,13 +50,17 @@ std::tuple<double, double> batch_pass(nb::handle rows, int loss, AnyArray y,
 // A sum that goes to an array of Python's.
 struct OwnedSum : BlockSum {
   OwnedSum(Longs edges, Output into)
-      : BlockSum({edges.data(), edges.data() + edges.size()}, into.data(), int64_t(into.size())),
-        sum(std::move(into)) {
-    expect(edges.size() >= 1 && edges.data()[0] == 0, "edges: must begin with 0");
-    for (size_t i = 1; i < edges.size(); ++i)
-      expect(edges.data()[i - 1] <= edges.data()[i], "edges: must not decrease");
-  }
+      : BlockSum(checked(edges, into), into.data(), int64_t(into.size())), sum(std::move(into)) {}
   Output sum;
+
+ private:
+  static std::vector<int64_t> checked(const Longs& edges, const Output& into) {
+    check_arrays({{"edges", edges, {{"blocks + 1", 1, true}}}, {"sum", into, {kAnySize}}});
+    std::vector<int64_t> all(edges.data(), edges.data() + edges.size());
+    expect(all.front() == 0 && std::is_sorted(all.begin(), all.end()),
+           "edges: expected numbers that begin with 0 and do not decrease");
+    return all;
+  }
 };
 
 // The numbers of the sum: losses, mistakes, and the gradient, which stands as w does: (k, d + 1), or
@@ -49,15 +69,20 @@ void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> 
                   int64_t in_lines, bool float32_sums, OwnedSum& blocks) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const auto size = int64_t(w.size()), across = size / (view.d + 1);
-    const int64_t k = in_lines ? in_lines : across;
     const Labels labels(y);
-    expect(int64_t(y.size()) == view.n && size == across * (view.d + 1), "y or w: size");
-    expect(!in_lines || (in_lines > 0 && labels.numbers && requires { view.indptr; } &&
-                         across == (k + 7) / 8 * 8),
-           "in_lines: only sparse rows, and lines of their width");
-    expect(blocks.rows() == view.n && blocks.size() == 2 + size,
-           "blocks: of other rows or weights");
+    expect(!in_lines || (requires { view.indptr; } && labels.numbers && in_lines >= 2 &&
+                         in_lines <= int64_t(w.size())),
+           "in_lines: expected 0, or the number of classes of sparse rows and lines of weights");
+    const int64_t k = in_lines ? in_lines : rows_of(w);
+    const Size n{"n", view.n}, classes{"k", k}, width{"d + 1", view.d + 1};
+    labels.check_classes(k);
+    labels.check_loss(loss);
+    const auto across = [&] { return Size{"line_width(k)", (k - 1) / 8 * 8 + 8}; };
+    check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}},
+                        in_lines ? ArrayEntry("w", w, {width, across()})
+                                 : ArrayEntry("w", w, {classes, width}),
+                        {"sum of the blocks", blocks.sum, {{"2 + w", 2 + int64_t(w.size())}}}});
+    expect(blocks.rows() == view.n, "blocks: expected edges that end with n");
     const auto loop = labels.numbers ? loops.batch_joint : loops.batch;
     nb::gil_scoped_release free;
     whole = blocks.work([&](int64_t first, int64_t count, double* numbers) {
@@ -78,10 +103,10 @@ void batch_blocks(nb::handle rows, int loss, AnyArray y, std::optional<Numbers> 
 void scores(nb::handle rows, Numbers weights, Output out) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const int64_t k = int64_t(weights.size()) / (view.d + 1);
-    expect(int64_t(out.size()) == view.n * k, "out: wrong size");
+    const Size n{"n", view.n}, k = classes_of(weights), width{"d + 1", view.d + 1};
+    check_arrays(view, {{"weights", weights, {k, width}}, {"out", out, {n, k}}});
     nb::gil_scoped_release free;
-    whole = loops.scores(view, weights.data(), k, out.data(), should_stop);
+    whole = loops.scores(view, weights.data(), k.value, out.data(), should_stop);
   });
   raise_if(!whole);
 }
@@ -89,10 +114,11 @@ void scores(nb::handle rows, Numbers weights, Output out) {
 void compensated_scores(nb::handle rows, Numbers weights, Output high, Output low) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const int64_t k = int64_t(weights.size()) / (view.d + 1), size = view.n * k;
-    expect(int64_t(high.size()) == size && int64_t(low.size()) == size, "high or low: wrong size");
+    const Size n{"n", view.n}, k = classes_of(weights), width{"d + 1", view.d + 1};
+    check_arrays(view, {{"weights", weights, {k, width}}, {"high", high, {n, k}},
+                        {"low", low, {n, k}}});
     nb::gil_scoped_release free;
-    whole = loops.compensated_scores(view, weights.data(), k, high.data(), low.data(),
+    whole = loops.compensated_scores(view, weights.data(), k.value, high.data(), low.data(),
                                      should_stop);
   });
   raise_if(!whole);
@@ -101,11 +127,11 @@ void compensated_scores(nb::handle rows, Numbers weights, Output high, Output lo
 void compensated_transpose_product(nb::handle rows, Numbers coefficients, Output high, Output low) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const int64_t k = int64_t(high.size()) / (view.d + 1);
-    expect(high.size() == low.size() && int64_t(coefficients.size()) == view.n * k,
-           "coefficients, high or low: wrong size");
+    const Size n{"n", view.n}, k = classes_of(high), width{"d + 1", view.d + 1};
+    check_arrays(view, {{"coefficients", coefficients, {n, k}}, {"high", high, {k, width}},
+                        {"low", low, {k, width}}});
     nb::gil_scoped_release free;
-    whole = loops.compensated_transpose_product(view, coefficients.data(), k, high.data(),
+    whole = loops.compensated_transpose_product(view, coefficients.data(), k.value, high.data(),
                                                 low.data(), should_stop);
   });
   raise_if(!whole);
@@ -114,10 +140,10 @@ void compensated_transpose_product(nb::handle rows, Numbers coefficients, Output
 void transpose_product(nb::handle rows, Numbers coefficients, Output out) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const int64_t k = int64_t(out.size()) / (view.d + 1);
-    expect(int64_t(coefficients.size()) == view.n * k, "coefficients: wrong size");
+    const Size n{"n", view.n}, k = classes_of(out), width{"d + 1", view.d + 1};
+    check_arrays(view, {{"coefficients", coefficients, {n, k}}, {"out", out, {k, width}}});
     nb::gil_scoped_release free;
-    whole = loops.transpose_product(view, coefficients.data(), k, out.data(), should_stop);
+    whole = loops.transpose_product(view, coefficients.data(), k.value, out.data(), should_stop);
   });
   raise_if(!whole);
 }
@@ -125,7 +151,7 @@ void transpose_product(nb::handle rows, Numbers coefficients, Output out) {
 void squared_norms(nb::handle rows, Output out) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    expect(int64_t(out.size()) == view.n, "out: wrong size");
+    check_arrays(view, {{"out", out, {{"n", view.n}}}});
     nb::gil_scoped_release free;
     whole = loops.squared_norms(view, out.data(), should_stop);
   });
@@ -135,11 +161,12 @@ void squared_norms(nb::handle rows, Output out) {
 void hessian_product(nb::handle rows, Numbers curvature, Numbers v, Output out) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const int64_t k = int64_t(v.size()) / (view.d + 1);
-    expect(int64_t(curvature.size()) == view.n, "curvature: wrong size");
-    expect(int64_t(v.size()) == k * (view.d + 1) && out.size() == v.size(), "v or out: size");
+    const Size n{"n", view.n}, k = classes_of(v), width{"d + 1", view.d + 1};
+    check_arrays(view, {{"curvature", curvature, {n}}, {"V", v, {k, width}},
+                        {"out", out, {k, width}}});
     nb::gil_scoped_release free;
-    whole = loops.hessian_product(view, curvature.data(), v.data(), k, out.data(), should_stop);
+    whole = loops.hessian_product(view, curvature.data(), v.data(), k.value, out.data(),
+                                  should_stop);
   });
   raise_if(!whole);
 }
@@ -148,29 +175,34 @@ void moments(nb::handle rows, std::optional<Numbers> weight, std::optional<Longs
              std::optional<Numbers> shift, Output sum, Output squares) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const int64_t groups = group ? int64_t(sum.shape(0)) : 1;
-    expect(int64_t(sum.size()) == groups * view.d, "sum: wrong size");
-    for (int64_t i = 0; group && i < view.n; ++i)
-      expect(group->data()[i] >= 0 && group->data()[i] < groups, "group: out of range");
+    const Size n{"n", view.n}, d{"d", view.d}, groups{"groups", group ? rows_of(sum) : 1};
+    check_arrays(view, {{"weight", weight, {n}}, {"group", group, {n}}, {"shift", shift, {d}},
+                        group ? ArrayEntry("sum", sum, {groups, d}) : ArrayEntry("sum", sum, {d}),
+                        {"squares", squares, {d}}});
+    if (group) check_below("group", group->data(), view.n, groups.value);
     nb::gil_scoped_release free;
-    whole = loops.moments(view, pointer(weight), group ? group->data() : nullptr, groups,
-                          pointer(shift), sum.data(), squares.data(), should_stop);
+    whole = loops.moments(view, pointer(weight), pointer(group), groups.value, pointer(shift),
+                          sum.data(), squares.data(), should_stop);
   });
   raise_if(!whole);
 }
 
 void weighted_correct(nb::handle rows, AnyArray y, std::optional<Numbers> weight, Numbers weights,
-           Output correct) {
+                      Output correct) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    const int64_t m = int64_t(correct.size()), k = int64_t(weights.size()) / (m * (view.d + 1));
+    const Size n{"n", view.n}, m{"m", rows_of(weights)};
+    const Size k{"k", weights.ndim() > 1 ? int64_t(weights.shape(1)) : 0};
     const Labels labels(y);
-    expect(int64_t(y.size()) == view.n && int64_t(weights.size()) == m * k * (view.d + 1),
-           "y or weights: size");
-    labels.expect_below(k, view.n);
+    labels.check_classes(k.value);
+    expect(m.value >= 1, "weights: expected those of one model or more");
+    check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}},
+                        {"weights", weights, {m, k, {"d + 1", view.d + 1}}},
+                        {"correct", correct, {m}}});
+    labels.expect_below(k.value, view.n);
     nb::gil_scoped_release free;
     whole = loops.weighted_correct(view, labels.signs, labels.numbers, pointer(weight),
-                                   weights.data(), m, k, correct.data(), should_stop);
+                                   weights.data(), m.value, k.value, correct.data(), should_stop);
   });
   raise_if(!whole);
 }
@@ -180,8 +212,8 @@ double max_standardised_norm2(nb::handle rows, std::optional<Numbers> weight, Nu
   bool whole = true;
   double square = 0;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    expect(int64_t(mean.size()) == view.d && int64_t(factor.size()) == view.d,
-           "mean or factor: wrong size");
+    const Size n{"n", view.n}, d{"d", view.d};
+    check_arrays(view, {{"weight", weight, {n}}, {"mean", mean, {d}}, {"factor", factor, {d}}});
     nb::gil_scoped_release free;
     whole = loops.max_standardised_norm2(view, pointer(weight), mean.data(), factor.data(), square,
                                          should_stop);
@@ -193,10 +225,9 @@ double max_standardised_norm2(nb::handle rows, std::optional<Numbers> weight, Nu
 void gram(nb::handle rows, Numbers weight, Numbers mean, Numbers factor, Output out) {
   bool whole = true;
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    expect(int64_t(weight.size()) == view.n && int64_t(mean.size()) == view.d &&
-               int64_t(factor.size()) == view.d + 1 &&
-               int64_t(out.size()) == (view.d + 1) * (view.d + 1),
-           "weight, mean, factor or out: wrong size");
+    const Size n{"n", view.n}, d{"d", view.d}, width{"d + 1", view.d + 1};
+    check_arrays(view, {{"weight", weight, {n}}, {"mean", mean, {d}}, {"factor", factor, {width}},
+                        {"out", out, {width, width}}});
     nb::gil_scoped_release free;
     whole = loops.gram(view, weight.data(), mean.data(), factor.data(), out.data(), should_stop);
   });
@@ -205,7 +236,8 @@ void gram(nb::handle rows, Numbers weight, Numbers mean, Numbers factor, Output 
 
 bool all_finite(AnyArray values) {
   const bool single = values.dtype() == nb::dtype<float>();
-  expect(single || values.dtype() == nb::dtype<double>(), "values: must be float32 or float64");
+  if (!single && values.dtype() != nb::dtype<double>())
+    throw nb::type_error("values: expected float32 or float64");
   nb::gil_scoped_release free;
   const auto count = int64_t(values.size());
   if (single) return active.load()->finite_floats(static_cast<const float*>(values.data()), count);
@@ -214,9 +246,10 @@ bool all_finite(AnyArray values) {
 
 int csr_flaw(AnyArray indices, AnyArray indptr, int64_t features) {
   const bool narrow = indices.dtype() == nb::dtype<int32_t>();
-  expect(indices.dtype() == indptr.dtype() && (narrow || indices.dtype() == nb::dtype<int64_t>()),
-         "indices and indptr: must both be int32 or both be int64");
-  expect(indptr.size() > 0, "indptr must not be empty");
+  if (indices.dtype() != indptr.dtype() || !(narrow || indices.dtype() == nb::dtype<int64_t>()))
+    throw nb::type_error("indices and indptr: expected both int32 or both int64");
+  check_arrays({{"indices", indices, {kAnySize}}, {"indptr", indptr, {{"n + 1", 1, true}}}});
+  expect(features >= 0, "features: expected 0 or more");
   const auto count = int64_t(indices.size()), n = int64_t(indptr.size()) - 1;
   const auto flaw = [&]<class Index>(Index) {
     nb::gil_scoped_release free;
@@ -228,51 +261,59 @@ int csr_flaw(AnyArray indices, AnyArray indptr, int64_t features) {
 
 int64_t mark(AnyArray indices, int64_t most, Marks found) {
   const bool narrow = indices.dtype() == nb::dtype<int32_t>();
-  expect(narrow || indices.dtype() == nb::dtype<int64_t>(), "indices: must be int32 or int64");
+  if (!narrow && indices.dtype() != nb::dtype<int64_t>())
+    throw nb::type_error("indices: expected int32 or int64");
+  check_arrays({{"indices", indices, {kAnySize}}, {"found", found, {kAnySize}}});
   const auto marked = [&]<class Index>(Index) {
     nb::gil_scoped_release free;
     return mark_features(static_cast<const Index*>(indices.data()), int64_t(indices.size()), most,
-                         found.data());
+                         found.data(), int64_t(found.size()));
   };
-  return narrow ? marked(int32_t{}) : marked(int64_t{});
+  const int64_t count = narrow ? marked(int32_t{}) : marked(int64_t{});
+  expect(count >= 0, "indices: expected numbers of features, from 0 to len(found) - 1");
+  return count;
 }
 
-// Calls f(rows) for sparse rows of which some features have a place.
+// Calls f(rows) for sparse rows of which some features have a place among the columns.
 template <class F>
-void with_places(nb::handle rows, const Places& place, int64_t columns, F&& f) {
+void with_places(nb::handle rows, const Places& place, const char* name, const LongOutput& columns,
+                 F&& f) {
   with_rows(rows, [&](const auto& view, const auto&) {
     if constexpr (requires { view.indptr; }) {
-      expect(int64_t(place.size()) == view.d, "place: wrong size");
+      check_arrays(view, {{"place", place, {{"d", view.d}}}, {name, columns, {kAnySize}}});
       for (size_t j = 0; j < place.size(); ++j)
-        expect(place.data()[j] < columns, "place: beyond the columns");
+        expect(place.data()[j] < int64_t(columns.size()), "place: expected numbers of columns");
       f(view);
     } else {
-      throw nb::type_error("rows: must be sparse");
+      throw nb::type_error("rows: expected sparse rows");
     }
   });
 }
 
 void sizes_of_columns(nb::handle rows, Places place, LongOutput sizes) {
-  with_places(rows, place, int64_t(sizes.size()), [&](const auto& view) {
+  with_places(rows, place, "sizes", sizes, [&](const auto& view) {
     nb::gil_scoped_release free;
     column_sizes(view, place.data(), sizes.data());
   });
 }
 
-void copy_of_columns(nb::handle rows, Places place, LongOutput next, nb::handle columns) {
+void copy_of_columns(nb::handle rows, Places place, LongOutput next, nb::tuple columns) {
+  expect(columns.size() >= 2, "columns: expected (data, indices, ...)");
   bool fit = true;
-  with_places(rows, place, int64_t(next.size()), [&](const auto& view) {
-    const auto parts = nb::cast<nb::tuple>(columns);
+  with_places(rows, place, "next", next, [&](const auto& view) {
     using Value = std::remove_cvref_t<decltype(*view.data)>;
     using Index = std::remove_cvref_t<decltype(*view.indices)>;
     const auto values =
-        nb::cast<nb::ndarray<Value, nb::c_contig, nb::device::cpu>>(parts[0], false);
+        array_in<nb::ndarray<Value, nb::c_contig, nb::device::cpu>>(columns[0], "columns.data");
     const auto numbers =
-        nb::cast<nb::ndarray<Index, nb::c_contig, nb::device::cpu>>(parts[1], false);
-    expect(values.size() == numbers.size(), "values and indices: must be as many");
+        array_in<nb::ndarray<Index, nb::c_contig, nb::device::cpu>>(columns[1], "columns.indices");
+    const Size room{"entries", int64_t(values.size())};
+    check_arrays(view, {{"place", place, {{"d", view.d}}}, {"next", next, {kAnySize}},
+                        {"columns.data", values, {room}}, {"columns.indices", numbers, {room}}});
+    check_below("next", next.data(), int64_t(next.size()), room.value + 1);
+    expect(view.n <= std::numeric_limits<Index>::max(), "rows: more than the indices can count");
     nb::gil_scoped_release free;
-    fit = copy_columns(view, place.data(), next.data(), int64_t(values.size()), values.data(),
-                       numbers.data());
+    fit = copy_columns(view, place.data(), next.data(), room.value, values.data(), numbers.data());
   });
   expect(fit, "next: an entry beyond the room there is");
 }

@@ -1,4 +1,5 @@
 // Bindings of the loops of kernels.
+#include <algorithm>
 #include <vector>
 
 #include "python/bind.hpp"
@@ -14,10 +15,12 @@ struct Gaussian {
 
   Gaussian(const Numbers& rows, const AnyArray& reference, const Numbers& shift, double gamma,
            int64_t panels = 1) {
-    expect(rows.ndim() == 2 && reference.ndim() == 2, "rows or reference: shape");
-    const auto m = int64_t(rows.shape(0)), d = int64_t(rows.shape(1));
-    expect(int64_t(reference.shape(1)) == d && int64_t(shift.size()) == d, "features differ");
-    room.resize(size_t(m + panels * (d + 1) * kPanel));
+    const auto m = rows_of(rows), d = columns_of(rows);
+    const Size features{"d", d};
+    check_arrays({{"rows", rows, {{"m", m}, features}},
+                  {"reference", reference, {{"n", 0, true}, features}},
+                  {"shift", shift, {features}}});
+    room.resize(size_t(m + checked_product(panels, checked_product(d + 1, kPanel))));
     block.rows = rows.data();
     block.m = m;
     block.d = d;
@@ -26,7 +29,7 @@ struct Gaussian {
     else if (reference.dtype() == nb::dtype<float>())
       block.floats = static_cast<const float*>(reference.data());
     else
-      throw nb::type_error("the reference must be float32 or float64");
+      throw nb::type_error("reference: expected float32 or float64");
     block.n = int64_t(reference.shape(0));
     block.shift = shift.data();
     block.row_squares = room.data();
@@ -39,10 +42,10 @@ struct Gaussian {
 void gaussian_rows(Numbers rows, AnyArray reference, Numbers shift, double gamma, Longs slots,
                    Output out) {
   const Gaussian gaussian(rows, reference, shift, gamma);
-  expect(out.ndim() == 2 && int64_t(out.shape(1)) == gaussian.block.n, "out: shape");
-  expect(slots.size() == rows.shape(0), "slots: size");
-  for (size_t i = 0; i < slots.size(); ++i)
-    expect(slots.data()[i] >= 0 && slots.data()[i] < int64_t(out.shape(0)), "no such place");
+  check_arrays({given("rows", rows), given("reference", reference), given("shift", shift),
+                {"slots", slots, {{"m", gaussian.block.m}}},
+                {"out", out, {{"slots", rows_of(out)}, {"n", gaussian.block.n}}}});
+  check_below("slots", slots.data(), gaussian.block.m, rows_of(out));
   bool whole;
   {
     nb::gil_scoped_release free;
@@ -56,9 +59,10 @@ void gaussian_sums(Numbers rows, AnyArray reference, Numbers shift, double gamma
   const Gaussian gaussian(rows, reference, shift, gamma);
   const GaussianBlock& block = gaussian.block;
   const int64_t width = (block.n + kPanel - 1) / kPanel * kPanel;
-  expect(coefficients.ndim() == 2 && int64_t(coefficients.shape(1)) == width, "coefficients");
-  const auto k = int64_t(coefficients.shape(0));
-  expect(int64_t(sums.size()) == block.m * k * kPanel, "sums: size");
+  const auto k = rows_of(coefficients);
+  check_arrays({given("rows", rows), given("reference", reference), given("shift", shift),
+                {"coefficients", coefficients, {{"k", k}, {"8 ceil(n / 8)", width}}},
+                {"sums", sums, {{"m", block.m}, {"k", k}, {"8", kPanel}}}});
   bool whole;
   {
     nb::gil_scoped_release free;
@@ -72,48 +76,69 @@ void exp_neg_all(Output values, double factor) {
   active.load()->exp_neg_all(values.data(), int64_t(values.size()), factor);
 }
 
-// The arrays: y, weight, factor, order, steps, scores, coefficients, late, counts, totals, log.
-KernelPass kernel_view(const nb::tuple& arrays, int64_t visits, int64_t position, int64_t end,
-                       int64_t max_updates) {
-  expect(arrays.size() == 11, "arrays of a pass: wrong number");
-  const auto y = nb::cast<AnyArray>(arrays[0], false);
-  const auto number = [&](int at) { return nb::cast<Numbers>(arrays[at], false); };
-  const auto output = [&](int at) { return nb::cast<Output>(arrays[at], false); };
-  const auto weight = number(1), factor = number(2), steps = number(4);
-  const auto order = nb::cast<Longs>(arrays[3], false);
-  const auto scores = output(5), coefficients = output(6), late = output(7), totals = output(9);
-  const auto counts = nb::cast<LongOutput>(arrays[8], false);
-  const auto log = nb::cast<LongOutput>(arrays[10], false);
-  const Labels labels(y);
-  const auto n = int64_t(weight.size()), k = n ? int64_t(scores.size()) / n : 0;
-  expect(int64_t(y.size()) == n && int64_t(factor.size()) == n, "y or factor: size");
-  for (const size_t size : {scores.size(), coefficients.size(), late.size(), counts.size()})
-    expect(int64_t(size) == k * n, "scores, coefficients, late or counts: size");
-  expect(k >= 1 && (labels.numbers ? k >= 2 : k == 1), "scores: number of columns");
-  expect(position >= 0 && end <= int64_t(order.size()) && totals.size() == 2, "position");
-  expect(steps.size() == 1 || int64_t(steps.size()) >= end, "steps: too few");
-  expect(int64_t(log.size()) >= 3 * (end - position), "log: too small");
-  // Once a pass, not at each of its many pieces.
-  if (position == 0) {
-    labels.expect_below(k, n);
-    for (size_t t = 0; t < order.size(); ++t)
-      expect(order.data()[t] >= 0 && order.data()[t] < n, "order: no such row");
+// The arrays of a pass, held while it runs. Rows of the order and numbers of classes are checked by
+// the loops.
+struct KernelArrays {
+  AnyArray y;
+  Numbers weight, factor;
+  Longs order;
+  Numbers steps;
+  Output scores, coefficients, late;
+  LongOutput counts;
+  Output totals;
+  LongOutput log;
+
+  explicit KernelArrays(const nb::tuple& arrays) {
+    expect(arrays.size() == 11, "arrays: expected y, weight, factor, order, steps, scores, "
+                                "coefficients, late, counts, totals and log");
+    y = array_in<AnyArray>(arrays[0], "y");
+    weight = array_in<Numbers>(arrays[1], "weight");
+    factor = array_in<Numbers>(arrays[2], "factor");
+    order = array_in<Longs>(arrays[3], "order");
+    steps = array_in<Numbers>(arrays[4], "steps");
+    scores = array_in<Output>(arrays[5], "scores");
+    coefficients = array_in<Output>(arrays[6], "coefficients");
+    late = array_in<Output>(arrays[7], "late");
+    counts = array_in<LongOutput>(arrays[8], "counts");
+    totals = array_in<Output>(arrays[9], "totals");
+    log = array_in<LongOutput>(arrays[10], "log");
   }
-  return {labels.signs, labels.numbers, n, k, weight.data(), factor.data(), order.data(), end,
-          steps.data(), steps.size() == 1, 0, nullptr, nullptr, nullptr, scores.data(),
-          coefficients.data(), late.data(), counts.data(), visits, max_updates, should_stop,
-          totals.data(), log.data(), position, 0, false};
-}
+
+  // Visits position, ..., end - 1; with other arrays of the call.
+  KernelPass pass(int64_t visits, int64_t position, int64_t end, int64_t max_updates,
+                  std::initializer_list<ArrayEntry> others) const {
+    const Labels labels(y);
+    const Size n{"n", int64_t(weight.size())}, k{"k", rows_of(scores)};
+    labels.check_classes(k.value);
+    expect(position >= 0 && position <= end && end <= int64_t(order.size()),
+           "position: expected a part of the order");
+    expect(visits >= 0 && visits < kMostVisits, "visits: expected a number from 0 to 2**62");
+    check_arrays({{"y", y, {n}}, {"weight", weight, {n}}, {"factor", factor, {n}},
+                  {"order", order, {kAnySize}},
+                  {"steps", steps, {{"1, or visits", steps.size() == 1 ? 1 : end, true}}},
+                  {"scores", scores, {k, n}}, {"coefficients", coefficients, {k, n}},
+                  {"late", late, {k, n}}, {"counts", counts, {k, n}}, {"totals", totals, {{"2", 2}}},
+                  {"log", log, {{"visits", end - position, true}, {"3", 3}}}},
+                 others);
+    return {labels.signs, labels.numbers, n.value, k.value, weight.data(), factor.data(),
+            order.data(), end, steps.data(), steps.size() == 1, 0, nullptr, nullptr, nullptr,
+            scores.data(), coefficients.data(), late.data(), counts.data(), visits, max_updates,
+            should_stop, totals.data(), log.data(), position, 0, false};
+  }
+
+  static constexpr int64_t kMostVisits = int64_t(1) << 62;
+};
 
 // Where the pass left, and how many updates it made.
 std::tuple<int64_t, int64_t> kernel_pass(nb::tuple arrays, Numbers kept, Longs slot,
                                          LongOutput last_used, int64_t visits, int64_t position,
                                          int64_t end, int64_t max_updates) {
-  KernelPass pass = kernel_view(arrays, visits, position, end, max_updates);
-  expect(kept.ndim() == 2 && int64_t(kept.shape(1)) == pass.n &&
-             last_used.size() == kept.shape(0) && int64_t(slot.size()) == pass.n,
-         "kept, slot or last_used: size");
-  pass.capacity = int64_t(kept.shape(0));
+  const KernelArrays own(arrays);
+  const Size n{"n", int64_t(own.weight.size())}, capacity{"capacity", rows_of(kept)};
+  KernelPass pass = own.pass(visits, position, end, max_updates,
+                             {{"kept", kept, {capacity, n}}, {"slot", slot, {n}},
+                              {"last_used", last_used, {capacity}}});
+  pass.capacity = capacity.value;
   pass.kept = kept.data();
   pass.slot = slot.data();
   pass.last_used = last_used.data();
@@ -122,6 +147,7 @@ std::tuple<int64_t, int64_t> kernel_pass(nb::tuple arrays, Numbers kept, Longs s
     active.load()->kernel_pass(pass);
   }
   raise_if(pass.stopped);
+  expect(!pass.flaw, pass.flaw);
   return {pass.position, pass.updates};
 }
 
@@ -129,19 +155,23 @@ std::tuple<int64_t, int64_t> kernel_pass(nb::tuple arrays, Numbers kept, Longs s
 std::tuple<int64_t, int64_t> gaussian_scan(nb::tuple arrays, Numbers rows, double gamma,
                                            double bias, int64_t visits, int64_t position,
                                            int64_t max_updates) {
-  const auto m = int64_t(rows.shape(0)), panels = (m + kPanel - 1) / kPanel;
-  const int64_t width = panels * kPanel;
-  KernelPass pass = kernel_view(arrays, visits, position, position + m, max_updates);
-  const std::vector<double> none(rows.shape(1));
+  const KernelArrays own(arrays);
+  const auto m = rows_of(rows), panels = (m + kPanel - 1) / kPanel, width = panels * kPanel;
+  const auto left = std::max<int64_t>(0, int64_t(own.order.size()) - std::max<int64_t>(0, position));
+  expect(m <= left, "rows: expected no more than are left of the order");
+  const std::vector<double> none(size_t(columns_of(rows)));
   const Numbers shift(none.data(), {none.size()});
   const Gaussian gaussian(rows, AnyArray(rows), shift, gamma, panels);
-  std::vector<double> local(size_t((pass.k + 1) * width));
+  KernelPass pass =
+      own.pass(visits, position, position + m, max_updates, {given("rows", rows)});
+  std::vector<double> local(size_t(checked_product(pass.k + 1, width)));
   {
     nb::gil_scoped_release free;
     active.load()->gaussian_scan(pass, gaussian.block, bias, local.data(),
                                  local.data() + pass.k * width, width);
   }
   raise_if(pass.stopped);
+  expect(!pass.flaw, pass.flaw);
   return {pass.position, pass.updates};
 }
 
@@ -149,29 +179,32 @@ void gaussian_update(Numbers rows, AnyArray reference, Numbers shift, double gam
                      Longs column, Numbers factor, Longs slot, Longs ready, Output kept,
                      Output scores, int64_t first, int64_t last) {
   const Gaussian gaussian(rows, reference, shift, gamma);
-  const auto m = int64_t(rows.shape(0)), n = int64_t(scores.shape(1));
-  const auto count = int64_t(slot.size());
-  expect(gaussian.block.n == n, "reference or scores: size");
-  expect(first >= 0 && (last - 1) * kPanel < n, "no such panels");
-  expect(column.size() == size_t(2 * count) && factor.size() == size_t(2 * count) &&
-             ready.size() == size_t(count) && int64_t(kept.shape(1)) == n && m <= kMostUpdates,
-         "updates: size");
+  const GaussianBlock& block = gaussian.block;
+  const Size count{"updates", int64_t(slot.size())}, n{"n", block.n}, two{"2", 2};
+  check_arrays({given("rows", rows), given("reference", reference), given("shift", shift),
+                {"column", column, {count, two}}, {"factor", factor, {count, two}},
+                {"slot", slot, {count}}, {"ready", ready, {count}},
+                {"kept", kept, {{"capacity", rows_of(kept)}, n}},
+                {"scores", scores, {{"k", rows_of(scores)}, n}}});
+  expect(block.m <= kMostUpdates, "rows: expected no more than most_updates");
+  expect(first >= 0 && last <= (n.value + kPanel - 1) / kPanel,
+         "first and last: expected numbers of panels");
   int64_t fresh = 0;
-  for (int64_t u = 0; u < count; ++u) {
-    expect(slot.data()[u] < int64_t(kept.shape(0)), "slot: no such row");
-    expect(!ready.data()[u] || slot.data()[u] >= 0, "ready: without a slot");
+  for (int64_t u = 0; u < count.value; ++u) {
+    expect(slot.data()[u] < rows_of(kept), "slot: expected numbers of rows of kept, or -1");
+    expect(!ready.data()[u] || slot.data()[u] >= 0, "ready: expected 0 where there is no slot");
     fresh += !ready.data()[u];
     for (int64_t e = 2 * u; e < 2 * u + 2; ++e)
-      expect(column.data()[e] < int64_t(scores.shape(0)), "column: too large");
+      expect(column.data()[e] < rows_of(scores), "column: expected numbers of columns, or -1");
   }
-  expect(fresh == m, "rows: as many as are not ready");
-  const KernelUpdates updates{count,        column.data(), factor.data(), slot.data(),
+  expect(fresh == block.m, "rows: expected as many as are not ready");
+  const KernelUpdates updates{count.value,  column.data(), factor.data(), slot.data(),
                               ready.data(), kept.data(),   scores.data(), bias,
                               first,        last};
   bool whole;
   {
     nb::gil_scoped_release free;
-    whole = active.load()->gaussian_update(gaussian.block, updates);
+    whole = active.load()->gaussian_update(block, updates);
   }
   raise_if(!whole);
 }
@@ -185,8 +218,8 @@ void bind_kernel(nb::module_& m) {
   m.def("gaussian_sums", &gaussian_sums, "rows"_a, "reference"_a, "shift"_a, "gamma"_a,
         "coefficients"_a, "sums"_a.noconvert());
   m.def("exp_neg_all", &exp_neg_all, "values"_a.noconvert(), "factor"_a);
-  m.def("kernel_pass", &kernel_pass, "arrays"_a, "kept"_a, "slot"_a, "last_used"_a, "visits"_a,
-        "position"_a, "end"_a, "max_updates"_a);
+  m.def("kernel_pass", &kernel_pass, "arrays"_a, "kept"_a, "slot"_a, "last_used"_a.noconvert(),
+        "visits"_a, "position"_a, "end"_a, "max_updates"_a);
   m.def("gaussian_scan", &gaussian_scan, "arrays"_a, "rows"_a, "gamma"_a, "bias"_a, "visits"_a,
         "position"_a, "max_updates"_a);
   m.def("gaussian_update", &gaussian_update, "rows"_a, "reference"_a, "shift"_a, "gamma"_a,

@@ -14,9 +14,9 @@ std::tuple<int64_t, double> coordinate_descent(Numbers hessian, Numbers threshol
                                                Output slope, int64_t max_epochs,
                                                double enough) {
   const auto size = int64_t(u.size());
-  expect(int64_t(hessian.size()) == size * size && int64_t(thresholds.size()) == size &&
-             int64_t(slope.size()) == size,
-         "hessian, thresholds or slope: wrong size");
+  const Size each{"size", size};
+  check_arrays({{"hessian", hessian, {each, each}}, {"thresholds", thresholds, {each}},
+                {"u", u, {each}}, {"slope", slope, {each}}});
   QuadraticDescent on{hessian.data(), thresholds.data(), size,        u.data(), slope.data(),
                       max_epochs,     enough,            should_stop, 0,        0,
                       false};
@@ -32,13 +32,14 @@ std::tuple<int64_t, double> block_coordinate_descent(Numbers hessian, Longs star
                                                      Numbers thresholds, Output u, Output slope,
                                                      int64_t max_epochs, double enough) {
   const auto size = int64_t(u.size()), blocks = int64_t(thresholds.size());
-  expect(int64_t(hessian.size()) == size * size && int64_t(slope.size()) == size &&
-             int64_t(starts.size()) == blocks + 1,
-         "hessian, slope or starts: wrong size");
+  const Size each{"size", size};
+  check_arrays({{"hessian", hessian, {each, each}}, {"starts", starts, {{"blocks + 1", blocks + 1}}},
+                {"thresholds", thresholds, {{"blocks", blocks}}}, {"u", u, {each}},
+                {"slope", slope, {each}}});
   const int64_t* at = starts.data();
   bool rising = at[0] == 0 && at[blocks] == size;
   for (int64_t b = 0; b < blocks; ++b) rising = rising && at[b] < at[b + 1];
-  expect(rising, "starts: must rise from 0 to the size");
+  expect(rising, "starts: expected numbers that rise from 0 to the size");
   for (int64_t b = 0; b < blocks; ++b)
     for (int64_t j = at[b]; j < at[b + 1]; ++j)
       expect(at[b + 1] == at[b] + 1 ||
@@ -60,9 +61,9 @@ void column_curvatures(nb::handle columns, Numbers curvature, double total, bool
                        Output products, Output squares) {
   bool whole = true;
   with_rows(columns, [&](const auto& view, const auto& loops) {
-    expect(int64_t(curvature.size()) == view.d && int64_t(products.size()) == view.n &&
-               int64_t(squares.size()) == view.n,
-           "curvature, products or squares: wrong size");
+    const Size n{"rows", view.d}, m{"columns", view.n};
+    check_arrays(view, {{"curvature", curvature, {n}}, {"products", products, {m}},
+                        {"squares", squares, {m}}});
     nb::gil_scoped_release free;
     whole = loops.column_curvatures(view, curvature.data(), total, bias, products.data(),
                                     squares.data(), should_stop);
@@ -80,10 +81,10 @@ std::tuple<int64_t, double, double> column_descent(nb::handle columns, Numbers c
                    max_epochs,        enough,  should_stop,     0,              0,
                    false};
   with_rows(columns, [&](const auto& view, const auto& loops) {
-    expect(int64_t(curvature.size()) == view.d && int64_t(slope.size()) == view.d,
-           "curvature or slope: wrong size");
-    for (const size_t size : {products.size(), squares.size(), ridge.size(), thresholds.size(), w.size()})
-      expect(int64_t(size) == view.n, "a number for each column: wrong size");
+    const Size n{"rows", view.d}, m{"columns", view.n};
+    check_arrays(view, {{"curvature", curvature, {n}}, {"products", products, {m}},
+                        {"squares", squares, {m}}, {"ridge", ridge, {m}},
+                        {"thresholds", thresholds, {m}}, {"w", w, {m}}, {"slope", slope, {n}}});
     nb::gil_scoped_release free;
     loops.column_descent(view, on);
   });
@@ -94,11 +95,14 @@ std::tuple<int64_t, double, double> column_descent(nb::handle columns, Numbers c
 double two_loop(Numbers gradient, const std::vector<Numbers>& s, const std::vector<Numbers>& y,
                 Numbers curvature, double scale, Output direction, int64_t threads) {
   const size_t size = gradient.size(), pairs = s.size();
-  expect(y.size() == pairs && curvature.size() == pairs && direction.size() == size,
-         "y, curvature or direction: wrong size");
+  expect(y.size() == pairs, "y: expected as many as there are in s");
+  const Size each{"size", int64_t(size)};
+  check_arrays({{"curvature", curvature, {{"pairs", int64_t(pairs)}}},
+                flat("gradient", gradient, {each}), flat("direction", direction, {each})});
   std::vector<const double*> steps, changes;
   for (size_t i = 0; i < pairs; ++i) {
-    expect(s[i].size() == size && y[i].size() == size, "s or y: a pair of another size");
+    check_arrays({flat("s", s[i], {each}), flat("y", y[i], {each}),
+                  flat("direction", direction, {each})});
     steps.push_back(s[i].data());
     changes.push_back(y[i].data());
   }

@@ -1,6 +1,8 @@
 // Bindings of the loops that go row by row.
 #include "python/bind.hpp"
 
+#include <algorithm>
+#include <new>
 #include <vector>
 
 #include "threads/helper_thread.hpp"
@@ -11,6 +13,31 @@ namespace separatrix {
 
 namespace {
 
+// Rows that may move the weights before a pass ends: it looks at max_updates after each batch.
+int64_t most_updates(int64_t count, int64_t batch, int64_t max_updates) {
+  if (max_updates <= 0 || count == 0) return 0;
+  return max_updates - 1 >= count - std::min(batch, count) ? count : max_updates - 1 + batch;
+}
+
+// How an order is drawn. Blocks of more rows than there are, or groups of more blocks, are whole.
+struct Blocks {
+  int64_t rows, per_group;
+  Blocks(int64_t n, int64_t block_rows, int64_t blocks_per_group)
+      : rows(std::min(block_rows, kMostRows)), per_group(std::min(blocks_per_group, kMostRows)) {
+    expect(block_rows >= 1 && blocks_per_group >= 1,
+           "block_rows and blocks_per_group: expected 1 or more");
+    expect(n < kMostRows, "orders: expected less than 2**32 rows");
+  }
+  static constexpr int64_t kMostRows = int64_t(1) << 32;
+};
+
+void make_screening_state(OwnedScreeningState* state, int64_t n, int64_t size) {
+  expect(n >= 0 && size >= 0, "n and size: expected 0 or more");
+  checked_product(size, 3 * 8);
+  checked_product(n, 8);
+  new (state) OwnedScreeningState(n, size);
+}
+
 std::tuple<double, double, int64_t, int64_t> online_pass(
     nb::handle rows, int loss, AnyArray y, std::optional<Numbers> weight, double weight_scale,
     std::optional<Longs> order, Numbers steps, double l1, double l2, int64_t batch, bool intercept,
@@ -20,36 +47,64 @@ std::tuple<double, double, int64_t, int64_t> online_pass(
   OnlinePass pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
     const int64_t count = order ? int64_t(order->size()) : view.n;
-    const int64_t k = int64_t(v.size()) / (view.d + 1);
-    // Numbers of classes were checked by the source of the rows: a call may visit very few of them.
     const Labels labels(y);
-    expect(int64_t(y.size()) == view.n && int64_t(v.size()) == k * (view.d + 1), "y or v: size");
-    expect(batch >= 1 && scalars.size() == 3, "batch or scalars: wrong");
-    expect(received ? received->size() == v.size() && !sum && !ends : l1 == 0, "received: wrong");
+    const Size n{"n", view.n}, k{"k", rows_of(v)}, width{"d + 1", view.d + 1};
+    labels.check_classes(k.value);
+    labels.check_loss(loss);
+    expect(batch >= 1, "batch: expected 1 or more");
+    expect(bool(sum) == bool(lag), "sum and lag: expected both or neither");
+    expect(received ? !sum && !ends : l1 == 0, "received: expected if l1 is not 0, without a sum");
+    const Size passes{"passes", ends ? std::max<int64_t>(1, rows_of(*ends)) : 1};
+    expect(!ends || (order && steps.size() == 1 && count % passes.value == 0),
+           "ends: expected an order of as many whole passes, and one step");
+    const int64_t batches = count / batch + (count % batch != 0);
+    const Size updates{"updates", ends ? count : most_updates(count, batch, max_updates), true};
+    const Size end{"3 and all weights", 3 + int64_t(v.size()) * (sum ? 2 : 1)};
+    check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"order", order, {kAnySize}},
+                        {"steps", steps, {{"1, or batches", steps.size() == 1 ? 1 : batches,
+                                           true}}},
+                        {"v", v, {k, width}}, {"scalars", scalars, {{"3", 3}}},
+                        {"sum", sum, {k, width}}, {"lag", lag, {k, width}},
+                        {"received", received, {k, width}}, {"log", log, {updates}},
+                        {"ends", ends, {passes, end}}});
     expect(!screening ||
                (screening->view.n == view.n && screening->view.size == int64_t(v.size())),
            "screening: of other rows or weights");
-    expect(steps.size() == 1 || int64_t(steps.size()) * batch >= count, "steps: too few");
-    pass = OnlinePass{loss, labels.signs, labels.numbers, k, pointer(weight), weight_scale,
-                      pointer(order),
-                      count, steps.data(), steps.size() == 1, l2, batch, intercept, max_updates,
-                      v.data(), scalars.data(), pointer(sum), pointer(lag), scalars.data() + 1,
-                      l1, scalars.data() + 2, pointer(received), pointer(log),
-                      screening ? &screening->view : nullptr, nullptr, should_stop, 0, 0, 0, 0,
-                      false};
-    const int64_t passes = ends ? int64_t(ends->shape(0)) : 0;
-    expect(!ends || (order && steps.size() == 1 && count % passes == 0 &&
-                     ends->size() == passes * (3 + v.size() * (sum ? 2 : 1))),
-           "ends: wrong size");
+    // There is room for the slopes of a batch: no more than there are rows.
+    const int64_t most = std::max<int64_t>(2, count);
+    pass = OnlinePass{loss, labels.signs, labels.numbers, k.value, pointer(weight), weight_scale,
+                      pointer(order), count, steps.data(), steps.size() == 1, l2,
+                      std::min(batch, most), intercept, max_updates, v.data(), scalars.data(),
+                      pointer(sum), pointer(lag), scalars.data() + 1, l1, scalars.data() + 2,
+                      pointer(received), pointer(log), screening ? &screening->view : nullptr,
+                      nullptr, should_stop, 0, 0, 0, 0, false};
     const auto loop = labels.numbers ? loops.online_joint : loops.online;
     nb::gil_scoped_release free;
     std::optional<HelperThread> helper;
     if (threads > 1) pass.helper = &helper.emplace();
-    if (ends) pass = several_epochs(view, loop, pass, passes, ends->data());
+    if (ends) pass = several_epochs(view, loop, pass, passes.value, ends->data());
     else loop(view, pass);
   });
   raise_if(pass.stopped);
+  expect(!pass.flaw, pass.flaw);
   return {pass.loss_sum, pass.mistakes, pass.updates, pass.position};
+}
+
+// The arrays of both dual passes over rows of two classes.
+template <class Rows>
+void check_dual(const Rows& view, int loss, const Numbers& y, const std::optional<Numbers>& weight,
+                const Numbers& row_norm2, const char* visits, const LongOutput& order,
+                const Output& alpha, const Output& w, const std::optional<Output>& step_history,
+                const std::optional<Output>& weight_history) {
+  const auto id = LossId(loss);
+  expect(id == LossId::hinge || id == LossId::squared_hinge || id == LossId::logistic,
+         "loss: expected the number of hinge, squared_hinge or logistic");
+  const Size n{"n", view.n}, width{"d + 1", view.d + 1}, two{"2", 2};
+  check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"row_norm2", row_norm2, {n}},
+                      {visits, order, {kAnySize}}, {"alpha", alpha, {n}}, {"w", w, {width}},
+                      {"step_history", step_history, {two, n}},
+                      {"weight_history", weight_history, {two, width}}});
+  check_below(visits, order.data(), int64_t(order.size()), view.n);
 }
 
 // The active rows are left at the front of `order`.
@@ -59,11 +114,8 @@ std::tuple<int64_t, double, double> coordinate_epoch(
     Output w, double shrink_margin) {
   CoordinateEpoch pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    expect(int64_t(y.size()) == view.n && int64_t(alpha.size()) == view.n &&
-               int64_t(row_norm2.size()) == view.n && int64_t(w.size()) == view.d + 1,
-           "y, alpha, row_norm2 or w: size");
-    for (size_t t = 0; t < order.size(); ++t)
-      expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
+    check_dual(view, loss, y, weight, row_norm2, "order", order, alpha, w, std::nullopt,
+               std::nullopt);
     pass = CoordinateEpoch{loss, y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
                            inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()),
                            alpha.data(), w.data(), shrink_margin, should_stop, 0, 0, 0, false,
@@ -85,28 +137,23 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascen
     std::optional<Output> step_history, std::optional<Output> weight_history) {
   AscentRound round{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    expect(int64_t(y.size()) == view.n && int64_t(alpha.size()) == view.n &&
-               int64_t(row_norm2.size()) == view.n && int64_t(w.size()) == view.d + 1,
-           "y, alpha, row_norm2 or w: size");
-    const bool subspace = step_history && weight_history;
-    expect(!subspace || (int64_t(step_history->size()) == 2 * view.n &&
-                         int64_t(weight_history->size()) == 2 * (view.d + 1)),
-           "step_history or weight_history: size");
-    expect(block_rows >= 1 && blocks_per_group >= 1 && view.n < int64_t(1) << 32,
-           "orders: wrong sizes");
-    expect(stands_out >= 3, "stands_out: less than 3");
-    for (size_t t = 0; t < active.size(); ++t)
-      expect(active.data()[t] >= 0 && active.data()[t] < view.n &&
-                 (t == 0 || active.data()[t - 1] < active.data()[t]),
-             "active: no such row, or not in order");
+    check_dual(view, loss, y, weight, row_norm2, "active", active, alpha, w, step_history,
+               weight_history);
+    for (size_t t = 1; t < active.size(); ++t)
+      expect(active.data()[t - 1] < active.data()[t], "active: expected increasing numbers");
+    expect(bool(step_history) == bool(weight_history),
+           "step_history and weight_history: expected both or neither");
+    const auto subspace = bool(step_history);
+    const Blocks blocks(view.n, block_rows, blocks_per_group);
+    expect(stands_out >= 3, "stands_out: expected 3 or more");
     round.epoch = CoordinateEpoch{loss, y.data(), pointer(weight), inv_weight_sum,
                                   row_norm2.data(), inv_2l2, bias_inv_penalty, nullptr, 0,
                                   alpha.data(), w.data(), shrink_margin, should_stop, 0, 0, 0,
                                   false, nullptr};
     round.seed = seed;
     round.first_order = first_order;
-    round.block_rows = block_rows;
-    round.blocks_per_group = blocks_per_group;
+    round.block_rows = blocks.rows;
+    round.blocks_per_group = blocks.per_group;
     round.most_epochs = most_epochs;
     round.enough = enough;
     round.careful = careful;
@@ -116,8 +163,8 @@ std::tuple<int64_t, int64_t, double, double, bool, bool, int64_t, int64_t> ascen
     round.n_active = int64_t(active.size());
     round.gap = gap;
     round.subspace = subspace;
-    round.step_history = subspace ? step_history->data() : nullptr;
-    round.weight_history = subspace ? weight_history->data() : nullptr;
+    round.step_history = pointer(step_history);
+    round.weight_history = pointer(weight_history);
     nb::gil_scoped_release free;
     loops.ascent_round(view, round);
   });
@@ -133,17 +180,19 @@ std::tuple<int64_t, double, double> multiclass_epoch(
     Output lines, double shrink_margin) {
   MulticlassEpoch pass{};
   with_rows(rows, [&](const auto& view, const auto& loops) {
-    expect(alpha.ndim() == 2 && lines.ndim() == 2, "alpha or lines: not two dimensions");
-    const auto k = int64_t(alpha.shape(1)), width = int64_t(lines.shape(1));
-    expect(int64_t(y.size()) == view.n && int64_t(alpha.shape(0)) == view.n &&
-               int64_t(row_norm2.size()) == view.n && int64_t(lines.shape(0)) == view.d + 1,
-           "y, alpha, row_norm2 or lines: size");
-    expect(k >= 2 && width >= k && width % 8 == 0, "lines: width");
-    for (size_t t = 0; t < order.size(); ++t)
-      expect(order.data()[t] >= 0 && order.data()[t] < view.n, "order: no such row");
+    const Size n{"n", view.n}, k{"k", columns_of(alpha)}, width{"width", columns_of(lines)};
+    check_arrays(view, {{"y", y, {n}}, {"weight", weight, {n}}, {"row_norm2", row_norm2, {n}},
+                        {"order", order, {kAnySize}}, {"alpha", alpha, {n, k}},
+                        {"lines", lines, {{"d + 1", view.d + 1}, width}}});
+    expect(k.value >= 2, "alpha: expected 2 columns or more");
+    expect(width.value >= k.value && width.value % 8 == 0,
+           "lines: expected a multiple of 8 columns, and at least k");
+    check_below("order", order.data(), int64_t(order.size()), view.n);
+    // Of the rows to visit alone: in the end these may be few.
+    for (size_t t = 0; t < order.size(); ++t) check_below("y", y.data() + order.data()[t], 1, k.value);
     pass = MulticlassEpoch{y.data(), pointer(weight), inv_weight_sum, row_norm2.data(),
-                           inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()), k,
-                           width, alpha.data(), lines.data(), shrink_margin, should_stop, 0, 0, 0,
+                           inv_2l2, bias_inv_penalty, order.data(), int64_t(order.size()), k.value,
+                           width.value, alpha.data(), lines.data(), shrink_margin, should_stop, 0, 0, 0,
                            false};
     nb::gil_scoped_release free;
     loops.multiclass_epoch(view, pass);
@@ -155,13 +204,13 @@ std::tuple<int64_t, double, double> multiclass_epoch(
 // Of the orders that a seed stands for, those from a number on: (count, n).
 void draw_orders(LongOutput orders, int64_t block_rows, int64_t blocks_per_group, uint64_t seed,
                  uint64_t number) {
-  expect(orders.ndim() == 2, "orders: not (count, n)");
+  check_arrays({{"orders", orders, {{"count", 0, true}, {"n", 0, true}}}});
   const auto count = int64_t(orders.shape(0)), n = int64_t(orders.shape(1));
-  expect(block_rows >= 1 && blocks_per_group >= 1 && n < int64_t(1) << 32, "orders: wrong sizes");
-  std::vector<int64_t> blocks((n + block_rows - 1) / block_rows);
+  const Blocks cut(n, block_rows, blocks_per_group);
+  std::vector<int64_t> blocks(size_t((n + cut.rows - 1) / cut.rows));
   nb::gil_scoped_release free;
   for (int64_t i = 0; i < count; ++i) {
-    draw_numbered_order(n, block_rows, blocks_per_group, seed, number + uint64_t(i), blocks.data(),
+    draw_numbered_order(n, cut.rows, cut.per_group, seed, number + uint64_t(i), blocks.data(),
                         orders.data() + i * n);
   }
 }
@@ -170,7 +219,7 @@ void draw_orders(LongOutput orders, int64_t block_rows, int64_t blocks_per_group
 
 void bind_online(nb::module_& m) {
   nb::class_<OwnedScreeningState>(m, "ScreeningState")
-      .def(nb::init<int64_t, int64_t>(), "n"_a, "size"_a)
+      .def("__init__", &make_screening_state, "n"_a, "size"_a)
       .def_prop_ro("nbytes", &OwnedScreeningState::bytes)
       .def_prop_ro("active", [](const OwnedScreeningState& state) { return state.view.active; })
       .def_prop_ro("screened",

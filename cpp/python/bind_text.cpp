@@ -37,7 +37,12 @@ std::tuple<int64_t, int64_t, int64_t, int, int64_t> svmlight_rows(
     Bytes text, int64_t first_index, int64_t features, Output labels, Output values,
     IntOutput indices, IntOutput indptr) {
   const char* const lines = lines_of(text);
-  expect(indptr.size() == labels.size() + 1 && indices.size() == values.size(), "room: sizes");
+  const Size rows_room{"rows", int64_t(labels.size())}, room{"entries", int64_t(values.size())};
+  check_arrays({{"text", text, {kAnySize}}, {"labels", labels, {rows_room}},
+                {"values", values, {room}}, {"indices", indices, {room}},
+                {"indptr", indptr, {{"rows + 1", rows_room.value + 1}}}});
+  expect(room.value <= INT32_MAX, "values: expected fewer than 2**31");
+  expect(first_index >= 0 && first_index <= kLastIndex, "first_index: expected an index");
   SvmlightRows rows{labels.data(), values.data(), indices.data(), indptr.data(),
                     int64_t(labels.size()), int64_t(values.size())};
   {

@@ -33,16 +33,18 @@ template int flaw_of(const int32_t*, int64_t, const int32_t*, int64_t, int64_t);
 template int flaw_of(const int64_t*, int64_t, const int64_t*, int64_t, int64_t);
 
 template <class Index>
-int64_t mark_features(const Index* indices, int64_t count, int64_t most, bool* found) {
+int64_t mark_features(const Index* indices, int64_t count, int64_t most, bool* found,
+                      int64_t features) {
   int64_t marked = 0;
   for (int64_t j = 0; j < count && marked <= most; ++j) {
+    if (uint64_t(indices[j]) >= uint64_t(features)) return -1;
     marked += !found[indices[j]];
     found[indices[j]] = true;
   }
   return marked;
 }
 
-template int64_t mark_features(const int32_t*, int64_t, int64_t, bool*);
-template int64_t mark_features(const int64_t*, int64_t, int64_t, bool*);
+template int64_t mark_features(const int32_t*, int64_t, int64_t, bool*, int64_t);
+template int64_t mark_features(const int64_t*, int64_t, int64_t, bool*, int64_t);
 
 }  // namespace separatrix

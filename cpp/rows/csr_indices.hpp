@@ -18,12 +18,13 @@ int flaw_of(const Index* indices, int64_t count, const Index* indptr, int64_t n,
 extern template int flaw_of(const int32_t*, int64_t, const int32_t*, int64_t, int64_t);
 extern template int flaw_of(const int64_t*, int64_t, const int64_t*, int64_t, int64_t);
 
-// Marks every index in `found`, which begins as false: how many there are, or `most` + 1 as soon as
-// there are more.
+// Marks every index in `found`, which begins as false, one for each feature: how many there are, or
+// `most` + 1 as soon as there are more, or -1 if an index is none of a feature.
 template <class Index>
-int64_t mark_features(const Index* indices, int64_t count, int64_t most, bool* found);
+int64_t mark_features(const Index* indices, int64_t count, int64_t most, bool* found,
+                      int64_t features);
 
-extern template int64_t mark_features(const int32_t*, int64_t, int64_t, bool*);
-extern template int64_t mark_features(const int64_t*, int64_t, int64_t, bool*);
+extern template int64_t mark_features(const int32_t*, int64_t, int64_t, bool*, int64_t);
+extern template int64_t mark_features(const int64_t*, int64_t, int64_t, bool*, int64_t);
 
 }  // namespace separatrix

@@ -212,3 +212,17 @@ def test_rows_that_hold_the_gap_come_again_and_save_visits(loss):
         without += 300
         assert without < 300_000
     assert visits < 0.8 * without
+
+
+def test_alphas_out_of_their_bounds_do_not_make_rows_come_again_without_limit():
+    """As from a checkpoint: a negative part of the gap lets nearly all rows stand out from it."""
+    n = 300
+    alpha, w, active = np.zeros(n), np.zeros(2), np.arange(n)
+    alpha[0] = n - 0.5  # all parts are 1 / n, but for this one: the gap is 0.5 / n
+    found = loops.ascent_round(
+        np.zeros((n, 1)), np.ones(n), get_loss("hinge"), alpha, w, active, inv_weight_sum=1 / n,
+        row_norm2=np.zeros(n), inv_2l2=1.0, orders=loops.EpochOrders(1, 0, n, 1), most_epochs=1,
+        enough=0.0, careful=1.0, identified=0.0, stands_out=3.0, gap=0.5 / n,
+    )  # fmt: skip
+    assert found.visits == n
+    np.testing.assert_array_equal(active, np.arange(n))

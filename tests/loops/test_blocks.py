@@ -88,14 +88,14 @@ def test_some_blocks_may_be_empty_and_none_is_taken_twice():
 def test_blocks_of_other_rows_or_weights_is_refused():
     X, y = table()
     W, loss = np.ones((1, X.shape[1] + 1)), get_loss("logistic")
-    for edges, size in (([0, 500], 10), ([0, 501], 9)):
-        with pytest.raises(ValueError, match="blocks: of other rows or weights"):
+    for edges, size, why in (([0, 500], 10, "end with n"), ([0, 501], 9, "sum of the blocks")):
+        with pytest.raises(ValueError, match=why):
             loops.batch_blocks(X, y, loss, W, loops.BlockSum(np.array(edges), np.zeros(size)))
     for edges in ([], [1, 501], [0, 501, 500]):
         with pytest.raises(ValueError, match="edges"):
             loops.BlockSum(np.array(edges, dtype=np.int64), np.zeros(10))
     blocks = loops.BlockSum(np.array([0, 501]), np.zeros(2 + 2 * W.size))
-    with pytest.raises(ValueError, match="number of a class out of range"):
+    with pytest.raises(ValueError, match="y: expected numbers from 0 to 1"):
         loops.batch_blocks(X, np.full(501, 2), loss.multiclass(), np.ones((2, W.size)), blocks)
 
 

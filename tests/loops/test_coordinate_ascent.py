@@ -100,6 +100,6 @@ def test_a_row_without_features_goes_to_its_bound():
 
 def test_rows_that_do_not_exist_are_refused():
     X, y = rows(0, 10, 2)
-    with pytest.raises(ValueError, match="no such row"):
+    with pytest.raises(ValueError, match="order: expected numbers from 0 to 9"):
         loops.coordinate_epoch(X, y, Hinge(), np.zeros(10), np.zeros(3), np.array([10]),
                                inv_weight_sum=0.1, row_norm2=np.ones(10), inv_2l2=1.0)  # fmt: skip

@@ -68,7 +68,7 @@ def test_epochs_end_where_little_is_gained_or_as_told():
 
 
 def test_sizes_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="wrong size"):
+    with pytest.raises(ValueError, match="hessian: expected shape"):
         loops.coordinate_descent(
             np.eye(3), np.zeros(2), np.zeros(2), np.zeros(2), max_epochs=1, enough=0.0
         )
