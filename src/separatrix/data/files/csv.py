@@ -102,7 +102,8 @@ class CsvReader(TableFiles):
         return plain_schema(pa.schema([(name, pa.null()) for name in names if name]), str(path))
 
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
-        types = {name: self.schema.field(name).type for name in columns}
+        schema = self.schema  # made anew each time it is asked for
+        types = {name: schema.field(name).type for name in columns}
         for batch in self._parsed(path, types):
             yield batch, self._place(path)
 

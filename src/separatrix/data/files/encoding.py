@@ -7,6 +7,7 @@ or one of ``2**hash_bits`` features that all such columns share (hashing: Weinbe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -142,12 +143,12 @@ class Encoding:
 
     def check_names(self, names: list[str], of: str = "", labels: bool = True) -> None:
         """Every column of the fit once, or an error that names what these are the columns of."""
-        wanted = self.column_names(labels)
+        wanted, times = self.column_names(labels), Counter(names)
         for name in wanted:
-            if names.count(name) != 1:
+            if times[name] != 1:
                 from .options import meant
 
-                there = name in names
+                there = name in times
                 told = f"the columns are {names!r}" if there else meant(name, names)
                 raise ValueError(
                     f"there {'are several columns' if there else 'is no column'} {name!r}"

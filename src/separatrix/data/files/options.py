@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -87,27 +88,29 @@ class EncodingOptions:
         roles = {"target": self.target, "weight": self.weight}
         others = [name for name in roles.values() if name is not None]
         named = list(self.categorical) if isinstance(self.categorical, Mapping) else []
-        features = [name for name in names if name not in others and name not in self.drop]
+        times, left_out = Counter(names), {*others, *self.drop}
+        features = [name for name in names if name not in left_out]
         features = features if self.features is None else list(self.features)
         wanted = [(what, name) for what, name in roles.items() if name is not None]
         wanted += [("features", name) for name in features]
         wanted += [("drop", name) for name in self.drop]
         wanted += [("categorical", name) for name in named]
         for what, name in wanted:
-            if name not in names:
+            if name not in times:
                 raise ValueError(
                     f"{what} names the column {name!r}, and there is none: {meant(name, names)}"
                 )
         if lost := [name for name in others if name in self.drop]:
             raise ValueError(f"drop names {lost[0]!r}, which is the target or the weight")
-        if twice := [name for name in [*others, *features] if names.count(name) > 1]:
+        if twice := [name for name in [*others, *features] if times[name] > 1]:
             raise ValueError(f"several columns are called {twice[0]!r}: rename all but one")
         if len(set(features + others)) < len(features + others):
             raise ValueError(
                 f"a column has two roles: target={self.target!r}, weight={self.weight!r}, "
                 f"features={features!r}; expected each column once"
             )
-        if unused := [name for name in named if name not in features]:
+        chosen = set(features)
+        if unused := [name for name in named if name not in chosen]:
             raise ValueError(f"categorical names {unused[0]!r}, which is not among the features")
         if not features:
             raise ValueError(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -98,9 +99,8 @@ class TableFiles(TableReader, SharedFiles):
 
 def plain_schema(schema: pa.Schema, name: str) -> pa.Schema:
     """Without the index that pandas writes, and with text in the one type that all can work on."""
-    names = schema.names
-    _check_length(names, name)
-    if twice := sorted({one for one in names if names.count(one) > 1}):
+    _check_length(schema.names, name)
+    if twice := sorted(repeated(schema.names)):
         raise ValueError(f"{name} has several columns named {twice!r}; expected different names.")
     return pa.schema(
         [
@@ -141,6 +141,11 @@ def kind_is_text(type: pa.DataType) -> bool:
     return type in (pa.string(), pa.large_string(), pa.string_view())
 
 
+def repeated(names: Iterable[str]) -> list[str]:
+    """Names that occur more than once, each of them once."""
+    return [name for name, times in Counter(names).items() if times > 1]
+
+
 def plain_type(type: pa.DataType) -> pa.DataType:
     """Views of text as text: few of Arrow's functions take them."""
     if pa.types.is_dictionary(type):
@@ -150,8 +155,9 @@ def plain_type(type: pa.DataType) -> pa.DataType:
 
 def unified(common: pa.Schema, other: pa.Schema, first: Any, path: Any) -> pa.Schema:
     """The types that hold those of both; the names must be the same."""
-    lacking = [name for name in common.names if name not in other.names]
-    beyond = [name for name in other.names if name not in common.names]
+    mine, its = dict.fromkeys(common.names), dict.fromkeys(other.names)
+    lacking = [name for name in mine if name not in its]
+    beyond = [name for name in its if name not in mine]
     if lacking or beyond:
         differences = [f"it lacks {lacking!r}"] * bool(lacking)
         differences += [f"only it has {beyond!r}"] * bool(beyond)
@@ -161,11 +167,11 @@ def unified(common: pa.Schema, other: pa.Schema, first: Any, path: Any) -> pa.Sc
         )
     fields = []
     for field in common:
-        mine, its = field.type, other.field(field.name).type
-        type = mine if mine == its else _wider(mine, its)
+        one, another = field.type, other.field(field.name).type
+        type = one if one == another else _wider(one, another)
         if type is None:
             raise ValueError(
-                f"column {field.name!r} is {mine} in {first} and {its} in {path}; expected one "
+                f"column {field.name!r} is {one} in {first} and {another} in {path}; expected one "
                 "type: write one of them anew, or read them apart."
             )
         fields.append(pa.field(field.name, type))
@@ -188,7 +194,8 @@ def selected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
     """Only these columns, in this order; all if there is no choice."""
     if columns is None:
         return schema
-    if unknown := [name for name in columns if name not in schema.names]:
+    known = set(schema.names)
+    if unknown := [name for name in columns if name not in known]:
         raise ValueError(f"there are no columns {unknown!r}; there are {schema.names!r}.")
     return pa.schema([schema.field(name) for name in columns])
 
