@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -83,6 +84,7 @@ void HelperThread::set_task(Task task, void* of) {
   try {
     state_->thread = std::thread(&State::run, state_);
   } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {  // for the few bytes that the thread is started with
   }
 }
 

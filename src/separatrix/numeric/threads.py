@@ -7,7 +7,6 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, partial
 from itertools import pairwise
@@ -16,6 +15,7 @@ from typing import Any, TypeVar, cast
 import joblib
 from threadpoolctl import ThreadpoolController
 
+from .pool import Pool, Task
 from .thresholds import ONE_THREAD_BLAS
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -24,7 +24,7 @@ B = TypeVar("B")
 
 MOST_CPUS = "LOKY_MAX_CPU_COUNT"  # the variable of the environment that joblib looks at
 
-_pool: ThreadPoolExecutor | None = None
+_pool: Pool | None = None
 _size = 0
 _guard = threading.Lock()
 _inside = threading.local()
@@ -62,31 +62,20 @@ def _in_worker() -> bool:
     return False
 
 
-def _executor(threads: int) -> ThreadPoolExecutor | None:
-    """The pool, with so many threads, or as before if they cannot be had; that is tried once."""
+def _workers(threads: int) -> Pool | None:
+    """The pool, with so many threads, or as before if they cannot be had; that is tried once.
+
+    All of them run already: none is to be started in the middle of some work, for each costs
+    memory, and a process may have no more of it.
+    """
     global _pool, _size
     with _guard:
         if _size < threads:
-            _pool, _size = _started(threads) or _pool, threads
+            _size, pool = threads, Pool(threads, _enter)
+            superfluous, _pool = (_pool, pool) if pool.complete else (pool, _pool)
+            if superfluous is not None:
+                superfluous.close()
         return _pool
-
-
-def _started(threads: int) -> ThreadPoolExecutor | None:
-    """A pool all of whose threads run: none is to be started in the middle of some work.
-
-    Each costs memory, for its stack to begin with, and a process may have no more of it.
-    """
-    pool = ThreadPoolExecutor(threads, "separatrix", initializer=_enter)
-    all_there = threading.Event()  # who waits is not idle: the next call starts another one
-    try:
-        for _ in range(threads):
-            pool.submit(all_there.wait)
-    except RuntimeError:  # can't start new thread
-        pool.shutdown(wait=False, cancel_futures=True)
-        return None
-    finally:
-        all_there.set()
-    return pool
 
 
 def _enter() -> None:
@@ -113,29 +102,30 @@ def run_on_threads(work: Callable[[], None], threads: int, cancel: Callable[[], 
         work()
         return
 
-    shared = [work]
-
     def guarded() -> None:
         try:
-            shared[0]()
+            work()
         except BaseException:
             cancel()
             raise
 
-    executor = _executor(threads - 1)
-    if executor is None:
+    pool = _workers(threads - 1)
+    if pool is None:
         work()
         return
-    futures = [executor.submit(guarded) for _ in range(threads - 1)]
-    _inside.pool = True
+    tasks = [Task(guarded) for _ in range(threads - 1)]
     try:
+        for task in tasks:
+            pool.put(task)
+        _inside.pool = True
         guarded()
     finally:
         _inside.pool = False
-    for future in futures:
-        if not future.cancel():  # one that has not begun would find nothing left to do
-            future.result()
-    shared.clear()  # one that was cancelled waits in its queue, and would hold blocks of rows
+        for task in tasks:
+            task.cancel()  # one that has not begun would find nothing left to do
+            task.wait()
+    for task in tasks:
+        task.result()
 
 
 class _OrderedSum:
@@ -203,14 +193,12 @@ def equal_parts(count: int, parts: int) -> list[slice]:
     return [slice(*ends) for ends in pairwise(edges)]
 
 
-def submit(work: Callable[[], Any]) -> Future[Any]:
-    """Start work on another thread; it must be short and wait for nobody."""
-    executor = _executor(2)
-    if executor is not None:
-        return executor.submit(work)
-    done: Future[Any] = Future()
-    done.set_result(work())
-    return done
+def submit(work: Callable[[], B]) -> Task[B]:
+    """Start work on another thread, if there is one; it must be short and must not block."""
+    task, pool = Task(work), _workers(2)
+    if pool is not None:
+        pool.put(task)
+    return task
 
 
 def computed_ahead(
@@ -218,12 +206,12 @@ def computed_ahead(
 ) -> Generator[B, None, None]:
     """The function of every item, in their order; of some to come other threads make it meanwhile.
 
-    It must be short and wait for nobody. On one thread nothing is made ahead.
+    It must be short and must not block. On one thread nothing is made ahead.
     """
     if threads <= 1 or getattr(_inside, "pool", False):
         yield from map(function, items)
         return
-    waiting: deque[Future[B]] = deque()
+    waiting: deque[Task[B]] = deque()
     for item in items:
         waiting.append(submit(partial(function, item)))
         if len(waiting) >= threads:

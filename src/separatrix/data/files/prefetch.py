@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
+from ...numeric.pool import Sign, start_thread
+
 T = TypeVar("T")
 
 AHEAD = 1  # items that wait: beside the one in use and the one being made
@@ -26,10 +28,8 @@ def prefetched(
     with this iterator, whether that was read to its end, closed, or forgotten.
     """
     belt = _Belt[T](ahead)
-    thread = threading.Thread(target=belt.fill, args=(make,), name="separatrix-read", daemon=True)
-    try:
-        thread.start()
-    except RuntimeError:  # no thread is to be had: without one, it only takes longer
+    alive = start_thread(lambda sign: belt.fill(make, sign))
+    if alive is None:  # without a thread it only takes longer
         yield from make()
         return
     try:
@@ -42,9 +42,10 @@ def prefetched(
                     break
                 yield item[0]
                 del item  # before the next is asked for: it may be large
+            elif not alive() and not belt.wait():
+                raise MemoryError("the thread that reads ahead ran out of memory")
     finally:
         belt.stop()
-        thread.join(LEAVE_AFTER)
     if belt.error is not None:
         raise belt.error
 
@@ -57,11 +58,14 @@ class _Belt(Generic[T]):
         self.items: deque[tuple[T]] = deque()
         self.ended = self.stopped = False
         self.changed = threading.Condition()
+        self.left = threading.Lock()
+        self.left.acquire()
 
     error: BaseException | None
 
-    def fill(self, make: Callable[[], Iterator[T]]) -> None:
+    def fill(self, make: Callable[[], Iterator[T]], sign: Sign) -> None:
         """Make items until there are no more, or nobody wants them."""
+        sign.lock.release()
         try:
             items = make()
             try:
@@ -78,10 +82,12 @@ class _Belt(Generic[T]):
         with self.changed:
             self.ended = True
             self.changed.notify_all()
+        self.left.release()
 
     def _put(self, item: T) -> bool:
         with self.changed:
-            self.changed.wait_for(lambda: self.stopped or len(self.items) < self.ahead)
+            while not (self.stopped or len(self.items) < self.ahead):
+                self.changed.wait(LOOK_EVERY)
             if not self.stopped:
                 self.items.append((item,))
                 self.changed.notify_all()
@@ -102,8 +108,9 @@ class _Belt(Generic[T]):
             return item
 
     def stop(self) -> None:
-        """No more items are wanted."""
+        """No more items are wanted; the thread notices soon, even if it cannot be notified."""
+        self.stopped = True
         with self.changed:
-            self.stopped = True
             self.items.clear()
             self.changed.notify_all()
+        self.left.acquire(timeout=LEAVE_AFTER)

@@ -272,7 +272,11 @@ class FileSource(Source):
         return Block(X, y, weight, int(self._starts[number]))
 
     def _read_ahead(self, blocks: Callable[[], Iterator[Block]]) -> Iterator[Block]:
-        yield from prefetched(blocks, check=self._look)
+        if self.rows.kept is None:
+            yield from prefetched(blocks, check=self._look)
+        else:  # nothing is read
+            self._look()
+            yield from blocks()
         self.rows.tell()
 
     def _look(self) -> None:

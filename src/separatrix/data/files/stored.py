@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...numeric.rows import shape_of
+from ...numeric.rows import CsrRows, shape_of
 from ...numeric.types import AnyArray, Ints
 from ..blocks import Block
 from ..class_moments import RunningMoments
@@ -27,7 +27,7 @@ from .facts import Facts, check_weights, held_out
 from .formats import FORMATS, kept_format
 from .prefetch import prefetched
 from .reader import Place, Reader, TableReader, TypesRefuted
-from .thresholds import LONG_DECODING, MANY_DECODINGS
+from .thresholds import KEPT_BYTES, LONG_DECODING, MANY_DECODINGS
 
 if TYPE_CHECKING:
     from .options import EncodingOptions
@@ -51,6 +51,8 @@ class StoredRows:
     """Of the rows to train on, by code: known since all rows were decoded first."""
     unknown: dict[str, int]
     """By column, values that its dictionary did not have when all rows were decoded last."""
+    kept: Block | None = None
+    """All rows of a small table, once they are decoded; None if there are more, or a cache."""
 
     def __init__(
         self,
@@ -70,6 +72,7 @@ class StoredRows:
         self.codes, self.facts, self.encoding = LabelCodes(), Facts(validation), encoding
         self._read_before, self.unknown = False, {}
         self.moments, self._decodings, self._seconds = None, 0, 0.0
+        self._may_keep = cache is None and isinstance(reader, TableReader)
         identity = {} if cache is None else self._identity()
         keep = keep_cache and "token" not in identity.get("rows", {})
         self._cached = CachedBlocks(cache, identity, keep)
@@ -210,6 +213,10 @@ class StoredRows:
         return self._cached.cache is not None
 
     def __iter__(self) -> Iterator[Block]:
+        if self.kept is not None:
+            self.reader.check_unchanged()
+            yield self.kept
+            return
         with _memory_told(self.block_rows):
             yield from self._cached.blocks(self._decoded, self._to_dict)
 
@@ -247,7 +254,11 @@ class StoredRows:
         facts = Facts.of_blocks(self.facts)
         blocks = facts.collect(cut(self._coded(), self.block_rows))
         blocks = blocks if self.moments is not None else self._summed(blocks)
-        yield from self._timed(blocks)
+        only: Block | None = None
+        for number, block in enumerate(self._timed(blocks)):
+            only = block if not number and self._may_keep and _is_small(block) else None
+            yield block
+            del block  # before the next is made: it may be large
         if not self._read_before:
             self._refuse_mixed(() if self.encoding is None else self.encoding.columns)
             self.facts = facts
@@ -260,6 +271,7 @@ class StoredRows:
                 "which reads it once."
             )
         self.facts.witnesses = facts.witnesses
+        self.kept = only
 
     def _leave_out_zeros(self) -> None:
         """Of a table without a survey, after the first pass: whether rows had better be sparse.
@@ -342,6 +354,11 @@ def _memory_told(block_rows: int | None) -> Iterator[None]:
             f"there is not enough memory to read rows by blocks ({error or 'no more is given'}): "
             f"read with fewer rows at a time, block_rows= less than {given}, or dtype='float32'"
         ) from error
+
+
+def _is_small(block: Block) -> bool:
+    arrays = block.X[:3] if isinstance(block.X, CsrRows) else [block.X]
+    return sum(array.nbytes for array in arrays) <= KEPT_BYTES
 
 
 def _counts(facts: Facts) -> str:
