@@ -19,14 +19,13 @@ from ...numeric.lazy import cached_property
 from ...numeric.threads import computed_ahead, n_threads
 from .csv_chunks import BYTE_ORDER_MARK, rows_of_file
 from .csv_lines import flaw, header, line_of
-from .csv_types import FALSE, TRUE, ColumnTypes
+from .csv_types import FALSE, NUMERIC, TRUE, ColumnTypes
 from .paths import Files
 from .reader import Piece, Place, TypesRefuted
 from .semicolons import comma_separated, delimiter
 from .tables import TableFiles, explained, plain_schema, unified
 
 CHUNK_BYTES = 1 << 18  # of text at once: twice as many take a tenth less time, and more room
-NUMBERS = (pa.int64(), pa.float64(), pa.null())
 
 
 class CsvReader(TableFiles):
@@ -103,8 +102,8 @@ class CsvReader(TableFiles):
 
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
         schema = self.schema  # made anew each time it is asked for
-        types = {name: schema.field(name).type for name in columns}
-        for batch in self._parsed(path, types):
+        of_name = dict(zip(schema.names, schema.types, strict=True))
+        for batch in self._parsed(path, {name: of_name[name] for name in columns}):
             yield batch, self._place(path)
 
     def _place(self, path: Path) -> Place:
@@ -169,13 +168,12 @@ class GuessedCsv(CsvReader):
     @property
     def schema(self) -> pa.Schema:
         """As the first rows have it."""
-        fields = (
-            pa.field(field.name, pa.float64())
-            if field.name not in self.exact and field.type in NUMBERS
-            else field
-            for field in super().schema
-        )
-        return pa.schema(list(fields))
+        given = super().schema
+        fields = [
+            pa.field(name, pa.float64()) if type.id in NUMERIC and name not in self.exact else field
+            for field, name, type in zip(given, given.names, given.types, strict=True)
+        ]
+        return pa.schema(fields)
 
     @cached_property
     def _types(self) -> ColumnTypes:
@@ -197,8 +195,8 @@ class GuessedCsv(CsvReader):
             yield from super()._batches(path, columns)
             return
         words = [name for name, type in types if type == pa.string()]
-        n_rows = 0
-        for batch in self._parsed(path, {field.name: field.type for field in self.schema}):
+        n_rows, schema = 0, self.schema
+        for batch in self._parsed(path, dict(zip(schema.names, schema.types, strict=True))):
             types.add(batch.select(words), path, n_rows)
             n_rows += batch.num_rows
             yield batch.select(columns), self._place(path)

@@ -192,7 +192,7 @@ def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 
 def selected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
     """Only these columns, in this order; all if there is no choice."""
-    if columns is None:
+    if columns is None or schema.names == columns:
         return schema
     known = set(schema.names)
     if unknown := [name for name in columns if name not in known]:
@@ -202,6 +202,8 @@ def selected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
 
 def brought_to(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with these columns, of these types."""
+    if batch.schema.equals(schema):
+        return batch
     columns = [_cast(batch.column(field.name), field.type, field.name) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
