@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
 
 from ..numeric.lazy import cached_property
+from ..numeric.pool import Task
 from ..numeric.rows import (
     CsrRows,
     Rows,
@@ -80,7 +80,7 @@ class ArraySource(InBlocks):
         self.n_jobs = n_jobs
         self.n_features = shape_of(X)[1]
         self._samples: dict[int, InMemory] = {}
-        self._next_permutation: tuple[Shuffle, Future[Ints]] | None = None
+        self._next_permutation: tuple[Shuffle, Task[Ints]] | None = None
 
     @cached_property
     def present(self) -> Ints | None:

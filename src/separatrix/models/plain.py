@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -350,9 +351,16 @@ def _made(cls: type[Any], told: dict[str, Any]) -> Any:
     return cls(**told)
 
 
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of its fields, evaluated once: a model may hold a record for every column."""
+    return get_type_hints(kind)
+
+
 def checked(value: Any) -> Any:
     """A record whose fields are all of the types that the code says."""
-    hints = get_type_hints(type(value))
+    kind: Any = type(value)
+    hints = _hints(kind)
     for one in fields(value):
         if not conforms(getattr(value, one.name), hints[one.name]):
             raise Damaged(f"{one.name} of a {type(value).__name__} is of a wrong type")

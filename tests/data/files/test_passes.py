@@ -19,6 +19,12 @@ from separatrix.numeric.rows import shape_of, to_dense
 N = 500
 
 
+@pytest.fixture(autouse=True)
+def _nothing_kept(monkeypatch):
+    """Tables are small here, and read as those that are not."""
+    monkeypatch.setattr("separatrix.data.files.stored.KEPT_BYTES", 0)
+
+
 @pytest.fixture
 def passes(monkeypatch):
     """A list that grows by one entry whenever a reader begins to read all rows."""

@@ -13,6 +13,7 @@ from ..labels import LARGEST_WHOLE, LONGEST_LABEL, too_long
 from .reader import Place
 from .tables import check_decoded, kind_is_text
 
+FEW_ROWS = 64  # so short columns are gone through by Python
 TYPES = {
     "text": pa.large_string(),
     "whole": pa.int64(),
@@ -152,14 +153,19 @@ def add_counts(counts: dict[Any, float], column: pa.Array, weight: Array | None)
 
     They go on as a running total does.
     """
+    if len(column) <= FEW_ROWS:  # calls of Arrow would take longer than the values
+        sizes = [1.0] * len(column) if weight is None else weight.tolist()
+        for value, size in zip(column.to_pylist(), sizes, strict=True):
+            counts[value] = counts.get(value, 0.0) + size
+        return
     coded = column.dictionary_encode(null_encoding="encode")
     values = coded.dictionary.to_pylist()
     before = [counts.get(value, 0.0) for value in values]
     codes = np.concatenate([np.arange(len(values)), coded.indices.to_numpy()])
-    sizes = np.bincount(
+    totals = np.bincount(
         codes, np.concatenate([before, np.ones(len(column)) if weight is None else weight])
     )
-    counts.update(zip(values, sizes.tolist(), strict=True))
+    counts.update(zip(values, totals.tolist(), strict=True))
 
 
 def labels(column: pa.Array, name: str, place: Place) -> AnyArray:

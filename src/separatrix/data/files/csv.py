@@ -26,6 +26,7 @@ from .semicolons import comma_separated, delimiter
 from .tables import TableFiles, explained, plain_schema, unified
 
 CHUNK_BYTES = 1 << 18  # of text at once: twice as many take a tenth less time, and more room
+WIDE = 1 << 12  # columns from which chunks are larger: each costs some time for each column
 
 
 class CsvReader(TableFiles):
@@ -113,7 +114,8 @@ class CsvReader(TableFiles):
         """These columns as these types; missing are the words that pandas takes so."""
         with self.files.unchanged(path):
             names = header(path)
-            chunks = rows_of_file(path, comma_separated, delimiter(path), CHUNK_BYTES)
+            size = CHUNK_BYTES * (1 + len(names) // WIDE)
+            chunks = rows_of_file(path, comma_separated, delimiter(path), size)
             filled = (text for text in chunks if text.removeprefix(BYTE_ORDER_MARK).strip(b"\r\n"))
             # Arrow leaves out the line of names, where none are given.
             named = zip(chain([None], repeat(names)), filled, strict=False)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .columns import FEW_ROWS
 from .csv_lines import line_of
 
 TRUE, FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
@@ -22,7 +23,6 @@ PLAIN = r"^-?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})([eE][-+]?\d{1,2})?$"
 NO_WORD = r"^[ \t]*($|[-+.\d]|(?i:nan|inf|true|false))"
 """Text that may be a number or a boolean; all other text is words."""
 NUMERIC = (pa.lib.Type_NA, pa.lib.Type_INT64, pa.lib.Type_DOUBLE)
-FEW_ROWS = 64  # of columns that are looked at together
 WIDER = {  # what a column may turn out to be that so far was the first; else text
     pa.null(): (pa.int64(), pa.float64(), pa.bool_()),
     pa.int64(): (pa.int64(), pa.float64()),

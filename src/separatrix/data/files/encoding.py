@@ -108,7 +108,7 @@ class Encoding:
         from . import columns as of
 
         self.check_names(batch.schema.names, place.part, labels)
-        X = self._plain_numbers(batch)
+        X: Rows | None = self._plain_numbers(batch)
         unknown: dict[str, int] = {}
         if X is None:
             X = self._encoded(batch, place, unknown)
