@@ -1,221 +1,131 @@
-"""Random fits, of which every finite claim is compared with a reference that shares nothing.
+"""Random cases of every kind, each in a process that may crash, hang or run out of memory.
 
-    python tests/fuzz.py --seconds 600 --seed 0
+    python tests/fuzz.py --seconds 600
+    python tests/fuzz.py --kind claims --seed 78025 --only
 
-Estimators x solvers x losses x scales of the features (1e-300 to 1e300) x offsets x weights. J is
-computed again from exact scores (fractions; exponentials in 50 decimal digits), minima are sought
-by Newton's method or Powell's in long doubles, and separability is asked of a linear program on
-the whole numbers behind the rows. A case that fails prints the seed that makes it again.
+Each kind gets an equal share of the time. A finding is a claim that does not hold, an error of the
+wrong kind, a crash, or a case that takes longer than ``PATIENCE`` or more memory than ``MEMORY``;
+it is printed with the kind and seed that reproduce it.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
-import decimal
-import signal
+import importlib
+import multiprocessing
+import resource
 import sys
 import time
 import traceback
-import warnings
-from fractions import Fraction
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-from fuzz_cases import Case, draw
-from fuzz_references import (
-    better,
-    exact_objective,
-    exact_scores,
-    runs_off,
-)
-from sklearn.exceptions import ConvergenceWarning
-
-import separatrix as sx
-
-PATIENCE = 60  # seconds that no case takes
+KINDS = (
+    "claims", "model_files", "checkpoints", "skops_files", "tables", "caches", "requests",
+)  # fmt: skip
+PATIENCE = 60.0  # seconds
+MEMORY = 4 << 30  # bytes of address space beyond what the process has when it starts
+SHOWN = 20  # findings that are printed in full
 
 
-class Claim(Exception):
-    """A claim that does not hold."""
+def cases(kind: str, seed: int, limited: bool, to: Connection) -> None:
+    """Run one case after another, and report each before and after it."""
+    one = importlib.import_module(f"fuzzers.{kind}").one
+    if limited:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        size = pages * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
+    while True:
+        to.send(("began", seed))
+        try:
+            to.send(("held", one(seed)))
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name}:{place.lineno}"
+            what = f"{type(error).__name__} {str(error)[:200]!r} ({where})"
+            to.send(("failed", what))
+        seed += 1
 
 
-def expect(condition: bool, text: str) -> None:
-    if not condition:
-        raise Claim(text)
+class Fuzzer:
+    """One kind, in a process that is replaced when it dies or does not answer."""
 
+    def __init__(self, kind: str, seed: int) -> None:
+        self.kind, self.seed = kind, seed
+        self.held: collections.Counter[str] = collections.Counter()
+        self.failed: list[tuple[int, str]] = []
+        self.process: Any = None
 
-def check_linear(case: Case, rng: np.random.Generator) -> str:
-    solvers = ["auto", sx.LBFGS(), sx.Newton(), sx.GradientDescent(),
-               sx.GradientDescent(batch_size=1), sx.DualAscent(), sx.LeastSquares(),
-               sx.GradientDescent(batch_size=3, learning_rate=5.0)]  # fmt: skip
-    solver = solvers[int(rng.integers(len(solvers)))]
-    start = str(rng.choice(["zeros", "zeros", "sum", "random"]))
-    tol = [1e-6, 1e-6, 1e-3, 1e-9, 0.0, None][int(rng.integers(6))]
-    clf = sx.LinearClassifier(
-        case.loss, l2=case.l2, solver=solver, start=start, tol=tol, fit_intercept=case.intercept,
-        max_iter=int(rng.choice([1, 5, 200])), random_state=0,
-    )  # fmt: skip
-    rows = sp.csr_array(case.X) if rng.random() < 0.3 else case.X
-    try:
-        clf.fit(rows, case.y, sample_weight=case.weight)
-    except ValueError as error:
-        expect(len(str(error)) > 30, f"a bare error: {error!r}")
-        expect(not hasattr(clf, "coef_"), "half fitted")
-        return f"refused: {str(error).split(':')[0][:50]}"
-    expect(np.all(np.isfinite(clf.coef_)) and np.all(np.isfinite(clf.intercept_)), "weights")
-    J = exact_objective(case, clf.coef_, clf.intercept_)
-    told = clf.objective_
-    if not np.isfinite(told):
-        expect(not clf.converged_, f"{clf.stop_} at {told}")
-        expect(decimal.Decimal("1e300") < J, f"told {told}, is {J:.6e}")
-        return clf.stop_
-    exact = decimal.Decimal(told)
-    expect(abs(exact - J) <= decimal.Decimal("1e-12") * J + decimal.Decimal("1e-300"),
-           f"objective_ {told!r}, is {J:.17e}")  # fmt: skip
-    zero = exact_objective(case, 0 * clf.coef_, 0 * clf.intercept_)
-    if clf.converged_:
-        expect(
-            zero * (1 + decimal.Decimal("1e-9")) >= J, f"{clf.stop_} at {told}, zeros {zero:.6e}"
-        )
-    far = not case.intercept and np.abs(case.base).max() > 1e6  # too near a tie for a program
-    if (
-        case.l2 == 0.0
-        and case.loss == "logistic"
-        and not far
-        and np.ptp(case.X, axis=0).min() > 1e-150
-    ):
-        off = runs_off(case)
-        expect(not (off and clf.converged_), f"{clf.stop_}, but it runs off")
-        expect(off or clf.stop_ != "no minimum", "a minimum exists")
-    if clf.gap_ is not None:
-        expect(clf.gap_ >= 0.0, f"gap {clf.gap_}")
-        if clf.stop_ == "optimal":
-            expect(clf.gap_ <= max(tol or 0.0, 1e-14) * told, f"gap {clf.gap_} of {told}")
-        low = better(case, clf.coef_, clf.intercept_)
-        slack = decimal.Decimal("1e-300")
-        expect(exact - decimal.Decimal(clf.gap_) <= low + slack,
-               f"{clf.stop_}: {told!r} - {clf.gap_!r} is above {low:.17e}")  # fmt: skip
-    elif clf.stop_ == "tol" and not clf.solver_.by_row and clf.solver_.chooses_step:
-        low = better(case, clf.coef_, clf.intercept_)
-        expect(exact <= low * decimal.Decimal("1.05") + decimal.Decimal("1e-9"),
-               f"tol at {told!r}, {low:.6e} is possible")  # fmt: skip
-    return clf.stop_
+    def run(self, seconds: float) -> None:
+        """Cases until the time is over."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            receiver = self._started()
+            try:
+                while time.monotonic() < until:
+                    if not receiver.poll(PATIENCE):
+                        self._fail(f"took more than {PATIENCE:g} s")
+                        break
+                    self._take(*receiver.recv())
+            except EOFError:
+                self.process.join()
+                self._fail(f"the process ended with exit code {self.process.exitcode}")
+            finally:
+                self.process.kill()
+                self.process.join()
+                self.seed += 1
 
+    def _started(self) -> Connection:
+        context = multiprocessing.get_context("spawn")
+        receiver, sender = context.Pipe(duplex=False)
+        limited = sys.platform == "linux" and self.kind != "claims"
+        given = (self.kind, self.seed, limited, sender)
+        self.process = context.Process(target=cases, args=given, daemon=True)
+        self.process.start()
+        sender.close()
+        return receiver
 
-def check_perceptron(case: Case, rng: np.random.Generator) -> str:
-    keep = str(rng.choice(["auto", "last", "best", "average"]))
-    clf = sx.Perceptron(
-        200, shuffle=bool(rng.integers(2)), keep=keep, update=str(rng.choice(["online", "batch"])),
-        fit_intercept=case.intercept, random_state=0,
-    )  # fmt: skip
-    try:
-        clf.fit(case.X, case.y, sample_weight=case.weight)
-    except ValueError as error:
-        return f"refused: {str(error).split(':')[0][:50]}"
-    scores = exact_scores(case, clf.coef_, clf.intercept_)
-    weight = np.ones(len(case.y)) if case.weight is None else case.weight
-    if clf.stop_ == "no mistakes" and clf.keep in ("auto", "last"):
-        for s, y, c in zip(scores, case.y, weight, strict=True):
-            own = (s[0] if y == 1 else -s[0]) if case.k == 2 else s[y] - max(
-                v for j, v in enumerate(s) if j != y)  # fmt: skip
-            expect(c == 0 or own > 0, "no mistakes, but a margin is not positive")
-    predicted = clf.predict(case.X)
-    for s, p, x in zip(scores, predicted, case.X.tolist(), strict=True):
-        terms = zip(clf.coef_[0].tolist(), x, strict=True)
-        size = sum(abs(Fraction(a) * Fraction(v)) for a, v in terms)
-        tiny = abs(s[0]) < 2.0**-1022  # and underflows
-        if (
-            case.k == 2
-            and not tiny
-            and abs(s[0]) > (size + abs(Fraction(clf.intercept_[0]))) / 10**14
-        ):
-            expect((p == 1) == (s[0] > 0), "predict is not the sign of the score")
-    return clf.stop_
+    def _take(self, event: str, what: Any) -> None:
+        if event == "held":
+            self.held[what] += 1
+        elif event == "failed":
+            self._fail(what)
+        if event == "began":
+            self.seed = what
 
+    def _fail(self, what: str) -> None:
+        self.failed.append((self.seed, what))
+        if len(self.failed) <= SHOWN:
+            print(f"{self.kind}, seed {self.seed}: {what}", flush=True)
 
-def check_separability(case: Case, rng: np.random.Generator) -> str:
-    keep = np.ones(len(case.y), bool) if case.weight is None else case.weight > 0
-    found = sx.separability(case.X[keep], case.y[keep])
-    told = Case(**{**vars(case), "intercept": True})
-    if np.all((case.X != 0) == (case.base != 0)) and np.abs(case.X).max() < 1e300:
-        off = runs_off(told)
-        expect(off == (found.verdict != "overlapping"), f"{found.verdict}, program says {off}")
-    expect(found.verify(), f"{found.verdict}: verify() says no")
-    return found.verdict
-
-
-def check_cv(case: Case, rng: np.random.Generator) -> str:
-    X, y = np.tile(case.X, (3, 1)), np.tile(case.y, 3)
-    cv = "loo" if rng.random() < 0.3 and case.k == 2 and case.loss != "hinge" else 2
-    clf = sx.LinearClassifierCV(case.loss, l2s=3, cv=cv, scoring="loss", max_iter=200)
-    weight = None if case.weight is None or cv == "loo" else np.tile(case.weight, 3)
-    try:
-        clf.fit(X, y, sample_weight=weight)
-    except ValueError as error:
-        return f"refused: {str(error).split(':')[0][:50]}"
-    scores = clf.cv_results_["mean_test_score"]
-    expect(clf.l2_ in clf.l2_path_, "l2_ is not of the path")
-    expect(not np.any(scores > 0), "a negative loss")
-    whole = Case(case.base, X, y, case.k, weight, clf.l2_, True, case.loss)
-    J = exact_objective(whole, clf.coef_, clf.intercept_)
-    told = decimal.Decimal(clf.objective_)
-    expect(abs(told - J) <= decimal.Decimal("1e-12") * J + decimal.Decimal("1e-300"),
-           f"objective_ {clf.objective_!r}, is {J:.17e}")  # fmt: skip
-    return clf.stop_
-
-
-CHECKS = [check_linear] * 6 + [check_perceptron] * 2 + [check_separability, check_cv]
-
-
-def one(seed: int) -> str:
-    """One case; what it came to."""
-    rng = np.random.default_rng(seed)
-    case, check = draw(rng), CHECKS[int(rng.integers(len(CHECKS)))]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", category=UserWarning, message=".*weight.*")
-        warnings.filterwarnings("ignore", category=UserWarning, message=".*leave-one-out.*")
-        return f"{check.__name__[6:]}: {check(case, rng)}"
-
-
-def too_long(*_: object) -> None:
-    raise Claim(f"took more than {PATIENCE} s")
+    def report(self) -> None:
+        """Counts of every outcome."""
+        for what, count in sorted(self.held.items()):
+            print(f"{count:7d}  {self.kind}: {what}")
+        print(f"{self.kind}: {sum(self.held.values())} held, {len(self.failed)} failed")
 
 
 def main() -> int:
-    """Cases until the time is over; 1 if a claim failed."""
+    """1 if there was a finding."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--seconds", type=float, default=600.0, help="for all kinds together")
+    parser.add_argument("--kind", choices=KINDS, action="append", help="default: all")
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     parser.add_argument("--only", action="store_true", help="that case alone, with its traceback")
     given = parser.parse_args()
+    kinds = given.kind or KINDS
     if given.only:
-        print(one(given.seed))
+        for kind in kinds:
+            print(f"{kind}: {importlib.import_module(f'fuzzers.{kind}').one(given.seed)}")
         return 0
-    signal.signal(signal.SIGALRM, too_long)
-    counts: collections.Counter[str] = collections.Counter()
-    failed: dict[str, list[int]] = collections.defaultdict(list)
-    began, seed = time.monotonic(), given.seed
-    while time.monotonic() - began < given.seconds:
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-        try:
-            counts[one(seed)] += 1
-        except KeyboardInterrupt:
-            break
-        except BaseException as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            what = f"{type(error).__name__} {str(error)[:150]} ({place.name}:{place.lineno})"
-            failed[type(error).__name__].append(seed)
-            print(f"seed {seed}: {what}", flush=True)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
-        seed += 1
-    for what, count in sorted(counts.items()):
-        print(f"{count:7d}  {what}")
-    print(f"{sum(counts.values())} held, {sum(map(len, failed.values()))} failed")
-    return int(bool(failed))
+    fuzzers = [Fuzzer(kind, given.seed) for kind in kinds]
+    for fuzzer in fuzzers:
+        fuzzer.run(given.seconds / len(fuzzers))
+    for fuzzer in fuzzers:
+        fuzzer.report()
+    return int(any(fuzzer.failed for fuzzer in fuzzers))
 
 
 if __name__ == "__main__":

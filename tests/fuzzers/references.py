@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import scipy.optimize
-from fuzz_cases import Case
+
+from .cases import Case
 
 LONG = np.longdouble
 decimal.getcontext().prec = 50

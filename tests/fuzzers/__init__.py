@@ -1,0 +1,1 @@
+"""Generators of random cases for ``tests/fuzz.py``, one file for each kind."""
