@@ -25,7 +25,7 @@ from typing import Any
 KINDS = (
     "claims", "model_files", "checkpoints", "skops_files", "tables", "caches", "requests",
 )  # fmt: skip
-PATIENCE = 60.0  # seconds
+PATIENCE = 120.0  # seconds
 MEMORY = 4 << 30  # bytes of address space beyond what the process has when it starts
 SHOWN = 20  # findings that are printed in full
 

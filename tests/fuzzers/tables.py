@@ -67,8 +67,8 @@ def one(seed: int) -> str:
 
 
 def _read_and_fitted(path: Path) -> str:
-    target = None if ".svm" in path.name else "y"
-    read = partial(sx.read, path, target=target, missing="mean", block_rows=16)
+    options = {} if ".svm" in path.name else {"target": "y", "missing": "mean"}
+    read = partial(sx.read, path, block_rows=16, **options)
     source, _ = result_or_refusal(read, names=path.name)
     if source is None:
         return "not read"
