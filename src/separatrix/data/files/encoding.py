@@ -76,7 +76,7 @@ class Encoding:
         found = [name for column in self.columns for name in column.names]
         return np.array(found + [f"hash_{i}" for i in range(self._n_hashed)], dtype=object)
 
-    @property
+    @cached_property
     def _n_hashed(self) -> int:
         return max((1 << c.hash_bits for c in self.columns if isinstance(c, Hashed)), default=0)
 
@@ -90,7 +90,7 @@ class Encoding:
         """Number of features."""
         return int(self._offsets[-1]) + self._n_hashed
 
-    @property
+    @cached_property
     def storage(self) -> Storage:
         """How rows are stored."""
         most = sum(column.n_values for column in self.columns)

@@ -170,12 +170,19 @@ class FittedModel:
         """Fits to parts of the sample."""
         return HeldOut(self.objective, self.sample_source)
 
+    @cached_property
+    def _names(self) -> AnyArray | None:
+        """Of all features, made once: a model of a table makes them anew for each call."""
+        if not hasattr(self.clf, "feature_names_in_"):
+            return None
+        names: AnyArray = getattr(self.clf, "coef_names_", self.clf.feature_names_in_)
+        return names
+
     def name(self, feature: int) -> str:
         """The feature by its name, or by its number."""
-        if not hasattr(self.clf, "feature_names_in_"):
+        if self._names is None:
             return f"feature {feature}"
-        names = getattr(self.clf, "coef_names_", self.clf.feature_names_in_)
-        return repr(str(names[feature]))
+        return repr(str(self._names[feature]))
 
     # ---- how well it does ----------------------------------------------------------------
 
