@@ -101,8 +101,9 @@ class Graph:
     def _runs(self, formula: Formula) -> list[list[int]]:
         """Features that are made together: of numbers that are not filled in, or of one column."""
         runs: list[list[int]] = []
+        numeric = formula.is_numeric  # looks at every column
         of = [
-            (0 if formula.is_numeric and one.kind == "number" else one.column, one.kind)
+            (0 if numeric and one.kind == "number" else one.column, one.kind)
             for one in formula.features
         ]
         for j, made in enumerate(of):

@@ -58,6 +58,26 @@ def test_calls_grow_with_the_number_of_columns(tmp_path, monkeypatch, kind, suff
     assert more < 2.3 * few
 
 
+@pytest.mark.parametrize("kind", ["numbers", "words"])
+def test_calls_for_a_fitted_model_grow_with_the_number_of_columns(tmp_path, kind):
+    """Kept, exported and diagnosed; the words here leave features that never change."""
+    found = []
+    for columns in (10, 200, 400):
+        path = written(tmp_path / f"{columns}.csv", columns, kind)
+        rows = separatrix.read(path, target="y").sample(10)
+        model = LinearClassifier(l2=1.0).fit(rows)
+
+        def work(model=model, rows=rows):
+            separatrix.save(model, tmp_path / "model.sep")
+            separatrix.load(tmp_path / "model.sep")
+            for language in ("sql", "json", "onnx"):
+                separatrix.export(model, tmp_path / "exported", language)
+            separatrix.diagnose(model, rows)
+
+        found.append(calls(work))
+    assert found[2] < 2.3 * found[1]
+
+
 def test_a_small_table_is_decoded_once(tmp_path, monkeypatch):
     passes, pieces = [], TableFiles.pieces
 
