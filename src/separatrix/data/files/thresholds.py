@@ -18,8 +18,8 @@ Measured: no method is chosen, 8 MB at about 85 values a row."""
 KEPT_BYTES = 8 << 20
 """A table that is one block of at most so many bytes is decoded once and stays in memory.
 
-Measured: no method is chosen, memory is bounded by that of a block. A pass over 3 rows of 100,000
-columns takes 1.5 s if they are decoded and 1 ms if not, and a fit makes 100."""
+Measured: CSV of 3 rows and 300 columns, a fit of 50 steps: 1.7 s of processor time if every pass
+decodes and 0.09 s if one does."""
 
 WINDOW, ROUNDS = 2, 8
 """A shuffled pass mixes the rows of so many blocks, each of which is visited in so many parts.
