@@ -1,6 +1,4 @@
 // Bindings of steps on models of J: quadratics, columns, and what the last steps tell.
-#include <nanobind/stl/vector.h>
-
 #include <vector>
 
 #include "python/bind.hpp"
@@ -92,19 +90,23 @@ std::tuple<int64_t, double, double> column_descent(nb::handle columns, Numbers c
   return {on.epochs, on.gain, on.shift};
 }
 
-double two_loop(Numbers gradient, const std::vector<Numbers>& s, const std::vector<Numbers>& y,
-                Numbers curvature, double scale, Output direction, int64_t threads) {
+// Lists, not vectors: nanobind ends the process if there is no memory to convert to those.
+double two_loop(Numbers gradient, nb::list s, nb::list y, Numbers curvature, double scale,
+                Output direction, int64_t threads) {
   const size_t size = gradient.size(), pairs = s.size();
   expect(y.size() == pairs, "y: expected as many as there are in s");
   const Size each{"size", int64_t(size)};
   check_arrays({{"curvature", curvature, {{"pairs", int64_t(pairs)}}},
                 flat("gradient", gradient, {each}), flat("direction", direction, {each})});
+  std::vector<Numbers> held;
   std::vector<const double*> steps, changes;
   for (size_t i = 0; i < pairs; ++i) {
-    check_arrays({flat("s", s[i], {each}), flat("y", y[i], {each}),
+    const auto step = array_in<Numbers>(s[i], "s"), change = array_in<Numbers>(y[i], "y");
+    check_arrays({flat("s", step, {each}), flat("y", change, {each}),
                   flat("direction", direction, {each})});
-    steps.push_back(s[i].data());
-    changes.push_back(y[i].data());
+    steps.push_back(step.data());
+    changes.push_back(change.data());
+    held.insert(held.end(), {step, change});
   }
   std::vector<double> alphas(pairs), sums(size / kSumBlock + 1);
   nb::gil_scoped_release free;
