@@ -86,7 +86,8 @@ def read(
         are the same; "auto": in the user's folder of caches (``$XDG_CACHE_HOME/separatrix``), which
         holds at most 64 GB, the least recently used of those that nobody reads going first. Without
         a cache every pass decodes anew, and fits make 10 to 100: it pays for CSV and other text,
-        for compression and categories, for all but the fastest readers.
+        for compression and categories, for all but the fastest readers. A table that is one block
+        of at most 8 MB is decoded once and stays in memory.
     dtype : "float32" or "float64"
         Precision of the features.
     validation : float or None
