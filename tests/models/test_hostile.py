@@ -179,7 +179,7 @@ def test_a_file_that_is_no_model(tmp_path):
         refused(tmp_path / "model.sep", raw)
     os.mkfifo(tmp_path / "pipe")
     handle = os.open(tmp_path / "pipe", os.O_RDWR)  # so that opening it does not wait
-    with pytest.raises(ValueError, match="device or a pipe"):
+    with pytest.raises(ValueError, match="is a pipe; expected a regular file"):
         separatrix.load(tmp_path / "pipe")
     os.close(handle)
 

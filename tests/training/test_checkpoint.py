@@ -228,7 +228,7 @@ def test_parameters_are_checked(tmp_path):
     with pytest.raises(ValueError, match="resume"):
         Checkpoint("run", resume="yes")
     for path in (tmp_path, tmp_path / "none" / "run"):
-        with pytest.raises(ValueError, match="a checkpoint is a file"):
+        with pytest.raises(ValueError, match="a checkpoint cannot be written to"):
             minimize(objective("logistic", 0.1, 2), Newton(), callbacks=[Checkpoint(path)])
 
 

@@ -105,12 +105,12 @@ def _check_classes(classes: AnyArray, trace: Any) -> None:
 
 
 def _check_history(history: dict[str, AnyArray]) -> None:
-    """One number for every pass in each column."""
+    """One number for every pass in each column; a converted model has made no pass."""
     _expect("history_", set(COLUMNS) <= set(history))
     n = len(history["pass"]) if history["pass"].ndim == 1 else 0
     for name, column in history.items():
-        kinds = "iu" if name == "pass" else "iuf"
-        _expect("history_", column.shape == (n,) and n >= 1 and column.dtype.kind in kinds)
+        kinds = "iu" if name == "pass" and n else "iuf"
+        _expect("history_", column.shape == (n,) and column.dtype.kind in kinds)
 
 
 def _check_weights(estimator: Any) -> None:

@@ -260,7 +260,7 @@ def _take_weights(clf: LinearClassifier | Perceptron, estimator: Any) -> None:
     passes = getattr(estimator, "n_iter_", None)
     clf.n_iter_, clf.n_updates_ = 0 if passes is None else int(np.max(passes)), 0
     clf.stop_, clf.converged_ = "converted", False
-    clf.history_ = {name: np.empty(0) for name in COLUMNS}
+    clf.history_ = {name: np.empty(0, int if name == "pass" else float) for name in COLUMNS}
     loss = get_loss(getattr(clf, "loss", "perceptron"))
     solver: Solver = Rosenblatt()
     l1 = getattr(clf, "l1", 0.0)
