@@ -16,7 +16,8 @@
 //     and multiclass_epoch (with the classes of its rows), active, group, place, next, slots, slot,
 //     column, starts, edges, y of batch sums;
 //   - by the loop shortly before it uses them, if it may end early: order and y of online_pass,
-//     kernel_pass and gaussian_scan (rows/checked_order.hpp), indices of mark_features;
+//     kernel_pass and gaussian_scan (rows/checked_order.hpp, perceptron/visit_queue.hpp), indices of
+//     mark_features;
 //   - once where rows enter (csr_flaw, in data/): indptr between its ends, and the indices of sparse
 //     rows. To read those on every call would cost as much as many a loop. Bindings check on every
 //     call that indptr begins and ends within the entries.
