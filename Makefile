@@ -11,13 +11,12 @@ WORKERS ?= 2
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
-.PHONY: help demo test check-types test-cpp test-sanitize test-browser docs fuzz bench clean
+.PHONY: help demo test check-types test-cpp test-browser docs fuzz bench clean
 help:
 	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
 	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests"
 	@echo "make test-browser   the playground in Chromium, as a person uses it"
 	@echo "make docs    the pages in build/docs/index.html, with every picture drawn anew"
-	@echo "make test-sanitize   compiled code under sanitizers for addresses, undefined behaviour, threads"
 	@echo "make fuzz    random fits, and hostile files and requests (SECONDS=600 for all together)"
 	@echo "make bench   race the peers at equal quality (ONLY=name or ONLY=--list, SIZE=small)"
 	@echo "make clean   remove everything that these commands made"
@@ -50,23 +49,6 @@ test-cpp: $(DEVELOPMENT)
 	$(BIN)/cmake -S . -B build/tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DSEPARATRIX_TESTS=ON
 	MAKEFLAGS= $(BIN)/cmake --build build/tests
 	$(BIN)/ctest --test-dir build/tests --parallel $(WORKERS) --output-on-failure
-
-# An environment of its own: there the compiled module is the sanitized one, in child processes too,
-# and all other packages are those of .venv. Leaks are those of Python, which keeps what it has.
-SANITIZED := build/sanitized
-PACKAGES := bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))"
-PRELOADED = $(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libstdc++.so)
-
-test-sanitize: $(DEVELOPMENT)
-	$(BIN)/cmake -S . -B build/thread -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DSEPARATRIX_TESTS=ON -DSEPARATRIX_SANITIZE=thread
-	MAKEFLAGS= $(BIN)/cmake --build build/thread
-	$(BIN)/ctest --test-dir build/thread --output-on-failure
-	$(PYTHON) -m venv --without-pip $(SANITIZED)
-	.venv/$(PACKAGES) > "$$($(SANITIZED)/$(PACKAGES))/packages.pth"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target "$$($(SANITIZED)/$(PACKAGES))" \
-	  --config-settings=build-dir=build/address --config-settings=cmake.define.SEPARATRIX_SANITIZE=address,undefined .
-	LD_PRELOAD="$(PRELOADED)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	  $(SANITIZED)/bin/python -m pytest $(addprefix tests/,loops solvers data models)
 
 test-browser: $(DEVELOPMENT)
 	@command -v $(CHROMIUM) > /dev/null || { echo "no $(CHROMIUM): apt-get install chromium fonts-dejavu-core, or CHROMIUM=/path/to/it"; exit 1; }

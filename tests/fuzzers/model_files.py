@@ -69,7 +69,8 @@ def _with_other_array(raw: bytes, draw: random.Random) -> bytes:
 def _with_other_json(raw: bytes, draw: random.Random) -> bytes:
     header, data = parts(raw)
     if draw.random() < 0.1:
-        return signed(mutated_tree(header, draw), data)
+        changed = mutated_tree(header, draw)
+        return signed(changed, data) if isinstance(changed.get("__metadata__", {}), dict) else raw
     model = json.loads(header["__metadata__"]["model"])
     changed = mutated_tree(model, draw, (*STRANGE, *TAGGED))
     header["__metadata__"]["model"] = json.dumps(changed)

@@ -80,8 +80,8 @@ def one(seed: int) -> str:
         path = Path(folder) / "hostile.skops"
         path.write_bytes(raw)
         model, _ = result_or_refusal(loaded, str(path), names=path.name)
-    if executed:
-        raise Claim(f"executed: {executed[0]}")
+        if executed:  # before the folder is removed, which the hook sees, too
+            raise Claim(f"executed: {executed[0]}")
     return "refused" if model is None else f"opened {type(model).__name__}"
 
 

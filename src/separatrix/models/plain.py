@@ -46,6 +46,7 @@ RECORDS: dict[str, type[Any]] = {
         Sigmoid, Split, Standardization, StreamState, Trace, Votes,
     )
 }  # fmt: skip
+LARGEST_INTEGER = 2**128  # a seed; larger ones could not be made floats
 NUMBERS = {"b": bool, "i": int, "u": int, "f": (int, float)}
 LABELS: dict[str, Any] = {"U": str, "O": (str, int, float, bool), **NUMBERS}
 """What arrays that are written as JSON may hold: words, and the classes of a model."""
@@ -214,6 +215,8 @@ class Reader:
         if isinstance(plain, list):
             return [self.value(entry) for entry in plain]
         if not isinstance(plain, dict):
+            if type(plain) is int and abs(plain) > LARGEST_INTEGER:
+                raise Damaged(f"it holds an integer of {plain.bit_length()} bits")
             return plain
         tag = next(iter(plain), "")
         if not tag.startswith("$"):

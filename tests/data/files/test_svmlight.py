@@ -231,3 +231,11 @@ def test_a_fit_from_text_is_that_in_memory(tmp_path, rng):
         fitted = separatrix.LinearClassifier(tol=1e-10).fit(source)
         np.testing.assert_allclose(fitted.coef_, in_memory.coef_, atol=1e-6)
         assert fitted.classes_.tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize(("suffix", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress)])
+def test_a_compressed_file_without_text(tmp_path, suffix, compress):
+    path = tmp_path / f"t.svm.{suffix}"
+    path.write_bytes(compress(b""))
+    with pytest.raises(ValueError, match=rf"t\.svm\.{suffix} unpacks to no text"):
+        separatrix.read(path)

@@ -109,6 +109,11 @@ class SvmlightReader(SharedFiles):
             for path in self.files.paths
             for chunk in self._chunks(path)
         ]
+        if not ranges:
+            raise ValueError(
+                f"{self.files.paths[0]} unpacks to no text at all; expected rows: leave it out, or "
+                "write it anew."
+            )
         return IndexRange(min(low for low, _ in ranges), max(high for _, high in ranges))
 
     def pieces(self) -> Iterator[Piece]:
