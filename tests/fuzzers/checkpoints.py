@@ -1,6 +1,6 @@
-"""Checkpoints that were changed and signed again: refused, or a run that goes on safely.
+"""Checkpoints that were changed and signed again: refused by name, or a run that goes on safely.
 
-A run may go on from any finite numbers, and end because they overflow: that error is of the fit.
+A run may go on from any numbers for some passes and then overflow: that error is one of the fit.
 """
 
 from __future__ import annotations
@@ -46,9 +46,11 @@ def runs() -> dict[str, tuple[Any, np.ndarray]]:
     }
 
 
-def _fit(name: str, path: Path, passes: int) -> Any:
+def _fit(name: str, path: Path, passes: int, went_on: list[Any] | None = None) -> Any:
+    """Fit with a checkpoint; every pass that is made is noted in ``went_on``."""
     model, y = runs()[name]
-    model.set_params(callbacks=[sx.Checkpoint(path, every=1)])
+    made = [] if went_on is None else went_on
+    model.set_params(callbacks=[sx.Checkpoint(path, every=1), lambda step, _: made.append(step)])
     if "max_iter" in model.get_params():
         model.set_params(max_iter=passes)
     return model.fit(X, y)
@@ -75,7 +77,10 @@ def one(seed: int) -> str:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "hostile.ckpt"
             path.write_bytes(_changed(files()[name], draw))
-            model, _ = result_or_refusal(_fit, name, path, 6)
+            went_on: list[Any] = []
+            model, refusal = result_or_refusal(_fit, name, path, 6, went_on)
+            if model is None and not went_on:
+                expect(path.name in refusal, f"a refusal that does not name the file: {refusal}")
     if model is None:
         return f"{name}: refused"
     weights = getattr(model, "coef_", np.zeros(1))

@@ -220,3 +220,26 @@ def test_the_parts_of_a_checkpoint_make_the_same_file(corpus):
     for raw in corpus.values():
         head, data = checkpoint_parts(raw)
         assert signed_checkpoint(head, data) == raw
+
+
+def test_numbers_from_which_no_pass_can_be_made_are_named_with_the_file(tmp_path):
+    path = tmp_path / "run.ckpt"
+    descent = GradientDescent(batch_size=4, learning_rate=0.1)
+
+    def fit(passes):
+        keep = Checkpoint(path, every=1)
+        clf = LinearClassifier(solver=descent, max_iter=passes, tol=None, callbacks=[keep])
+        return clf.set_params(random_state=0).fit(X, Y)
+
+    fit(2)
+    tree = read(path)
+    weights = [where for where in places(tree) if getattr(at(tree, where), "shape", ()) == (1, 5)]
+    assert weights
+    for where in weights:
+        replaced(tree, where, np.full((1, 5), 1e308))
+    path.write_bytes(checkpoint_of(tree))
+    with pytest.raises(
+        ValueError, match=r"cannot go on from .*run\.ckpt: .*overflow.*to begin anew"
+    ):
+        fit(4)
+    assert read(path)["settings"] == tree["settings"]  # and the file stays

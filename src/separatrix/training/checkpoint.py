@@ -153,6 +153,8 @@ class Keeper:
         self.file, self.run, self.every = file, run, every
         self.settings = plain(run.settings)
         self.written, self.cost, self.passes = time.monotonic(), 0.0, run.passes
+        self.resumed: tuple[Path, int] | None = None
+        """The file that the run goes on from, and how many passes it had made."""
         self.termination = gentle_termination(run.terminate)
 
     def take_up(self) -> None:
@@ -172,6 +174,7 @@ class Keeper:
             except ValueError as error:
                 raise ValueError(f"cannot go on from {path}: {error}; {self._remedy()}") from None
             self.passes = self.run.passes
+            self.resumed = path, self.passes
             if damages:
                 text = f"{damages[0]}: the run goes on from the one before, {path}"
                 warn(text)
@@ -217,9 +220,15 @@ class Keeper:
         self.termination.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, *_: object
+    ) -> None:
         """The passes have ended: what has not been written is."""
         self.termination.__exit__()
+        if isinstance(error, ValueError) and self.resumed is not None:
+            path, passes = self.resumed
+            if self.run.passes == passes:  # the next pass failed on what the file holds
+                raise ValueError(f"cannot go on from {path}: {error}; {self._remedy()}") from error
         ended = kind is None or self.termination.asked
         if ended and self.run.is_whole and self.run.passes > self.passes:
             self.write()
