@@ -73,7 +73,7 @@ struct ArrayEntry {
       : name(called), present(false), expected(sizes) {}
 };
 
-// An array of so many values, in any shape.
+// An array with a given number of values, in any shape.
 template <class Array>
 ArrayEntry flat(const char* name, const Array& array, std::initializer_list<Size> size) {
   ArrayEntry entry(name, array, size);

@@ -98,15 +98,15 @@ def run(arguments: list[str]) -> int:
             if debug:
                 traceback.print_exc()
             code, message = _ending(error)
-            told = {"error": {"code": code, "message": message}} if "--json" in arguments else None
-            if not _tell(command, told) and unnamed:
+            report = {"error": {"code": code, "message": message}}
+            if not _printed(command, report if "--json" in arguments else None) and unnamed:
                 message = f"standard output: {message}"
             name = single_line(command) or "separatrix"
             console(stderr=True).print(f"{name}: {message}", soft_wrap=True)
             return code
 
 
-def _tell(command: str, error: dict[str, Any] | None) -> bool:
+def _printed(command: str, error: dict[str, Any] | None) -> bool:
     """Print an error as JSON, if given; False if standard output fails."""
     try:
         if error is not None:

@@ -81,5 +81,5 @@ def export(
     if json:
         print_json("export", {"model": model, "output": path, "to": to, "bytes": size})
         return
-    told = "" if size is None else f", {counted(size, 'byte')}"
-    console(stderr=to_stdout).print(printable(f"Written: {path}{told}."), soft_wrap=True)
+    length = "" if size is None else f", {counted(size, 'byte')}"
+    console(stderr=to_stdout).print(printable(f"Written: {path}{length}."), soft_wrap=True)

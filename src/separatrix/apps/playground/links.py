@@ -32,12 +32,12 @@ def from_fragment(link: str) -> dict[str, Any]:
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         unpacked = zlib.decompressobj(-15)
-        told = unpacked.decompress(raw, MOST_BODY_BYTES + 1)
-        if len(told) > MOST_BODY_BYTES:
+        content = unpacked.decompress(raw, MOST_BODY_BYTES + 1)
+        if len(content) > MOST_BODY_BYTES:
             raise ValueError(f"it unpacks to more than {MOST_BODY_BYTES:,} bytes")
         if not unpacked.eof or unpacked.unused_data:
             raise ValueError("a part of it is missing, or does not belong to it")
-        return _state(told)
+        return _state(content)
     except (binascii.Error, zlib.error, ValueError) as error:
         raise _refused(link, error) from error
 
@@ -48,10 +48,10 @@ def opened(link: str) -> dict[str, Any]:
         return from_fragment(link)
     try:
         with open_regular(link) as file:
-            told = file.read(MOST_BODY_BYTES + 1)
-        if len(told) > MOST_BODY_BYTES:
+            content = file.read(MOST_BODY_BYTES + 1)
+        if len(content) > MOST_BODY_BYTES:
             raise ValueError(f"it has more than {MOST_BODY_BYTES:,} bytes")
-        return _state(told)
+        return _state(content)
     except (OSError, ValueError) as error:
         raise _refused(link, error) from error
 
@@ -60,8 +60,8 @@ def _refused(link: str, error: Exception) -> ValueError:
     return ValueError(f"{link[:40]!r}: {error}; {EXPECTED}")
 
 
-def _state(told: bytes) -> dict[str, Any]:
-    found = parsed(told)
+def _state(content: bytes) -> dict[str, Any]:
+    found = parsed(content)
     if not {"points", "method"} <= set(found):
         raise ValueError("it has no points and method")
     return found

@@ -16,7 +16,7 @@ SPARSE_BLOCK_ROWS = 1 << 13
 Measured: no method is chosen, 8 MB at about 85 values a row."""
 
 KEPT_BYTES = 8 << 20
-"""A table that is one block of at most so many bytes is decoded once and stays in memory.
+"""A table that is one block of at most this many bytes is decoded once and stays in memory.
 
 Measured: CSV of 3 rows and 300 columns, a fit of 50 steps: 1.7 s of processor time if every pass
 decodes and 0.09 s if one does."""
