@@ -29,7 +29,7 @@ def written(output: str) -> Iterator[Any]:
         import pyarrow as pa
 
         # Arrow closes what it compresses to, and the file must stay open.
-        raw = pa.PythonFile(open(os.dup(file.fileno()), "wb"), "w")  # noqa: SIM115
+        raw = pa.PythonFile(open(os.dup(file.fileno()), "wb"), "w")  # noqa: SIM115  Arrow does
         with pa.CompressedOutputStream(raw, codec) as compressed:
             yield compressed
 
