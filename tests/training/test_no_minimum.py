@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from conftest import CORNERS, overlapping, warned
+from scipy.optimize import linprog, minimize
 
 import separatrix.training.no_minimum
 from separatrix import (
@@ -87,6 +89,7 @@ def test_the_coefficients_that_run_off_are_named():
 
 def test_a_verdict_that_costs_too_much_is_given_up(monkeypatch):
     monkeypatch.setattr(separatrix.training.no_minimum, "TIMES", 0)
+    monkeypatch.setattr(separatrix.training.no_minimum, "LEAST_READS", 0)
     clf = LinearClassifier(l2=0.0)
     (text,) = warned(clf, QUASI, QUASI_Y)
     assert not clf.converged_
@@ -97,3 +100,133 @@ def test_a_verdict_that_costs_too_much_is_given_up(monkeypatch):
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge"])
 def test_losses_that_take_their_least_value_have_a_minimum_without_penalty(loss):
     assert LinearClassifier(loss, l2=0.0).fit(CORNERS, AND).converged_
+
+
+def runs_off(A, y, joint):
+    """Whether some direction has no negative margin and a positive one, by linear programs."""
+    classes = np.unique(y)
+    if len(classes) == 2:
+        columns = [np.where(y == classes[1], 1.0, -1.0)[:, None] * A]
+    elif not joint:
+        columns = [np.where(y == c, 1.0, -1.0)[:, None] * A for c in classes]
+    else:
+        unit = np.eye(len(classes))
+        pairs = [(c, r) for c in range(len(classes)) for r in range(len(classes)) if r != c]
+        columns = [np.vstack([np.kron(unit[c] - unit[r], A[y == classes[c]]) for c, r in pairs])]
+    for Z in columns:
+        bounds = np.r_[np.zeros(len(Z)), np.ones(len(Z))]
+        found = linprog(-Z.sum(axis=0), np.vstack([-Z, Z]), bounds, bounds=(None, None))
+        if -found.fun > 0.5:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, 1e12])
+@pytest.mark.parametrize("solver", ["auto", LBFGS(), Newton()])
+def test_two_rows_far_from_zero_have_no_minimum(solver, offset):
+    rows = np.array([[0.0, 1.0], [1.0, 0.0]]) + offset
+    clf = LinearClassifier(l2=0.0, fit_intercept=False, solver=solver)
+    (text,) = warned(clf, rows, [0, 1])
+    assert (clf.stop_, clf.converged_) == ("no minimum", False)
+    assert "the data is separable" in text
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("offset", [1e6, 1e7, 1e8, 1e12])
+def test_what_is_called_converged_without_an_intercept_is_near_the_minimum(loss, offset):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = rng.standard_normal((50, 3)) + offset
+        y = np.where(rows[:, 0] - offset + rng.standard_normal(50) > 0, 1.0, -1.0)
+        clf = LinearClassifier(loss, l2=0.0, fit_intercept=False)
+        warned(clf, rows, y)
+        # The same scores from features that differ as much as the rows do.
+        Z = y[:, None] * np.column_stack([rows[:, 0] / offset, np.diff(rows, axis=1)])
+
+        def phi(m):
+            return np.logaddexp(0, -m) if loss == "logistic" else np.maximum(0, 1 - m) ** 2
+
+        least = minimize(lambda v, Z=Z: phi(Z @ v).mean(), np.zeros(3)).fun
+        near = clf.objective_ <= (1 + 1e-3) * least
+        assert clf.stop_ == "tol" if offset < 1e7 else near or clf.stop_ == "no progress"
+        assert clf.converged_ == (clf.stop_ == "tol")
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("solver", ["auto", LBFGS(), Newton(), GradientDescent()])
+def test_three_classes_that_are_quasi_separable_have_no_minimum_whatever_the_solver(solver, tol):
+    rng = np.random.default_rng(1)
+    rows, y = rng.integers(-2, 3, (23, 2)).astype(float), rng.integers(0, 3, 23)
+    rows[:, 0] = np.where(y == 0, np.abs(rows[:, 0]), -np.abs(rows[:, 0]) * rng.integers(0, 2, 23))
+    assert runs_off(np.column_stack([rows, np.ones(23)]), y, joint=True)
+    clf = LinearClassifier(l2=0.0, solver=solver, tol=tol)
+    assert "quasi-separable" in warned(clf, rows, y)[0]
+    assert clf.stop_ == "no minimum"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_there_is_no_minimum_exactly_where_free_features_separate(seed):
+    rng = np.random.default_rng(seed)
+    n, d, k = rng.integers(5, 25), rng.integers(1, 5), rng.choice([2, 2, 3])
+    rows, y = rng.integers(-2, 3, (n, d)).astype(float), rng.integers(0, k, n)
+    y[:k] = np.arange(k)
+    if seed % 2:
+        planted = -np.abs(rows[:, 0]) * rng.integers(0, 2, n)
+        rows[:, 0] = np.where(y == 0, np.abs(rows[:, 0]), planted)
+    free = rng.random(d) < 0.6
+    loss = "one_vs_rest_logistic" if seed % 3 == 0 and k == 3 else "logistic"
+    penalty = [{"l2": 0.1}, {"l1": 0.05, "l2": 0.0}, {"l1": 0.01, "l2": 0.01}][seed % 3]
+    if not free.all():
+        penalty["penalty_weights"] = 1.0 - free
+    else:
+        penalty = {"l2": 0.0}
+    clf = LinearClassifier(loss, tol=10.0 ** -rng.integers(2, 10), **penalty)
+    given = sp.csr_array(rows) if seed % 5 == 0 else rows
+    text = " ".join(warned(clf, given, y))
+    expected = runs_off(np.column_stack([rows[:, free], np.ones(n)]), y, loss == "logistic")
+    assert (clf.stop_ == "no minimum") == expected == ("there is no minimum" in text)
+    assert clf.converged_ != expected
+    if expected:
+        assert clf.gap_ is None
+        assert not clf.zero_.any()
+
+
+@pytest.mark.parametrize("penalty", [{"l2": 0.1}, {"l1": 0.1, "l2": 0.0}, {"l1": 0.05, "l2": 0.05}])
+@pytest.mark.parametrize("tol", [1e-6, 1e-12])
+def test_a_free_feature_that_separates(penalty, tol):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((40, 3))
+    y = (rows[:, 0] > 0).astype(int)
+    clf = LinearClassifier(penalty_weights=[0.0, 1.0, 1.0], tol=tol, **penalty)
+    text, *_ = warned(clf, rows, y)
+    assert clf.stop_ == "no minimum"
+    assert "run off: x0" in text
+    assert "x1" not in text
+    # The squared hinge attains 0.
+    clf.set_params(loss="squared_hinge").fit(rows, y)
+    assert (clf.stop_, clf.objective_, clf.gap_) == ("optimal", 0.0, 0.0)
+    assert np.all(np.where(y == 1, 1, -1) * clf.decision_function(rows) >= 1.0)
+
+
+def test_a_free_feature_that_separates_one_class_of_three_attains_its_squared_hinge():
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1, 2], 10)
+    rows = np.column_stack([np.cos(2.1 * y), np.sin(2.1 * y), rng.standard_normal(30)])
+    rows[:, :2] *= 1.0 + rng.random((30, 1))
+    clf = LinearClassifier("squared_hinge", l1=0.1, l2=0.0, penalty_weights=[0.0, 0.0, 1.0])
+    clf.fit(rows, y)
+    assert (clf.stop_, clf.objective_, clf.gap_) == ("optimal", 0.0, 0.0)
+
+
+def test_indicators_of_a_category_and_an_intercept_do_not_hide_a_minimum():
+    rng = np.random.default_rng(0)
+    category = rng.integers(0, 4, 200)
+    rows = np.column_stack([np.eye(4)[category], rng.standard_normal(200)])
+    y = rows[:, 4] + 0.5 * category + rng.standard_normal(200) > 1.0
+    for given in (rows, sp.csr_array(rows)):
+        assert LinearClassifier(l2=0.0).fit(given, y).stop_ == "tol"
+        clf = LinearClassifier(l2=0.1, penalty_weights=[0, 0, 0, 0, 1], tol=1e-9).fit(given, y)
+        assert clf.stop_ == "optimal"
+        clf.set_params(standardize=True)
+        if given is rows:
+            assert clf.fit(given, y).stop_ == "optimal"

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..numeric.rows import n_values, to_dense
+from ..numeric.rows import n_values, take_features, to_dense
 from ..numeric.threads import running_sum
-from ..numeric.types import AnyArray, Array
+from ..numeric.types import AnyArray, Array, Ints
 from .blocks import Block, Shuffle, Visit
 from .class_moments import FEW_ROWS
 from .row_state import RowChange, RowNumbers
@@ -129,6 +129,25 @@ class MappedSource(WrappedSource):
             return super().approximate_mean()
         mean: Array = to_dense(self.sample(FEW_ROWS).block().X).mean(axis=0, dtype=np.float64)
         return mean
+
+
+class SomeFeatures(MappedSource):
+    """Some features of the rows of another source, by increasing numbers."""
+
+    def __init__(self, source: Source, features: Ints) -> None:
+        super().__init__(source, FeatureSelection(features))
+        self.n_features = len(features)
+
+
+@dataclass(frozen=True)
+class FeatureSelection:
+    """A block with some of its features."""
+
+    features: Ints
+
+    def __call__(self, block: Block) -> Block:
+        """A copy of these."""
+        return block._replace(X=take_features(block.X, self.features))
 
 
 @dataclass(frozen=True)

@@ -105,18 +105,18 @@ class LossModel(LinearModel):
         remedy = "give a penalty, e.g. l2=1e-4"
         if not found.settled:
             return (
-                f"stopped {self._reached()} while the weights still grew; whether there is a "
-                "minimum without a penalty was not settled in ten times the reads of the fit (ask "
-                f"separatrix.separation), and there may be none: {remedy}"
+                f"stopped {self._reached()}; whether there is a minimum was not settled within ten "
+                "times the reads of the fit, and there may be none, because some weights have no "
+                f"penalty: {remedy}, or ask separatrix.separability"
             )
         fast = [str(name) for name in self.coef_names_[list(found.features)]]
         off = fast[:MOST_NAMED] + ["the intercept"] * found.intercept
         if len(fast) > MOST_NAMED:
             off.append(f"{len(fast) - MOST_NAMED} more features")
         return (
-            f"stopped {self._reached()}, but there is no minimum: the data is {found.verdict} and "
-            f"there is no penalty, so the weights only grow (those that run off: {', '.join(off)});"
-            f" {remedy}, or see separatrix.separation"
+            f"stopped {self._reached()}, but there is no minimum: the data is {found.verdict} by "
+            f"weights that have no penalty, so they only grow (those that run off: "
+            f"{', '.join(off)}); {remedy}, or see separatrix.separability"
         )
 
     def _loss_settings(self, penalty: Penalty) -> FitSettings:

@@ -53,7 +53,10 @@ class SparseModel(LossModel):
         return not self.selected_[:, penalised].any()
 
     def _warn_if_nothing_is_selected(self, l1: float) -> None:
-        if l1 > 0.0 and self._selects_nothing():
+        separated = (
+            self.stop_ == "no minimum" or self.objective_ == 0.0
+        )  # a smaller l1 selects none
+        if l1 > 0.0 and not separated and self._selects_nothing():
             free = "" if self.penalty_weights is None else " and the features of weight 0"
             warnings.warn(
                 f"l1={l1:g} is so large that no feature is selected: the model is its bias{free} "
@@ -70,10 +73,14 @@ class SparseModel(LossModel):
         super()._finish(objective, result)
         self._zero = None
         proof = result.proof
-        if proof is not None and not objective.penalty.coercive and proof.lower_bound == 0.0:
+        if proof is None:
+            return
+        if not objective.penalty.coercive and proof.lower_bound == 0.0 < proof.value:
             self.gap_ = None  # nothing is known but that no loss is negative
-        if not objective.penalty.smooth and result.proof is not None:
-            self._zero = self._proven_zeros(result.proof)
+        if result.stop == "no minimum":
+            self.gap_ = None
+        elif not objective.penalty.smooth:
+            self._zero = self._proven_zeros(proof)
 
     def _proven_zeros(self, proof: GapTracker) -> AnyArray:
         """Of the features as given: those that no row stores are 0 if l1 is on them."""

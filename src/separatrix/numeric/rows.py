@@ -65,6 +65,13 @@ def take_features(rows: Rows, at: Ints) -> Rows:
     return CsrRows(some.data, some.indices, offsets, len(at))
 
 
+def absolute(rows: Rows) -> Rows:
+    """A copy with absolute values."""
+    if not isinstance(rows, CsrRows):
+        return np.abs(rows)
+    return CsrRows(np.abs(rows.data), rows.indices, rows.indptr, rows.n_features)
+
+
 def concatenate_rows(parts: list[Rows]) -> Rows:
     """Rows of one storage, one part after another: copied."""
     sparse = [rows for rows in parts if isinstance(rows, CsrRows)]

@@ -85,6 +85,27 @@ def exact_mistakes(objective: Objective, W: Array) -> float:
     return float(mistakes)
 
 
+def smallest_margin(objective: Objective, W: Array) -> float:
+    """The smallest margin of a row that counts, for losses of one margin or one for each class."""
+    (margins,) = objective.source.total(SmallestMargins(objective.loss, W))
+    return min(margins, default=np.inf)
+
+
+@dataclass(frozen=True)
+class SmallestMargins(Sum[tuple[list[float]]]):
+    """The smallest margin of every block."""
+
+    loss: Loss
+    W: Array
+
+    def of(self, block: Block) -> tuple[list[float]]:
+        """From scores of twice the working precision."""
+        scores, _ = _exact_scores(block, self.W)
+        sign = signs(block.y, scores) if isinstance(self.loss, OneVsRest) else block.y[:, None]
+        counts = np.broadcast_to(block.weights[:, None] > 0.0, scores.shape)
+        return ([float(np.min(sign * scores, where=counts, initial=np.inf))],)
+
+
 @dataclass(frozen=True)
 class ExactValue(Sum[tuple[float, float]]):
     """Weighted losses and mistakes, from scores of twice the working precision."""
@@ -138,19 +159,19 @@ def exact_tangents(objective: Objective, W: Array, alpha: Array | None = None) -
 
 
 @dataclass
-class _Pair:
-    """A sum to twice the working precision."""
+class Pair:
+    """A sum to twice the working precision, in two parts."""
 
     high: Array
     low: Array
 
-    def __add__(self, other: _Pair) -> _Pair:
+    def __add__(self, other: Pair) -> Pair:
         high, low = _difference(self.high, self.low, -other.high, -other.low)
-        return _Pair(high, low)
+        return Pair(high, low)
 
 
 @dataclass(frozen=True)
-class ExactTangents(Sum[tuple[float, float, _Pair]]):
+class ExactTangents(Sum[tuple[float, float, Pair]]):
     """Weighted losses, conjugates of the tangents' slopes, and the tangents' gradient."""
 
     loss: Loss
@@ -158,7 +179,7 @@ class ExactTangents(Sum[tuple[float, float, _Pair]]):
     alpha: Array | None = None
     """Of every row of the source, less its slope; None: those of the loss at W."""
 
-    def of(self, block: Block) -> tuple[float, float, _Pair]:
+    def of(self, block: Block) -> tuple[float, float, Pair]:
         """In two reads of the rows."""
         loss = self.loss
         high, low = _exact_scores(block, self.W)
@@ -167,7 +188,7 @@ class ExactTangents(Sum[tuple[float, float, _Pair]]):
             raise TypeError(f"{loss!r} is not a function of a margin, nor of one for each class")
         sign = signs(block.y, high) if isinstance(loss, OneVsRest) else block.y[:, None]
         a = -binary.slope(sign * high) if self.alpha is None else self.alpha[block.at]
-        sums = _Pair(
+        sums = Pair(
             *loops.compensated_transpose_product(block.X, -block.weights[:, None] * a * sign)
         )
         conjugates = binary.conjugate(a).sum(axis=1)

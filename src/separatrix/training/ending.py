@@ -6,20 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..losses import JointPerceptron, PerceptronLoss, Softmax
+from ..losses import JointPerceptron, PerceptronLoss, Softmax, SquaredHinge
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.accuracy import EXACT, exact_value, rounding
+from ..objective.accuracy import EXACT, exact_value, rounding, smallest_margin
 from ..penalties import L2, SparsityInducing
 from ..solvers import Solver
+from ..solvers.dual.free_features import free_features
 from .gap import LEAST, GapTracker
-from .no_minimum import Runaway, runaway
+from .no_minimum import Runaway, existence
 from .screening import proven_zeros
 
 CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
 """Ends at which a run has what it was after."""
 SPECKS = 1e-12, 1e-14  # of J: what a weight that was left by rounding may cost; tried in turn
 MOST_CHANGES = 5  # of weights that are proven to be 0: with every one more of them may be
+ABOVE_KINK = 1.0 + 1e-6  # a margin at which the squared hinge is 0, beyond rounding
 TOLD = ("callback", "interrupted")  # ends that somebody asked for: they stay
 
 
@@ -67,9 +69,10 @@ def ending(
     if gap is not None:
         gap.close(kept, W, at)
         W = _without_proven_zeros(_without_specks(W, gap), gap)
-        value, mistakes = gap.value, np.nan
+        W = _without_loss(W, gap)
+        value = gap.value
     else:
-        value, mistakes = objective.value(W)
+        value, _ = objective.value(W)
         if not rounding(objective, W, value) <= EXACT * value:
             value = exact_value(objective, W)
     if stop in TOLD:
@@ -85,16 +88,18 @@ def ending(
     if gap is not None and stop in ("optimal", "no progress", "max_iter"):
         # The last proof is more exact than those on the way.
         unproven = "no progress" if stop == "optimal" else stop
-        return Ending(W, "optimal" if gap.proven else unproven, value)
-    if objective.penalty.coercive or objective.loss.attained:
+        stop = "optimal" if gap.proven else unproven
+    proven = objective.penalty.coercive or (objective.loss.attained and stop != "tol")
+    if proven or isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
         return Ending(W, stop, value)
-    if objective.penalty != L2(0.0):  # what separates may be held back by a penalty on some
-        return Ending(W, stop, value)
-    found = runaway(objective, W, mistakes, passes.moved, passes.norms, passes.reads)
-    if found is not None:
+    at_rest = stop in (*CONVERGED, "no progress")
+    known = existence(objective, W, at_rest, passes.moved, passes.norms, passes.reads)
+    if known.runaway is not None:
         unsettled = "max_iter" if stop == "max_iter" else "no progress"
-        stop = "no minimum" if found.settled else unsettled
-    return Ending(W, stop, value, found)
+        stop = "no minimum" if known.runaway.settled else unsettled
+    elif not known.resolved and stop in CONVERGED:
+        stop = "no progress"
+    return Ending(W, stop, value, known.runaway)
 
 
 def _back(
@@ -153,6 +158,29 @@ def _without_proven_zeros(W: Array, gap: GapTracker) -> Array:
             gap.restore(known)
             break
         W = V
+    return W
+
+
+def _without_loss(W: Array, gap: GapTracker) -> Array:
+    """W made longer by so much that no row has a loss, if the free features alone allow that.
+
+    The squared hinge then is at its minimum, 0, which no number of steps need reach.
+    """
+    objective = gap.objective
+    binary = getattr(objective.loss, "binary", objective.loss)
+    if gap.proven or objective.penalty.coercive or not isinstance(binary, SquaredHinge):
+        return W
+    some = [*free_features(objective), -1]
+    V = np.zeros_like(W)
+    V[:, some] = W[:, some]
+    least = smallest_margin(objective, V)
+    if not least > 0.0:
+        return W
+    V, known = V * (ABOVE_KINK / least), gap.to_state()
+    gap.close(V, V, None)
+    if gap.proven:
+        return V
+    gap.restore(known)
     return W
 
 

@@ -1,10 +1,11 @@
-"""Whether a loss without a penalty has a minimum, or runs off along a separating direction.
+"""Whether J has a minimum, or runs off along a separating direction.
 
-The logistic loss, softmax and the squared tanh fall for ever as margins grow. If some direction
-gives no row a negative margin and one a positive (data that is separable or quasi-separable), J
-falls along it from any weights: there is no minimum, and where a solver stops is an accident. That
-this is the only way not to have one was shown by A. Albert and J. A. Anderson, On the existence of
-maximum likelihood estimates in logistic regression models, Biometrika 71 (1984).
+The logistic loss, softmax and the squared tanh fall for ever as margins grow. If a direction that
+costs nothing (in the features without a penalty and the bias) gives no row a negative margin and
+one a positive (these features separate or quasi-separate the data), J falls along it from any
+weights: there is no minimum, and where a solver stops is an accident. That this is the only way not
+to have one was shown by A. Albert and J. A. Anderson, On the existence of maximum likelihood
+estimates in logistic regression models, Biometrika 71 (1984).
 """
 
 from __future__ import annotations
@@ -15,13 +16,18 @@ import numpy as np
 
 from ..data import InMemory, Source
 from ..data.labels_in_memory import LabelsInMemory
+from ..data.wrapped import SomeFeatures
 from ..losses import OneVsRest
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..objective.accuracy import exact_mistakes
 from ..separation import decide
+from ..separation.budget import OutOfWork, limited_work
+from ..solvers.dual.free_features import free_features, has_minimum
 
-TIMES = 10  # the reads of the fit that the verdict may cost
+TIMES, LEAST_READS = 10, 50  # the reads of the fit that the verdict may cost; so many in any case
+MOST_WORK = 2e7  # of exact arithmetic, in units of about a microsecond
+VARIABLES = 500  # of whose second derivative a proof of a minimum is made, whatever the fit cost
 LAST_STEP = 1e-2  # in variables of one scale: weights that have arrived move less
 PASSES_TO_GROWTH, GROWTH = 20, 1.01  # of the norm, in the later half of so many passes or more
 RUNS_OFF = 1e-3  # of the largest: coefficients of a direction that run off with it
@@ -44,33 +50,65 @@ class Runaway:
         return replace(self, features=tuple(numbers[list(self.features)].tolist()))
 
 
-def runaway(
+@dataclass(frozen=True)
+class Existence:
+    """What is known of a minimum of J."""
+
+    runaway: Runaway | None = None
+    """Why there is none, or that it was not settled; None if there is one."""
+    resolved: bool = True
+    """Whether floating point resolves J near the weights in every direction."""
+
+
+def existence(
     objective: Objective,
     W: Array,
-    mistakes: float,
+    at_rest: bool,
     moved: Array | None,
     norms: Array,
     reads: int,
-) -> Runaway | None:
-    """What keeps J from having a minimum; None if nothing does.
+) -> Existence:
+    """Whether J has a minimum, where some features, or all, have no penalty.
 
-    Rows that are all right settle it. Else the verdict on separability does, and is asked for only
-    if the weights still grew at the end of the run.
+    If the run came to rest, W itself proves that there is one, as a rule. Otherwise rows that are
+    all right settle it, or the verdict on separability does; but after a run that was cut short the
+    verdict is asked for only if the weights still grew. A loss that attains its infimum always has
+    a minimum; but W need not be near it.
     """
     try:
         objective.standardization  # noqa: B018 (to be remembered)
     except ValueError:  # squares overflow: nothing can be told
-        return Runaway(settled=False)
-    if mistakes == 0.0 and exact_mistakes(objective, W) == 0.0:
-        return _along(objective, W, "separable")
-    if not _grows(objective, moved, norms):
-        return None
+        return Existence(None if objective.loss.attained else Runaway(settled=False))
+    free, proven = free_features(objective), None
+    at_rest = at_rest and objective.loss.convex
+    if at_rest and len(W) * (len(free) + 1) <= max(VARIABLES, TIMES * reads):
+        proven = has_minimum(objective, W)
+    if proven or objective.loss.attained:
+        return Existence(resolved=proven is not False)
+    alone = np.zeros_like(W)
+    alone[:, [*free, -1]] = W[:, [*free, -1]]
+    if objective.value(alone)[1] == 0.0 and exact_mistakes(objective, alone) == 0.0:
+        return Existence(_along(objective, alone, "separable"))
+    if not at_rest and not _grows(objective, moved, norms):
+        return Existence()
+    found = _verdict(objective, free, max(TIMES * reads, LEAST_READS))
+    return Existence(found, resolved=proven is not False)
+
+
+def _verdict(objective: Objective, free: Ints, most_reads: int) -> Runaway | None:
     for source in _sources(objective):
-        found = decide(source, intercept=objective.intercept, most_reads=TIMES * reads)
+        some = source if len(free) == source.n_features else SomeFeatures(source, free)
+        try:
+            with limited_work(MOST_WORK):
+                found = decide(some, intercept=objective.intercept, most_reads=most_reads)
+        except OutOfWork:
+            found = None
         if found is None:
             return Runaway(settled=False)
         if found.direction is not None:  # which data that overlaps has not
-            return _along(objective, found.direction, found.verdict)
+            direction = np.zeros((len(found.direction), objective.shape[1]))
+            direction[:, [*free, -1]] = found.direction
+            return _along(objective, direction, found.verdict)
     # What is not convex may run off all the same, and nobody can tell.
     return None if objective.loss.convex else Runaway(settled=False)
 

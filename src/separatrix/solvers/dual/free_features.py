@@ -1,137 +1,209 @@
-"""Lower bounds where some features are not penalised.
+"""Lower bounds where some features are not penalised, and proofs that a minimum exists.
 
-Problem: given W, a number below ``min J``, where features of weight 0 cost nothing.
-Input: an objective with such a penalty and a loss whose conjugate is known; J and its gradient.
+Problem: given W, a number below ``min J``, where features of weight 0 cost nothing (without a
+penalty: all of them); and whether J has a minimum at all.
+Input: a smooth loss whose conjugate is known; J and its gradient at W.
 Output: the bound, its rounding and the dual point behind it; None where there is none.
-Algorithm: for a feature that costs nothing the dual variables must balance as for the bias,
+Algorithm: for the bias and for a free feature the dual variables must balance exactly,
 ``sum c * alpha * y * x_j = 0``. The slopes at W do not quite. They are corrected by what Newton's
-step in the biases and these features would do to first order, ``phi'' * (change of the score)``:
+step in the biases and the free features would do to first order, ``phi'' * (change of the score)``:
 of all changes that balance, the one whose square weighted by 1 / phi'' is least. Where a corrected
 alpha leaves its range, W is too far away for a proof.
+
+What rounding leaves of the balance is bounded, not ignored. Let r be the sum that is left and H the
+second derivative by the free variables. One more correction, by the step ``H^-1 r``, would balance
+exactly, and it changes alpha_i by at most ``imbalance * sqrt(phi''_i / c_i)``, where ``imbalance =
+sqrt(r' H^-1 r)``: c_i phi''_i z_i z_i' is at most H, so ``z_i' H^-1 z_i <= 1 / (c_i phi''_i)``. If
+every alpha stays in its range all the same, there are exactly balanced alphas, and the bound for
+them follows from that of the computed ones.
+
+Alphas that are all positive and balance exactly also prove that the free features and the bias do
+not separate the rows, not even weakly (Stiemke, 1915): so J has a minimum.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr
 
-from ... import loops
-from ...data import Block, Sum
-from ...losses import Logistic, Loss, MarginLoss, OneVsRest, Softmax, Squared, SquaredHinge
-from ...losses.one_vs_rest import signs
+from ...losses import Logistic, Loss, OneVsRest, Softmax, Squared, SquaredHinge
 from ...numeric.linear_systems import solve
 from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread
+from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Evaluation, Objective
-from ...objective.accuracy import SUMS
-from ...objective.sums import Given, WorkingHessian
-from ...penalties import SparsityInducing
-from .bounds import LowerBound, conjugate_rounding, rounding_of_scale, scaled_bound
+from ...objective.accuracy import SUMS, steepness
+from ...objective.sums import WorkingHessian
+from ...penalties import L2, SparsityInducing
+from .bounds import LowerBound, scaled_bound
+from .corrected_tangents import CorrectedTangents
+from .dependent_features import independent
 
 READS = 2  # of the data, for a bound
-BALANCED = 1e-12  # of a feature's size: what is left of its sum is rounding
+GRAM_ROUNDING = 16 * EPS  # of products of standardised rows, in units of what they are made of
 
 
 def is_bounded(objective: Objective) -> bool:
-    """Whether such bounds exist: some features are free, and the range of the loss is known."""
-    penalty, loss = objective.penalty, objective.loss
+    """Whether such bounds exist: some weights are penalised, and the range of the loss is known."""
+    penalty = objective.penalty
+    penalised = isinstance(penalty, SparsityInducing) and penalty.l1 + penalty.l2 > 0.0
+    return penalised and _has_known_range(objective.loss)
+
+
+def _has_known_range(loss: Loss) -> bool:
     binary = loss.binary if isinstance(loss, OneVsRest) else loss
-    known = isinstance(loss, Softmax) or type(binary) in (Logistic, Squared, SquaredHinge)
-    return isinstance(penalty, SparsityInducing) and penalty.l1 + penalty.l2 > 0.0 and known
+    return isinstance(loss, Softmax) or type(binary) in (Logistic, Squared, SquaredHinge)
+
+
+def free_features(objective: Objective) -> Ints:
+    """The numbers of the features that cost nothing."""
+    penalty = objective.penalty
+    if penalty == L2(0.0):
+        return np.arange(objective.source.n_features)
+    if not isinstance(penalty, SparsityInducing):
+        return np.empty(0, np.int64)
+    weights = np.broadcast_to(penalty.feature_weights, objective.source.n_features)
+    return np.flatnonzero(weights * (penalty.l1 + penalty.l2) == 0.0)
 
 
 def corrected_lower_bound(objective: Objective, W: Array, at: Evaluation) -> LowerBound | None:
-    """A lower bound on the minimum of J, in two reads of the data."""
-    penalty = objective.penalty
-    if not isinstance(penalty, SparsityInducing):
-        raise TypeError(f"{penalty!r} leaves no feature free")
-    free = np.flatnonzero(penalty.feature_weights == 0.0)
-    step = _newton_step(objective, W, at, free)
-    asked = CorrectedTangents(objective.loss, W, step)
-    conjugates, gradient = objective.source.total(asked)
-    C = objective.source.weight_sum
-    conjugate, gradient = conjugates / C, gradient / C
-    size = np.append(objective.feature_sizes, 1.0)
-    balanced = np.append(free, -1) if objective.intercept else free
-    left = np.abs(gradient[:, balanced]) / size[balanced].clip(np.finfo(float).tiny)
-    if not np.isfinite(conjugate) or left.max(initial=0.0) > BALANCED:
+    """A lower bound on the minimum of J, in two reads of the data, or three."""
+    penalty, free = objective.penalty, free_features(objective)
+    found = _correction(objective, W, at, free)
+    if found is None or not found.is_feasible:
         return None
-    V = gradient[:, :-1].copy()
+    # The alphas that balance exactly have conjugates and a gradient that differ by this.
+    off = np.linalg.norm(found.imbalance)
+    change = off * found.steepness + off**2
+    size = np.sqrt(objective.loss.max_curvature or 1.0) * off * _sizes(objective)
+    V = found.gradient[:, :-1]
+    V = V + np.copysign(size + SUMS * np.abs(V), V)
     V[:, free] = 0.0
-    allowance = conjugate_rounding(objective, W, at) + SUMS * abs(conjugate)
-    allowance += float(np.sum(np.abs(gradient[:, balanced] * W[:, balanced])))
-    allowance += rounding_of_scale(objective, at)
-    bound, V = scaled_bound(penalty, -conjugate, V)
-    return LowerBound(bound, allowance, V)
+    bound, V = scaled_bound(penalty, -found.conjugate - change, V)
+    return LowerBound(bound, SUMS * found.conjugate_size, V)
 
 
-def _newton_step(objective: Objective, W: Array, at: Evaluation, free: Ints) -> Array:
-    """By the biases and the features that are free, all other weights as they are."""
-    whole, some = objective.standardization, np.append(free, -1)
+def has_minimum(objective: Objective, W: Array) -> bool | None:
+    """Whether a minimum is proven to exist, from weights near it; None where W proves nothing.
+
+    False says that not even Newton's equations have a solution in floating point: what the
+    objective does in some direction is lost in rounding.
+    """
+    if not _has_known_range(objective.loss):
+        return None
+    free = free_features(objective)
+    found = _correction(objective, W, objective.value_and_gradient(W), free)
+    if found is None:
+        return None
+    if found.is_feasible and found.exact:
+        return True
+    return None if found.balanced else False
+
+
+class Correction(NamedTuple):
+    """What is known of the corrected alphas."""
+
+    conjugate: float
+    """Mean of phi*; infinite or NaN if an alpha is outside its range."""
+    conjugate_size: float
+    """Mean of its absolute values."""
+    gradient: Array
+    """Mean of ``-alpha * y * x``, (k, d + 1)."""
+    room: Array
+    """By column: how much imbalance there may be before an alpha leaves its range."""
+    imbalance: Array
+    """By column: how much there may be, rounding included."""
+    steepness: float
+    """How fast the mean conjugate changes with the imbalance."""
+    balanced: bool
+    """Whether what is left of every sum is no more than rounding."""
+    exact: bool
+    """Whether features that others make superfluous are exactly combinations of them."""
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether alphas near these are in their ranges and balance exactly."""
+        return bool(np.isfinite(self.conjugate) and np.all(self.room >= 2.0 * self.imbalance))
+
+
+def _correction(objective: Objective, W: Array, at: Evaluation, free: Ints) -> Correction | None:
+    some, C = np.append(free, -1), objective.source.weight_sum
+    whole = objective.standardization
     own = Standardization(whole.mean[free], whole.scale[some])
-    with one_blas_thread(objective.source.n_rows * float(len(some)) ** 2):
-        (hessian,) = objective.source.total(WorkingHessian(objective.loss, W, free, own))
-    hessian /= objective.source.weight_sum
-    biases = slice(len(free), None, len(some))
-    if not objective.intercept:
-        hessian[:, biases] = hessian[:, :, biases] = 0.0
-        hessian[:, biases, biases] = np.eye(hessian[0, biases, biases].shape[0])
+    hessian = _hessian(objective, W, own, free)
+    if not np.all(np.isfinite(hessian)):
+        return None
     g = whole.gradient(at.gradient)[:, some]
     u = solve(hessian, -g.reshape(len(hessian), -1)).reshape(g.shape)
     step = np.zeros_like(W)
     step[:, some] = own.to_weights(u)
-    return step
+    asked = CorrectedTangents(objective.loss, W, step, C)
+    conjugates, sizes, sums, rooms, squares = objective.source.total(asked)
+    gradient = (sums.high + sums.low) / C
+    if not objective.intercept:
+        gradient[:, -1] = 0.0
+    left = np.abs(own.gradient(gradient[:, some]))
+    size = np.append(_sizes(objective), 1.0)[some]
+    size = (size + np.append(np.abs(own.mean), 0.0)) / own.scale
+    unsure = len(some) * GRAM_ROUNDING * (size.max() ** 2 if _is_sparse(objective) else size.max())
+    rounding = SUMS * steepness(objective.loss, max(at.value, 0.0)) * size
+    balanced = left <= rounding + unsure * min(1.0, np.abs(u).max())
+    basis = independent(objective, hessian[0, : len(some), : len(some)], own, free)
+    most = (1.0 + SUMS) * left + EPS * rounding
+    imbalance = np.full(len(W), np.inf)
+    if basis is not None:
+        imbalance = _imbalance(objective.loss, hessian, most, basis.kept, unsure)
+    return Correction(
+        conjugates / C, sizes / C, gradient, np.min(rooms, axis=0), imbalance,
+        float(np.sqrt(squares / C)), bool(np.all(balanced)), basis is not None and basis.exact,
+    )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class CorrectedTangents(Sum[tuple[float, Array]]):
-    """Conjugates of slopes that a step of the weights corrects to first order, and their gradient.
-
-    The first is infinite or NaN if a slope leaves its range.
-    """
-
-    loss: Loss
-    W: Array
-    step: Array
-
-    def of(self, block: Block) -> tuple[float, Array]:
-        """Of the rows that count."""
-        scores, turn = loops.scores(block.X, self.W), loops.scores(block.X, self.step)
-        conjugates, slopes = _corrected(self.loss, block.y, scores, turn)
-        weight = block.weights
-        present = weight > 0.0
-        gradient = np.zeros(self.W.shape)
-        coefficients = np.where(present[:, None], weight[:, None] * slopes, 0.0)
-        loops.transpose_product(block.X, coefficients, gradient)
-        return float(weight[present] @ conjugates[present]), gradient
-
-    def of_given(self, standardization: Standardization) -> Given[CorrectedTangents]:
-        """By other weights, and back as a gradient is."""
-        W, step = standardization.to_weights(self.W), standardization.to_weights(self.step)
-
-        def back(sums: tuple[float, Array]) -> tuple[float, Array]:
-            return sums[0], standardization.gradient(sums[1])
-
-        return CorrectedTangents(self.loss, W, step), back
+def _hessian(objective: Objective, W: Array, own: Standardization, free: Ints) -> Array:
+    """By the biases and the free features, all other weights as they are."""
+    m = len(free) + 1
+    with one_blas_thread(objective.source.n_rows * float(m) ** 2):
+        (hessian,) = objective.source.total(WorkingHessian(objective.loss, W, free, own))
+    hessian /= objective.source.weight_sum
+    if not objective.intercept:
+        biases = slice(len(free), None, m)
+        hessian[:, biases] = hessian[:, :, biases] = 0.0
+        hessian[:, biases, biases] = np.eye(hessian[0, biases, biases].shape[0])
+    return hessian
 
 
-def _corrected(loss: Loss, y: AnyArray, scores: Array, turn: Array) -> tuple[Array, Array]:
-    """Conjugate of every row, (n,), and the slopes by its scores, (n, k)."""
-    if isinstance(loss, Softmax):
-        q = loss.probability(scores) + loss.curvature_product(y, scores, turn)
-        conjugates = -entr(q).sum(axis=1)  # entr is -inf below 0
-        q[np.arange(len(y)), y] -= 1.0
-        return conjugates, q
-    binary = loss.binary if isinstance(loss, OneVsRest) else loss
-    if not isinstance(binary, MarginLoss):
-        raise TypeError(f"no conjugate of {loss!r} is known here")
-    sign = signs(y, scores) if isinstance(loss, OneVsRest) else y[:, None]
-    m = sign * scores
-    alpha = -binary.slope(m) - binary.curvature(m) * sign * turn
-    conjugates = binary.conjugate(alpha)
-    if not isinstance(binary, Squared):
-        conjugates = np.where(alpha >= 0.0, conjugates, np.inf)
-    return conjugates.sum(axis=1), -sign * alpha
+def _imbalance(loss: Loss, hessian: Array, left: Array, kept: AnyArray, rounding: float) -> Array:
+    """At most ``sqrt(r' H^-1 r)`` for every r within what may be left of the sums, by column."""
+    if isinstance(loss, Softmax):  # what all classes share changes nothing: the last one is at 0
+        count = len(left) - 1
+        matrices = [hessian[0, : -len(kept), : -len(kept)]]
+        rests, kept = [left[:-1].ravel()], np.tile(kept, count)
+    else:
+        matrices, rests = list(hessian), list(left)
+    found = [
+        _norm(H[np.ix_(kept, kept)], r[kept], rounding)
+        for H, r in zip(matrices, rests, strict=True)
+    ]
+    return np.broadcast_to(found, len(left))
+
+
+def _norm(hessian: Array, left: Array, rounding: float) -> float:
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(hessian), np.finfo(float).tiny))
+    with one_blas_thread(float(len(hessian)) ** 3):
+        least = float(np.linalg.eigvalsh(scale[:, None] * hessian * scale)[0])
+    least -= rounding
+    size = float(np.linalg.norm(scale * left))
+    return size / np.sqrt(least) if least > 0.0 else (0.0 if size == 0.0 else np.inf)
+
+
+def _sizes(objective: Objective) -> Array:
+    """Root mean square of every feature as it is summed."""
+    far_off = objective.source.far_off
+    return objective.feature_sizes + (0.0 if far_off is None else 2.0 * far_off)
+
+
+def _is_sparse(objective: Objective) -> bool:
+    """Whether products of rows are centred after they are summed."""
+    return objective.source.storage == "csr"

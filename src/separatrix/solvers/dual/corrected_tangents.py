@@ -1,0 +1,124 @@
+"""Dual variables of the rows, corrected to first order by a step of the weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import entr, xlog1py
+
+from ... import loops
+from ...data import Block, Sum
+from ...losses import Logistic, Loss, MarginLoss, OneVsRest, Softmax, SquaredHinge
+from ...losses.one_vs_rest import signs
+from ...numeric.standardization import Standardization
+from ...numeric.types import AnyArray, Array
+from ...objective.accuracy import Pair
+from ...objective.sums import Given
+
+Sums = tuple[float, float, Pair, list[Array], float]
+NEARBY = 2.0  # added to the logarithm of an alpha that may still change by half of itself
+
+
+class Corrected(NamedTuple):
+    """Of every row and column, (n, k); a margin has one column."""
+
+    conjugates: Array
+    """(n,); infinite or NaN where an alpha is outside its range."""
+    slopes: Array
+    """By the scores."""
+    distances: Array
+    """From the dual variable to the nearest end of its range; infinite where there is none."""
+    curvatures: Array
+    """phi'', with which the correction is weighted."""
+    conjugate_slopes: Array
+    """Bounds on the absolute derivative of the conjugate, nearby."""
+
+
+@dataclass(frozen=True)
+class CorrectedTangents(Sum[Sums]):
+    """Sums over the corrected dual variables.
+
+    Their conjugates (infinite or NaN if one leaves its range), the absolute values of these, the
+    gradient, the smallest ``distance * sqrt(c / (C * phi''))`` by column, and the squares of
+    ``sum_columns |phi*'| * sqrt(phi'')``.
+    """
+
+    loss: Loss
+    W: Array
+    step: Array
+    weight_sum: float
+
+    def of(self, block: Block) -> Sums:
+        """Of the rows that count."""
+        scores, turn = loops.scores(block.X, self.W), loops.scores(block.X, self.step)
+        weight = block.weights
+        present = weight > 0.0
+        with np.errstate(all="ignore"):  # what is not finite proves nothing
+            found = corrected(self.loss, block.y, scores, turn)
+            share = np.sqrt(weight[:, None] / self.weight_sum / found.curvatures)
+            rooms = np.where(found.curvatures > 0.0, found.distances * share, np.inf)[present]
+            steep = np.sum(found.conjugate_slopes * np.sqrt(found.curvatures), axis=1)
+        coefficients = np.where(present[:, None], weight[:, None] * found.slopes, 0.0)
+        gradient = Pair(*loops.compensated_transpose_product(block.X, coefficients))
+        weight, conjugates = weight[present], found.conjugates[present]
+        return (
+            float(weight @ conjugates),
+            float(weight @ np.abs(conjugates)),
+            gradient,
+            [np.min(rooms, axis=0, initial=np.inf)],
+            float(weight @ steep[present] ** 2),
+        )
+
+    def of_given(self, standardization: Standardization) -> Given[CorrectedTangents]:
+        """By other weights, and back as a gradient is."""
+        W, step = standardization.to_weights(self.W), standardization.to_weights(self.step)
+
+        def back(sums: Sums) -> Sums:
+            high, low = map(standardization.gradient, (sums[2].high, sums[2].low))
+            return *sums[:2], Pair(high, low), *sums[3:]
+
+        return CorrectedTangents(self.loss, W, step, self.weight_sum), back
+
+
+def corrected(loss: Loss, y: AnyArray, scores: Array, turn: Array) -> Corrected:
+    """The dual variables of some rows at their scores, corrected by a turn of these."""
+    if isinstance(loss, Softmax):
+        return _of_softmax(loss, y, scores, turn)
+    binary = loss.binary if isinstance(loss, OneVsRest) else loss
+    if not isinstance(binary, MarginLoss):
+        raise TypeError(f"no conjugate of {loss!r} is known here")
+    sign = signs(y, scores) if isinstance(loss, OneVsRest) else y[:, None]
+    m, turn = sign * scores, sign * turn
+    curvature = binary.curvature(m)
+    alpha = -binary.slope(m) - curvature * turn
+    conjugates = binary.conjugate(alpha)
+    if isinstance(binary, Logistic):
+        rest = -binary.slope(-m) + curvature * turn  # 1 - alpha, without cancellation
+        conjugates = -entr(alpha) - entr(rest)  # infinite below 0
+        distances = np.minimum(alpha, rest)
+        steepness = np.abs(np.log(alpha / rest)) + NEARBY
+    else:
+        distances = np.full_like(alpha, np.inf)
+        if isinstance(binary, SquaredHinge):
+            conjugates, distances = np.where(alpha >= 0.0, conjugates, np.inf), alpha
+        steepness = np.abs(0.5 * alpha - 1.0)
+    return Corrected(conjugates.sum(axis=1), -sign * alpha, distances, curvature, steepness)
+
+
+def _of_softmax(loss: Softmax, y: AnyArray, scores: Array, turn: Array) -> Corrected:
+    """The probabilities; a row's own is what the others leave of 1."""
+    own = np.arange(len(y)), y
+    p = loss.probability(scores)
+    q = p + loss.curvature_product(y, scores, turn)
+    curvatures, slopes = p * (1.0 - p), q.copy()
+    q[own] = 0.0
+    miss = q.sum(axis=1)
+    slopes[own] = -miss
+    conjugates = -entr(q).sum(axis=1) + xlog1py(1.0 - miss, -miss)
+    steepness = np.abs(np.log(q)) + NEARBY
+    steepness[own] = np.abs(np.log1p(-miss)) + NEARBY
+    distances = q
+    distances[own] = 1.0 - miss
+    return Corrected(conjugates, slopes, distances, curvatures, steepness)

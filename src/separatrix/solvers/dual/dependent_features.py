@@ -1,0 +1,94 @@
+"""Features that are exactly a combination of others, such as all indicators of a category.
+
+Problem: with such features the second derivative is singular, and rounding hides whether what it
+says of a direction is nothing or just little. Output: features that span all, and whether they do
+so exactly or up to the rounding of their values (as copies that were standardised do); None where
+the rows do not depend on each other that closely.
+Algorithm: a pivoted Cholesky factor proposes the combinations. One read of the data computes them
+for every row in twice the working precision. They are exact if whole numbers near the coefficients
+(of repeated columns, of sums of indicators) give exactly 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from ... import loops
+from ...data import Block, Sum
+from ...numeric.rows import absolute
+from ...numeric.standardization import Standardization
+from ...numeric.tolerances import EPS
+from ...numeric.types import AnyArray, Array, Ints
+from ...objective import Objective
+from ...objective.sums import Given, as_it_is
+
+MIN_PIVOT = 1e-13  # squared, of a diagonal of 1: what is left of a feature that depends on others
+ROUNDING = 32 * EPS  # of the terms of a combination of rounded values
+WHOLE = 1e-4  # how near to a whole number a coefficient must be
+
+
+class Basis(NamedTuple):
+    """Variables that span all."""
+
+    kept: AnyArray
+    """Which of the free features, and the bias; the others are combinations of them."""
+    exact: bool
+    """Whether they are exactly that."""
+
+
+def independent(
+    objective: Objective, hessian: Array, own: Standardization, free: Ints
+) -> Basis | None:
+    """Of the free features and the bias, by the second derivative by their variables ``own``."""
+    diagonal = np.diag(hessian)
+    kept = np.ones(len(hessian), dtype=np.bool_)
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    scaled = scale[:, None] * hessian * scale
+    factor, order, rank, _ = lapack.dpstrf(scaled, tol=MIN_PIVOT, lower=0)
+    if rank == len(hessian):
+        return Basis(kept, True)
+    inner, outer = order[:rank] - 1, order[rank:] - 1
+    if len(hessian) - 1 in outer:  # the bias
+        return None
+    null = np.zeros((len(outer), len(hessian)))
+    null[np.arange(len(outer)), outer] = 1.0
+    null[:, inner] = -solve_triangular(factor[:rank, :rank], factor[:rank, rank:]).T
+    V = np.zeros((len(outer), objective.source.n_features + 1))
+    V[:, np.append(free, -1)] = own.to_weights(null * scale)
+    if not objective.intercept:
+        V[:, -1] = 0.0
+    not_exact, not_rounding = objective.source.total(Violations(V, free[outer]))
+    if not_rounding:
+        return None
+    kept[outer] = False
+    return Basis(kept, not_exact == 0)
+
+
+@dataclass(frozen=True)
+class Violations(Sum[tuple[int, int]]):
+    """How many rows do not give 0 for some combination: exactly, and up to rounding."""
+
+    V: Array
+    """The combinations, (m, d + 1), up to a factor."""
+    ones: Ints
+    """Of each, a feature whose coefficient is 1."""
+
+    def of(self, block: Block) -> tuple[int, int]:
+        """Of the rows that count."""
+        V, counts = self.V / self.V[np.arange(len(self.V)), self.ones][:, None], block.weights > 0.0
+        scores, sizes = loops.scores(block.X, V), loops.scores(absolute(block.X), np.abs(V))
+        inexact = counts & np.any(np.abs(scores) > ROUNDING * sizes, axis=1)
+        whole = np.round(V)
+        if not np.all(np.abs(V - whole) <= WHOLE):
+            return int(np.count_nonzero(counts)), int(np.count_nonzero(inexact))
+        high, low = loops.compensated_scores(block.X, whole)
+        wrong = counts & np.any((high != 0.0) | (low != 0.0), axis=1)
+        return int(np.count_nonzero(wrong)), int(np.count_nonzero(inexact))
+
+    def of_given(self, standardization: Standardization) -> Given[Violations]:
+        """Whole numbers are those of the features as given."""
+        return Violations(standardization.to_weights(self.V), self.ones), as_it_is
