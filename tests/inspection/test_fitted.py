@@ -29,6 +29,7 @@ from separatrix import (
     KernelPerceptron,
     LinearClassifier,
     Perceptron,
+    StepDecay,
     diagnose,
 )
 from separatrix.inspection.diagnose.unwrapping import fitted_model
@@ -150,6 +151,33 @@ def test_one_row_of_a_class_one_feature_and_odd_arrays():
     diagnose(Perceptron().fit(X[-2:], y[-2:]), X[-2:], y[-2:])
     huge = 1e160 * (X - 14.5)  # its squares overflow
     assert diagnose(Perceptron(random_state=0).fit(huge, huge[:, 0] > 0), huge, huge[:, 0] > 0)
+
+
+NOT_COVERED = [
+    {"update": "batch"},
+    {"learning_rate": StepDecay(1.0, factor=0.5, every=10)},
+    {"start": np.array([30.0, 30.0, 100.0])},
+    {"class_weight": {False: 2.0, True: 1.0}},
+]
+
+
+@pytest.mark.parametrize("settings", [{}, {"learning_rate": 0.1}, *NOT_COVERED], ids=str)
+def test_mistakes_are_bounded_only_where_the_theorem_holds(settings):
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    y = X[:, 0] - 0.5 * X[:, 1] > 0.1
+    clf = Perceptron(1, shuffle=False, **settings).fit(X, y)
+    (early,) = (f for f in diagnose(clf, X, y).findings if f.cause == "stopped early")
+    covered = settings not in NOT_COVERED
+    assert (early.evidence["mistake_bound"] is not None) == covered
+    assert ("mistakes in all" in early.sentence) == covered
+
+
+def test_sample_weights_leave_no_bound_on_mistakes():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    y = X[:, 0] - 0.5 * X[:, 1] > 0.1
+    clf = Perceptron(1, shuffle=False).fit(X, y, sample_weight=1.0 + y)
+    (early,) = (f for f in diagnose(clf, X, y).findings if f.cause == "stopped early")
+    assert early.evidence["mistake_bound"] is None
 
 
 def test_features_of_a_kernel_matrix_are_rows():

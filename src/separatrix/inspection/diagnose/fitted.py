@@ -16,7 +16,8 @@ from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...objective.moments import Moments
 from ...separation import Separability, separability
-from ...solvers import Solver
+from ...solvers import Rosenblatt, Solver
+from ...solvers.rescaling import only_rescales
 from .. import remedy_lines
 from .comparison import SEED, HeldOut
 
@@ -275,8 +276,18 @@ class FittedModel:
 
     @property
     def mistake_bound(self) -> float | None:
-        """The most mistakes that the online perceptron can make, where few rows tell it."""
+        """The most mistakes that this run can make; None without a theorem, or for many rows.
+
+        The theorem is about the online rule with a constant step, from zeros, on rows of weight 1.
+        """
         if self.kernel or self.sampled or not self.separable:
+            return None
+        solver, trace = self.solver, self.clf.trace_
+        if not isinstance(solver, Rosenblatt) or trace.parts is not None:
+            return None
+        if trace.class_weight is not None or trace.weight_sum != trace.n_rows:
+            return None
+        if not only_rescales(self.objective, solver.learning_rate, trace.start):
             return None
         bound = self._of_all.mistake_bound
         return None if bound is None else float(bound)

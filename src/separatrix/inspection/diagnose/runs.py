@@ -287,9 +287,8 @@ def _perceptron_stopped(model: FittedModel) -> Finding | None:
     if not model.mistakes.any() or model.separable is False:
         return None
     bound = model.mistake_bound
-    online = isinstance(model.solver, Rosenblatt)
     # A pass before the last has a mistake at least, so there are no more passes than mistakes.
-    sure = bound is not None and online and bound < SURE
+    sure = bound is not None and bound < SURE
     most = int(np.ceil(bound or 0.0)) + 1 if sure else 10 * int(clf.max_iter)
     rule = f"max_iter={clf.max_iter}" if clf.stop_ == "max_iter" else f"patience={clf.patience}"
     can = "is separable" if model.separable else "may be separable"
