@@ -30,7 +30,7 @@ print(broken.verdict, broken.witness)
 CertificateDisplay.from_separability(broken, X, flipped)
 
 # %%
-# Where the rows are separable the margin bounds the mistakes that a perceptron can make, whatever
+# Where the rows are separable the margin bounds the mistakes of the online perceptron, whatever
 # their order: here beside those it did make.
 clf = Perceptron(random_state=0, monitor=found).fit(X, y)
 HistoryDisplay.from_estimator(clf)

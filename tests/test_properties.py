@@ -223,7 +223,7 @@ def test_any_number_of_threads_gives_the_same_bits(make, estimator):
 
 @given(problems(integers=True, most_features=3), st.data())
 def test_separated_data_never_exceeds_the_bound(problem, data):
-    """On data separated by W = (w, b) the perceptron makes at most (R |W| / margin)^2 mistakes."""
+    """On data separated by W = (w, b) the online rule makes at most (R |W| / margin)^2 mistakes."""
     X, _ = problem
     W = data.draw(arrays(np.int64, X.shape[1] + 1, elements=st.integers(-3, 3)))
     Z = np.column_stack([X, np.ones(len(X))]).astype(np.int64)

@@ -5,7 +5,7 @@ name                what is certain about it
 =================== ======================================================================
 ``logic``           AND and OR can be separated, XOR cannot
 ``separable``       the best separator and its margin, with the proof in a few rows
-``overlapping``     no plane separates it, so the logistic loss has a minimum without penalty
+``overlapping``     no plane separates it, not even weakly: the logistic loss has a minimum
 ``ring``            without noise, no line separates it, and the radius does
 ``spirals``         without noise, the angle minus the radius times a constant separates it
 ``blobs``           k classes around centres that are 6 apart
@@ -100,8 +100,9 @@ def separable(n: int = 100, d: int = 2, margin: float = 0.1, random_state: Any =
     """Two classes with a known largest margin, in the sense of the perceptron's bound.
 
     The margin is the largest, over unit vectors (w, b) in d + 1 dimensions, of the smallest
-    ``+-(w.x + b)``: the perceptron makes at most ``(R / margin)^2`` mistakes, where R is the
-    largest ``|(x, 1)|``. It holds by construction, up to the rounding of the rows.
+    ``+-(w.x + b)``: from zeros, with a constant step, the online perceptron makes at most
+    ``(R / margin)^2`` mistakes, where R is the largest ``|(x, 1)|``. The margin holds by
+    construction, up to the rounding of the rows.
 
     The sum of the weighted support must be ``margin * (w, b)``. Its last entry, the weight of
     one class less that of the other, settles the weights of the classes. Along w the sum is

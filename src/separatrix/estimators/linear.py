@@ -35,8 +35,8 @@ class LinearClassifier(StreamModel, SparseModel):
     l1 : float
         Strength of the sum of ``|w_j|``, which makes weights exactly 0: the features that are left
         are ``selected_``. For smooth losses: not "hinge" nor "perceptron". ``l2`` stays in force
-        beside it (an elastic net, whose minimum is unique if the loss is convex); ``l2=0`` is the
-        lasso.
+        beside it: an elastic net, whose weights are unique if the loss is convex and no
+        ``penalty_weights`` are 0. ``l2=0`` is the lasso.
     l2 : float
         Strength of the sum of ``w_j^2``.
     penalty_weights : array (d,) or None
@@ -125,7 +125,8 @@ class LinearClassifier(StreamModel, SparseModel):
     coef_ : array (1, d), or (k, d) for k > 2 classes
         Weights, for the features as given.
     intercept_ : array (1,) or (k,)
-        Biases; of more than two classes they may be told with sum 0, where only differences count.
+        Biases. With more than two classes and a loss that depends only on differences of scores
+        (softmax, Crammer and Singer's, the perceptron's) they sum to 0.
     classes_ : array (k,)
         The labels; of two, the larger is +1.
     n_iter_ : int

@@ -161,7 +161,7 @@ class Squared(MarginLoss):
 
 @dataclass(frozen=True)
 class TanhSquared(MarginLoss):
-    """Squared error of tanh(a). Not convex: the slope vanishes for very wrong rows.
+    """Squared error of tanh(a). Not convex: it tends to 4 for very wrong rows, its slope to 0.
 
     See Also
     --------

@@ -51,7 +51,7 @@ class Joint(Loss):
     binary: MarginLoss
 
     shifts: ClassVar[bool] = True
-    """Whether only differences of scores count, so that biases are told with sum 0."""
+    """Whether only differences of scores matter, so that biases are reported with sum 0."""
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -53,7 +53,7 @@ class Penalty(Registered, ABC):
     @property
     @abstractmethod
     def coercive(self) -> bool:
-        """Whether it grows without bound with every weight, so that J has a minimum."""
+        """Whether it grows without bound with every weight: then only a bias could run off."""
 
     @abstractmethod
     def gradient(self, W: Array) -> Array:

@@ -39,10 +39,11 @@ class Margin(NamedTuple):
 
 
 def novikoff_bound(radius: float, margin: float, n_classes: int) -> float:
-    """The most mistakes of a perceptron from zero (Novikoff 1962); infinity if it overflows.
+    """The most mistakes of the online perceptron (Novikoff 1962); infinity if it overflows.
 
-    ``(radius / margin)**2``; twice that of many classes, for a mistake moves two of the weight
-    vectors.
+    ``(radius / margin)**2`` from zero weights with a constant step. Twice that for more than two
+    classes: an update adds z = (x, 1) to one weight vector and -(x, 1) to another, so that
+    ``|z|^2 <= 2 radius^2`` takes the place of ``radius^2`` in the proof.
     """
     if margin <= 0.0:  # too small for floating point
         return np.inf

@@ -91,7 +91,11 @@ class Separability(Proof):
 
     @property
     def mistake_bound(self) -> float | None:
-        """Separable: no perceptron from zero makes more mistakes; infinity if it overflows."""
+        """Separable: the most mistakes of the online perceptron; infinity if it overflows.
+
+        From zero weights, with a constant step, without a penalty and on rows of weight 1. A batch
+        perceptron, which counts every row in the sum of a pass, can make more.
+        """
         if self.margin is None:
             return None
         return novikoff_bound(self.radius, self.margin, len(self.classes))

@@ -56,8 +56,8 @@ def _separable(found: Proof, margin: Margin) -> list[str]:
         f"{what}. The largest margin of any (w, b) of norm 1 is {margin.lower:.6g}, pinned by "
         f"{len(margin.ids)} rows; the longest row {_row(found)} has length "
         f"{radius:.6g}.",
-        f"So a perceptron that starts at zero makes at most {bound:.4g} mistakes, "
-        "and a logistic fit without penalty does not exist: its weights grow for ever.",
+        f"So the online perceptron makes at most {bound:.4g} mistakes from zero with a constant "
+        "step, and a logistic fit without penalty does not exist: its weights grow for ever.",
     ]
 
 

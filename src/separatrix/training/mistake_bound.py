@@ -28,15 +28,17 @@ MARGIN_ROUNDING = 1e-13  # and as a share of the radius
 
 @dataclass
 class MistakeBoundCallback:
-    """A callback that holds every pass against the bound of its rule.
+    """A callback that compares every pass with the bound for its rule.
 
     Online, each mistake gains at least ``gamma`` along the best separator and adds at most R^2
-    to ``|w|^2``: no more than (R / gamma)^2 of them, for many classes 2 R^2 / gamma^2. Over rows in
-    parts on a cluster so many times as many (:mod:`separatrix.solvers.parameter_mixing`).
+    to ``|w|^2``: there are at most (R / gamma)^2 mistakes. For more than two classes the update
+    moves two weight vectors by (x, 1), which adds at most 2 R^2: at most 2 R^2 / gamma^2. For rows
+    in parts on a cluster the bound is multiplied by the number of parts
+    (:mod:`separatrix.solvers.parameter_mixing`).
 
-    Batch, T passes with a mistake from the sum of all n signed rows:
-    ``(n + T)^2 gamma^2 <= |w_0|^2 + T Z^2``, Z the longest sum of mistakes of any pass. The bound
-    is the largest T for which this holds with the Z met so far. From zeros n is 0.
+    Batch, not the mistakes are bounded but the passes with one. For T of these, from the sum of all
+    n signed rows, ``(n + T)^2 gamma^2 <= |w_0|^2 + T Z^2``, Z the longest sum of mistakes of any
+    pass. The bound is the largest T for which this holds with the Z met so far. From zeros n is 0.
     """
 
     theory: Separability

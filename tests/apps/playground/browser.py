@@ -14,7 +14,10 @@ pytestmark = quiet
 
 def test_a_student_steps_both_ways(opened):
     page = opened()
-    assert text(page, "verdict") == "Separable: margin 0.243, at most 51 mistakes."
+    assert text(page, "verdict") == (
+        "Separable: margin 0.243; from zero, point by point, the perceptron makes at most 51 "
+        "mistakes."
+    )
     page.click("#step")
     assert text(page, "arithmetic") == (
         "(w, b) <- (w, b) + y (x, 1): (0, 0, 0) - 1*(0, 0, 1) = (0, 0, -1)"

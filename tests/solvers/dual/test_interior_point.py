@@ -7,6 +7,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
 
 from separatrix import L2, DualAscent, LinearClassifier, Objective
 from separatrix.data import ArraySource
@@ -100,6 +101,35 @@ def test_what_holds_at_every_step(loss, shape):
             np.testing.assert_allclose(at.at.xi, 0.5 * at.at.alpha, atol=1e-12)
         assert at.bound <= least * (1.0 + 1e-9)
         assert at.objective_value >= least * (1.0 - 1e-9)
+
+
+def test_alpha_is_the_multiplier_of_the_slack_and_one_less_alpha_that_of_the_loss():
+    """By finite differences of the minimum: for one feature and no bias that is a scalar's.
+
+    A multiplier is by how much the minimum grows with the bound of its condition.
+    """
+    x, y = np.array([0.3, 1.0, 2.0, -0.5, -3.0]), np.array([1.0, 1.0, 1.0, 1.0, -1.0])
+    p, l2, step = np.full(5, 0.2), 0.2, 1e-4
+
+    def least(slack, loss):
+        """The minimum with ``xi - (1 - m) >= slack`` and ``xi >= loss``."""
+
+        def objective(w):
+            return p @ np.maximum(loss, 1.0 - y * x * w + slack) + l2 * w * w
+
+        return minimize_scalar(objective, bounds=(-5.0, 5.0), options={"xatol": 1e-12}).fun
+
+    at, _ = climbed(problem(x[:, None], y, Hinge(), l2, intercept=False), 1e-9)
+    none, steps = np.zeros(5), step * np.eye(5)
+    assert at.objective_value == pytest.approx(least(none, none), rel=1e-8)
+    of_slack = [(least(by, none) - least(none, none)) / step for by in steps]
+    of_loss = [(least(none, by) - least(none, none)) / step for by in steps]
+    np.testing.assert_allclose(of_slack, p * at.at.alpha, atol=1e-3)
+    np.testing.assert_allclose(of_loss, p * at.at.upper_slack, atol=1e-3)
+    assert at.at.alpha.min() < 0.01
+    assert at.at.alpha.max() > 0.99
+    assert (np.abs(at.at.alpha - 0.5) < 0.45).any()  # one at the kink, where both conditions bind
+    assert max((at.at.alpha * at.at.slack).max(), (at.at.upper_slack * at.at.xi).max()) < 1e-6
 
 
 @pytest.mark.parametrize("shape", [(60, 8), (20, 30)])

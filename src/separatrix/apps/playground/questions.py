@@ -34,8 +34,8 @@ REASONS = {
     "closed form": "the equations of the minimum are solved at once",
     "no progress": "nothing better was found, and nothing proves that there is none",
     "cycle": "the weights are those of an earlier pass, so that all repeats itself",
-    "no minimum": "a line separates the points and there is no penalty: longer weights are always "
-    "better, so that the objective falls for ever",
+    "no minimum": "a line has every point on its side, or some on the line itself, and there is no "
+    "penalty: longer weights are always better, so that the objective falls for ever",
     "max_iter": "it was still moving when its passes were over",
     "callback": "it was still moving when the page had waited long enough",
     "diverged": "the objective ended above its start: the step is too long",

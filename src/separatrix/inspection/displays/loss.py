@@ -18,7 +18,7 @@ TRADE_OFFS = {
     "perceptron": ("every mistake pulls, however bad", "least at w = 0, and asks for no margin"),
     "logistic": ("convex, smooth, gives probabilities", "never 0: without penalty |w| may grow on"),
     "squared": ("convex, solved in closed form", "very good rows cost as very bad ones do"),
-    "tanh_squared": ("near to 0-1, and smooth", "not convex: gives up on very bad rows"),
+    "tanh_squared": ("smooth and bounded, from 4 to 0", "not convex: gives up on very bad rows"),
     "hinge": ("convex, good rows cost nothing", "has a kink, where there is no slope"),
     "squared_hinge": ("convex, smooth, good rows free", "very bad rows outweigh all others"),
 }

@@ -6,10 +6,11 @@ for the hinge and its square, with a free bias or none. (More classes:
 Input: rows x_i in memory, labels y_i = -1 or 1, shares p_i of the weight; l2 > 0.
 Output: weights, dual variables alpha, J and the bound D of a feasible alpha.
 
-Algorithm: with xi the losses and ``slack = xi - (1 - m) >= 0``, the hinge is the least sum of
-``xi >= 0``, and alpha and ``upper_slack = 1 - alpha`` are the prices of the two conditions. At the
-minimum one of each pair ``alpha, slack`` and ``upper_slack, xi`` is 0. Here all four stay positive:
-see :mod:`separatrix.solvers.dual.predictor_corrector`. The squared hinge has ``xi = alpha / 2`` and
+Algorithm: with xi the losses and ``slack = xi - (1 - m)``, the hinge is the least sum of xi with
+``slack >= 0`` and ``xi >= 0``; ``p_i alpha_i`` is the multiplier of the former and
+``p_i upper_slack_i``, where ``upper_slack = 1 - alpha``, that of the latter. At the minimum one of
+each pair ``alpha, slack`` and ``upper_slack, xi`` is 0. Here all four stay positive: see
+:mod:`separatrix.solvers.dual.predictor_corrector`. The squared hinge has ``xi = alpha / 2`` and
 only the first pair.
 
 Where rows are few, so that they can nearly be separated, and the penalty is weak, which rows sit
