@@ -85,7 +85,10 @@ def test_the_page_on_separability(capsys):
         ("course/descent", ("1.0 oscillating", "-1.5 -1.057", "None 0.0815 35 optimal")),
         ("course/smooth", ("optimal True", "[ 3.2 12.9 24.2]", "cycle no mistakes\n1.0")),
         ("course/penalty", ("no progress", "optimal")),
-        ("course/proof", ("hinge         0.96  optimal", "no mistakes", "18.0 51.0")),
+        (
+            "course/proof",
+            ("hinge         0.96  optimal", "no mistakes", "18.0 51.0", "\n2 100 2\n"),
+        ),
         ("start", ("optimal 8 within", "separable True", "StandardScaler", "0 of 569 rows flip")),
         ("from_sklearn", ("True\nLinearClassifier(l2=0.00175",)),
         ("pictures", ("LinearClassifier: 569 rows, 11 mistakes",)),
