@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,6 +11,27 @@ from problems import objective_of
 
 from separatrix import LeastSquares, LinearClassifier
 from separatrix.solvers import choose, least_squares
+
+
+@pytest.mark.parametrize("l2", [0.0, 1e-300])
+def test_columns_of_different_sizes_that_are_nearly_constant_are_not_taken_for_dependent(l2):
+    # No intercept, so the second column looks like a multiple of the first to 12 digits.
+    small = np.array([0, 3, 4, -3]) * 2.0**-25
+    X = np.column_stack([small - 98304.0, np.array([-6, -2, 0, -2]) * 2.0**-13 - 2.0**29])
+    y = np.array([1.0, -1.0, -1.0, 1.0])
+    (a, b), (_, c) = [[sum(map(Fraction, u * v)) for v in exact(X)] for u in exact(X)]
+    p, q = (sum(Fraction(t) * v for t, v in zip(y, u, strict=True)) for u in exact(X))
+    w = (p * c - q * b) / (a * c - b * b), (q * a - p * b) / (a * c - b * b)
+    left = [Fraction(t) - w[0] * u - w[1] * v for t, u, v in zip(y, *exact(X), strict=True)]
+    least = float(sum(r * r for r in left) / 4)
+    fit = LinearClassifier("squared", l2=l2, fit_intercept=False, solver=LeastSquares()).fit(X, y)
+    assert fit.stop_ == "closed form"
+    assert fit.objective_ == pytest.approx(least, rel=1e-5)
+
+
+def exact(X):
+    """The columns as arrays of fractions."""
+    return [np.array([Fraction(v) for v in column], dtype=object) for column in X.T]
 
 
 @pytest.mark.parametrize("scale", [1e-155, 1e-160, 1e-162, 1e-170, 1e-200, 1e-300])
