@@ -12,7 +12,7 @@ from sklearn.linear_model import (
     SGDClassifier,
 )
 
-from separatrix import certify
+from separatrix import LinearClassifier, certify
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning",
                                         "ignore::FutureWarning", "ignore::UserWarning")  # fmt: skip
@@ -91,3 +91,15 @@ def test_the_perceptrons_loss_is_least_where_nothing_is_learned(k, penalty):
     assert separable.verdict == "separable"
     assert separable.mistakes == 0
     assert separable.remedy is None
+
+
+def test_features_without_a_penalty_that_separate_leave_no_minimum():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 3))
+    y = (X[:, 0] > 0).astype(int)
+    clf = LinearClassifier(penalty_weights=[0.0, 1.0, 1.0], l2=0.1, max_iter=5)
+    clf.fit(X, y)
+    found = certify(clf, X, y)
+    assert found.minimum_exists is False
+    y[:8] = 1 - y[:8]
+    assert certify(clf.fit(X, y), X, y).minimum_exists is True

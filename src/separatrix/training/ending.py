@@ -69,7 +69,7 @@ def ending(
     if gap is not None:
         gap.close(kept, W, at)
         W = _without_proven_zeros(_without_specks(W, gap), gap)
-        W = _without_loss(W, gap)
+        W = W if gap.proven else _without_loss(W, gap)
         value = gap.value
     else:
         value, _ = objective.value(W)
@@ -168,7 +168,7 @@ def _without_loss(W: Array, gap: GapTracker) -> Array:
     """
     objective = gap.objective
     binary = getattr(objective.loss, "binary", objective.loss)
-    if gap.proven or objective.penalty.coercive or not isinstance(binary, SquaredHinge):
+    if objective.penalty.coercive or not isinstance(binary, SquaredHinge):
         return W
     some = [*free_features(objective), -1]
     V = np.zeros_like(W)
@@ -178,10 +178,10 @@ def _without_loss(W: Array, gap: GapTracker) -> Array:
         return W
     V, known = V * (ABOVE_KINK / least), gap.to_state()
     gap.close(V, V, None)
-    if gap.proven:
-        return V
-    gap.restore(known)
-    return W
+    if not gap.proven:
+        gap.restore(known)
+        return W
+    return V
 
 
 def canonical(objective: Objective, W: Array) -> Array:

@@ -87,6 +87,10 @@ def _fitted(problem: Problem, value: float, exists: bool | None = True) -> Minim
         reached = value if result.objective is None else result.objective
         bound, tight = min(reached, value), result.stop in CONVERGED
     gap = max(value - bound, 0.0) + rounding
+    if result.stop == "no minimum":
+        exists = False
+    elif exists is None and result.stop in CONVERGED and objective.loss.convex:
+        exists = True
     return Minimum(
         value, bound, gap, provable(objective), tight, result.weights if exists else None, exists
     )

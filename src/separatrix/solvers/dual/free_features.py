@@ -75,7 +75,7 @@ def corrected_lower_bound(objective: Objective, W: Array, at: Evaluation) -> Low
     if found is None or not found.is_feasible:
         return None
     # The alphas that balance exactly have conjugates and a gradient that differ by this.
-    off = np.linalg.norm(found.imbalance)
+    off = float(np.linalg.norm(found.imbalance))
     change = off * found.steepness + off**2
     size = np.sqrt(objective.loss.max_curvature or 1.0) * off * _sizes(objective)
     V = found.gradient[:, :-1]
