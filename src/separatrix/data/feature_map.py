@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import loops
+from ..numeric.dot import exact_product
 from ..numeric.rows import CsrRows
 from ..numeric.standardization import Standardization
 from ..numeric.types import Array, Ints
@@ -38,9 +39,16 @@ class FeatureMap:
 
     def from_weights(self, W: Array) -> Array:
         """Weights of the features as given as weights of those of the solver."""
-        return self.left(
-            W if self.standardization is None else self.standardization.from_weights(W)
-        )
+        return self.exactly_from_weights(W)[0]
+
+    def exactly_from_weights(self, W: Array) -> tuple[Array, Array]:
+        """The same to twice the working precision: the nearest doubles, and what these lack."""
+        if self.standardization is None:
+            W = self.left(W)
+            return W, np.zeros_like(W)
+        high, low = exact_product(W, self.standardization.scale)
+        high[:, -1], low[:, -1] = _bias_at(self.standardization.mean, W)
+        return self.left(high), self.left(low)
 
     def left(self, W: Array) -> Array:
         """Of weights of all features, those of the ones that are left, and the bias."""
@@ -51,7 +59,19 @@ class FeatureMap:
         if self.occupied is not None:
             some, W = W, np.zeros((len(W), self.n_features + 1))
             W[:, self.occupied], W[:, -1] = some[:, :-1], some[:, -1]
-        return W if self.standardization is None else self.standardization.to_weights(W)
+        if self.standardization is None:
+            return W
+        W = W / self.standardization.scale
+        W[:, -1] = _bias_at(-self.standardization.mean, W)[0]
+        return W
+
+
+def _bias_at(x: Array, W: Array) -> tuple[Array, Array]:
+    """``b + w.x`` of every class to twice the working precision: means may be far from 0."""
+    high, low = loops.compensated_scores(x[None], W)
+    plain = loops.scores(x[None], W)  # what overflows has no low part
+    finite = np.isfinite(high) & np.isfinite(low)
+    return np.where(finite, high, plain)[0], np.where(finite, low, 0.0)[0]
 
 
 def occupied_features(source: Source) -> Ints | None:

@@ -48,6 +48,8 @@ class FitSettings:
     keep: str
     features: FeatureMap | None = None
     """Those that the solver sees, if they are others than those given."""
+    given: Source | None = None
+    """The rows before they were standardised, if they were."""
     watchers: tuple[Watcher, ...] = ()
     """Called after every pass, before the user's own callbacks; the history gains their columns."""
 
@@ -152,7 +154,7 @@ class LinearModel(LinearPredictor):
             return settings, source
         found = feature_standardization(source, centre=self.fit_intercept)
         features = FeatureMap(source.n_features, found)
-        return replace(settings, features=features), features.source(source)
+        return replace(settings, features=features, given=source), features.source(source)
 
     def _objective(self, settings: FitSettings, source: Source) -> Objective:
         """Two classes have the form of their own, more the joint one."""
@@ -286,7 +288,7 @@ class LinearModel(LinearPredictor):
             callbacks=(*settings.watchers, *self._callbacks()), seed=seed, start=W, state=state,
             keep=settings.keep, trace=self.trace_,
             progress=progress_line(self.verbose), drawn=self._drawn(),
-            features=settings.features,
+            features=settings.features, given=settings.given,
         )  # fmt: skip
         self.classes_ = source.classes
         W = original_weights(result.weights, settings.features)

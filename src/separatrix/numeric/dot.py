@@ -1,4 +1,4 @@
-"""Sums of products of weights, with the same bits on any number of threads."""
+"""Products of weights: their sum with the same bits on any number of threads, and exact ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 
 from .thresholds import ONE_THREAD_DOT
 from .types import Array
+
+SPLITTER = 2.0**27 + 1.0
 
 
 def dot(a: Array, b: Array) -> float:
@@ -20,3 +22,22 @@ def dot(a: Array, b: Array) -> float:
         return float(np.einsum("i,i->", a.ravel(), b.ravel()))
     axes = "ijkl"[: a.ndim]
     return float(np.einsum(f"{axes},{axes}->", a, b))  # without a copy
+
+
+def exact_product(a: Array, b: Array) -> tuple[Array, Array]:
+    """a * b as the nearest doubles and what these lack (Dekker, A floating-point technique, 1971).
+
+    Of the mantissas, so that nothing overflows on the way.
+    """
+    (m, e), (n, f) = np.frexp(a), np.frexp(b)
+    high = m * n
+    (m_high, m_low), (n_high, n_low) = _halves(m), _halves(n)
+    low = ((m_high * n_high - high) + m_high * n_low + m_low * n_high) + m_low * n_low
+    return np.ldexp(high, e + f), np.ldexp(low, e + f)
+
+
+def _halves(a: Array) -> tuple[Array, Array]:
+    """Of 26 bits each, so that products of two are exact."""
+    high = a * SPLITTER
+    high -= high - a
+    return high, a - high

@@ -112,16 +112,20 @@ class ExactValue(Sum[tuple[float, float]]):
 
     loss: Loss
     W: Array
+    low: Array | None = None
+    """What W lacks, for weights of twice the working precision."""
 
     def of(self, block: Block) -> tuple[float, float]:
         """In one read of the rows."""
-        high, low = _exact_scores(block, self.W)
+        high, low = _exact_scores(block, self.W, self.low)
         losses = loss_of_pairs(self.loss, block.y, high, low)
         return _weighted(block, losses), _weighted(block, self.loss.mistakes(block.y, high))
 
 
-def _exact_scores(block: Block, W: Array) -> tuple[Array, Array]:
+def _exact_scores(block: Block, W: Array, W_low: Array | None = None) -> tuple[Array, Array]:
     high, low = loops.compensated_scores(block.X, W)
+    if W_low is not None:
+        high, low = _difference(high, low, -loops.scores(block.X, W_low), np.zeros(1))
     if block.weight is not None:  # as if absent, even where its score overflows
         high[block.weight == 0.0] = low[block.weight == 0.0] = 0.0
     finite = np.isfinite(high) & np.isfinite(low)
@@ -145,19 +149,6 @@ class Tangents(NamedTuple):
     """Mean of phi*(-alpha)."""
 
 
-def exact_tangents(objective: Objective, W: Array, alpha: Array | None = None) -> Tangents:
-    """Tangents with slopes -alpha (n, 1), or those of the loss at W, in two reads of the data.
-
-    For losses of one margin, or one for each class.
-    """
-    loss_sum, conjugates, sums = objective.source.total(ExactTangents(objective.loss, W, alpha))
-    C = objective.source.weight_sum
-    gradient = sums.high / C + sums.low / C + objective.penalty.gradient(W)
-    if not objective.intercept:
-        gradient[:, -1] = 0.0
-    return Tangents(objective.mean(loss_sum, W), gradient, conjugates / C)
-
-
 @dataclass
 class Pair:
     """A sum to twice the working precision, in two parts."""
@@ -172,17 +163,22 @@ class Pair:
 
 @dataclass(frozen=True)
 class ExactTangents(Sum[tuple[float, float, Pair]]):
-    """Weighted losses, conjugates of the tangents' slopes, and the tangents' gradient."""
+    """Weighted losses, conjugates of the tangents' slopes, and the tangents' gradient.
+
+    For losses of one margin, or one for each class.
+    """
 
     loss: Loss
     W: Array
     alpha: Array | None = None
-    """Of every row of the source, less its slope; None: those of the loss at W."""
+    """Of every row of the source, less its slope (n, 1); None: those of the loss at W."""
+    low: Array | None = None
+    """What W lacks, for weights of twice the working precision."""
 
     def of(self, block: Block) -> tuple[float, float, Pair]:
         """In two reads of the rows."""
         loss = self.loss
-        high, low = _exact_scores(block, self.W)
+        high, low = _exact_scores(block, self.W, self.low)
         binary = loss.binary if isinstance(loss, OneVsRest) else loss
         if not isinstance(binary, MarginLoss):
             raise TypeError(f"{loss!r} is not a function of a margin, nor of one for each class")

@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..losses import JointPerceptron, PerceptronLoss, Softmax, SquaredHinge
+from ..losses import JointPerceptron, PerceptronLoss, SquaredHinge
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.accuracy import EXACT, exact_value, rounding, smallest_margin
-from ..penalties import L2, SparsityInducing
+from ..objective.accuracy import EXACT, rounding, smallest_margin
+from ..penalties import SparsityInducing
 from ..solvers import Solver
 from ..solvers.dual.free_features import free_features
 from .gap import LEAST, GapTracker
 from .no_minimum import Runaway, existence
 from .screening import proven_zeros
+from .units import GivenUnits, canonical
 
 CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
 """Ends at which a run has what it was after."""
@@ -58,6 +59,7 @@ def ending(
     at: int | None,
     stop: str,
     gap: GapTracker | None,
+    units: GivenUnits,
 ) -> Ending:
     """The weights to be returned, and words that are true of them.
 
@@ -73,14 +75,13 @@ def ending(
         value = gap.value
     else:
         value, _ = objective.value(W)
-        if not rounding(objective, W, value) <= EXACT * value:
-            value = exact_value(objective, W)
+        value = _returned_value(units, W, value)
     if stop in TOLD:
         return Ending(W, stop, value)
     if objective.loss.convex and not isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
         at_zeros = objective.value_at_zeros
         if _above_start(objective, passes, value, at_zeros):
-            return _back(objective, passes, W, value, gap)
+            return _back(passes, W, value, gap, units)
         if _above(objective, W, value, at_zeros):
             return Ending(W, "no progress" if stop in CONVERGED else stop, value)
     if not np.isfinite(value):
@@ -102,15 +103,24 @@ def ending(
     return Ending(W, stop, value, known.runaway)
 
 
+def _returned_value(units: GivenUnits, W: Array, value: float) -> float:
+    """J at what is returned for W, from its value at W if rounding cannot have changed it."""
+    of_sums = rounding(units.objective, W, value)
+    of_rows = units.rounding_of_rows(of_sums, value)
+    if of_sums + of_rows + units.rounding_of_weights(W, value) <= EXACT * value:
+        return value
+    return units.value(units.weights(W))
+
+
 def _back(
-    objective: Objective, passes: Passes, W: Array, value: float, gap: GapTracker | None
+    passes: Passes, W: Array, value: float, gap: GapTracker | None, units: GivenUnits
 ) -> Ending:
     """The end of a run that leads upwards: steps that were given have diverged, others go back."""
     if not passes.solver.chooses_step:
         return Ending(W, "diverged", value)
     start = passes.start.copy()
     if gap is None:
-        return Ending(start, "no progress", exact_value(objective, start))
+        return Ending(start, "no progress", units.value(units.weights(start)))
     gap.close(start, start, None)
     return Ending(start, "no progress", gap.value)
 
@@ -182,20 +192,6 @@ def _without_loss(W: Array, gap: GapTracker) -> Array:
         gap.restore(known)
         return W
     return V
-
-
-def canonical(objective: Objective, W: Array) -> Array:
-    """The same scores, up to a shift of all classes together, from biases whose sum is 0.
-
-    Of weights that softmax without a penalty cannot tell apart, the smallest.
-    """
-    if not getattr(objective.loss, "shifts", False):
-        return W
-    W = W.copy()
-    W[:, -1] -= W[:, -1].sum() / len(W)
-    if isinstance(objective.loss, Softmax) and objective.penalty == L2(0.0):
-        W[:, :-1] -= W[:, :-1].mean(axis=0)
-    return W
 
 
 def _above_start(objective: Objective, passes: Passes, value: float, at_zeros: float) -> bool:

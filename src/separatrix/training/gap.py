@@ -18,7 +18,7 @@ from ..losses import MarginLoss, OneVsRest
 from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real, row, whole
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..objective.accuracy import EXACT, SUMS, exact_tangents, exact_value, rounding
+from ..objective.accuracy import EXACT, SUMS, rounding
 from ..solvers import State, Step
 from ..solvers.base import Variables
 from ..solvers.dual import free_features
@@ -32,6 +32,7 @@ from ..solvers.dual.losses import has_dual
 from ..solvers.dual.nonsmooth_bound import nonsmooth_lower_bound
 from ..solvers.dual.sampled_bound import SampledBound, share_of
 from ..solvers.preconditioning import bound_sample
+from .units import GivenUnits, canonical
 
 LEAST = 1e-14  # no smaller gap is asked for: J itself is not known much better
 MOST_BIAS_STEPS = 3  # of Newton, to raise a bound
@@ -97,6 +98,15 @@ class GapTracker:
     """And the one from which on sums of twice the working precision are."""
     unforced: State | None = None
     """What was known before a proof that was made only because no pass was to follow."""
+    units: GivenUnits | None = None
+    """Of the weights that the run will return; None: those of the objective."""
+    of_sums: float = 0.0
+    """How far sums over all rows at the weights evaluated last may be off, by their own rounding"""
+    of_rows: float = 0.0
+    """and by that of rows that were standardised."""
+
+    def __post_init__(self) -> None:
+        self.given = GivenUnits(self.objective) if self.units is None else self.units
 
     @property
     def gap(self) -> float:
@@ -145,7 +155,7 @@ class GapTracker:
             kept, J = step.average, None  # what the step tells is told of its weights
         if J is not None and step.lower_bound is not None:
             self._at(kept, J)
-            self._raise(step.lower_bound, self.error)
+            self._raise(step.lower_bound, self.of_sums)
         elif J is not None and step.gradient is not None:
             at = Evaluation(J, step.gradient, 0.0)
             self.evaluate(kept, at, step.predicted_decrease, step.variables)
@@ -156,7 +166,8 @@ class GapTracker:
             return
         if not self.proven and self._near and iteration >= self.exact_due:
             self.exact_due = iteration + EXACT_EVERY
-            self.evaluate_exactly(kept, None if step.alpha is None else step.alpha())
+            told = canonical(self.objective, kept)
+            self.evaluate_exactly(told, None if step.alpha is None else step.alpha())
         value, gap = self.best
         self.stale = 0 if self.value < value or self.gap < gap else self.stale + 1
         self.best = min(self.value, value), min(self.gap, gap)
@@ -165,10 +176,13 @@ class GapTracker:
 
     def _at(self, W: Array, value: float) -> None:
         self.evaluated, self.value = self.iteration, value
-        self.error = rounding(self.objective, W, value, LITTLE * self.tol * value)
+        self.of_sums = rounding(self.objective, W, value, LITTLE * self.tol * value)
+        self.of_rows = self.given.rounding_of_rows(self.of_sums, value)
+        self.error = self.of_sums + self.of_rows + self.given.rounding_of_weights(W, value)
 
     def _raise(self, bound: float, allowance: float, dual: Array | None = None) -> None:
-        """A bound that rounding may have put too high by so much."""
+        """A bound that the rounding of sums may have put too high by so much."""
+        allowance += self.of_rows
         self.unrounded_bound = max(self.unrounded_bound, bound)
         if bound - allowance > self.lower_bound:
             self.lower_bound = bound - allowance
@@ -196,7 +210,7 @@ class GapTracker:
             value, bound, reads, _ = nonsmooth_lower_bound(objective, W, self.reads)
             self.reads -= reads
             self._at(W, value)
-            self._raise(bound, self.error)
+            self._raise(bound, self.of_sums)
             return
         if at is None:
             self.reads -= 1
@@ -255,15 +269,16 @@ class GapTracker:
         self.hopeful = 0.5 * remains if problem.hopeless(enough) else 0.0
 
     def evaluate_exactly(self, W: Array, alpha: Array | None = None) -> None:
-        """The same from sums of twice the working precision, for losses of margins.
+        """J at the weights returned for W, from sums of twice the working precision.
 
-        At a kink W does not tell the alphas: they are found anew if not known.
+        And a bound from tangents there, for losses of margins. At a kink W does not tell the
+        alphas: they are found anew if not known.
         """
         objective = self.objective
-        if (
-            not isinstance(objective.loss, (MarginLoss, OneVsRest))
-            or not objective.penalty.coercive
-        ):
+        margins = isinstance(objective.loss, (MarginLoss, OneVsRest))
+        if not margins or not objective.penalty.coercive:
+            self.reads -= 1
+            self._at_returned(self.given.value(self.given.weights(W)))
             return
         if alpha is None and not objective.loss.smooth:
             enough = 0.1 * max(self.tol, LEAST)
@@ -274,29 +289,33 @@ class GapTracker:
         if self.reads < EXACT_READS:
             return
         self.reads -= EXACT_READS
-        told = exact_tangents(objective, W, alpha)
-        self.value, self.error = told.value, SUMS * told.value
+        told = self.given.tangents(self.given.weights(W), alpha)
+        self._at_returned(told.value)
         loss_mean = told.value - objective.penalty.value(W)
         sizes = loss_mean + abs(told.conjugate)
         self._raise(
             *feasible_lower_bound(objective, W, told.gradient, told.conjugate, SUMS * sizes)
         )
 
+    def _at_returned(self, value: float) -> None:
+        """J at the returned weights, exactly."""
+        self.value, self.of_rows = value, 0.0
+        self.error = self.of_sums = SUMS * value
+
     def close(self, W: Array, told: Array, at: int | None) -> None:
         """A last proof, of the weights kept, and J as exactly as it is told.
 
-        At the weights told, which differ from those by rounding. ``at`` is the pass that ended with
-        them, None if none did that was looked at.
+        At what is returned for the weights told, which differ from those kept by rounding. ``at``
+        is the pass that ended with them, None if none did that was looked at.
         """
         self.reads += 1
         if at is None or self.evaluated != at:
             self.evaluate(W)
         if not self.proven and self._near:
-            self.evaluate_exactly(W)
+            self.evaluate_exactly(told)
         if self.error > EXACT * self.value:
-            self.value = exact_value(self.objective, told)
-            self.error = SUMS * self.value
+            self._at_returned(self.given.value(self.given.weights(told)))
 
 
-_NOT_KEPT = ("objective", "tol", "of_average", "unforced")
+_NOT_KEPT = ("objective", "tol", "of_average", "unforced", "units", "of_sums", "of_rows")
 _KNOWN = [f.name for f in fields(GapTracker) if f.name not in _NOT_KEPT]

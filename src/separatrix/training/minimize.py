@@ -12,13 +12,14 @@ from functools import partial
 
 import numpy as np
 
+from ..data import Source
 from ..data.feature_map import FeatureMap
 from ..numeric.lazy import cached_property
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..solvers import Solver, State, Step
 from ..solvers.base import locked
-from .ending import Passes, canonical, ending
+from .ending import Passes, ending
 from .gap import GapTracker, provable
 from .loop import Callback, Info, Loop, history
 from .no_minimum import Runaway
@@ -27,7 +28,7 @@ from .progress import Progress
 from .run import Run, settings_of
 from .stopping import Stop, StoppingRules, WeightSpace
 from .trace import Trace
-from .units import original_step
+from .units import GivenUnits, canonical, original_step
 
 KEEP = ("last", "best", "average", "auto")
 NOTHING_DRAWN = np.random.default_rng(0)
@@ -65,7 +66,8 @@ class Result:
     infos: Sequence[Info]
     """What is known of every pass."""
     objective: float | None
-    """J at the weights kept; None where nobody asked what the run came to (``Stop.prove``)."""
+    """J at the weights kept, as returned for the features as given; None if ``Stop.prove`` is not
+    set."""
     proof: GapTracker | None = None
     """What is proven of the weights kept, where there are proofs."""
     runaway: Runaway | None = None
@@ -91,6 +93,7 @@ def minimize(
     progress: Progress | None = None,
     drawn: Collection[str] = (),
     features: FeatureMap | None = None,
+    given: Source | None = None,
 ) -> Result:
     """Run a solver on an objective until a rule stops it.
 
@@ -98,7 +101,8 @@ def minimize(
     clock stands still meanwhile. ``keep`` is "last", "best" (fewest mistakes, counted at fixed
     weights), "average", or "auto": the last after a pass without mistakes, else whichever of
     average and best makes fewer (ties: average). Where the objective has other ``features`` than
-    those given, callbacks see weights of these; the result has those of the objective.
+    those given, callbacks see weights of these, and the result says of these what it proves; its
+    weights are those of the objective.
 
     A callback that has a method ``begin(run)`` is called before the first step with the
     :class:`~separatrix.training.run.Run`, whose state it may read or replace. ``drawn`` names those
@@ -130,6 +134,8 @@ def minimize(
         Which of "seed" and "start" chance chose.
     features : FeatureMap, optional
         From the features as given to those of the objective.
+    given : Source, optional
+        The rows as given, if ``features`` standardises them.
 
     See Also
     --------
@@ -166,9 +172,9 @@ def minimize(
         if pocket is not None and why != "no mistakes":
             pocket.offer(step.weights)
 
-    gap = None
+    gap, units = None, GivenUnits(objective, features, given)
     if stop.prove and stop.tol is not None and provable(objective):
-        gap = GapTracker(objective, stop.tol, of_average=keep == "average")
+        gap = GapTracker(objective, stop.tol, of_average=keep == "average", units=units)
     rules = StoppingRules(stop, start, WeightSpace(), gap)
     show = partial(original_step, features=features)
     state_check = partial(solver.expected_state, objective)
@@ -193,7 +199,7 @@ def minimize(
         moved = step.weights - rules.earlier.weights
     passes = Passes(solver, start, moved, np.array([info.norm for info in infos]), n_iter)
     with np.errstate(over="ignore", invalid="ignore"):  # it is told what overflowed
-        end = ending(objective, passes, kept, kept_at, why, gap)
+        end = ending(objective, passes, kept, kept_at, why, gap, units)
     return Result(
         end.weights, step.weights, step.state, end.stop, infos, end.value, gap, end.runaway
     )

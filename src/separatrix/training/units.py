@@ -1,9 +1,29 @@
-"""A run on other features than those that were given, seen in weights of these."""
+"""The weights that a run returns, for the features as given, and J at exactly these.
+
+Problem: a solver may see standardised features, and the weights are returned for the features as
+given: ``w / scale``, with a bias that makes up for the means. That rounds. With means of 1e8
+deviations the scores change by 1e-8, and so does J. Input: an objective, and how its features were
+made. Output: J at the returned weights, from the rows as given, and tangents of the losses there,
+to twice the working precision. The penalty is on the weights of the solver's features.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import loops
+from ..data import Source
 from ..data.feature_map import FeatureMap
+from ..losses import CrammerSinger, Softmax
+from ..numeric.dot import dot
+from ..numeric.standardization import Standardization
+from ..numeric.tolerances import EPS
 from ..numeric.types import Array
+from ..objective import Objective
+from ..objective.accuracy import SUMS, ExactTangents, ExactValue, Pair, Tangents, steepness
+from ..penalties import L2
 from ..solvers import Step
 
 
@@ -30,3 +50,107 @@ def original_step(step: Step, features: FeatureMap | None) -> Step:
     if gradient is not None:
         gradient = None if features.standardization else features.to_weights(gradient)
     return step._replace(weights=weights, average=average, gradient=gradient, variables=None)
+
+
+def canonical(objective: Objective, W: Array) -> Array:
+    """The same scores, up to a shift of all classes together, from biases whose sum is 0.
+
+    Of weights that softmax without a penalty cannot tell apart, the smallest.
+    """
+    if not getattr(objective.loss, "shifts", False):
+        return W
+    W = W.copy()
+    W[:, -1] -= W[:, -1].sum() / len(W)
+    if isinstance(objective.loss, Softmax) and objective.penalty == L2(0.0):
+        W[:, :-1] -= W[:, :-1].mean(axis=0)
+    return W
+
+
+@dataclass(frozen=True)
+class GivenUnits:
+    """J in the units of the features as given."""
+
+    objective: Objective
+    features: FeatureMap | None = None
+    """How the features of the objective were made; None: they are those given."""
+    given: Source | None = None
+    """The rows before they were standardised; None: they were not."""
+
+    @property
+    def standardization(self) -> Standardization | None:
+        """What was done to the rows that may round."""
+        return None if self.features is None else self.features.standardization
+
+    def weights(self, W: Array) -> Array:
+        """What is returned for weights of the objective."""
+        return original_weights(W, self.features)
+
+    def rounding_of_rows(self, of_sums: float, value: float) -> float:
+        """What standardised rows add to the rounding of sums over them, of J or of a bound.
+
+        They, and the weights, are rounded as often as the products. What of the latter is relative
+        to the value is not.
+        """
+        return 0.0 if self.standardization is None else 2.0 * (of_sums - SUMS * abs(value))
+
+    def rounding_of_weights(self, W: Array, value: float) -> float:
+        """How far J at the returned weights may be from J at W: the bias is rounded at its size."""
+        scaling, features = self.standardization, self.features
+        if scaling is None or features is None:
+            return 0.0
+        size = features.left(np.append(np.abs(scaling.mean) / scaling.scale[:-1], 1.0)[None])[0]
+        sizes = np.array([dot(np.abs(w), size) for w in W])
+        joint = isinstance(self.objective.loss, (Softmax, CrammerSinger))
+        unit = EPS * steepness(self.objective.loss, value)
+        return unit * float(2.0 * sizes.max() if joint else np.hypot.reduce(sizes))
+
+    def value(self, V: Array) -> float:
+        """J at returned weights, in one read of the data."""
+        source, *W = self._exactly(V)
+        loss_sum, _ = source.total(ExactValue(self.objective.loss, *W))
+        return self.objective.mean(loss_sum, self._seen(V))
+
+    def tangents(self, V: Array, alpha: Array | None = None) -> Tangents:
+        """Tangents with slopes -alpha (n, 1), or those of the loss at V, in two reads of the data.
+
+        The gradient is that of the objective.
+        """
+        source, W, low = self._exactly(V)
+        objective, C, seen = self.objective, self.objective.source.weight_sum, self._seen(V)
+        asked = ExactTangents(objective.loss, W, alpha, low)
+        loss_sum, conjugates, sums = source.total(asked)
+        if source is self.given:
+            sums = self._gradient(sums)
+        gradient = sums.high / C + sums.low / C + objective.penalty.gradient(seen)
+        if not objective.intercept:
+            gradient[:, -1] = 0.0
+        return Tangents(objective.mean(loss_sum, seen), gradient, conjugates / C)
+
+    def _seen(self, V: Array) -> Array:
+        return seen_weights(V, self.features)
+
+    def _exactly(self, V: Array) -> tuple[Source, Array, Array | None]:
+        """Rows and weights whose scores are those of the weights V, and what the latter lack.
+
+        float32 rows are standardised to float32, and J is defined on the result, unless its sums
+        are made of the rows as given.
+        """
+        source = self.objective.source
+        if self.features is None or self.standardization is None:
+            return source, self._seen(V), None
+        if self.given is not None and (source.dtype == np.float64 or source.far_off is not None):
+            return self.given, V, None
+        return source, *self.features.exactly_from_weights(V)
+
+    def _gradient(self, sums: Pair) -> Pair:
+        """A derivative by weights of the features as given as one by those of the objective."""
+        scaling, features = self.standardization, self.features
+        if scaling is None or features is None:
+            return sums
+        high, low = sums.high.copy(), sums.low.copy()
+        for g, rest in zip(high, low, strict=True):
+            # Of every feature: its sum less the mean times that of the bias, which may cancel.
+            bias, columns = np.array([[g[-1], rest[-1]]]), [-scaling.mean, -scaling.mean, g[:-1]]
+            found, lost = loops.compensated_scores(bias, np.column_stack(columns))
+            g[:-1], rest[:-1] = found[0], lost[0] + rest[:-1]
+        return Pair(features.left(high / scaling.scale), features.left(low / scaling.scale))

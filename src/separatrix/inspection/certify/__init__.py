@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ...data.standardized import standardized
+from ...data.feature_map import FeatureMap
 from ...estimators.predictor import LinearPredictor
 from ...losses import Loss
 from ...numeric.dense import dense
@@ -103,10 +103,10 @@ def certify(
         check_is_fitted(clf)
     source = training_rows(model, clf, X, y, sample_weight)
     W = weights_of(clf, len(source.classes))
+    features = None
     if getattr(clf, "scale_", None) is not None:  # its penalty is on the scaled weights
-        scaling = clf._features.standardization
-        source, W = standardized(source, scaling), scaling.from_weights(W)
-    posed = claimed(claim, source, W)
+        features = FeatureMap(source.n_features, clf._features.standardization)
+    posed = claimed(claim, source, W, features)
     return _certificate(model, clf, posed, [minimum(problem) for problem in posed.problems])
 
 
@@ -149,15 +149,9 @@ def _certificate(model: Any, clf: Any, posed: Claimed, found: list[Minimum]) -> 
         tight=all(one.tight for one in found), minimum_exists=exists, infimum_is_zero=zero,
         verdict=verdict, mistakes=mistakes,
         flips=None if optimum is None else flips, n_rows=posed.source.length, remedy=None,
-        optimum=None if optimum is None else _as_given(clf, optimum),
+        optimum=None if optimum is None else (optimum[:, :-1].copy(), optimum[:, -1].copy()),
     )  # fmt: skip
     return replace(certificate, remedy=_remedy(certificate, Remedies(model, clf, posed)))
-
-
-def _as_given(clf: Any, W: Array) -> tuple[Array, Array]:
-    if getattr(clf, "scale_", None) is not None:
-        W = clf._features.standardization.to_weights(W)
-    return W[:, :-1].copy(), W[:, -1].copy()
 
 
 def _name(model: Any, clf: Any) -> str:

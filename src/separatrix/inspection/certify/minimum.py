@@ -9,7 +9,7 @@ import numpy as np
 from ...losses import OneVsRest, PerceptronLoss
 from ...numeric.types import Array
 from ...objective import Objective
-from ...objective.accuracy import SUMS, exact_value
+from ...objective.accuracy import SUMS
 from ...penalties import L2
 from ...separation import decide
 from ...solvers import choose
@@ -18,6 +18,7 @@ from ...training.gap import provable
 from ...training.interrupt import passed_on
 from ...training.minimize import Result, minimize
 from ...training.stopping import Stop
+from ...training.units import seen_weights
 from .problems import Problem
 
 TOL = 1e-6  # of the objective: how near to its minimum the fit is to come
@@ -40,7 +41,7 @@ class Minimum:
     tight: bool = True
     """Whether the fit came as near as it was asked to."""
     weights: Array | None = None
-    """At the minimum; None where there is none, or none worth having."""
+    """At the minimum, for the features as given; None where there is none, or none worth having."""
     exists: bool | None = True
     """Whether some weights reach the infimum; None where that was not settled."""
     verdict: str | None = None
@@ -54,8 +55,7 @@ class Minimum:
 
 def minimum(problem: Problem) -> Minimum:
     """By duality where there is a penalty; else by the verdict on separability and a fit."""
-    objective, W = problem.objective, problem.weights
-    value = exact_value(objective, W)
+    objective, value = problem.objective, problem.units.value(problem.weights)
     if objective.loss.name == PerceptronLoss.name:  # least at zeros, which have learned nothing
         return Minimum(value, 0.0, value, proven=True, verdict=_verdict(objective))
     if objective.penalty != L2(0.0):
@@ -91,15 +91,18 @@ def _fitted(problem: Problem, value: float, exists: bool | None = True) -> Minim
         exists = False
     elif exists is None and result.stop in CONVERGED and objective.loss.convex:
         exists = True
-    return Minimum(
-        value, bound, gap, provable(objective), tight, result.weights if exists else None, exists
-    )
+    weights = problem.units.weights(result.weights) if exists else None
+    return Minimum(value, bound, gap, provable(objective), tight, weights, exists)
 
 
 def _fit(problem: Problem, value: float) -> Result:
     """Warm from the model, unless zeros are better."""
-    objective, W = problem.objective, problem.weights
+    objective, units = problem.objective, problem.units
+    W = seen_weights(problem.weights, units.features)
     start = W if value < objective.at_zeros().value else np.zeros(objective.shape)
     solver = choose(objective)
     with passed_on(), np.errstate(over="ignore", invalid="ignore"):
-        return minimize(objective, solver, stop=Stop(MOST_PASSES, tol=TOL), start=start)
+        return minimize(
+            objective, solver, stop=Stop(MOST_PASSES, tol=TOL), start=start,
+            features=units.features, given=units.given,
+        )  # fmt: skip

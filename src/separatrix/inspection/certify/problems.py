@@ -15,10 +15,12 @@ import numpy as np
 
 from ...data import Source
 from ...data.class_weighted import ClassWeighted
+from ...data.feature_map import FeatureMap
 from ...data.validation import ClassWeight, class_weights
 from ...numeric.types import Array
 from ...objective import Objective
 from ...penalties import L2, ElasticNet, GroupLasso, Penalty
+from ...training.units import GivenUnits
 from .claims import Claim
 from .rows import ClassCounts, OneAgainstRest, WithColumn, mapped
 
@@ -29,9 +31,11 @@ class Problem:
 
     objective: Objective
     weights: Array
-    """The model's, for this objective."""
+    """The model's, for the features as given."""
     factor: float
     """The claim is the sum over its problems of this times their objectives."""
+    units: GivenUnits
+    """From the features as given to those of the objective."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,11 @@ class Claimed:
         return W
 
 
-def claimed(claim: Claim, source: Source, W: Array) -> Claimed:
-    """The problems that a model with these weights claims to have solved."""
+def claimed(claim: Claim, source: Source, W: Array, features: FeatureMap | None = None) -> Claimed:
+    """The problems that a model with these weights claims to have solved.
+
+    ``features`` standardises them, if the penalty is on the weights of such features.
+    """
     k = len(source.classes)
     each = _weights_of_classes(claim, source)
     one_vs_rest = claim.one_vs_rest and k > 2
@@ -71,16 +78,18 @@ def claimed(claim: Claim, source: Source, W: Array) -> Claimed:
         V = np.column_stack([W[:, :-1], W[:, -1] / scaling, np.zeros(len(W))])
     if not one_vs_rest:
         loss = claim.loss.for_classes(k)
-        return Claimed(claim, source, W, (_problem(claim, loss, rows, V),))
+        return Claimed(claim, source, W, (_problem(claim, loss, rows, V, features),))
     problems = []
     for number in range(k):
         positive = 1.0 if each is None else float(each[number])
         against = mapped(rows, OneAgainstRest(number, positive), classes=np.array([False, True]))
-        problems.append(_problem(claim, claim.loss, against, V[number : number + 1]))
+        problems.append(_problem(claim, claim.loss, against, V[number : number + 1], features))
     return Claimed(claim, source, W, tuple(problems))
 
 
-def _problem(claim: Claim, loss: Any, rows: Source, W: Array) -> Problem:
+def _problem(
+    claim: Claim, loss: Any, rows: Source, W: Array, features: FeatureMap | None
+) -> Problem:
     """``share / n * sum + strength |w|^2 = factor * (mean + l2 |w|^2)``, and |w|_1 likewise."""
     total = math.ldexp(rows.weight_sum, -getattr(rows, "weight_power", 0))
     divisor = {"": 1.0, "rows": float(rows.length), "weights": total}[claim.divided_by]
@@ -91,7 +100,10 @@ def _problem(claim: Claim, loss: Any, rows: Source, W: Array) -> Problem:
         l1 = claim.absolute / factor
         given = l1, penalty.l2, claim.feature_weights
         penalty = ElasticNet(*given) if claim.groups is None else GroupLasso(*given, claim.groups)
-    return Problem(Objective(loss, penalty, rows, free), W, factor)
+    seen = rows if features is None else features.source(rows)
+    objective = Objective(loss, penalty, seen, free)
+    given = None if features is None else rows
+    return Problem(objective, W, factor, GivenUnits(objective, features, given))
 
 
 def _weights_of_classes(claim: Claim, source: Source) -> Array | None:

@@ -10,6 +10,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ...data import InMemory, Source
+from ...data.feature_map import FeatureMap
 from ...data.labels import check_labels
 from ...data.standardized import StandardizedRows
 from ...data.validation import array_source, check_rows
@@ -92,6 +93,6 @@ def _penalty(clf: Any) -> Penalty:
 def _behind_scaling(clf: Any, rows: Rows) -> tuple[Any, Rows]:
     """A classifier that standardises its rows, as one behind a step of a pipeline that does."""
     standardization, inner = clf._features.standardization, copy(clf)
-    W = standardization.from_weights(clf._weights())
+    W = FeatureMap(shape_of(rows)[1], standardization).from_weights(clf._weights())
     inner.coef_, inner.intercept_ = W[:, :-1], W[:, -1]
     return inner, StandardizedRows(standardization).rows(rows)
