@@ -106,8 +106,8 @@ class GivenUnits:
 
     def value(self, V: Array) -> float:
         """J at returned weights, in one read of the data."""
-        source, *W = self._exactly(V)
-        loss_sum, _ = source.total(ExactValue(self.objective.loss, *W))
+        source, W, low = self._exactly(V)
+        loss_sum, _ = source.total(ExactValue(self.objective.loss, W, low))
         return self.objective.mean(loss_sum, self._seen(V))
 
     def tangents(self, V: Array, alpha: Array | None = None) -> Tangents:

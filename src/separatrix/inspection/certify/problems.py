@@ -100,10 +100,11 @@ def _problem(
         l1 = claim.absolute / factor
         given = l1, penalty.l2, claim.feature_weights
         penalty = ElasticNet(*given) if claim.groups is None else GroupLasso(*given, claim.groups)
-    seen = rows if features is None else features.source(rows)
-    objective = Objective(loss, penalty, seen, free)
-    given = None if features is None else rows
-    return Problem(objective, W, factor, GivenUnits(objective, features, given))
+    if features is None:
+        objective = Objective(loss, penalty, rows, free)
+        return Problem(objective, W, factor, GivenUnits(objective))
+    objective = Objective(loss, penalty, features.source(rows), free)
+    return Problem(objective, W, factor, GivenUnits(objective, features, rows))
 
 
 def _weights_of_classes(claim: Claim, source: Source) -> Array | None:
