@@ -79,12 +79,6 @@ def exact_value(objective: Objective, W: Array) -> float:
     return objective.mean(loss_sum, W)
 
 
-def exact_mistakes(objective: Objective, W: Array) -> float:
-    """Weighted mistakes at W, likewise: no sign of a margin is an accident of rounding."""
-    _, mistakes = objective.source.total(ExactValue(objective.loss, W))
-    return float(mistakes)
-
-
 def smallest_margin(objective: Objective, W: Array) -> float:
     """The smallest margin of a row that counts, for losses of one margin or one for each class."""
     (margins,) = objective.source.total(SmallestMargins(objective.loss, W))

@@ -94,7 +94,7 @@ def ending(
     if proven or isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
         return Ending(W, stop, value)
     at_rest = stop in (*CONVERGED, "no progress")
-    known = existence(objective, W, at_rest, passes.moved, passes.norms, passes.reads)
+    known = existence(units, W, at_rest, passes.moved, passes.norms, passes.reads)
     if known.runaway is not None:
         unsettled = "max_iter" if stop == "max_iter" else "no progress"
         stop = "no minimum" if known.runaway.settled else unsettled

@@ -240,7 +240,7 @@ class GapTracker:
         if self.reads < free_features.READS:
             return
         self.reads -= free_features.READS
-        found = free_features.corrected_lower_bound(self.objective, W, at)
+        found = free_features.corrected_lower_bound(self.objective, W, at, self.given.rounds_rows)
         if found is not None:
             self._raise(*found)
 

@@ -17,13 +17,13 @@ import numpy as np
 from ..data import InMemory, Source
 from ..data.labels_in_memory import LabelsInMemory
 from ..data.wrapped import SomeFeatures
-from ..losses import OneVsRest
+from ..losses import Loss, OneVsRest
 from ..numeric.types import Array, Ints
 from ..objective import Objective
-from ..objective.accuracy import exact_mistakes
 from ..separation import decide
 from ..separation.budget import OutOfWork, limited_work
 from ..solvers.dual.free_features import free_features, has_minimum
+from .units import GivenUnits
 
 TIMES, LEAST_READS = 10, 50  # the reads of the fit that the verdict may cost; so many in any case
 MOST_WORK = 2e7  # of exact arithmetic, in units of about a microsecond
@@ -61,7 +61,7 @@ class Existence:
 
 
 def existence(
-    objective: Objective,
+    units: GivenUnits,
     W: Array,
     at_rest: bool,
     moved: Array | None,
@@ -73,8 +73,10 @@ def existence(
     If the run came to rest, W itself proves that there is one, as a rule. Otherwise rows that are
     all right settle it, or the verdict on separability does; but after a run that was cut short the
     verdict is asked for only if the weights still grew. A loss that attains its infimum always has
-    a minimum; but W need not be near it.
+    a minimum; but W need not be near it. Rows that were standardised are judged as given, before
+    their values were rounded.
     """
+    objective = units.objective
     try:
         objective.standardization  # noqa: B018 (to be remembered)
     except ValueError:  # squares overflow: nothing can be told
@@ -82,21 +84,24 @@ def existence(
     free, proven = free_features(objective), None
     at_rest = at_rest and objective.loss.convex
     if at_rest and len(W) * (len(free) + 1) <= max(VARIABLES, TIMES * reads):
-        proven = has_minimum(objective, W)
+        proven = has_minimum(objective, W, units.rounds_rows)
     if proven or objective.loss.attained:
         return Existence(resolved=proven is not False)
     alone = np.zeros_like(W)
     alone[:, [*free, -1]] = W[:, [*free, -1]]
-    if objective.value(alone)[1] == 0.0 and exact_mistakes(objective, alone) == 0.0:
+    if objective.value(alone)[1] == 0.0 and units.mistakes(units.weights(alone)) == 0.0:
         return Existence(_along(objective, alone, "separable"))
     if not at_rest and not _grows(objective, moved, norms):
         return Existence()
-    found = _verdict(objective, free, max(TIMES * reads, LEAST_READS))
+    found = _verdict(units, free, max(TIMES * reads, LEAST_READS))
     return Existence(found, resolved=proven is not False)
 
 
-def _verdict(objective: Objective, free: Ints, most_reads: int) -> Runaway | None:
-    for source in _sources(objective):
+def _verdict(units: GivenUnits, free: Ints, most_reads: int) -> Runaway | None:
+    objective = units.objective
+    same = units.given is not None and units.given.n_features == objective.source.n_features
+    rows = units.given if units.given is not None and same else objective.source
+    for source in _sources(rows, objective.loss):
         some = source if len(free) == source.n_features else SomeFeatures(source, free)
         try:
             with limited_work(MOST_WORK):
@@ -122,10 +127,9 @@ def _grows(objective: Objective, moved: Array | None, norms: Array) -> bool:
     return bool(np.abs(objective.standardization.from_weights(moved)).max() > LAST_STEP)
 
 
-def _sources(objective: Objective) -> list[Source]:
+def _sources(source: Source, loss: Loss) -> list[Source]:
     """The data; where every class has a loss of its own, once for each class."""
-    source = objective.source
-    if not isinstance(objective.loss, OneVsRest):
+    if not isinstance(loss, OneVsRest):
         return [source]
     if not isinstance(source, InMemory):
         source = LabelsInMemory.of(source)

@@ -81,6 +81,11 @@ class GivenUnits:
         """What was done to the rows that may round."""
         return None if self.features is None else self.features.standardization
 
+    @property
+    def rounds_rows(self) -> bool:
+        """Whether the rows of the objective are rounded themselves."""
+        return self.standardization is not None
+
     def weights(self, W: Array) -> Array:
         """What is returned for weights of the objective."""
         return original_weights(W, self.features)
@@ -109,6 +114,12 @@ class GivenUnits:
         source, W, low = self._exactly(V)
         loss_sum, _ = source.total(ExactValue(self.objective.loss, W, low))
         return self.objective.mean(loss_sum, self._seen(V))
+
+    def mistakes(self, V: Array) -> float:
+        """Weighted mistakes at returned weights: no sign of a margin is an accident of rounding."""
+        source, W, low = self._exactly(V)
+        _, mistakes = source.total(ExactValue(self.objective.loss, W, low))
+        return float(mistakes)
 
     def tangents(self, V: Array, alpha: Array | None = None) -> Tangents:
         """Tangents with slopes -alpha (n, 1), or those of the loss at V, in two reads of the data.

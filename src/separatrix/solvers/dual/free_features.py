@@ -68,10 +68,15 @@ def free_features(objective: Objective) -> Ints:
     return np.flatnonzero(weights * (penalty.l1 + penalty.l2) == 0.0)
 
 
-def corrected_lower_bound(objective: Objective, W: Array, at: Evaluation) -> LowerBound | None:
-    """A lower bound on the minimum of J, in two reads of the data, or three."""
+def corrected_lower_bound(
+    objective: Objective, W: Array, at: Evaluation, rounded: bool = False
+) -> LowerBound | None:
+    """A lower bound on the minimum of J, in two reads of the data, or three.
+
+    ``rounded`` if the rows are, as those that were standardised.
+    """
     penalty, free = objective.penalty, free_features(objective)
-    found = _correction(objective, W, at, free)
+    found = _correction(objective, W, at, free, rounded)
     if found is None or not found.is_feasible:
         return None
     # The alphas that balance exactly have conjugates and a gradient that differ by this.
@@ -85,7 +90,7 @@ def corrected_lower_bound(objective: Objective, W: Array, at: Evaluation) -> Low
     return LowerBound(bound, SUMS * found.conjugate_size, V)
 
 
-def has_minimum(objective: Objective, W: Array) -> bool | None:
+def has_minimum(objective: Objective, W: Array, rounded: bool = False) -> bool | None:
     """Whether a minimum is proven to exist, from weights near it; None where W proves nothing.
 
     False says that not even Newton's equations have a solution in floating point: what the
@@ -94,7 +99,7 @@ def has_minimum(objective: Objective, W: Array) -> bool | None:
     if not _has_known_range(objective.loss):
         return None
     free = free_features(objective)
-    found = _correction(objective, W, objective.value_and_gradient(W), free)
+    found = _correction(objective, W, objective.value_and_gradient(W), free, rounded)
     if found is None:
         return None
     if found.is_feasible and found.exact:
@@ -128,7 +133,9 @@ class Correction(NamedTuple):
         return bool(np.isfinite(self.conjugate) and np.all(self.room >= 2.0 * self.imbalance))
 
 
-def _correction(objective: Objective, W: Array, at: Evaluation, free: Ints) -> Correction | None:
+def _correction(
+    objective: Objective, W: Array, at: Evaluation, free: Ints, rounded: bool
+) -> Correction | None:
     some, C = np.append(free, -1), objective.source.weight_sum
     whole = objective.standardization
     own = Standardization(whole.mean[free], whole.scale[some])
@@ -151,7 +158,7 @@ def _correction(objective: Objective, W: Array, at: Evaluation, free: Ints) -> C
     rounding = SUMS * steepness(objective.loss, max(at.value, 0.0)) * size
     balanced = left <= rounding + unsure * min(1.0, np.abs(u).max())
     basis = independent(objective, hessian[0, : len(some), : len(some)], own, free)
-    most = (1.0 + SUMS) * left + EPS * rounding
+    most = (1.0 + SUMS) * left + (1.0 if rounded else EPS) * rounding
     imbalance = np.full(len(W), np.inf)
     if basis is not None:
         imbalance = _imbalance(objective.loss, hessian, most, basis.kept, unsure)
