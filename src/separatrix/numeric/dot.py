@@ -7,6 +7,7 @@ import numpy as np
 from .thresholds import ONE_THREAD_DOT
 from .types import Array
 
+SAFE_SQUARE = 1e-250  # a sum of squares: what of it underflowed does not count
 SPLITTER = 2.0**27 + 1.0
 
 
@@ -22,6 +23,16 @@ def dot(a: Array, b: Array) -> float:
         return float(np.einsum("i,i->", a.ravel(), b.ravel()))
     axes = "ijkl"[: a.ndim]
     return float(np.einsum(f"{axes},{axes}->", a, b))  # without a copy
+
+
+def scaled_square(v: Array, by: float = 1.0, over: float = 1.0) -> float:
+    """``by * |v|^2 / over``, also where the square of v alone leaves floating point."""
+    square = dot(v, v)
+    if SAFE_SQUARE < square < np.inf:
+        return by * square / over
+    with np.errstate(over="ignore"):
+        scaled = v * (np.sqrt(by) / np.sqrt(over))
+    return dot(scaled, scaled)
 
 
 def exact_product(a: Array, b: Array) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from ..data import Block, Sum
 from ..losses import CrammerSinger, Hinge, Joint, Logistic, Loss, MarginLoss, OneVsRest, Softmax
 from ..losses.one_vs_rest import signs
 from ..numeric.dot import dot
-from ..numeric.tolerances import EPS
+from ..numeric.tolerances import EPS, LARGEST_FLOAT, SMALLEST_FLOAT, SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array
 from .objective import Objective
 
@@ -71,6 +71,22 @@ def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) 
     if not least <= max(EXACT * abs(value), little):
         least = unit * size_of_scores(objective, W)
     return least + SUMS * abs(value)
+
+
+def underflow(objective: Objective, W: Array) -> float:
+    """How far a bound from exact sums at W may be too high: numbers near 0 have few digits.
+
+    Slopes of rows, and what they lack in balance for the biases, count times the scores.
+    """
+    size = size_of_scores(objective, W)
+    if not np.isfinite(size):  # squares of the features overflow, but not the features
+        size = LARGEST_FLOAT * min(float(np.abs(W).sum()), 1.0)
+    return (SMALLEST_NORMAL + lost_loss(objective)) * (1.0 + size)
+
+
+def lost_loss(objective: Objective) -> float:
+    """What may be missing of a mean loss because those of the rows are rounded near 0."""
+    return SMALLEST_FLOAT * max(1.0, objective.source.n_rows / objective.source.weight_sum)
 
 
 def exact_value(objective: Objective, W: Array) -> float:

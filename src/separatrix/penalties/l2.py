@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..numeric.dot import dot
+from ..numeric.dot import scaled_square
+from ..numeric.tolerances import SMALLEST_NORMAL
 from ..numeric.types import Array
 from .base import Penalty
 
@@ -35,8 +36,7 @@ class L2(Penalty):
         """Penalty at W."""
         if not self.l2:
             return 0.0
-        w = W[:, :-1]
-        return self.l2 * dot(w, w)
+        return scaled_square(W[:, :-1], by=self.l2)
 
     def rest(self, W: Array) -> Array:
         """Nothing."""
@@ -67,13 +67,15 @@ class L2(Penalty):
         """``|V|^2 / (4 * l2)``; without a penalty there is no largest one but for V = 0."""
         if not self.l2:
             return float("inf") if V.any() else 0.0
-        return dot(V, V) / (4.0 * self.l2)
+        return scaled_square(V, over=4.0 * self.l2)
 
     def dual_scale(self, V: Array, gain: float = np.inf) -> float:
         """``2 l2 gain / |V|^2``, up to 1; without a penalty 0, but for V = 0."""
         if not V.any():
             return 1.0
-        return min(max(2.0 * self.l2 * gain / dot(V, V), 0.0), 1.0) if self.l2 else 0.0
+        if not self.l2 or not gain > 0.0:
+            return 0.0
+        return min(0.5 * gain / max(self.conjugate(V), SMALLEST_NORMAL), 1.0)
 
     def violation(self, W: Array, gradient: Array) -> Array:
         """The gradient, without signs."""

@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from ..numeric.dot import dot
+from ..numeric.dot import scaled_square
 from ..numeric.lazy import cached_property
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array
@@ -73,7 +73,9 @@ class SparsityInducing(Penalty):
         """Penalty at W."""
         w = W[:, :-1]
         value = float(np.sum(self.thresholds * self.lengths(w)))
-        return value + self.l2 * dot(self.feature_weights * w, w) if self.l2 else value
+        if not self.l2:
+            return value
+        return value + scaled_square(np.sqrt(self.feature_weights) * w, by=self.l2)
 
     @property
     def coercive(self) -> bool:
@@ -104,29 +106,30 @@ class SparsityInducing(Penalty):
         """The conjugate of V times each of some numbers up to 1: (number of these,)."""
         size = self.lengths(V)
         outside = size > self.thresholds  # others stay inside, whatever the scale
-        square = np.broadcast_to(4.0 * self.l2 * self.block_weights, size.shape)[outside]
+        root = np.sqrt(np.broadcast_to(4.0 * self.l2 * self.block_weights, size.shape)[outside])
         threshold = np.broadcast_to(self.thresholds, size.shape)[outside]
         beyond = np.maximum(scales[:, None] * size[outside] - threshold, 0.0)
-        found: Array = np.sum(beyond**2 / np.where(square > 0.0, square, 1.0), axis=1)
-        found[np.any((beyond > 0.0) & (square == 0.0), axis=1)] = np.inf
+        # Divided first: squares of a small gradient underflow, and a small l2 asks for them.
+        found: Array = np.sum((beyond / np.where(root > 0.0, root, 1.0)) ** 2, axis=1)
+        found[np.any((beyond > 0.0) & (root == 0.0), axis=1)] = np.inf
         return found
 
     def dual_scale(self, V: Array, gain: float = np.inf) -> float:
         """Where the slope of the difference, which falls with s, meets 0 or a ball ends."""
         size = self.lengths(V)
-        square = np.broadcast_to(2.0 * self.l2 * self.block_weights, size.shape)
+        root = np.sqrt(np.broadcast_to(2.0 * self.l2 * self.block_weights, size.shape))
         outside = size > self.thresholds
         threshold = np.broadcast_to(self.thresholds, size.shape)[outside]
-        size, square = size[outside], square[outside]
-        bounded = square == 0.0
+        size, root = size[outside], root[outside]
+        bounded = root == 0.0
         most = float(np.min(threshold[bounded] / size[bounded], initial=1.0))
         if most < 1.0:  # rounding is not to leave it outside
             most *= 1.0 - self.rounding_of_lengths
-        size, square, threshold = size[~bounded], square[~bounded], threshold[~bounded]
+        size, root, threshold = size[~bounded], root[~bounded], threshold[~bounded]
         begin = threshold / size  # of each block's square
         order = np.argsort(begin, kind="stable")
-        steep = np.cumsum((size**2 / square)[order])
-        offset = np.cumsum((size * threshold / square)[order])
+        steep = np.cumsum(((size / root) ** 2)[order])
+        offset = np.cumsum((size / root * (threshold / root))[order])
         # With the first i of them the slope at s is gain - s * steep[i] + offset[i].
         ends = np.append(begin[order][1:], np.inf)
         roots = np.maximum(gain + offset, 0.0) / steep

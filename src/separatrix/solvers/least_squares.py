@@ -285,7 +285,7 @@ def _centred_descent(objective: Objective, gradient: Array) -> Array:
 
 def _gap(objective: Objective, descent: Array) -> float:
     """Between J and the bound by the tangents there: J curves by 2 l2 at least."""
-    return dot(descent, descent) / (4.0 * objective.penalty.l2)
+    return objective.penalty.conjugate(descent)
 
 
 def _round_of_products(objective: Objective, state: State) -> State:

@@ -18,7 +18,7 @@ from ..losses import MarginLoss, OneVsRest
 from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real, row, whole
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..objective.accuracy import EXACT, SUMS, rounding
+from ..objective.accuracy import EXACT, SUMS, lost_loss, rounding, underflow
 from ..solvers import State, Step
 from ..solvers.base import Variables
 from ..solvers.dual import free_features
@@ -292,15 +292,13 @@ class GapTracker:
         told = self.given.tangents(self.given.weights(W), alpha)
         self._at_returned(told.value)
         loss_mean = told.value - objective.penalty.value(W)
-        sizes = loss_mean + abs(told.conjugate)
-        self._raise(
-            *feasible_lower_bound(objective, W, told.gradient, told.conjugate, SUMS * sizes)
-        )
+        allowance = SUMS * (loss_mean + abs(told.conjugate)) + underflow(objective, W)
+        self._raise(*feasible_lower_bound(objective, W, told.gradient, told.conjugate, allowance))
 
     def _at_returned(self, value: float) -> None:
         """J at the returned weights, exactly."""
         self.value, self.of_rows = value, 0.0
-        self.error = self.of_sums = SUMS * value
+        self.error = self.of_sums = SUMS * value + lost_loss(self.objective)
 
     def close(self, W: Array, told: Array, at: int | None) -> None:
         """A last proof, of the weights kept, and J as exactly as it is told.

@@ -40,18 +40,18 @@ from ...penalties import Penalty, SparsityInducing
 TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the least
 
 
-def gradient_norm2_without_bias(objective: Objective, gradient: Array) -> float:
-    """Square of the gradient by w, about as it is once the biases are at their best."""
+def gradient_without_bias(objective: Objective, gradient: Array) -> Array:
+    """The gradient by w, about as it is once the biases are at their best."""
     mean = objective.class_sums.sum(axis=0)[:-1] / objective.source.weight_sum
-    rest = gradient[:, :-1] - gradient[:, -1:] * mean
-    return dot(rest, rest)
+    without: Array = gradient[:, :-1] - gradient[:, -1:] * mean
+    return without
 
 
 def gap_without_bias(objective: Objective, W: Array, at: Evaluation) -> float:
     """About what a bound from W would miss, were the biases at their best."""
     penalty = objective.penalty
     if penalty.smooth:
-        return gradient_norm2_without_bias(objective, at.gradient) / (4.0 * penalty.l2)
+        return penalty.conjugate(gradient_without_bias(objective, at.gradient))
     mean = objective.class_sums.sum(axis=0)[:-1] / objective.source.weight_sum
     G = at.gradient[:, :-1] - penalty.gradient(W)[:, :-1] - at.gradient[:, -1:] * mean
     return at.value - scaled_bound(penalty, -mean_conjugate(objective, W, at), G)[0]

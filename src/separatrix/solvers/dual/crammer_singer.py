@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...numeric.dot import scaled_square
 from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import AnyArray, Array
 from .dual_loss import DualLoss, DualSums, best_dual_scaling
@@ -117,7 +118,7 @@ class CrammerSingerDualLoss(DualLoss):
                 v = (1.0 - theta) * v + theta * self.own[:, :-1]
                 v -= mixed[:, None] * self.own[:, :-1].sum(axis=0)
                 gain = (1.0 - theta) * gain + float(count @ (theta - mixed))
-        return best_dual_scaling(gain, float(np.sum(v * v)) / (4.0 * l2))
+        return best_dual_scaling(gain, scaled_square(v, over=4.0 * l2))
 
 
 def project_to_simplex(points: Array) -> Array:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...losses import CrammerSinger, Hinge, Logistic, Loss, MarginLoss, SquaredHinge
-from ...numeric.dot import dot
+from ...numeric.dot import scaled_square
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
 from .crammer_singer import CrammerSingerDualLoss
@@ -127,7 +127,8 @@ class BinaryDualLoss(DualLoss):
                 return 0.0
             share = totals.min() / totals
         v = share[0] * sums.weighted_rows[0, :-1] - share[1] * sums.weighted_rows[1, :-1]
-        return best_dual_scaling(float(share @ sums.neg_conjugates), dot(v, v) / (4.0 * l2))
+        square = scaled_square(v, over=4.0 * l2)
+        return best_dual_scaling(float(share @ sums.neg_conjugates), square)
 
 
 def _weighted_quantile_bias(y: Array, scores: Array, weight: Array) -> float:

@@ -21,6 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from ...numeric.threads import one_blas_thread
+from ...numeric.tolerances import SMALLEST_NORMAL
 from ...numeric.types import Array
 from ..base import State
 
@@ -89,8 +90,10 @@ class PredictorCorrector(ABC, Generic[P, M, T]):
 
     def advance(self) -> bool:
         """One step, unless there is no more to be had from them."""
+        self.ended = self.ended or self.objective_value < SMALLEST_NORMAL  # too few digits are left
         with np.errstate(all="ignore"):
-            self.step()
+            if not self.ended:
+                self.step()
         return not self.ended
 
     def _length(self, move: M) -> float:

@@ -30,7 +30,7 @@ from ..base import Variables
 from .bounds import (
     conjugate_rounding,
     feasible_lower_bound,
-    gradient_norm2_without_bias,
+    gradient_without_bias,
     mean_conjugate,
     newton_in_bias,
 )
@@ -88,8 +88,8 @@ class SampledBound:
         objective = self.objective
         while self.at.value - self.bound > enough and not self.hopeless(enough):
             gradient = self.then.gradient + self.slope
-            rest = gradient_norm2_without_bias(objective, self.share * gradient)
-            rest /= 4.0 * objective.penalty.l2
+            without = gradient_without_bias(objective, self.share * gradient)
+            rest = objective.penalty.conjugate(without)
             left = (most_reads - self.reads) / self.share
             if left < 2.0 or not np.isfinite(rest):
                 break
