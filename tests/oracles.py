@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import combinations
+
 import numpy as np
 from scipy.optimize import linprog
 
@@ -191,6 +194,42 @@ def best_margin(Z):
         t = min(share[high], (m[high] - m[low]) / (step @ step))
         share[low], share[high] = share[low] + t, share[high] - t
     return np.linalg.norm(share @ Z)
+
+
+def exact_square_margin(Z):
+    """The square of the largest margin as a fraction: all sets of rows that may pin it are tried."""
+    Z = [[Fraction(float(v)) for v in z] for z in Z]
+    for size in range(1, len(Z[0]) + 1):
+        for rows in combinations(Z, size):
+            p = _shortest_combination(rows)
+            if p is not None and all(_dot(z, p) >= _dot(p, p) for z in Z):
+                return _dot(p, p)
+    raise AssertionError("no set of rows pins the margin")
+
+
+def _dot(a, b):
+    return sum(x * y for x, y in zip(a, b, strict=True))
+
+
+def _shortest_combination(rows):
+    """The point of the hull of a few rows nearest to 0, if all of them have a share > 0."""
+    n = len(rows)
+    system = [[_dot(a, b) for b in rows] + [Fraction(1), Fraction(0)] for a in rows]
+    system.append([Fraction(1)] * n + [Fraction(0), Fraction(1)])
+    for k in range(n + 1):
+        at = next((i for i in range(k, n + 1) if system[i][k] != 0), None)
+        if at is None:
+            return None
+        system[k], system[at] = system[at], system[k]
+        system[k] = [v / system[k][k] for v in system[k]]
+        for i in range(n + 1):
+            if i != k and system[i][k] != 0:
+                pairs = zip(system[i], system[k], strict=True)
+                system[i] = [a - system[i][k] * b for a, b in pairs]
+    shares = [line[-1] for line in system[:n]]
+    if min(shares) <= 0:
+        return None
+    return [_dot(shares, column) for column in zip(*rows, strict=True)]
 
 
 def quasi():

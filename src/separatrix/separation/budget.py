@@ -60,6 +60,7 @@ class OutOfWork(Exception):
 @dataclass
 class _Work:
     left: float
+    outer: _Work | None
 
 
 _work: ContextVar[_Work | None] = ContextVar("_work", default=None)
@@ -70,9 +71,9 @@ def limited_work(units: float) -> Iterator[None]:
     """Raise :class:`OutOfWork` when the questions asked inside take more than this.
 
     A unit is about a microsecond, but it is counted and not timed: whether a question is settled
-    does not depend on the machine.
+    does not depend on the machine. Inside another such limit the work counts for both.
     """
-    token = _work.set(_Work(units))
+    token = _work.set(_Work(units, _work.get()))
     try:
         yield
     finally:
@@ -82,10 +83,13 @@ def limited_work(units: float) -> Iterator[None]:
 def spend(units: float) -> None:
     """Count work that is about to be done; a no-op unless work is limited."""
     work = _work.get()
-    if work is not None:
+    spent = False
+    while work is not None:
         work.left -= units
-        if work.left < 0.0:
-            raise OutOfWork
+        spent = spent or work.left < 0.0
+        work = work.outer
+    if spent:
+        raise OutOfWork
 
 
 def spend_on_integers(count: int, bits: int) -> None:

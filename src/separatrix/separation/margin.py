@@ -8,7 +8,8 @@ Algorithm: the dual method of Goldfarb and Idnani (1983) on a working set. From 
 row most in the way and drops rows whose multiplier would turn negative, one at a time. It never
 forms products of rows with rows, so it stays accurate where the hull nearly touches 0. A pass over
 all rows gives the lower bound ``min z.w / |w|`` and the rows that are missing; the multipliers
-give the upper bound ``|sum lambda z|``.
+give the upper bound ``|sum lambda z|``. Where floating point leaves them apart, Wolfe's method
+goes on in whole numbers, as long as that is affordable. Both bounds hold whatever is rounded.
 """
 
 from __future__ import annotations
@@ -21,35 +22,42 @@ from scipy.linalg import qr, qr_delete, qr_insert, solve_triangular
 
 from ..numeric.types import Array, Ints
 from . import thresholds
-from .budget import spend
+from .bounds import Direction, lower_bound, upper_bound
+from .budget import OutOfWork, limited_work, spend
+from .nearest_point import Combination, Corral, minimised, started
+from .rational import to_lattice
 from .signed_rows import Matrix, SignedRows, dense, stacked
 
-RELATIVE, ABSOLUTE = 5e-7, 5e-15  # the bounds meet to twice this: relative, or in units of R
+RELATIVE = 5e-7  # the bounds meet to twice this share of the margin, if they meet
 MAX_ROUNDS = 200  # of rows that are missing and are added
 
 
 class Margin(NamedTuple):
-    """Weights of norm 1, bounds on the largest margin, and the rows that pin it."""
+    """A direction of norm 1, bounds on the largest margin, and the rows that pin it."""
 
-    weights: Array
+    direction: Direction
     lower: float
     upper: float
     ids: Ints
     share: Array  # of each of these rows in the nearest point
 
+    def on(self, rows: SignedRows) -> float:
+        """A lower bound on the margin of other rows by the same direction; 0 if there is none."""
+        return lower_bound(rows, self.direction, self.upper, _step(rows))[0]
 
-def novikoff_bound(radius: float, margin: float, n_classes: int) -> float:
-    """The most mistakes of the online perceptron (Novikoff 1962); infinity if it overflows.
+    @property
+    def known(self) -> bool:
+        """Whether the bounds meet."""
+        return self.upper - self.lower <= 2 * RELATIVE * self.upper
 
-    ``(radius / margin)**2`` from zero weights with a constant step. Twice that for more than two
-    classes: an update adds z = (x, 1) to one weight vector and -(x, 1) to another, so that
-    ``|z|^2 <= 2 radius^2`` takes the place of ``radius^2`` in the proof.
-    """
-    if margin <= 0.0:  # too small for floating point
-        return np.inf
-    with np.errstate(over="ignore"):
-        ratio = np.float64(radius) / margin
-        return float(ratio**2 * (1 if n_classes == 2 else 2))
+
+class Working(NamedTuple):
+    """Signed rows that may pin the margin."""
+
+    ids: Ints
+    Z: Matrix
+    scaled: Matrix
+    """Divided by a power of two near the longest row, so that squares do not overflow."""
 
 
 def largest_margin(rows: SignedRows, direction: Array) -> Margin:
@@ -58,60 +66,115 @@ def largest_margin(rows: SignedRows, direction: Array) -> Margin:
     What overflows on the way is not believed.
     """
     with np.errstate(all="ignore"):
-        return _largest_margin(rows, direction)
+        best, working = _in_floats(rows, direction)
+        if not best.known and rows.dimension <= thresholds.EXACT_MARGIN_DIMENSION:
+            best = _in_whole_numbers(rows, best, working)
+        return best
 
 
-def _largest_margin(rows: SignedRows, direction: Array) -> Margin:
-    step = max(100, 3 * min(rows.dimension, 500))
-    scale = float(np.ldexp(1.0, min(int(np.frexp(rows.radius)[1]), 1023)))
-    ids = rows.below(direction, np.inf, step).ids
-    Z = rows.gather(ids) / scale
+def _in_floats(rows: SignedRows, direction: Array) -> tuple[Margin, Working]:
+    step = _step(rows)
+    best, ids = _of_direction(rows, direction, step)  # however hard the rest is
+    working = _gathered(rows, ids)
     active: list[int] = []
-    best = _of_direction(rows, direction)  # however hard the rest is, this one has margins > 0
     for _ in range(MAX_ROUNDS):
-        active = goldfarb_idnani(_short(Z), active)
-        w, share = _accurate(Z[active])
-        found, low = _bounded(rows, ids[active], share, w, share @ Z[active], scale, step)
+        active = goldfarb_idnani(_short(working.scaled), active)
+        w, share = _accurate(working.scaled[active])
+        if not (np.all(np.isfinite(w)) and np.any(share > 0.0)):
+            break
+        found, low = _bounded(rows, working, active, w, share)
         best = _better(best, found)
-        if best.upper - best.lower <= max(2 * RELATIVE * best.upper, 2 * ABSOLUTE * rows.radius):
+        # A row of the working set that is still the lowest: floats cannot do what was asked.
+        if best.known or len(low) == 0 or low[0] in working.ids:
             break
-        new = np.setdiff1d(low, ids)
-        if len(new) == 0:
-            break
-        ids = np.append(ids, new)
-        Z = stacked(Z, rows.gather(new) / scale)
-    return best
+        working = _extended(rows, working, low)
+    return best, working
 
 
-def _of_direction(rows: SignedRows, direction: Array) -> Margin:
+def _step(rows: SignedRows) -> int:
+    """How many rows are added to the working set at a time."""
+    return max(100, 3 * min(rows.dimension, 500))
+
+
+def _gathered(rows: SignedRows, ids: Ints) -> Working:
+    Z = rows.gather(ids)
+    return Working(ids, Z, Z / _scale(rows))
+
+
+def _extended(rows: SignedRows, working: Working, low: Ints) -> Working:
+    new = _gathered(rows, np.setdiff1d(low, working.ids))
+    return Working(
+        np.append(working.ids, new.ids),
+        stacked(working.Z, new.Z),
+        stacked(working.scaled, new.scaled),
+    )
+
+
+def _scale(rows: SignedRows) -> float:
+    return float(np.ldexp(1.0, min(int(np.frexp(rows.radius)[1]), 1023)))
+
+
+def _of_direction(rows: SignedRows, direction: Array, step: int) -> tuple[Margin, Ints]:
     W = direction / np.abs(direction).max()  # its squares must not overflow
     W = W / np.linalg.norm(W)
-    lower = max(0.0, float(rows.below(W, np.inf, 1).margins[0]))
-    return Margin(W, lower, np.inf, np.empty(0, np.int64), np.empty(0))
+    w = Direction(W, np.zeros_like(W))
+    lower, low = lower_bound(rows, w, np.inf, step)
+    lowest, alone = low.ids[:1], np.ones(1)
+    return Margin(w, lower, upper_bound(rows.gather(lowest), alone), lowest, alone), low.ids
 
 
 def _bounded(
-    rows: SignedRows, ids: Ints, share: Array, w: Array, point: Array, scale: float, step: int
+    rows: SignedRows, working: Working, active: list[int], w: Array, share: Array
 ) -> tuple[Margin, Ints]:
-    size = float(np.sqrt(w @ w))
-    W = (w / size).reshape(rows.shape)
-    upper = float(np.sqrt(point @ point)) * scale
-    low = rows.below(W, upper, step)
-    lower = upper if low.found == 0 else float(low.margins[0])
+    W = (w / float(np.sqrt(w @ w))).reshape(rows.shape)
     support = share > 0.0
-    return Margin(W, lower, upper, ids[support], share[support]), low.ids
+    at, share = np.array(active)[support], share[support]
+    upper = upper_bound(working.Z[at], share)
+    direction = Direction(W, np.zeros_like(W))
+    lower, low = lower_bound(rows, direction, upper, _step(rows))
+    return Margin(direction, lower, upper, working.ids[at], share), low.ids
 
 
 def _better(best: Margin, found: Margin) -> Margin:
-    if not np.all(np.isfinite([found.lower, found.upper, *found.weights.ravel()])):
-        return best
-    if best.upper < found.upper:
+    if not found.upper <= best.upper:
         found = found._replace(upper=best.upper, ids=best.ids, share=best.share)
     return (
         found
         if found.lower >= best.lower
-        else found._replace(lower=best.lower, weights=best.weights)
+        else found._replace(lower=best.lower, direction=best.direction)
     )
+
+
+def _in_whole_numbers(rows: SignedRows, best: Margin, working: Working) -> Margin:
+    """Wolfe's method from the combination that floating point found, as far as work allows."""
+    corral = None
+    share = np.zeros(len(working.ids))
+    share[[int(np.flatnonzero(working.ids == number)[0]) for number in best.ids]] = best.share
+    try:
+        with limited_work(thresholds.EXACT_MARGIN_WORK):
+            start: Combination | None = started(working.Z, share)
+            while True:
+                numbers, exponent = to_lattice(working.Z)
+                while start is not None:
+                    corral = minimised(numbers, exponent, start)
+                    start = corral.extended(numbers)
+                found, low = _of_corral(rows, working, corral)
+                best = _better(best, found)
+                if best.known or len(low) == 0 or low[0] in working.ids:
+                    return best
+                working, start = _extended(rows, working, low), corral
+    except OutOfWork:
+        return best if corral is None else _better(best, _of_corral(rows, working, corral)[0])
+
+
+def _of_corral(rows: SignedRows, working: Working, corral: Corral) -> tuple[Margin, Ints]:
+    w, upper = corral.direction(), corral.distance()
+    w = w._replace(
+        weights=w.weights.reshape(rows.shape), correction=w.correction.reshape(rows.shape)
+    )
+    lower, low = lower_bound(rows, w, upper, _step(rows))
+    share = np.array([float(s) for s in corral.share])
+    return Margin(w, lower, upper, working.ids[corral.places], share), low.ids
 
 
 class ActiveSet:

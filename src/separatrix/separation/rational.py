@@ -8,7 +8,7 @@ substitution, so the primes decide only how fast an answer is found, never what 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import inf, lcm
+from math import inf, isqrt, lcm, nextafter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +49,13 @@ def to_integers(Z: Array) -> Integers:
     return Integers(numbers, least)
 
 
+def to_lattice(Z: Array) -> tuple[Exact, int]:
+    """A finite matrix as whole numbers times one power of two, exactly."""
+    numbers, exponents = to_integers(Z)
+    least = int(exponents.min(initial=0))
+    return numbers << (exponents - least).astype(object), least
+
+
 def scale_by_powers_of_two(numbers: Exact, exponents: Ints) -> Exact:
     """``numbers * 2**exponents`` up to a common power of two, along the last axis."""
     result: Exact = numbers << (exponents - exponents.min(initial=0)).astype(object)
@@ -78,6 +85,15 @@ def nearest(fraction: Fraction) -> float:
         return inf if fraction > 0 else -inf
 
 
+def root_bounds(square: Fraction) -> tuple[float, float]:
+    """Two floats, a few roundings apart, between which the root of a positive fraction lies."""
+    above, below = square.numerator, square.denominator
+    digits = 64 + max(0, below.bit_length() - above.bit_length()) // 2
+    root = isqrt((above << 2 * digits) // below)
+    lower, upper = (nearest(Fraction(root + more, 1 << digits)) for more in (0, 1))
+    return nextafter(lower, 0.0), nextafter(upper, inf)
+
+
 def common_denominator(fractions: Any) -> Fractions:
     """Fractions, whole numbers or floats over their common denominator."""
     each = [Fraction(f) for f in fractions]
@@ -99,6 +115,21 @@ def solve(A: Exact, b: Exact, hint: Any = None) -> Fractions | None:
         if x is not None and np.array_equal(A.dot(x.numerators), b * x.denominator):
             return x
     return None
+
+
+def eliminated(A: Exact, b: Exact) -> Fractions:
+    """x with ``A x = b`` for a positive definite A, by elimination without fractions (Bareiss 1968).
+
+    Every entry on the way is a minor of A and b, so each division leaves no remainder.
+    """
+    M = np.column_stack([A, b])
+    last = 1
+    for k in range(len(M)):
+        pivot, row, column = M[k, k], M[k, k + 1 :].copy(), M[:, k].copy()
+        M[:, k + 1 :] = (pivot * M[:, k + 1 :] - np.multiply.outer(column, row)) // last
+        M[k, k + 1 :] = row
+        last = pivot
+    return Fractions(M[:, -1], int(last))
 
 
 def dependent(A: Exact) -> bool:

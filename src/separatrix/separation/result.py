@@ -12,7 +12,8 @@ from ..numeric.lazy import cached_property
 from ..numeric.types import Array
 from . import text
 from .coefficients import infinite_coefficients, runs_away
-from .margin import Margin, largest_margin, novikoff_bound
+from .bounds import mistake_bound
+from .margin import Margin, largest_margin
 from .verify import verified
 from .witness import PairWitness, Proof, Witness, named
 
@@ -42,8 +43,7 @@ class Separability(Proof):
     def _margin(self) -> Margin | None:
         if self.verdict != "separable" or self.direction is None:
             return None
-        found = largest_margin(self.signed, self.signed.own(self.direction))
-        return found._replace(weights=self.signed.encoding.full(found.weights))
+        return largest_margin(self.signed, self.signed.own(self.direction))
 
     @property
     def coef(self) -> Array | None:
@@ -64,7 +64,7 @@ class Separability(Proof):
     @property
     def _unit(self) -> Array | None:
         if self._margin is not None:
-            return self._margin.weights
+            return self.signed.encoding.full(self._margin.direction.weights)
         return None if self.direction is None else self.direction / np.linalg.norm(self.direction)
 
     @property
@@ -98,7 +98,7 @@ class Separability(Proof):
         """
         if self.margin is None:
             return None
-        return novikoff_bound(self.radius, self.margin, len(self.classes))
+        return mistake_bound(self.signed, self.margin)
 
     @property
     def infinite_coefficients(self) -> dict[str, str] | None:

@@ -63,6 +63,25 @@ class SignedRowEncoding:
         margins[~_counted(block)] = np.inf
         return margins.ravel()
 
+    def compensated_margins(self, block: Block, W: Array, correction: Array) -> Array:
+        """``z.(W + correction)``, from sums of twice the working precision."""
+        k = len(W)
+        high, low = loops.compensated_scores(block.X, self.full(np.vstack([W, correction])))
+        low = low[:, :k] + high[:, k:]
+        high = high[:, :k]
+        if self.stacked == 1:
+            signs = self.signs(block)
+            return np.where(signs == 0.0, np.inf, (high + low)[:, 0] * signs)
+        own = block.y[:, None]
+        first, less = (np.take_along_axis(part, own, axis=1) for part in (high, low))
+        difference = first - high
+        part = first - difference
+        lost = (first - (difference + part)) + (part - high)
+        margins: Array = difference + (lost + (less - low))
+        np.put_along_axis(margins, own, np.inf, axis=1)
+        margins[~_counted(block)] = np.inf
+        return margins.ravel()
+
     def coefficients(self, block: Block, chosen: AnyArray) -> Array:
         """How often every (x, 1) counts for each class in the sum of some signed rows, (n, k)."""
         if self.stacked == 1:
@@ -86,10 +105,15 @@ class MarginSelection:
     of_terms: float | None = None
     size: Array | None = None
     at_least: float = -np.inf
+    correction: Array | None = None
+    """Added to W; margins are then summed to twice the working precision."""
 
     def among(self, block: Block, encoding: SignedRowEncoding) -> tuple[Ints, Array]:
         """Where in the margins of a block the chosen stand, and these margins."""
-        margins = encoding.margins(block, self.W)
+        if self.correction is None:
+            margins = encoding.margins(block, self.W)
+        else:
+            margins = encoding.compensated_margins(block, self.W, self.correction)
         at = np.flatnonzero(~(margins > self.at_most) & (margins != np.inf))
         if self.of_terms is None or self.size is None or len(at) == 0:
             return at, margins[at]

@@ -116,6 +116,10 @@ class SignedRows:
         """Signed rows whose margin is not above a bound: the ``most`` lowest of them, or all."""
         return self._low(MarginSelection(W, at_most=bound), most)
 
+    def lowest(self, W: Array, correction: Array, bound: float, most: int) -> LowMarginRows:
+        """The same for W + correction, from sums of twice the working precision."""
+        return self._low(MarginSelection(W, at_most=bound, correction=correction), most)
+
     def within_rounding_error(
         self, W: Array, error_multiples: float, most: int | None = None, size: Array | None = None
     ) -> LowMarginRows:

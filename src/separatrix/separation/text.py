@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .margin import Margin, novikoff_bound
+from .bounds import mistake_bound
+from .margin import Margin
 from .rational import nearest
 from .witness import PairWitness, Proof, Witness
 
@@ -49,7 +50,7 @@ def _opening(found: Proof) -> str:
 
 def _separable(found: Proof, margin: Margin) -> list[str]:
     radius = found.signed.radius
-    bound = novikoff_bound(radius, margin.lower, len(found.classes))
+    bound = mistake_bound(found.signed, margin.lower)
     what = "A plane has every row strictly on its side" if len(found.classes) == 2 else (
         "One score per class gives every row's own class strictly the highest")  # fmt: skip
     return [
