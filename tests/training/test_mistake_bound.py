@@ -47,7 +47,7 @@ def test_never_more_mistakes_than_the_bound(data, shuffle, seed):
     assert clf.stop_ == "no mistakes"
     np.testing.assert_array_equal(history["mistakes_so_far"], np.cumsum(history["mistakes"]))
     assert history["mistakes_so_far"][-1] == clf.n_updates_
-    assert np.all(history["mistakes_so_far"] <= history["mistake_bound"] * (1 + 1e-6))
+    assert np.all(history["mistakes_so_far"] <= history["mistake_bound"])
 
 
 @given(separable(), st.sampled_from(["sum", "zeros"]))
@@ -60,7 +60,7 @@ def test_never_more_batch_passes_than_the_bound(data, start):
     np.testing.assert_array_equal(
         history["passes_with_mistakes"], np.cumsum(history["mistakes"] > 0)
     )
-    assert np.all(history["passes_with_mistakes"] <= history["pass_bound"] * (1 + 1e-6) + 1e-9)
+    assert np.all(history["passes_with_mistakes"] <= history["pass_bound"])
 
 
 def test_the_batch_inequality_holds_with_equality_at_the_bound():

@@ -35,7 +35,7 @@ class Direction(NamedTuple):
     """The same up to its length in whole numbers, where twice the digits may not do."""
 
     def exact_margin(self, Z: Array) -> float:
-        """A float that no ``z.w / |w|`` is below, a few roundings from the smallest; 0 if that is."""
+        """The smallest ``z.w / |w|``, rounded down; 0 if it is not positive."""
         if self.numbers is None:
             raise ValueError("a direction in floating point")
         numbers, exponent = to_lattice(Z)
@@ -54,7 +54,7 @@ def lower_bound(
     ``|w|`` is about 1. All rows whose ``z.w`` is not above ``at_most``, even where rounding hides
     it, are among those found. A bound of 0 says nothing unless w is known to separate the rows.
     """
-    given = w
+    given, bound_of_rest = w, at_most
     power = int(np.max(np.frexp(w.weights)[1] + np.frexp(rows.largest)[1])) - SUMMABLE_POWER
     if power > 0:  # products that could overflow: the margin does not depend on the length of w
         w = Direction(np.ldexp(w.weights, -power), np.ldexp(w.correction, -power))
@@ -66,7 +66,7 @@ def lower_bound(
     low = rows.lowest(w.weights, w.correction, at_most, most)
     smallest = float(low.margins[0]) if low.found else at_most
     if given.numbers is not None and 0 < low.found == len(low.ids):  # all others are larger
-        return given.exact_margin(dense(rows.gather(low.ids))), low
+        return min(given.exact_margin(dense(rows.gather(low.ids))), bound_of_rest), low
     length = sqrt(fsum(np.square(size).ravel())) * (1.0 + FEW_ROUNDINGS)
     bound = (smallest - lost - FEW_ROUNDINGS * abs(smallest)) / length * (1.0 - FEW_ROUNDINGS)
     return (bound if 0.0 < bound < inf else 0.0), low
@@ -85,10 +85,12 @@ def upper_bound(Z: Matrix, share: Array) -> float:
 
 
 def mistake_bound(rows: SignedRows, margin: float) -> float:
-    """The most mistakes of a perceptron from zero (Novikoff 1962); infinity if it overflows.
+    """The most mistakes of the online perceptron (Novikoff 1962); infinity if it overflows.
 
-    ``(R / margin)^2``, R the largest |(x, 1)|; twice that for many classes, for a mistake moves
-    two of the weight vectors. A lower bound on the margin gives an upper bound on the mistakes.
+    ``(R / margin)^2``, R the largest |(x, 1)|, from zero weights with a constant step. Twice that
+    for more than two classes: an update adds (x, 1) to one weight vector and -(x, 1) to another, so
+    that ``|z|^2 <= 2 R^2`` takes the place of ``R^2`` in the proof. A lower bound on the margin
+    gives an upper bound on the mistakes.
     """
     if margin <= 0.0:  # too small for floating point
         return inf

@@ -118,7 +118,7 @@ def solve(A: Exact, b: Exact, hint: Any = None) -> Fractions | None:
 
 
 def eliminated(A: Exact, b: Exact) -> Fractions:
-    """x with ``A x = b`` for a positive definite A, by elimination without fractions (Bareiss 1968).
+    """x with ``A x = b`` for a positive definite A, by Bareiss's elimination without fractions.
 
     Every entry on the way is a minor of A and b, so each division leaves no remainder.
     """

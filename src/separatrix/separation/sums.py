@@ -30,7 +30,7 @@ class Extremes(Sum[tuple[list[Array], list[float], list[Array]]]):
         counts = np.bincount(numbers, minlength=encoding.n_classes).astype(np.float64)
         largest = np.ones(d + encoding.intercept)
         if isinstance(block.X, CsrRows):
-            X = as_scipy(block.X)
+            X = as_scipy(block.X).astype(np.float64)
             if not present.all():
                 X = X[np.flatnonzero(present)]
             largest[:d] = abs(X).max(axis=0).toarray().ravel() if X.shape[0] else 0.0
@@ -42,7 +42,7 @@ class Extremes(Sum[tuple[list[Array], list[float], list[Array]]]):
             scale = float(largest.max()) or 1.0
             squares = np.zeros(1)
             for start in range(0, len(X), CHUNK):
-                some = X[start : start + CHUNK] / scale
+                some = X[start : start + CHUNK].astype(np.float64) / scale
                 squares = max(squares, np.einsum("ij,ij->i", some, some).max(keepdims=True))
         one = scale**-2 if encoding.intercept else 0.0
         norm = scale * np.sqrt(float(np.max(squares)) + one) if present.any() else 0.0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
+from math import floor, inf
 from typing import Any
 
 import numpy as np
@@ -49,17 +51,36 @@ def _opening(found: Proof) -> str:
 
 
 def _separable(found: Proof, margin: Margin) -> list[str]:
-    radius = found.signed.radius
     bound = mistake_bound(found.signed, margin.lower)
+    mistakes = "finitely many" if bound == inf else f"at most {most(bound)}"
+    pinned = f", pinned by {len(margin.ids)} row{'s' * (len(margin.ids) != 1)}"
     what = "A plane has every row strictly on its side" if len(found.classes) == 2 else (
         "One score per class gives every row's own class strictly the highest")  # fmt: skip
     return [
-        f"{what}. The largest margin of any (w, b) of norm 1 is {margin.lower:.6g}, pinned by "
-        f"{len(margin.ids)} rows; the longest row {_row(found)} has length "
-        f"{radius:.6g}.",
-        f"So the online perceptron makes at most {bound:.4g} mistakes from zero with a constant "
-        "step, and a logistic fit without penalty does not exist: its weights grow for ever.",
+        f"{what}. The largest margin of any (w, b) of norm 1 is "
+        f"{enclosed(margin.lower, margin.upper)}{pinned if margin.known else ''}; the longest row "
+        f"{_row(found)} has length {found.signed.radius:.6g}.",
+        f"So the online perceptron makes {mistakes} mistakes from zero with a constant step, "
+        "and a logistic fit without penalty does not exist: its weights grow for ever.",
     ]
+
+
+def enclosed(lower: float, upper: float, digits: int = 6) -> str:
+    """A number between two bounds: rounded, if both agree on three digits, else an interval."""
+    for fewer in range(digits, 2, -1):
+        if f"{lower:.{fewer}g}" == f"{upper:.{fewer}g}":
+            return f"{lower:.{fewer}g}"
+    below = Context(digits, ROUND_FLOOR).create_decimal_from_float(lower)
+    above = Context(digits, ROUND_CEILING).create_decimal_from_float(upper)
+    return f"between {float(below):.{digits}g} and {float(above):.{digits}g}"
+
+
+def most(bound: float) -> str:
+    """The most mistakes that a bound allows, never rounded down below it."""
+    whole = floor(bound)
+    if whole < 10**4:
+        return str(whole)
+    return f"{float(Context(4, ROUND_CEILING).create_decimal(whole)):.4g}"
 
 
 def _row(found: Proof) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..numeric.types import AnyArray, Array, Ints
+from .bounds import upper_bound
 from .signed_rows import SignedRows
 
 
@@ -71,12 +71,15 @@ class Proof:
 
     @property
     def residual(self) -> float | None:
-        """Not separable: ``|sum lambda z|`` of the witness; no unit (w, b) has a larger margin."""
+        """Not separable: ``|sum lambda z|`` of the witness, rounded up.
+
+        No (w, b) of norm 1 has a larger margin.
+        """
         if self.witness is None:
             return None
         weights = np.array([float(w) for w in self.witness.weights])
-        combined = weights @ self.signed.gather(self.numbers_of(self.witness))
-        return hypot(*combined)  # without squares, which may overflow
+        with np.errstate(all="ignore"):
+            return upper_bound(self.signed.gather(self.numbers_of(self.witness)), weights)
 
     def numbers_of(self, pairs: Witness | PairWitness) -> Ints:
         """The numbers of the signed rows that a witness names."""

@@ -5,25 +5,26 @@ Novikoff, On convergence proofs for perceptrons, 1962.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from .. import loops
 from ..data import Block, Sum
-from ..losses.rivals import best_rival
 from ..numeric.expected import Check, array, each, entries, real
+from ..numeric.tolerances import EPS
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
 from ..schedules import Constant, LearningRate, as_schedule
 from ..separation import Separability
+from ..separation.bounds import mistake_bound
+from ..separation.rational import nearest, root_bounds
+from ..separation.signed_rows import SignedRows
 from ..solvers import State, Step
 from ..training.loop import Info
 
-MARGIN_ERROR = 1e-6  # how exactly a certificate knows its margin, as a share of it
-MARGIN_ROUNDING = 1e-13  # and as a share of the radius
+MARGIN_ERROR = 1e-6  # relative: by how much margin and radius may differ from the certificate's
 
 
 @dataclass
@@ -41,7 +42,10 @@ class MistakeBoundCallback:
     pass. The bound is the largest T for which this holds with the Z met so far. From zeros n is 0.
     """
 
-    theory: Separability
+    margin: float
+    """A lower bound on gamma."""
+    mistakes: float
+    """The bound on mistakes of one part."""
     batch: bool
     start: Array
     step: float
@@ -69,12 +73,19 @@ class MistakeBoundCallback:
     def bound(self) -> float:
         """How many mistakes, or passes with one, there may be at most."""
         if not self.batch:
-            return self.parts * float(self.theory.mistake_bound or np.inf)
+            return self.parts * self.mistakes
+        up = 1.0 + (self.start.size + 8) * EPS  # norms are rounded
+        first, longest = up * float(np.linalg.norm(self.start)), up * self.longest
+        if not np.isfinite(first + longest):
+            return np.inf
         # The larger root of gamma^2 (a + T)^2 = |w_0|^2 + T Z^2, all lengths in units of gamma.
-        gamma = float(self.theory.margin or 0.0)
-        a, first = self.ahead, float(np.linalg.norm(self.start)) / gamma
-        half = 0.5 * (self.longest / gamma) ** 2 - a
-        return half + float(np.sqrt(max(half**2 + (first - a) * (first + a), 0.0)))
+        a, gamma = Fraction(self.ahead), Fraction(self.margin)
+        half = (Fraction(longest) / gamma) ** 2 / 2 - a
+        square = half**2 + (Fraction(first) / gamma) ** 2 - a**2
+        root = root_bounds(square)[1] if square > 0 else 0.0
+        return float(
+            np.nextafter(nearest(half + Fraction(root)) if root < np.inf else root, np.inf)
+        )
 
     def to_state(self) -> State:
         """Every pass so far."""
@@ -122,6 +133,10 @@ def mistake_bound_callback(
             "monitor knows no margin: it is too small for floating point, and so the bound too "
             "large; set monitor=None, or scale the features first"
         )
+    if not theory.signed.intercept:
+        raise ValueError(
+            "monitor is about planes through the origin; call separability with fit_intercept=True"
+        )
     if l2:
         raise ValueError(f"monitor expects no penalty, got l2={l2!r}; set l2=0")
     if not objective.intercept:
@@ -133,8 +148,9 @@ def mistake_bound_callback(
             f"monitor bounds the batch perceptron from start='sum' at learning_rate=1, got "
             f"{step:g}; set learning_rate=1 or start='zeros'"
         )
-    _check_rows(theory, objective)
-    return MistakeBoundCallback(theory, batch, W, step, ahead, objective.source.parts or 1)
+    margin, mistakes = _proven_here(theory, objective)
+    parts = objective.source.parts or 1
+    return MistakeBoundCallback(margin, mistakes, batch, W, step, ahead, parts)
 
 
 def _constant_step(learning_rate: LearningRate) -> float:
@@ -165,30 +181,16 @@ def _ahead(batch: bool, objective: Objective, W: Array) -> float:
 
 
 @dataclass(frozen=True)
-class MarginsAndNorms(Sum[tuple[list[float], list[float], int]]):
-    """Of each block the smallest margin for weights V and the largest |(x, 1)|^2.
+class OtherWeights(Sum[tuple[int]]):
+    """How many rows have another weight than 1."""
 
-    And how many rows have another weight than 1.
-    """
-
-    V: Array
-
-    def of(self, block: Block) -> tuple[list[float], list[float], int]:
-        """Of one block."""
-        if not len(block.y):
-            return [], [], 0
-        scores = loops.scores(block.X, self.V)
-        if len(self.V) == 1:
-            margins = block.y * scores[:, 0]
-        else:
-            own, _, best = best_rival(block.y, scores)
-            margins = own - best
-        weighed = int(np.count_nonzero(block.weights != 1.0))
-        return [float(margins.min())], [float(loops.squared_norms(block.X).max() + 1.0)], weighed
+    def of(self, block: Block) -> tuple[int]:
+        """In one block."""
+        return (int(np.count_nonzero(block.weights != 1.0)),)
 
 
-def _check_rows(theory: Separability, objective: Objective) -> None:
-    """Every row is as far from the separator as the theory says, and no longer: one read.
+def _proven_here(theory: Separability, objective: Objective) -> tuple[float, float]:
+    """A margin and a bound on mistakes that hold for the rows of this fit.
 
     It need not be the data of the certificate, only data for which its numbers hold.
     """
@@ -199,22 +201,23 @@ def _check_rows(theory: Separability, objective: Objective) -> None:
             f"{objective.shape}: one row for two classes, else one per class, one column per "
             "feature and the bias; call separability on the data of this fit"
         )
-    margins, squares, weighed = objective.source.total(MarginsAndNorms(V))
+    (weighed,) = objective.source.total(OtherWeights())
     if weighed:
         raise ValueError(
             "monitor counts rows of weight 1: drop sample_weight and class_weight, or set "
             "monitor=None"
         )
-    margin = min(margins) / float(np.linalg.norm(V))
-    radius = math.sqrt(max(squares))
+    rows = SignedRows(objective.source)
+    margin, radius = theory.margin_on(rows), rows.radius
     told, longest = float(theory.margin or 0.0), float(theory.radius)
-    enough = (1.0 - MARGIN_ERROR) * told - MARGIN_ROUNDING * longest
-    if margin < enough or radius > (1.0 + MARGIN_ERROR) * longest:
+    if margin < (1.0 - MARGIN_ERROR) * told or radius > (1.0 + MARGIN_ERROR) * longest:
         raise ValueError(
             f"monitor is of other data: it promises a margin of {told:.6g} and rows of length "
             f"{longest:.6g} at most, and here they are {margin:.6g} and {radius:.6g}; call "
             "separability on the data of this fit"
         )
+    margin = min(margin, told)
+    return margin, max(float(theory.mistake_bound or 0.0), mistake_bound(rows, margin))
 
 
 def _weights(theory: Separability) -> Array:

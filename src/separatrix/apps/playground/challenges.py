@@ -10,6 +10,7 @@ import numpy as np
 
 from separatrix import datasets
 
+from ...separation.text import enclosed
 from ...training.recording.proof import UNDECIDED, proven
 from .methods import BadRequest
 from .runs import Run, as_points
@@ -75,8 +76,9 @@ def _one_point(asked: Asked) -> tuple[bool, str]:
     found = proven(run.X, run.y, fit_intercept=True)
     if found is None:
         return False, NO_VERDICT
-    if found.verdict == "separable":
-        return False, f"A line still separates them, by a margin of {found.margin:.3g}."
+    if found.margin_bounds is not None:
+        margin = enclosed(*found.margin_bounds, digits=3)
+        return False, f"A line still separates them; the largest margin is {margin}."
     return True, f"That is proven: the points are {found.verdict} now."
 
 

@@ -143,7 +143,8 @@ def will_it_stop(run: Run, step: int) -> Question:
         choices = ["Yes, after finitely many mistakes", "No, never"]
         if found.verdict == "separable":
             bound = found.mistake_bound
-            counted = f", after at most {bound:,.0f} mistakes" if _bounded(run, bound) else ""
+            bounded = bound is not None and bound < np.inf and _bounded(run)
+            counted = f", after at most {bound:,.0f} mistakes" if bounded else ""
             reason = f"The classes can be separated strictly, so it must stop{counted}."
             return Question(text, choices, 0, reason)
         why = "nothing separates them" if found.verdict == "overlapping" else (
@@ -203,7 +204,7 @@ def _separability(run: Run) -> Separability | None:
     return proven(Z, run.y, fit_intercept=method.fit_intercept)
 
 
-def _bounded(run: Run, bound: float | None) -> bool:
+def _bounded(run: Run) -> bool:
     """Whether the bound on the mistakes is one of this run: row by row, from zeros."""
     method = run.method
-    return method.name in ("perceptron", "radial_basis") and method.start == "zeros" and bool(bound)
+    return method.name in ("perceptron", "radial_basis") and method.start == "zeros"

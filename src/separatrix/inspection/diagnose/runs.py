@@ -12,6 +12,7 @@ from ...numeric.dense import dense
 from ...numeric.types import Array
 from ...penalties import L2
 from ...schedules import Constant
+from ...separation.text import most as most_mistakes
 from ...solvers import GradientDescent, Rosenblatt
 from ...solvers.step_bounds import largest_second_moment
 from .comparison import logistic_mistakes
@@ -292,7 +293,9 @@ def _perceptron_stopped(model: FittedModel) -> Finding | None:
     most = int(np.ceil(bound or 0.0)) + 1 if sure else 10 * int(clf.max_iter)
     rule = f"max_iter={clf.max_iter}" if clf.stop_ == "max_iter" else f"patience={clf.patience}"
     can = "is separable" if model.separable else "may be separable"
-    promise = f"; it makes at most {bound:.4g} mistakes in all" if bound is not None else ""
+    promise = ""
+    if bound is not None and bound < np.inf:
+        promise = f"; it makes at most {most_mistakes(bound)} mistakes in all"
     text = (
         f"The perceptron was stopped by {rule} after {plural(clf.n_iter_, 'pass')} with "
         f"{plural(int(model.mistakes.sum()), 'row')} of {model.n} wrong, and the data "

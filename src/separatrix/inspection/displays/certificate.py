@@ -10,6 +10,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from ...numeric.types import AnyArray, Array, Ints
 from ...separation import Separability, separability
+from ...separation.text import enclosed
 from . import style
 from .plane import Plane, as_rows, plane_along, plane_of
 
@@ -57,6 +58,8 @@ class CertificateDisplay:
     flipped : bool
     name : str
         Of the rows.
+    margin_bounds : tuple of two floats, or None
+        Bounds on the largest margin, for the title.
 
     Attributes
     ----------
@@ -107,11 +110,12 @@ class CertificateDisplay:
         meeting: Array | None,
         flipped: bool = False,
         name: str = "",
+        margin_bounds: tuple[float, float] | None = None,
     ) -> None:
         self.verdict, self.points, self.y, self.classes = verdict, points, y, classes
         self.plane, self.slope, self.offset, self.margin = plane, slope, offset, margin
         self.hulls, self.marked, self.weights, self.meeting = hulls, marked, weights, meeting
-        self.flipped, self.name = flipped, name
+        self.flipped, self.name, self.margin_bounds = flipped, name, margin_bounds
 
     @classmethod
     def from_data(
@@ -170,6 +174,7 @@ class CertificateDisplay:
             classes=found.classes,
             flipped=flipped,
             name=name,
+            margin_bounds=found.margin_bounds,
             **geometry(found, X, signs),
         ).plot(ax, scatter_kwargs=scatter_kwargs)
 
@@ -209,7 +214,8 @@ class CertificateDisplay:
 
     def _words(self) -> str:
         if self.verdict == "separable":
-            return f"margin {self.margin:.3g} of unit (w, b)"
+            lower, upper = self.margin_bounds or (self.margin, self.margin)
+            return f"margin {enclosed(lower, upper, 3)} of unit (w, b)"
         if self.slope is None:
             return "0 is a mixture of signed rows" if self.flipped else "hulls meet"
         return f"{len(self.marked):,} rows stay on the boundary"

@@ -21,7 +21,7 @@ function drawVerdict() {
   if (found.verdict === "separable") {
     text = found.mistake_bound === null
       ? "Separable, by a margin too small to be told."
-      : `Separable: margin ${Number(found.margin).toPrecision(3)}; from zero, point by point, the perceptron makes at most ${Math.floor(found.mistake_bound)} mistakes.`;
+      : `Separable: margin ${found.margin_words}; from zero, point by point, the perceptron makes at most ${Math.floor(found.mistake_bound)} mistakes.`;
   } else if (found.verdict === "quasi-separable") {
     text = "Quasi-separable: a line touches both classes, none has them strictly apart.";
   } else if (found.verdict === "undecided") {

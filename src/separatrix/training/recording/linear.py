@@ -89,7 +89,7 @@ def _most_updates(
         )  # fmt: skip
     except ValueError:  # it says why the theory does not hold here: not separable, ...
         return nothing
-    return {"updates": _batch_bound(bound, columns) if bound.batch else theory.mistake_bound}
+    return {"updates": _batch_bound(bound, columns) if bound.batch else bound.bound()}
 
 
 def _batch_bound(bound: MistakeBoundCallback, columns: Columns) -> float | None:

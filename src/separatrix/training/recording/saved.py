@@ -14,6 +14,7 @@ from ...numeric.types import AnyArray, Array
 from ...page.document import document, finite
 from ...separation import separability
 from ...separation.budget import OutOfWork, limited_work
+from ...separation.text import enclosed
 from .contours import contour
 from .proof import MOST_WORK, UNDECIDED
 from .schema import recording_schema
@@ -169,7 +170,7 @@ def verdict(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
         with limited_work(MOST_WORK):
             return _decided(X, y, fit_intercept)
     except OutOfWork:
-        nothing = dict.fromkeys((*PROOF, "meeting"))
+        nothing = dict.fromkeys((*PROOF, "margin_words", "meeting"))
         return nothing | {"verdict": "undecided", "text": f"Separability is {UNDECIDED}."}
 
 
@@ -184,4 +185,8 @@ def _decided(X: Array, y: AnyArray, fit_intercept: bool) -> dict[str, Any]:
         if share[upper].sum() > 0:
             place = share[upper] @ X[rows][upper] / share[upper].sum()
             meeting = (np.round(place, 9) + 0.0).tolist()
-    return {name: told[name] for name in PROOF} | {"meeting": meeting, "text": str(found)}
+    bounds = found.margin_bounds
+    margin = None if bounds is None else enclosed(*bounds, digits=3)
+    return {name: told[name] for name in PROOF} | {
+        "margin_words": margin, "meeting": meeting, "text": str(found),
+    }  # fmt: skip
