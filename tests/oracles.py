@@ -197,7 +197,7 @@ def best_margin(Z):
 
 
 def exact_square_margin(Z):
-    """The square of the largest margin as a fraction, by trying all sets of rows that may pin it."""
+    """The square of the largest margin as a fraction: every set of rows that may pin it, tried."""
     Z = [[Fraction(float(v)) for v in z] for z in Z]
     for size in range(1, len(Z[0]) + 1):
         for rows in combinations(Z, size):

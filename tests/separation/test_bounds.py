@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 import scipy.sparse as sp
 from oracles import exact_square_margin, kesler, signed
 
-from separatrix import separability
+from separatrix import CertificateDisplay, separability
+from separatrix.separation import thresholds
+from separatrix.separation.budget import OutOfWork, limited_work, spend
+from separatrix.separation.text import enclosed, most
 
 
 def square_radius(X, intercept=1):
@@ -23,6 +27,9 @@ def assert_proven(found, X, Z, factor=1, intercept=1, tight=1e-6):
     assert found.margin == lower
     assert upper - lower <= tight * upper
     true = factor * square_radius(X, intercept) / exact
+    if true > 1e308:
+        assert found.mistake_bound == np.inf
+        return
     assert true <= Fraction(found.mistake_bound) <= true * Fraction(1 + 3 * tight)
 
 
@@ -60,8 +67,7 @@ def test_random_rows_beyond_1e8(seed):
 def test_three_classes(offset):
     X = offset + np.array([[0.0], [1.0], [10.0], [11.0], [-7.0]])
     y = np.array([1, 1, 2, 2, 0])
-    assert_proven(separability(X, y, fit_intercept=False) if False else separability(X, y), X,
-                  kesler(X, y), factor=2)  # fmt: skip
+    assert_proven(separability(X, y), X, kesler(X, y), factor=2)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-8, 1.0, 1e200])
@@ -72,7 +78,92 @@ def test_planes_through_the_origin(scale):
     assert_proven(found, X, signed(X, y)[:, :-1], intercept=0)
 
 
-def test_float32_rows_count_as_they_are():
-    X = (np.array([[3.3], [1.1], [2.7]]) * 1e6).astype(np.float32)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_the_radius_of_float32_rows_is_not_rounded_to_float32(form):
+    X = (np.array([[3.3, 7.7], [1.1, -5.1], [2.7, 0.3]]) * 1e3).astype(np.float32)
     y = np.array([1, 0, 1])
-    assert_proven(separability(X, y), X.astype(float), signed(X.astype(float), y))
+    assert_proven(separability(form(X), y), X, signed(X.astype(float), y), tight=1e-12)
+
+
+def test_rows_of_all_scales():
+    X = np.array([[1e290, 3.0], [1e-290, -1.0], [-2.0, 1e-8], [-3e-200, 0.0]])
+    y = np.array([1, 1, 0, 0])
+    assert_proven(separability(X, y), X, signed(X, y))
+
+
+def offset_rows(offset=1e8):
+    X = np.random.default_rng(3).standard_normal((20, 2))
+    return X + offset, (X @ [1.0, -2.0] + 0.3 > 0.0).astype(int)
+
+
+def test_bounds_that_do_not_meet_are_an_interval(monkeypatch):
+    monkeypatch.setattr(thresholds, "EXACT_MARGIN_DIMENSION", 0)
+    X, y = offset_rows()
+    found, exact = separability(X, y), exact_square_margin(signed(X, y))
+    lower, upper = found.margin_bounds
+    assert Fraction(lower) ** 2 <= exact <= Fraction(upper) ** 2
+    assert upper > 2.0 * lower
+    words = str(found)
+    assert "is between " in words
+    assert "pinned" not in words
+    below, above = (float(word.rstrip(";")) for word in words.split("between ")[1].split()[0:3:2])
+    assert below <= lower < upper <= above
+    assert Fraction(found.mistake_bound) >= square_radius(X) / exact
+    assert json.loads(json.dumps(found.to_dict()))["margin_bounds"] == [lower, upper]
+    assert CertificateDisplay.from_separability(found, X, y)._words().startswith("margin between ")
+
+
+def test_work_that_ends_early_leaves_valid_bounds(monkeypatch):
+    X, y = offset_rows()
+    exact = exact_square_margin(signed(X, y))
+    apart = []
+    for work in (0.0, 1e3, 3e3, 1e7):
+        monkeypatch.setattr(thresholds, "EXACT_MARGIN_WORK", work)
+        lower, upper = separability(X, y).margin_bounds
+        assert Fraction(lower) ** 2 <= exact <= Fraction(upper) ** 2
+        apart.append(upper - lower)
+    assert apart == sorted(apart, reverse=True)
+    assert apart[-1] <= 1e-6 * upper < apart[0]
+
+
+def test_work_counts_for_every_limit_around_it():
+    with limited_work(1e9), pytest.raises(OutOfWork), limited_work(10.0):
+        spend(11.0)
+    with pytest.raises(OutOfWork), limited_work(10.0), limited_work(1e9):
+        spend(11.0)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "words"),
+    [
+        (0.2425356, 0.2425357, "0.242536"),
+        (0.24253649, 0.24253651, "0.24254"),
+        (0.9999995, 1.0000005, "1"),
+        (1.234564e-9, 1.5e8, "between 1.23456e-09 and 1.5e+08"),
+        (1.2344999, 1.2355001, "between 1.23449 and 1.23551"),
+        (0.0, 3.0, "between 0 and 3"),
+    ],
+)
+def test_an_enclosed_number(lower, upper, words):
+    assert enclosed(lower, upper) == words
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [(51.00001, "51"), (51.9, "51"), (9999.5, "9999"), (12341.0, "1.235e+04"), (1e16, "1e+16")],
+)
+def test_the_most_mistakes_are_never_rounded_down(bound, words):
+    assert most(bound) == words
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8, 1e12])
+def test_the_residual_of_a_witness_is_not_below_that_in_fractions(offset):
+    X = offset + np.array([[0.0, 0.1], [0.3, 1.0], [1.0, 0.7], [1.0, 1.0], [0.4, 0.6]])
+    y = np.array([0, 1, 1, 0, 0])
+    found = separability(X, y)
+    assert found.verdict == "overlapping"
+    weights = [Fraction(w) for w in found.witness.weights]
+    rows = [[Fraction(v) for v in z] for z in signed(X, y)[found.witness.rows].tolist()]
+    point = [sum(w * v for w, v in zip(weights, c, strict=True)) for c in zip(*rows, strict=True)]
+    exact = sum(v * v for v in point) / sum(weights) ** 2
+    assert exact <= Fraction(found.residual) ** 2

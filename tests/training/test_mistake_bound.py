@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import oracles
@@ -92,6 +93,27 @@ def test_the_bound_of_the_proof_on_and():
     np.testing.assert_array_equal(
         scaled.history_["mistakes_so_far"], clf.history_["mistakes_so_far"]
     )
+
+
+@pytest.mark.parametrize("offset", [1e8, 1e12])
+def test_far_from_the_origin_the_bound_is_that_of_the_rows_of_the_fit(offset):
+    X, y = offset + np.array([[0.0], [1.0], [3.0]]), np.array([0, 1, 1])
+    theory = separability(X, y)
+    exact = oracles.exact_square_margin(oracles.signed(X, y))
+    clf = Perceptron(1, monitor=theory, shuffle=False, patience=None).fit(X, y)
+    square = Fraction(X[-1, 0]) ** 2 + 1
+    assert square / exact <= Fraction(clf.history_["mistake_bound"][-1])
+    assert clf.history_["mistake_bound"][-1] == pytest.approx(theory.mistake_bound, rel=1e-12)
+    # A margin that is smaller by far less than the rounding of R is noticed.
+    nearer = X - [[0.0], [0.5], [0.0]]
+    with pytest.raises(ValueError, match="monitor is of other data"):
+        Perceptron(1, monitor=theory).fit(nearer, y)
+
+
+def test_a_certificate_for_planes_through_the_origin_is_refused():
+    theory = separability([[1e9], [-1e9]], [1, 0], fit_intercept=False)
+    with pytest.raises(ValueError, match="planes through the origin"):
+        Perceptron(monitor=theory).fit([[1e9], [-1e9]], [1, 0])
 
 
 @pytest.mark.parametrize("form", [sp.csr_array, lambda X: X.astype(np.float32)])
