@@ -23,10 +23,10 @@ def counted(question):
     return sum(spent)
 
 
-def test_a_limit_is_of_the_questions_inside_alone():
+def test_a_limit_is_of_all_questions_inside_and_of_no_others():
     spend(1e300)
     with limited_work(5.0):
-        spend(5.0)
+        spend(3.0)
         with limited_work(2.0):
             spend(2.0)
         with pytest.raises(OutOfWork):

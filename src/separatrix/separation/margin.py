@@ -24,7 +24,7 @@ from ..numeric.types import Array, Ints
 from . import thresholds
 from .bounds import Direction, lower_bound, upper_bound
 from .budget import OutOfWork, limited_work, spend
-from .nearest_point import Combination, Corral, minimised, started
+from .nearest_point import Corral, minimised, started
 from .rational import to_lattice
 from .signed_rows import Matrix, SignedRows, dense, stacked
 
@@ -152,15 +152,15 @@ def _in_whole_numbers(rows: SignedRows, best: Margin, working: Working) -> Margi
     share[[int(np.flatnonzero(working.ids == number)[0]) for number in best.ids]] = best.share
     try:
         with limited_work(thresholds.EXACT_MARGIN_WORK):
-            start: Combination | None = started(working.Z, share)
+            start = started(working.Z, share)
             while True:
                 numbers, exponent = to_lattice(working.Z)
-                while start is not None:
-                    corral = minimised(numbers, exponent, start)
-                    start = corral.extended(numbers)
+                corral = minimised(numbers, exponent, start)
+                while (more := corral.extended(numbers)) is not None:
+                    corral = minimised(numbers, exponent, more)
                 found, low = _of_corral(rows, working, corral)
                 best = _better(best, found)
-                if best.known or len(low) == 0 or low[0] in working.ids:
+                if best.known or np.all(np.isin(low, working.ids)):
                     return best
                 working, start = _extended(rows, working, low), corral
     except OutOfWork:

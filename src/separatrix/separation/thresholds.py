@@ -56,20 +56,21 @@ Measured: no method is chosen, fewer words are said.
 """
 
 EXACT_MARGIN_DIMENSION = 100
-"""Up to this length of signed rows the margin is found in whole numbers where floats leave it open.
+"""Up to this length of signed rows the margin is computed exactly if floats leave it open.
 
-Beyond it, and where it takes more than the work below, an interval is returned.
+Beyond it the bounds on the margin stay as far apart as floats leave them.
 Measured: no method is chosen, an interval is narrowed.
 """
 
 EXACT_MARGIN_WORK = 5e6
-"""Units of work, each about a microsecond, that the margin in whole numbers may take.
+"""Units of work, each about a microsecond, after which the exact computation of a margin stops.
 
-Measured: as EXACT_MARGIN_DIMENSION.
+The bounds found until then are returned.
+Measured: rows 1e8 from the origin, to the end: 5 features, 0.03 s; 10, 0.15 s; 20, 1.5 s; 30 stop.
 """
 
 ELIMINATED_UNKNOWNS = 20
-"""Unknowns of its systems up to which these are solved by elimination, beyond modulo a prime.
+"""Unknowns up to which systems of that computation are solved by elimination, not modulo a prime.
 
 Measured: rows 1e8 from the origin: with 3, 9, 19, 29 and 49 unknowns 23, 7.1, 1.5, 0.6 and 0.14.
 """
