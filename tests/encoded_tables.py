@@ -11,9 +11,14 @@ from separatrix.data.files.survey import Survey
 from separatrix.numeric.rows import to_dense
 
 
+def columns_of(table):
+    """Names and types."""
+    return zip(table.schema.names, table.schema.types, strict=True)
+
+
 def encoding_of(table, batch_rows=7, **options):
     """The encoding that a first pass over small batches comes to."""
-    found = Survey(table.schema, EncodingOptions(**options))
+    found = Survey(columns_of(table), EncodingOptions(**options))
     for batch in table.to_batches(max_chunksize=batch_rows):
         found.add(batch, Place(first=found.n_read))
     return found.encoding()

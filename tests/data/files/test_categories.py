@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from encoded_tables import dense, encoding_of, frame, words
+from encoded_tables import columns_of, dense, encoding_of, frame, words
 from numpy.testing import assert_array_equal
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction import FeatureHasher
@@ -162,7 +162,7 @@ def test_categories_of_a_frame_that_no_row_has_get_no_feature():
 def test_too_many_categories_are_refused_while_they_are_counted(monkeypatch):
     monkeypatch.setattr(survey_module, "MOST_CATEGORIES", 20)
     table = pa.table({"url": [f"u{i}" for i in range(10_000)]})
-    found = Survey(table.schema, EncodingOptions())
+    found = Survey(columns_of(table), EncodingOptions())
     first, second, third = table.to_batches(max_chunksize=7)[:3]
     found.add(first)
     found.add(second)

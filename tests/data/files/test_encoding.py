@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from encoded_tables import dense, encoding_of, frame
+from encoded_tables import columns_of, dense, encoding_of, frame
 from numpy.testing import assert_array_equal
 
 from separatrix.data.files.encoding import Encoding
@@ -173,7 +173,7 @@ def test_no_rows_make_no_rows():
 )
 def test_rows_are_surveyed_only_for_categories_and_means(options, needs):
     data = pa.table(frame().drop(columns="label"))
-    found = Survey(data.schema, EncodingOptions(**options))
+    found = Survey(columns_of(data), EncodingOptions(**options))
     assert found.needs_rows == needs
     if not needs:
         assert found.encoding() == encoding_of(data, **options)

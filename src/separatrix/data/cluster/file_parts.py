@@ -149,9 +149,9 @@ def _encoding(engine: Engine, reader: Reader, options: EncodingOptions, common: 
     from ..files.survey import Survey
 
     assert isinstance(reader, TableReader)
-    survey = Survey(reader.schema, options)
+    survey = Survey(reader.types.items(), options)
     named = options.categorical if isinstance(options.categorical, Mapping) else {}
-    refuse_mixed(reader, {column.name for column in survey.columns}.difference(named))
+    refuse_mixed(reader, set(survey.features).difference(named))
     if survey.needs_rows:
         (survey,) = engine.total(Surveyed(options, common))
     return survey.encoding()
@@ -179,7 +179,7 @@ class Surveyed:
 
         reader = _file(part).open(self.common)
         assert isinstance(reader, TableReader)
-        survey = Survey(reader.schema, self.options)
+        survey = Survey(reader.types.items(), self.options)
         for piece in reader.pieces(survey.names):
             batch: Any = piece.X
             survey.add(batch, piece.where)

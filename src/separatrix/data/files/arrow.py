@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 
 from .reader import Place
-from .tables import TableFiles, explained
+from .tables import TypedFiles, brought_to, explained, selected
 
 MAGIC = b"ARROW1"
 END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 REMEDY = "it was cut off or damaged, or is no Arrow file; write or fetch it anew."
 
 
-class ArrowReader(TableFiles):
+class ArrowReader(TypedFiles):
     """Record batch by record batch: the largest of a file must fit into memory.
 
     Files are read, not mapped into memory: a mapped file that is cut off kills the process.
@@ -32,7 +32,7 @@ class ArrowReader(TableFiles):
 
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
         with self.files.unchanged(path):
-            names = self._schema(path).names
+            names, schema = self._schema(path).names, selected(self.schema, columns)
             chosen = sorted(names.index(name) for name in columns)
             with _opened(path, chosen) as reader:
                 for number in range(getattr(reader, "num_record_batches", 1 << 62)):
@@ -45,7 +45,7 @@ class ArrowReader(TableFiles):
                         raise explained(error, where, REMEDY) from error
                     if batch is None:
                         break
-                    yield batch, Place(where)
+                    yield brought_to(batch, schema), Place(where)
 
 
 def _batch(reader: Any, number: int) -> pa.RecordBatch | None:

@@ -12,8 +12,16 @@ from ...numeric.types import AnyArray, Array, Ints
 from ..labels import LARGEST_WHOLE, LONGEST_LABEL, too_long
 from .reader import Place
 from .tables import check_decoded, kind_is_text
+from .wide import FEW_ROWS, Batch, doubles
 
-FEW_ROWS = 64  # so short columns are gone through by Python
+NUMBERS = frozenset(
+    type.id
+    for type in (
+        pa.null(), pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(),
+        pa.uint16(), pa.uint32(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(),
+    )
+)  # fmt: skip
+"""The types of numbers other than decimal ones, by their ``id``."""
 TYPES = {
     "text": pa.large_string(),
     "whole": pa.int64(),
@@ -25,12 +33,9 @@ TYPES = {
 
 def kind_of(type: pa.DataType) -> Literal["number", "category"] | None:
     """What a column of this Arrow type is, if nothing else is said; None: neither."""
-    is_a = pa.types
-    if is_a.is_boolean(type) or is_a.is_integer(type) or is_a.is_floating(type):
+    if type.id in NUMBERS or pa.types.is_decimal(type):
         return "number"
-    if is_a.is_decimal(type) or is_a.is_null(type):
-        return "number"
-    if is_a.is_dictionary(type):
+    if pa.types.is_dictionary(type):
         return "category" if kind_of(type.value_type) else None
     return "category" if kind_is_text(type) else None
 
@@ -59,7 +64,7 @@ def cast(column: pa.Array, type: pa.DataType, name: str, place: Place) -> pa.Arr
         ) from error
 
 
-def whole_column(batch: pa.RecordBatch | pa.Table, name: str) -> pa.Array:
+def whole_column(batch: Batch, name: str) -> pa.Array:
     """A column in one piece, its dictionary looked up."""
     column = batch.column(name)
     if isinstance(column, pa.ChunkedArray):
@@ -91,6 +96,15 @@ def numbers(column: pa.Array, name: str, place: Place) -> Array:
     if doubtful:
         refuse_infinity(values, name, place)
     return values
+
+
+def number_columns(batch: Batch, names: list[str], place: Place) -> Array:
+    """Columns as rows of float64, NaN where a value is missing; infinity is an error."""
+    found = doubles(batch, names)
+    if found is None or np.isinf(found).any():
+        columns = [numbers(whole_column(batch, name), name, place) for name in names]
+        found = np.column_stack(columns)
+    return found
 
 
 def refuse_infinity(values: AnyArray, name: str, place: Place, what: str = "") -> None:
@@ -150,6 +164,17 @@ def running_total(total: float, values: Array) -> float:
         return total
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.cumsum(np.concatenate([[total], values]))[-1])
+
+
+def running_totals(total: Array, values: Array) -> Array:
+    """The same for several columns at once."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if len(values) > FEW_ROWS:
+            sums: Array = np.cumsum(np.concatenate([total[None], values]), axis=0)[-1]
+            return sums
+        for row in values:
+            total = total + row
+    return total
 
 
 def add_counts(counts: dict[Any, float], column: pa.Array, weight: Array | None) -> None:

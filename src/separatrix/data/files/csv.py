@@ -19,11 +19,12 @@ from ...numeric.lazy import cached_property
 from ...numeric.threads import computed_ahead, n_threads
 from .csv_chunks import BYTE_ORDER_MARK, rows_of_file
 from .csv_lines import flaw, header, line_of
-from .csv_types import FALSE, NUMERIC, TRUE, ColumnTypes
+from .csv_types import NUMERIC, ColumnTypes
 from .paths import Files
 from .reader import Piece, Place, TypesRefuted
 from .semicolons import comma_separated, delimiter
-from .tables import TableFiles, explained, plain_schema, unified
+from .tables import TableFiles, check_same_names, explained, plain_names
+from .wide import FALSE, TRUE, WideBatch, wide_text
 
 CHUNK_BYTES = 1 << 18  # of text at once: twice as many take a tenth less time, and more room
 WIDE = 1 << 12  # columns from which chunks are larger: each costs some time for each column
@@ -45,9 +46,13 @@ class CsvReader(TableFiles):
 
     @property
     def schema(self) -> pa.Schema:
-        """Names and types of the columns, found by reading all rows."""
-        fields = ((name, pa.string() if name in self.text else type) for name, type in self._types)
-        return pa.schema(list(fields))
+        """Names and types of the columns."""
+        return pa.schema(list(self.types.items()))
+
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """Found by reading all rows."""
+        return self._types.types | dict.fromkeys(self.text & self._types.types.keys(), pa.string())
 
     def with_text(self, names: Iterable[str]) -> CsvReader:
         """The same reader but that values of these columns stay as they are written."""
@@ -78,73 +83,84 @@ class CsvReader(TableFiles):
     @property
     def _names(self) -> list[str]:
         """Of the columns, the same in all files."""
-        first = self.files.paths[0]
-        untyped = self._schema(first)
-        for path in self.files.paths[1:]:
-            unified(untyped, self._schema(path), first, path)
-        return list(untyped.names)
+        first, *others = self.files.paths
+        names = self._names_of(first)
+        for path in others:
+            check_same_names(names, self._names_of(path), first, path)
+        return names
 
     @cached_property
     def _types(self) -> ColumnTypes:
         types = ColumnTypes(self._names)
         for path in self.files.paths:
             n_rows = 0
-            for batch in self._parsed(path, dict.fromkeys(types.types, pa.string())):
+            for batch in self._parsed(path, dict.fromkeys(types.types, pa.string()), text=True):
                 types.add(batch, path, n_rows)
                 n_rows += batch.num_rows
         types.whole = True
         return types
 
-    def _schema(self, path: Path) -> pa.Schema:
-        """Names alone: no type is known before all rows were seen."""
+    def _names_of(self, path: Path) -> list[str]:
         with self.files.unchanged(path):
             names = header(path)
-        return plain_schema(pa.schema([(name, pa.null()) for name in names if name]), str(path))
+        return plain_names([name for name in names if name], str(path))
 
-    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
-        schema = self.schema  # made anew each time it is asked for
-        of_name = dict(zip(schema.names, schema.types, strict=True))
-        for batch in self._parsed(path, {name: of_name[name] for name in columns}):
+    def _batches(
+        self, path: Path, columns: list[str]
+    ) -> Iterator[tuple[pa.RecordBatch | WideBatch, Place]]:
+        types = self.types  # made anew each time it is asked for
+        for batch in self._parsed(path, {name: types[name] for name in columns}):
             yield batch, self._place(path)
 
     def _place(self, path: Path) -> Place:
         return Place(str(path), line_of=partial(line_of, path))
 
-    def _parsed(self, path: Path, types: dict[str, pa.DataType]) -> Iterator[pa.RecordBatch]:
-        """These columns as these types; missing are the words that pandas takes so."""
+    def _parsed(
+        self, path: Path, types: dict[str, pa.DataType], text: bool = False
+    ) -> Iterator[Any]:
+        """These columns as these types; missing are the words that pandas takes so.
+
+        ``text``: all types are text, and rows of very many columns may be :class:`WideText`.
+        """
         with self.files.unchanged(path):
             names = header(path)
             size = CHUNK_BYTES * (1 + len(names) // WIDE)
             chunks = rows_of_file(path, comma_separated, delimiter(path), size)
-            filled = (text for text in chunks if text.removeprefix(BYTE_ORDER_MARK).strip(b"\r\n"))
-            # Arrow leaves out the line of names, where none are given.
-            named = zip(chain([None], repeat(names)), filled, strict=False)
-            parse = partial(self._table, path, types)
+            filled = (rows for rows in chunks if rows.removeprefix(BYTE_ORDER_MARK).strip(b"\r\n"))
+            numbered = zip(chain([True], repeat(False)), filled, strict=False)
+            parse = partial(self._rows, delimiter(path), names, types, text)
             try:
-                for table in computed_ahead(parse, named, n_threads(None)):
-                    yield from table.to_batches()
+                for batches in computed_ahead(parse, numbered, n_threads(None)):
+                    yield from batches
             except pa.ArrowException as error:
                 raise self._explained(error, path, names) from error
             finally:
                 chunks.close()
 
-    def _table(
-        self, path: Path, types: dict[str, pa.DataType], chunk: tuple[list[str] | None, bytes]
-    ) -> pa.Table:
+    def _rows(
+        self, delimiter: str, names: list[str], types: dict[str, pa.DataType], as_text: bool,
+        chunk: tuple[bool, bytes],
+    ) -> list[Any]:  # fmt: skip
         """Rows parsed in one piece: Arrow loses line ends within values at edges of its own."""
-        names, text = chunk
+        has_names, text = chunk
+        wide = wide_text(text, names, delimiter, has_names)
+        if wide is not None:
+            return [wide.select(list(types)) if as_text else wide.typed(types)]
         if not text.endswith((b"\r", b"\n")):  # Arrow refuses names alone without the end of a line
             text += b"\n"
-        return pacsv.read_csv(
+        # Arrow leaves out the line of names, where none are given.
+        given = None if has_names else names
+        table = pacsv.read_csv(
             pa.BufferReader(text),
-            pacsv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
-            pacsv.ParseOptions(delimiter=delimiter(path), newlines_in_values=True),
+            pacsv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=given),
+            pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
             pacsv.ConvertOptions(
                 column_types=types, include_columns=list(types),
                 strings_can_be_null=True, true_values=TRUE, false_values=FALSE,
             ),
             memory_pool=pa.system_memory_pool(),  # others keep what each thread let go
         )  # fmt: skip
+        return table.to_batches()  # type: ignore[no-any-return]
 
     def _explained(self, error: Exception, path: Path, names: list[str]) -> Exception:
         found = flaw(path, names)
@@ -168,20 +184,19 @@ class GuessedCsv(CsvReader):
         self.text, self.exact = given.text, exact
 
     @property
-    def schema(self) -> pa.Schema:
+    def types(self) -> dict[str, pa.DataType]:
         """As the first rows have it."""
-        given = super().schema
-        fields = [
-            pa.field(name, pa.float64()) if type.id in NUMERIC and name not in self.exact else field
-            for field, name, type in zip(given, given.names, given.types, strict=True)
-        ]
-        return pa.schema(fields)
+        number = pa.float64()
+        return {
+            name: number if type.id in NUMERIC and name not in self.exact else type
+            for name, type in super().types.items()
+        }
 
     @cached_property
     def _types(self) -> ColumnTypes:
         types = ColumnTypes(self._names)
         for path in self.files.paths:
-            for first in self._parsed(path, dict.fromkeys(types.types, pa.string())):
+            for first in self._parsed(path, dict.fromkeys(types.types, pa.string()), text=True):
                 types.add(first, path, 0)
                 return types
         return types
@@ -191,15 +206,18 @@ class GuessedCsv(CsvReader):
         yield from super().pieces(columns)
         self._types.whole = True
 
-    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
+    def _batches(
+        self, path: Path, columns: list[str]
+    ) -> Iterator[tuple[pa.RecordBatch | WideBatch, Place]]:
         types = self._types
         if types.whole:
             yield from super()._batches(path, columns)
             return
-        words = [name for name, type in types if type == pa.string()]
-        n_rows, schema = 0, self.schema
-        for batch in self._parsed(path, dict(zip(schema.names, schema.types, strict=True))):
-            types.add(batch.select(words), path, n_rows)
+        words = [name for name, type in types if type.id == pa.lib.Type_STRING]
+        n_rows = 0
+        for batch in self._parsed(path, self.types):
+            text = batch.others if isinstance(batch, WideBatch) else batch
+            types.add(text.select(words), path, n_rows)
             n_rows += batch.num_rows
             yield batch.select(columns), self._place(path)
 

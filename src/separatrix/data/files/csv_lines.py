@@ -45,7 +45,7 @@ def _check_names(path: Path, line: int, names: list[str]) -> None:
             f"{path}, line {line}: numbers ({', '.join(names[:3])}, ...) where the names of "
             "columns are expected: write a first line with a name for each column."
         )
-    if any(NO_UTF8.search(name) for name in names):
+    if NO_UTF8.search("".join(names)):
         raise ValueError(_not_utf8(path, line))
     if "" in names[1:]:
         raise ValueError(

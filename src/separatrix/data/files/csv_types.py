@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,12 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .columns import FEW_ROWS
+from ...numeric.types import Ints
 from .csv_lines import line_of
+from .wide import FEW_ROWS, WideText, typed
 
-TRUE, FALSE = ["true", "True", "TRUE"], ["false", "False", "FALSE"]
-BOOLEANS = pa.array(TRUE + FALSE)
-BLANKS = " \t"  # what Arrow leaves out around numbers
 NUMBER = r"^[ \t]*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[ \t]*$"
 WHOLE = r"^-?\d{1,18}$"
 PLAIN = r"^-?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})([eE][-+]?\d{1,2})?$"
@@ -53,44 +51,55 @@ class ColumnTypes:
         """The columns and their types; one without any value has the type null."""
         return iter(self.types.items())
 
-    def add(self, batch: pa.RecordBatch, path: Path, start: int) -> None:
+    def add(self, batch: pa.RecordBatch | WideText, path: Path, start: int) -> None:
         """Columns of text: rows of this file from this one on."""
-        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        if batch.num_rows <= FEW_ROWS and columns:
-            self._add_plain(columns, batch.num_rows, path, start)
-        for name, column in columns.items():
+        is_wide = isinstance(batch, WideText)
+        names = batch.names if is_wide else batch.schema.names
+        columns: Iterable[int] = range(len(names))
+        if names and (is_wide or batch.num_rows <= FEW_ROWS):
+            text = batch.values if is_wide else pa.concat_arrays(batch.columns)
+            places = np.arange(len(text))
+            shape = (-1, len(names)) if is_wide else (len(names), -1)
+            places = places.reshape(shape).T if is_wide else places.reshape(shape)
+            columns = self._add_plain(names, text, places, path, start)
+        for number in columns:
+            column = batch.column(number)
             if column.null_count < len(column):
-                self._add(name, column, path, start)
+                self._add(names[number], column, path, start)
 
-    def _add_plain(self, columns: dict[str, pa.Array], n_rows: int, path: Path, start: int) -> None:
-        """Columns of plain numbers and columns of plain words, which are taken out of the others.
+    def _add_plain(
+        self, names: list[str], text: pa.Array, places: Ints, path: Path, start: int
+    ) -> list[int]:
+        """Columns of plain numbers and columns of plain words; the numbers of all other columns.
 
         All columns together: of few rows, calls of Arrow for each take longer than their values.
+        ``places`` has a row for each column: where its values are in the text.
         """
-        text = pa.concat_arrays(list(columns.values()))
-        here = text.is_valid().to_numpy(zero_copy_only=False).reshape(-1, n_rows)
+        here = text.is_valid().to_numpy(zero_copy_only=False)[places]
+        some = here.any(axis=1)
 
         def all_match(pattern: str, matches: bool = True) -> list[bool]:
             found = pc.match_substring_regex(text, pattern).fill_null(matches)
-            found = found.to_numpy(zero_copy_only=False) == matches
-            return (found.reshape(-1, n_rows).all(axis=1) & here.any(axis=1)).tolist()  # type: ignore[no-any-return]
+            found = found.to_numpy(zero_copy_only=False)[places] == matches
+            return (found.all(axis=1) & some).tolist()  # type: ignore[no-any-return]
 
         first = here.argmax(axis=1)
-        values = text.take(pa.array(first + n_rows * np.arange(len(first)))).to_pylist()
-        whole, number, word = all_match(WHOLE), all_match(PLAIN), all_match(NO_WORD, False)
-        for at, name in enumerate(list(columns)):
-            before = self.types[name].id
-            if number[at] and before in NUMERIC:
-                fraction = not whole[at] or before == pa.lib.Type_DOUBLE
-                self.types[name] = pa.float64() if fraction else pa.int64()
+        values = text.take(pa.array(places[np.arange(len(names)), first])).to_pylist()
+        flags = zip(all_match(WHOLE), all_match(PLAIN), all_match(NO_WORD, False), strict=True)
+        others, types, whole_type, fraction_type = [], self.types, pa.int64(), pa.float64()
+        for at, (name, (whole, number, word)) in enumerate(zip(names, flags, strict=True)):
+            before = types[name].id
+            if number and before in NUMERIC:
+                fraction = not whole or before == pa.lib.Type_DOUBLE
+                types[name] = fraction_type if fraction else whole_type
                 self.numbers.setdefault(name, values[at])
-            elif word[at]:
-                self.types[name] = pa.string()
+            elif word:
+                types[name] = pa.string()
                 if name not in self.words:
                     self.words[name] = Word(values[at], path, start + int(first[at]))
             else:
-                continue
-            del columns[name]
+                others.append(at)
+        return others
 
     def _add(self, name: str, column: pa.Array, path: Path, start: int) -> None:
         if self.types[name] != pa.string():
@@ -122,11 +131,8 @@ class ColumnTypes:
 
     def mixed(self) -> list[str]:
         """Columns that hold words among numbers."""
-        return [
-            name
-            for name, type in self.types.items()
-            if type == pa.string() and name in self.words and name in self.numbers
-        ]
+        both = self.words.keys() & self.numbers.keys()
+        return [name for name in self.types if name in both and self.types[name] == pa.string()]
 
     def why_mixed(self, name: str) -> str:
         """Where the first word stands, and what to do."""
@@ -140,14 +146,8 @@ class ColumnTypes:
 
 def _holds(column: pa.Array, type: pa.DataType) -> bool:
     """Whether every value can be read as this type."""
-    if type == pa.bool_():
-        return bool(pc.all(pc.is_in(column.drop_null(), BOOLEANS)).as_py())
-    return _casts(column, type) or _casts(pc.ascii_trim(column, BLANKS), type)
-
-
-def _casts(column: pa.Array, type: pa.DataType) -> bool:
     try:
-        column.cast(type)
+        typed(column, type)
     except pa.ArrowInvalid:
         return False
     return True

@@ -25,8 +25,7 @@ from .reader import Place
 from .thresholds import FEATURES_PER_VALUE
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from .wide import Batch
 
 INDEX_BYTES = np.dtype(np.int32).itemsize  # of the position of a value in sparse rows
 CATEGORIES = {"text": str, "whole": int, "float": float, "boolean": bool}
@@ -99,15 +98,16 @@ class Encoding:
 
     def encode(
         self,
-        batch: pa.RecordBatch | pa.Table,
+        batch: Batch,
         *,
         place: Place = Place(),  # noqa: B008 (frozen)
         labels: bool = True,
     ) -> Encoded:
         """Rows of a table; ``labels=False``: without target and weight, which may be absent."""
         from . import columns as of
+        from .wide import names_of
 
-        self.check_names(batch.schema.names, place.part, labels)
+        self.check_names(names_of(batch), place.part, labels)
         X: Rows | None = self._plain_numbers(batch)
         unknown: dict[str, int] = {}
         if X is None:
@@ -119,27 +119,25 @@ class Encoding:
             weight = of.weights(of.whole_column(batch, self.weight), self.weight, place)
         return Encoded(X, y, weight, unknown)
 
-    def _plain_numbers(self, batch: pa.RecordBatch | pa.Table) -> AnyArray | None:
+    def _plain_numbers(self, batch: Batch) -> AnyArray | None:
         """Rows of columns of finite numbers, none of them missing; None if they are not.
 
         They need no look at each column, which takes longer than to copy a few numbers.
         """
+        from .wide import doubles
+
         if self.storage != "dense" or not all(type(c) is Number for c in self.columns):
             return None
-        d = self.n_features
-        names = [column.name for column in self.columns]
-        if len(names) != d or batch.schema.names[:d] != names:
+        names = self.column_names(labels=False)
+        found = doubles(batch, names) if len(names) == self.n_features else None
+        if found is None:
             return None
-        X = np.empty((batch.num_rows, d), dtype=self.dtype)
-        for j, column in enumerate(batch.columns[:d]):
-            if str(column.type) != "double" or column.null_count:
-                return None
-            X[:, j] = column.to_numpy()
         with np.errstate(over="ignore", invalid="ignore"):
+            X = np.array(found, dtype=self.dtype, order="C")
             return X if np.isfinite(X.sum()) else None
 
     def _encoded(
-        self, batch: pa.RecordBatch | pa.Table, place: Place, unknown: dict[str, int]
+        self, batch: Batch, place: Place, unknown: dict[str, int]
     ) -> Rows:
         """Rows of columns of any kind; values that are unknown are counted by column."""
         from . import columns as of

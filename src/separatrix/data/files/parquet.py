@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .reader import Place
-from .tables import TableFiles, explained, kind_is_text
+from .tables import TypedFiles, brought_to, explained, kind_is_text, selected
 
 REMEDY = "it was cut off or damaged, or is no Parquet file; write or fetch it anew."
 PART_BYTES = 32 << 20  # that row groups have, where workers read some each: decoded, some more
@@ -20,7 +20,7 @@ DICTIONARY_BYTES = 4 << 20  # of a column in a row group: writers end a dictiona
 BUFFER_BYTES = 1 << 20  # read at once for each column
 
 
-class ParquetReader(TableFiles):
+class ParquetReader(TypedFiles):
     """Row group by row group; of each, only the pages that a batch needs are in memory."""
 
     format = "parquet"
@@ -49,6 +49,7 @@ class ParquetReader(TableFiles):
             return sum(file.metadata.row_group(at).num_rows for at in range(self.stretch[0]))
 
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
+        schema = selected(self.schema, columns)
         with self.files.unchanged(path), _opened(path) as file:
             words = _dictionaries(file, columns)
         with self.files.unchanged(path), _opened(path, words) as file:
@@ -60,7 +61,7 @@ class ParquetReader(TableFiles):
                 try:
                     for batch in batches:
                         batch.validate(full=True)  # Parquet's reader takes any bytes for text
-                        yield batch, Place(where)
+                        yield brought_to(batch, schema), Place(where)
                 except (pa.ArrowException, OSError) as error:
                     raise explained(error, where, REMEDY) from error
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .paths import Files
+    from .wide import WideBatch
 
 
 class Place(NamedTuple):
@@ -42,7 +43,7 @@ class Place(NamedTuple):
 class Piece(NamedTuple):
     """Some rows as they were read, any number of them."""
 
-    X: Rows | pa.RecordBatch
+    X: Rows | pa.RecordBatch | WideBatch
     """Numbers already, or columns yet to be encoded."""
     y: AnyArray | None
     """Labels as the file has them; None for a table, whose target is one of its columns."""
@@ -130,6 +131,12 @@ class TableReader(Reader):
     @abstractmethod
     def schema(self) -> pa.Schema:
         """Names and types of the columns, looked up when first asked for."""
+
+    @property
+    def types(self) -> dict[str, pa.DataType]:
+        """The same as a dictionary, in the order of the columns."""
+        schema = self.schema
+        return dict(zip(schema.names, schema.types, strict=True))
 
     @abstractmethod
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:

@@ -121,9 +121,9 @@ class StoredRows:
         named = None if self.options is None else self.options.categorical
         return named if isinstance(named, Mapping) else {}
 
-    def _refuse_mixed(self, columns: Iterable[Any]) -> None:
+    def _refuse_mixed(self, names: Iterable[str]) -> None:
         if self.options is not None and isinstance(self._reader, TableReader):
-            refuse_mixed(self._reader, {column.name for column in columns}.difference(self._named))
+            refuse_mixed(self._reader, set(names).difference(self._named))
 
     def _surveyed(self, options: EncodingOptions) -> Encoding:
         """How the columns of a table are encoded: found in a pass that counts rows, if at all."""
@@ -131,12 +131,12 @@ class StoredRows:
 
         reader = self._reader
         assert isinstance(reader, TableReader)
-        schema = reader.schema
+        types = reader.types
         try:
-            survey = Survey(schema, options, self.validation)
+            survey = Survey(types.items(), options, self.validation)
         except ValueError as error:  # of columns that are not there, or of no use
             raise ValueError(f"{reader.name}: {error}") from error
-        self._refuse_mixed(survey.columns)
+        self._refuse_mixed(survey.features)
         if not survey.needs_rows:
             return survey.encoding()
         facts = Facts(self.validation)
@@ -145,7 +145,7 @@ class StoredRows:
             y, weight = survey.add(batch, piece.where)
             codes = self._codes_of(y, batch.num_rows, piece.where)
             facts.add_labels(codes, check_weights(weight, len(codes), piece.where))
-        self._refuse_mixed(survey.columns)  # once more: now all rows are known
+        self._refuse_mixed(survey.features)  # once more: now all rows are known
         encoding = survey.encoding()
         facts.of_table(encoding, self.block_rows, survey.n_values)
         self.facts, self._read_before = facts, True
@@ -260,7 +260,7 @@ class StoredRows:
             yield block
             del block  # before the next is made: it may be large
         if not self._read_before:
-            self._refuse_mixed(() if self.encoding is None else self.encoding.columns)
+            self._refuse_mixed(() if self.encoding is None else self.encoding.column_names(False))
             self.facts = facts
             self._leave_out_zeros()
         elif not facts.agrees(self.facts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any, Self
 
@@ -19,8 +19,9 @@ from .columns import (
     check_range,
     labels,
     missing,
-    numbers,
+    number_columns,
     running_total,
+    running_totals,
     weights,
     whole_column,
 )
@@ -29,7 +30,9 @@ from .encoding import Encoding
 from .facts import held_out
 from .options import EncodingOptions
 from .reader import Place
+from .wide import Batch
 
+SOME_VALUES = 1 << 20  # numbers that are looked at together: 8 MB
 MOST_CATEGORIES, MOST_CATEGORY_BYTES = 1 << 16, 1 << 24
 """Of one column, counted in memory: with more of them, or longer ones, hashing is the way."""
 
@@ -41,34 +44,41 @@ class Survey:
     and so is a share that is held out.
     """
 
-    def __init__(self, schema: pa.Schema, options: EncodingOptions, held_out: float = 0.0) -> None:
+    def __init__(
+        self,
+        columns: Iterable[tuple[str, pa.DataType]],
+        options: EncodingOptions,
+        held_out: float = 0.0,
+    ) -> None:
         self.options, self.held_out = options, held_out
-        kinds: dict[str, type[_ColumnSurvey]] = {
-            "number": _NumberSurvey,
-            "onehot": _CategorySurvey,
-            "hash": _HashSurvey,
+        columns = list(columns)
+        types = dict(columns)
+        kinds = {"onehot": _CategorySurvey, "hash": _HashSurvey}
+        self.features = options.feature_columns([name for name, _ in columns])
+        chosen = {name: options.chosen(name, types[name]) for name in self.features}
+        self.numbers = _NumberSurvey([n for n in self.features if chosen[n] == "number"], options)
+        self.categories: dict[str, _CategorySurvey | _HashSurvey] = {
+            name: kinds[how](name, category_type(types[name]), options)
+            for name, how in chosen.items()
+            if how != "number"
         }
-        self.columns: list[_ColumnSurvey] = []
-        for name in options.feature_columns(schema.names):
-            type = schema.field(name).type
-            kind = kinds[options.chosen(name, type)]
-            self.columns.append(kind(name, category_type(type), options))
         self.n_read, self.weight_sum = 0, 0.0
 
     @property
     def names(self) -> list[str]:
         """The columns that it looks at."""
         others = [self.options.target, self.options.weight]
-        return [column.name for column in self.columns] + [name for name in others if name]
+        return self.features + [name for name in others if name]
 
     @property
     def needs_rows(self) -> bool:
         """Whether there is anything to find out: categories or means."""
-        return any(column.needs_rows for column in self.columns)
+        of_categories = any(column.needs_rows for column in self.categories.values())
+        return of_categories or self.numbers.needs_rows
 
     def add(
         self,
-        batch: pa.RecordBatch,
+        batch: Batch,
         place: Place = Place(),  # noqa: B008 (frozen)
     ) -> tuple[AnyArray | None, Array | None]:
         """Look at some more rows. Returns their labels and weights."""
@@ -82,8 +92,9 @@ class Survey:
         if self.held_out:
             out = held_out(self.n_read, batch.num_rows, self.held_out)
             weight = np.where(out, 0.0, 1.0 if given is None else given)
-        for column in self.columns:
-            column.add(whole_column(batch, column.name), weight, place)
+        self.numbers.add(batch, weight, place)
+        for name, column in self.categories.items():
+            column.add(whole_column(batch, name), weight, place)
         self.n_read += batch.num_rows
         ones = np.ones(batch.num_rows) if weight is None else weight
         self.weight_sum = running_total(self.weight_sum, ones)
@@ -92,8 +103,10 @@ class Survey:
     def __add__(self, other: Survey) -> Survey:
         """What the rows of both tell."""
         found = copy(self)
-        pairs = zip(self.columns, other.columns, strict=True)
-        found.columns = [column.merged(its) for column, its in pairs]
+        found.numbers = self.numbers.merged(other.numbers)
+        found.categories = {
+            name: column.merged(other.categories[name]) for name, column in self.categories.items()
+        }
         found.n_read = self.n_read + other.n_read
         found.weight_sum = self.weight_sum + other.weight_sum
         return found
@@ -101,7 +114,8 @@ class Survey:
     @property
     def n_values(self) -> int:
         """Values other than 0 of all rows."""
-        return sum(column.n_values for column in self.columns)
+        of_categories = sum(column.n_values for column in self.categories.values())
+        return self.numbers.n_values + of_categories
 
     def encoding(self) -> Encoding:
         """How the columns will be encoded, after the last batch."""
@@ -115,7 +129,11 @@ class Survey:
                 f"of {self.n_read} rows none has a weight above 0; expected rows of two classes: "
                 "is a file empty but for its head?"
             )
-        columns = tuple(column.column(self.weight_sum) for column in self.columns)
+        numbers, categories = iter(self.numbers.columns()), self.categories
+        columns = tuple(
+            categories[name].column(self.weight_sum) if name in categories else next(numbers)
+            for name in self.features
+        )
         options = self.options
         values = self.n_values / self.n_read if self.needs_rows else None
         return Encoding(
@@ -123,8 +141,83 @@ class Survey:
         )  # fmt: skip
 
 
+class _NumberSurvey:
+    """Of all columns of numbers: whether some are missing, and the mean of the others."""
+
+    def __init__(self, names: list[str], options: EncodingOptions) -> None:
+        self.names, self.options = names, options
+        self.any_missing = np.zeros(len(names), dtype=np.bool_)
+        self.sum, self.weight = np.zeros(len(names)), np.zeros(len(names))
+        self.n_values = 0
+        """Values other than 0 of all rows."""
+
+    @property
+    def needs_rows(self) -> bool:
+        """Only for a mean."""
+        return bool(self.names) and self.options.missing in ("mean", "indicator")
+
+    def add(self, batch: Batch, weight: Array | None, place: Place) -> None:
+        """Look at some more rows, many columns at once."""
+        step = max(1, SOME_VALUES // max(1, batch.num_rows))
+        for first in range(0, len(self.names), step):
+            part = slice(first, first + step)
+            values = number_columns(batch, self.names[part], place)
+            self._check(self.names[part], values, place)
+            self._add(part, values, np.ones(len(values)) if weight is None else weight)
+
+    def _check(self, names: list[str], values: Array, place: Place) -> None:
+        """No number may be too large for the precision, none missing where that is an error."""
+        dtype, refused = self.options.dtype, self.options.missing == "error"
+        if dtype == "float64" and not (refused and np.isnan(values).any()):
+            return
+        for name, column in zip(names, values.T, strict=True):
+            check_range(column, dtype, name, place)
+            if refused:
+                refuse_missing(name, np.flatnonzero(np.isnan(column)), place)
+
+    def _add(self, part: slice, values: Array, ones: Array) -> None:
+        lost = np.isnan(values)
+        n_lost = int(np.count_nonzero(lost))
+        self.n_values += int(np.count_nonzero(values)) - n_lost
+        if not self.needs_rows:
+            return
+        self.n_values += (1 + (self.options.missing == "indicator")) * n_lost
+        self.any_missing[part] |= np.any(lost & (ones > 0.0)[:, None], axis=0)
+        weights = np.where(lost, 0.0, ones[:, None])  # a total plus 0 has the same bits
+        with np.errstate(over="ignore"):
+            products = np.where(lost, 0.0, values * ones[:, None])
+        self.sum[part] = running_totals(self.sum[part], products)
+        self.weight[part] = running_totals(self.weight[part], weights)
+
+    def merged(self, other: _NumberSurvey) -> _NumberSurvey:
+        """With the sums of both, of the same columns in other rows."""
+        found = copy(self)
+        found.n_values = self.n_values + other.n_values
+        found.any_missing = self.any_missing | other.any_missing
+        found.sum, found.weight = self.sum + other.sum, self.weight + other.weight
+        return found
+
+    def columns(self) -> list[Number]:
+        """Missing ones become the mean, or 0."""
+        how = self.options.missing
+        if not self.needs_rows:
+            return [Number(name, 0.0 if how == "zero" else None) for name in self.names]
+        means = np.full(len(self.names), np.nan)
+        np.divide(self.sum, self.weight, out=means, where=self.weight > 0.0)
+        wrong = np.flatnonzero(~np.isfinite(means))
+        if len(wrong):
+            name, at_all = self.names[wrong[0]], self.weight[wrong[0]]
+            what = "has numbers too large to be added up" if at_all else "has no values"
+            raise ValueError(
+                f"column {name!r} {what}, so that there is no mean for missing={how!r}: leave "
+                "it out by features=[...], or read with missing='zero'"
+            )
+        indicators = self.any_missing & (how == "indicator")
+        return list(map(Number, self.names, means.tolist(), indicators.tolist()))
+
+
 class _ColumnSurvey(ABC):
-    """What is known of a column so far."""
+    """What is known of a column of categories so far."""
 
     def __init__(self, name: str, type: str, options: EncodingOptions) -> None:
         self.name, self.type, self.options = name, type, options
@@ -161,57 +254,6 @@ class _ColumnSurvey(ABC):
         if self.missing == "refuse":
             refuse_missing(self.name, missing(column), place)
         self.n_values += len(column) - (column.null_count if self.missing == "zero" else 0)
-
-
-class _NumberSurvey(_ColumnSurvey):
-    """Whether numbers are missing, and the mean of the others."""
-
-    def __init__(self, name: str, type: str, options: EncodingOptions) -> None:
-        super().__init__(name, type, options)
-        self.any_missing, self.sum, self.weight = False, 0.0, 0.0
-
-    @property
-    def needs_rows(self) -> bool:
-        """Only for a mean."""
-        return self.options.missing in ("mean", "indicator")
-
-    def add(self, column: pa.Array, weight: Array | None, place: Place) -> None:
-        """Look at some more rows."""
-        values = numbers(column, self.name, place)
-        check_range(values, self.options.dtype, self.name, place)
-        here = ~np.isnan(values)
-        if self.options.missing == "error":
-            refuse_missing(self.name, np.flatnonzero(~here), place)
-        self.n_values += int(np.count_nonzero(values[here]))
-        if not self.needs_rows:
-            return
-        self.n_values += (1 + (self.options.missing == "indicator")) * int(np.count_nonzero(~here))
-        ones = np.ones(len(values)) if weight is None else weight
-        self.any_missing |= bool(np.any(~here & (ones > 0.0)))
-        self.sum = running_total(self.sum, values[here] * ones[here])
-        self.weight = running_total(self.weight, ones[here])
-
-    def merged(self, other: Any) -> Self:
-        """With the sums of both."""
-        found = super().merged(other)
-        found.any_missing |= other.any_missing
-        found.sum += other.sum
-        found.weight += other.weight
-        return found
-
-    def column(self, weight_sum: float) -> Column:
-        """Missing ones become the mean, or 0."""
-        how = self.options.missing
-        if not self.needs_rows:
-            return Number(self.name, 0.0 if how == "zero" else None)
-        mean = self.sum / self.weight if self.weight else np.nan
-        if not np.isfinite(mean):
-            what = "has no values" if not self.weight else "has numbers too large to be added up"
-            raise ValueError(
-                f"column {self.name!r} {what}, so that there is no mean for missing={how!r}: leave "
-                "it out by features=[...], or read with missing='zero'"
-            )
-        return Number(self.name, mean, how == "indicator" and self.any_missing)
 
 
 class _CategorySurvey(_ColumnSurvey):

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from ...numeric.lazy import cached_property
 from .paths import Files
 from .reader import Piece, Place, SharedFiles, TableReader
+from .wide import WideBatch
 
 LONGEST_NAME = 1000  # characters of the name of a column
 MOST_DECODED = 1 << 27  # bytes of text of one column in the rows of one batch: 16 KB for each row
@@ -35,6 +36,41 @@ class TableFiles(TableReader, SharedFiles):
         self.files, self.name = files, str(files)
         self.block_rows = block_rows
 
+    @abstractmethod
+    def _batches(
+        self, path: Path, columns: list[str]
+    ) -> Iterator[tuple[pa.RecordBatch | WideBatch, Place]]:
+        """These columns of one file with their ``types``, and what is to be named in errors: the file and its part."""
+
+    def _first_row(self, path: Path) -> int:
+        """Its number in the file."""
+        return 0
+
+    def identity(self) -> dict[str, Any]:
+        """Format and files; types follow from these."""
+        return {"format": self.format, "files": self.files.identity()}
+
+    def check_unchanged(self) -> None:
+        """Raise if a file changed or vanished since this reader was made, and name it."""
+        self.files.check_unchanged()
+
+    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
+        """All rows, file by file, row by row."""
+        names = known_names(list(self.types), columns)
+        empty = True
+        for path in self.files.paths:
+            start = first = self._first_row(path)
+            for batch, place in self._batches(path, names):
+                yield from cut(batch, place, start, self.block_rows)
+                start += batch.num_rows
+            empty = empty and start == first
+        if empty and not self.is_part:
+            raise ValueError(f"{self.files} has columns but no rows; expected at least two.")
+
+
+class TypedFiles(TableFiles):
+    """Files that say the types of their columns, without a look at their rows."""
+
     @property
     def schema(self) -> pa.Schema:
         """Names and types of the columns, those that hold what is in all files."""
@@ -43,10 +79,6 @@ class TableFiles(TableReader, SharedFiles):
     @abstractmethod
     def _schema(self, path: Path) -> pa.Schema:
         """Names and types of the columns of one file."""
-
-    @abstractmethod
-    def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
-        """The rows of one file, and what is to be named in errors: the file and its part."""
 
     @cached_property
     def _common_schema(self) -> pa.Schema:
@@ -64,51 +96,27 @@ class TableFiles(TableReader, SharedFiles):
         """The types: files tell them without a look at their rows."""
         return self._common_schema
 
-    def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> TableFiles:
+    def as_part(self, common: Any, stretch: tuple[int, int] | None = None) -> TypedFiles:
         """The same files with the types of all."""
         found = copy(self)
         found.is_part, found.stretch = True, stretch
         found.__dict__["_common_schema"] = common
         return found
 
-    def _first_row(self, path: Path) -> int:
-        """Its number in the file."""
-        return 0
 
-    def identity(self) -> dict[str, Any]:
-        """Format and files; types follow from these."""
-        return {"format": self.format, "files": self.files.identity()}
-
-    def check_unchanged(self) -> None:
-        """Raise if a file changed or vanished since this reader was made, and name it."""
-        self.files.check_unchanged()
-
-    def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
-        """All rows, file by file, row by row."""
-        schema = selected(self.schema, columns)
-        empty = True
-        for path in self.files.paths:
-            start = first = self._first_row(path)
-            for batch, place in self._batches(path, schema.names):
-                yield from cut(brought_to(batch, schema), place, start, self.block_rows)
-                start += batch.num_rows
-            empty = empty and start == first
-        if empty and not self.is_part:
-            raise ValueError(f"{self.files} has columns but no rows; expected at least two.")
-
-
-def plain_schema(schema: pa.Schema, name: str) -> pa.Schema:
+def plain_schema(schema: pa.Schema, of: str) -> pa.Schema:
     """Without the index that pandas writes, and with text in the one type that all can work on."""
-    _check_length(schema.names, name)
-    if twice := sorted(repeated(schema.names)):
-        raise ValueError(f"{name} has several columns named {twice!r}; expected different names.")
-    return pa.schema(
-        [
-            pa.field(field.name, plain_type(field.type))
-            for field in schema
-            if not NAMELESS_INDEX.fullmatch(field.name)
-        ]
-    )
+    plain_names(schema.names, of)
+    fields = zip(schema.names, map(plain_type, schema.types), strict=True)
+    return pa.schema([field for field in fields if not NAMELESS_INDEX.fullmatch(field[0])])
+
+
+def plain_names(names: list[str], of: str) -> list[str]:
+    """The names of columns, each once, without the index that pandas writes."""
+    _check_length(names, of)
+    if twice := sorted(repeated(names)):
+        raise ValueError(f"{of} has several columns named {twice!r}; expected different names.")
+    return [name for name in names if not NAMELESS_INDEX.fullmatch(name)]
 
 
 def _check_length(names: list[str], of: str) -> None:
@@ -155,16 +163,7 @@ def plain_type(type: pa.DataType) -> pa.DataType:
 
 def unified(common: pa.Schema, other: pa.Schema, first: Any, path: Any) -> pa.Schema:
     """The types that hold those of both; the names must be the same."""
-    mine, its = dict.fromkeys(common.names), dict.fromkeys(other.names)
-    lacking = [name for name in mine if name not in its]
-    beyond = [name for name in its if name not in mine]
-    if lacking or beyond:
-        differences = [f"it lacks {lacking!r}"] * bool(lacking)
-        differences += [f"only it has {beyond!r}"] * bool(beyond)
-        raise ValueError(
-            f"{path} has not the columns of {first}: {' and '.join(differences)}. Expected "
-            "the same columns in all files: read those apart that differ."
-        )
+    check_same_names(common.names, other.names, first, path)
     fields = []
     for field in common:
         one, another = field.type, other.field(field.name).type
@@ -176,6 +175,20 @@ def unified(common: pa.Schema, other: pa.Schema, first: Any, path: Any) -> pa.Sc
             )
         fields.append(pa.field(field.name, type))
     return pa.schema(fields)
+
+
+def check_same_names(names: list[str], others: list[str], first: Any, path: Any) -> None:
+    """That two files have the same columns, in any order."""
+    mine, its = set(names), set(others)
+    lacking = [name for name in names if name not in its]
+    beyond = [name for name in others if name not in mine]
+    if lacking or beyond:
+        differences = [f"it lacks {lacking!r}"] * bool(lacking)
+        differences += [f"only it has {beyond!r}"] * bool(beyond)
+        raise ValueError(
+            f"{path} has not the columns of {first}: {' and '.join(differences)}. Expected "
+            "the same columns in all files: read those apart that differ."
+        )
 
 
 def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
@@ -192,12 +205,18 @@ def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
 
 def selected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
     """Only these columns, in this order; all if there is no choice."""
-    if columns is None or schema.names == columns:
-        return schema
-    known = set(schema.names)
+    names = known_names(schema.names, columns)
+    return schema if schema.names == names else pa.schema([schema.field(name) for name in names])
+
+
+def known_names(names: list[str], columns: Sequence[str] | None) -> list[str]:
+    """These columns, each of which must be there; all names if there is no choice."""
+    if columns is None:
+        return names
+    known = set(names)
     if unknown := [name for name in columns if name not in known]:
-        raise ValueError(f"there are no columns {unknown!r}; there are {schema.names!r}.")
-    return pa.schema([schema.field(name) for name in columns])
+        raise ValueError(f"there are no columns {unknown!r}; there are {names!r}.")
+    return list(columns)
 
 
 def brought_to(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -220,7 +239,7 @@ def _cast(column: pa.Array, type: pa.DataType, name: str) -> pa.Array:
     return column.cast(type)
 
 
-def cut(batch: pa.RecordBatch, place: Place, start: int, rows: int) -> Iterator[Piece]:
+def cut(batch: pa.RecordBatch | WideBatch, place: Place, start: int, rows: int) -> Iterator[Piece]:
     """The batch, from this row on, in pieces of so many rows at most, none of them copied."""
     for at in range(0, batch.num_rows, rows):
         yield Piece(batch.slice(at, rows), None, None, place._replace(first=start + at))
