@@ -46,6 +46,7 @@ RECORDS: dict[str, type[Any]] = {
         Sigmoid, Split, Standardization, StreamState, Trace, Votes,
     )
 }  # fmt: skip
+AS_THEY_ARE = frozenset({type(None), bool, int, str})
 LARGEST_INTEGER = 2**128  # a seed; larger ones could not be made floats
 NUMBERS = {"b": bool, "i": int, "u": int, "f": (int, float)}
 LABELS: dict[str, Any] = {"U": str, "O": (str, int, float, bool), **NUMBERS}
@@ -75,6 +76,11 @@ def has_fitting_width(dtype: np.dtype[Any], entries: list[Any]) -> bool:
     return room <= max(ROOM, ROOM_PER_CHARACTER * needed)
 
 
+def is_json(value: Any) -> bool:
+    """Whether JSON has the value itself: a word, a finite number, true, false or null."""
+    return type(value) in AS_THEY_ARE or (type(value) is float and math.isfinite(value))
+
+
 def is_ours(value: Any) -> bool:
     """Whether it is of a class that whoever loads the file has, too."""
     return type(value).__module__.partition(".")[0] == "separatrix"
@@ -88,24 +94,27 @@ class Writer:
 
     def plain(self, where: str, value: Any) -> Any:
         """One value; ``where`` it stands names arrays, and what is refused."""
-        if value is None or type(value) in (bool, int, str):
+        if is_json(value):
             return value
         if type(value) is float:
-            return value if math.isfinite(value) else {"$float": str(value)}
+            return {"$float": str(value)}
+        if RECORDS.get(type(value).__name__) is type(value):
+            return {"$record": [type(value).__name__, self._fields(where, value)]}
         if isinstance(value, np.ndarray):
             return self._array(where, value)
         if isinstance(value, np.generic) and value.dtype.kind in "biuf":
             return {"$number": [value.dtype.str, self.plain(where, value.item())]}
         if type(value) is list:
-            return [self.plain(f"{where}.{i}", entry) for i, entry in enumerate(value)]
+            return [
+                entry if is_json(entry) else self.plain(f"{where}.{i}", entry)
+                for i, entry in enumerate(value)
+            ]
         if type(value) is tuple:
             return {"$tuple": self.plain(where, list(value))}
         if type(value) is dict:
             return self._dict(where, value)
         if isinstance(value, Registered):
             return self._registered(where, value)
-        if RECORDS.get(type(value).__name__) is type(value):
-            return {"$record": [type(value).__name__, self._fields(where, value)]}
         if sp.issparse(value) and value.format == "csr":
             return self._csr(where, value)
         raise self._refusal(where, value)
@@ -163,8 +172,11 @@ class Writer:
         return {f"${value._kind}": told | ({"reason": reason} if reason else {})}
 
     def _fields(self, where: str, value: Any) -> dict[str, Any]:
-        told = TOLD.get(type(value), _told)(value)
-        return {name: self.plain(f"{where}.{name}", entry) for name, entry in told.items()}
+        told = TOLD[type(value)](value) if type(value) in TOLD else _told(value)
+        for name, entry in told.items():
+            if not is_json(entry):
+                told[name] = self.plain(f"{where}.{name}", entry)
+        return told
 
     def _csr(self, where: str, value: Any) -> Any:
         parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
@@ -173,7 +185,13 @@ class Writer:
 
 
 def _told(value: Any) -> dict[str, Any]:
-    return {one.name: getattr(value, one.name) for one in fields(value) if one.init}
+    return {name: getattr(value, name) for name in _kept(type(value))}
+
+
+@cache
+def _kept(cls: type[Any]) -> tuple[str, ...]:
+    """The fields of a record that a file keeps: a table may have a record for each column."""
+    return tuple(one.name for one in fields(cls) if one.init)
 
 
 def _trace_told(trace: Trace) -> dict[str, Any]:

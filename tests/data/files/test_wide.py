@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import separatrix
 from separatrix import LinearClassifier
-from separatrix.data.files import csv_types, source, stored
+from separatrix.data.files import csv_types, source, stored, wide
 from separatrix.data.files.formats import open_reader
 from separatrix.data.files.tables import TableFiles
 
@@ -56,6 +56,23 @@ def test_calls_grow_with_the_number_of_columns(tmp_path, monkeypatch, kind, suff
     work(10)  # imports
     few, more = calls(lambda: work(300)), calls(lambda: work(600))
     assert more < 2.3 * few
+
+
+def test_columns_of_numbers_are_read_and_kept_together(tmp_path, monkeypatch):
+    """100,000 columns are read, fitted and saved in seconds: a few calls for each."""
+    for module in (stored, source):  # all in this thread, where calls are counted
+        monkeypatch.setattr(module, "prefetched", lambda make, *_, **__: make())
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+
+    def work(path):
+        rows = separatrix.read(path, target="y", missing="indicator").sample(3)
+        model = LinearClassifier(l2=1.0).fit(rows)
+        separatrix.save(model, tmp_path / "model.sep")
+
+    paths = [written(tmp_path / f"{d}.csv", d, "numbers") for d in (500, 1000, 2000)]
+    work(paths[0])  # imports
+    few, more = (calls(lambda path=path: work(path)) for path in paths[1:])
+    assert more - few < 50 * 1000
 
 
 @pytest.mark.parametrize("kind", ["numbers", "words"])
@@ -130,3 +147,86 @@ def test_short_columns_have_the_types_that_each_has_by_itself(tmp_path, monkeypa
             types = open_reader(path).findings()
             found.append((types.types, types.words, types.numbers))
         assert found[0] == found[1]
+
+
+PAIRS = [(one, other) for at, one in enumerate(VALUES) for other in VALUES[at % 4 :: 4]]
+LINES = [",".join(f"c{j}" for j in range(len(PAIRS)))] + [
+    ",".join(pair[row] for pair in PAIRS) for row in (0, 1, 1, 0)
+]
+WRITTEN = {
+    "plain": "\n".join(LINES) + "\n",
+    "windows": "\ufeff" + "\r\n".join(LINES),
+    "empty lines": "\n\n" + "\n\n".join(LINES) + "\n\n",
+    "no values": LINES[0] + "\n",
+    "quotes": "\n".join([*LINES, LINES[1].replace("word", '"word"')]),
+    "old mac": "\r".join(LINES),
+}
+
+
+def found_in(path):
+    """Types and values of a file by pyarrow's types; or the error."""
+    reader = open_reader(path)
+    try:
+        types = reader.findings()
+        return types.types, types.words, types.numbers, [
+            [piece.X.column(name).to_pylist() for name in reader.names] for piece in reader.pieces()
+        ]  # fmt: skip
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("how", WRITTEN)
+@pytest.mark.parametrize("chunk", [1 << 18, 8])
+def test_many_columns_are_read_as_arrow_reads_each(tmp_path, monkeypatch, how, chunk):
+    """NaN where a number is missing is null, as it is of Arrow's."""
+    monkeypatch.setattr("separatrix.data.files.csv.CHUNK_BYTES", chunk)
+    path = tmp_path / "t.csv"
+    path.write_bytes(WRITTEN[how].encode())
+    together = found_in(path)
+    monkeypatch.setattr(wide, "MANY_COLUMNS", 1 << 30)
+    np.testing.assert_equal(together, found_in(path))
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda line: line + ",1", rf"t\.csv, line 3 has {len(PAIRS) + 1} values; expected"),
+        (lambda line: line.replace("word", "\udcff"), r"t\.csv, line 3 is not in UTF-8"),
+    ],
+)
+def test_errors_in_many_columns_name_the_line(tmp_path, broken, message):
+    path = tmp_path / "t.csv"
+    text = "\n".join([*LINES[:2], broken(LINES[1] + "x"), *LINES[2:]])
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(ValueError, match=message):
+        separatrix.read(path, target="c0")
+
+
+@pytest.mark.parametrize("missing", ["mean", "indicator", "zero"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_columns_with_missing_values_and_words(tmp_path, monkeypatch, missing, dtype):
+    """The same rows, whichever way they are parsed, with categories between the numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((9, 300)).round(2).astype(str)
+    X[rng.random(X.shape) < 0.1] = ""
+    X[:, [5, 70]] = rng.choice(["red", "blue"], (9, 2))
+    X[:, 299] = list("ababababa")
+    path = tmp_path / "t.csv"
+    lines = [",".join(f"c{j}" for j in range(300)), *map(",".join, X)]
+    path.write_text("\n".join(lines) + "\n")
+    found = []
+    for many in (256, 1 << 30):
+        monkeypatch.setattr(wide, "MANY_COLUMNS", many)
+        rows = separatrix.read(path, target="c299", missing=missing, dtype=dtype, block_rows=4)
+        found.append((rows.reading.encoding, rows.sample(9).block().X))
+    assert found[0][0] == found[1][0]
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+def test_infinity_among_many_columns_is_named(tmp_path):
+    path = written(tmp_path / "t.csv", 300, "numbers")
+    lines = path.read_text().splitlines()
+    lines[2] = "inf," + lines[2].partition(",")[2]
+    path.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=r"column 'c0' holds infinity in .*t\.csv, line 3"):
+        separatrix.read(path, target="y", missing="mean")

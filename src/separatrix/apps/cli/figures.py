@@ -110,7 +110,7 @@ def telling(model: Any, rows: Any = None, most: int = TELLING) -> list[dict[str,
     scale = deviations(model, rows)
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     effects = np.abs(coef) * (1.0 if scale is None else scale)
-    two = len(model.classes_) == 2
+    two, names = len(model.classes_) == 2, model.coef_names_
     found = []
     for at in np.argsort(-effects, axis=None, kind="stable")[:most]:
         k, j = divmod(int(at), coef.shape[1])
@@ -118,7 +118,7 @@ def telling(model: Any, rows: Any = None, most: int = TELLING) -> list[dict[str,
         towards = model.classes_[int(value > 0)] if two else model.classes_[k]
         found.append(
             {
-                "feature": str(model.coef_names_[j]), "class": towards.item()
+                "feature": str(names[j]), "class": towards.item()
                 if hasattr(towards, "item") else towards, "coefficient": value,
                 "effect": float(effects[k, j]), "in_deviations": scale is not None,
             }

@@ -50,6 +50,11 @@ class CsvReader(TableFiles):
         return pa.schema(list(self.types.items()))
 
     @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._types.types)
+
+    @property
     def types(self) -> dict[str, pa.DataType]:
         """Found by reading all rows."""
         return self._types.types | dict.fromkeys(self.text & self._types.types.keys(), pa.string())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import compress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...numeric.types import Ints
+from ...numeric.types import AnyArray, Ints
 from .csv_lines import line_of
 from .wide import FEW_ROWS, WideText, typed
 
@@ -76,30 +77,27 @@ class ColumnTypes:
         ``places`` has a row for each column: where its values are in the text.
         """
         here = text.is_valid().to_numpy(zero_copy_only=False)[places]
-        some = here.any(axis=1)
+        some, first = here.any(axis=1), here.argmax(axis=1)
 
-        def all_match(pattern: str, matches: bool = True) -> list[bool]:
+        def all_match(pattern: str, matches: bool = True) -> AnyArray:
             found = pc.match_substring_regex(text, pattern).fill_null(matches)
             found = found.to_numpy(zero_copy_only=False)[places] == matches
-            return (found.all(axis=1) & some).tolist()  # type: ignore[no-any-return]
+            return found.all(axis=1) & some  # type: ignore[no-any-return]
 
-        first = here.argmax(axis=1)
         values = text.take(pa.array(places[np.arange(len(names)), first])).to_pylist()
-        flags = zip(all_match(WHOLE), all_match(PLAIN), all_match(NO_WORD, False), strict=True)
-        others, types, whole_type, fraction_type = [], self.types, pa.int64(), pa.float64()
-        for at, (name, (whole, number, word)) in enumerate(zip(names, flags, strict=True)):
-            before = types[name].id
-            if number and before in NUMERIC:
-                fraction = not whole or before == pa.lib.Type_DOUBLE
-                types[name] = fraction_type if fraction else whole_type
-                self.numbers.setdefault(name, values[at])
-            elif word:
-                types[name] = pa.string()
-                if name not in self.words:
-                    self.words[name] = Word(values[at], path, start + int(first[at]))
-            else:
-                others.append(at)
-        return others
+        before = np.array([self.types[name].id for name in names])
+        number = all_match(PLAIN) & np.isin(before, NUMERIC)
+        fraction = ~all_match(WHOLE) | (before == pa.lib.Type_DOUBLE)
+        word = all_match(NO_WORD, matches=False) & ~number
+        for which, type in ((number & fraction, pa.float64()), (number & ~fraction, pa.int64())):
+            self.types.update(dict.fromkeys(compress(names, which), type))
+        found = zip(compress(names, number), compress(values, number), strict=True)
+        self.numbers = dict(found) | self.numbers
+        for at in np.flatnonzero(word).tolist():
+            self.types[names[at]] = pa.string()
+            if names[at] not in self.words:
+                self.words[names[at]] = Word(values[at], path, start + int(first[at]))
+        return np.flatnonzero(~(number | word)).tolist()  # type: ignore[no-any-return]
 
     def _add(self, name: str, column: pa.Array, path: Path, start: int) -> None:
         if self.types[name] != pa.string():

@@ -51,7 +51,7 @@ def decoded(
     columns = encoding.column_names(labels)
     reader = reader.with_text(encoding.text_columns())
     refuse_mixed(reader, {c.name for c in encoding.columns if type(c) is Number})
-    encoding.check_names(list(reader.types), reader.name, labels)
+    encoding.check_names(reader.names, reader.name, labels)
     for piece in reader.pieces(columns):
         batch: Any = piece.X
         found = encoding.encode(batch, place=piece.where, labels=labels)

@@ -77,7 +77,7 @@ class Encoding:
 
     @cached_property
     def _n_hashed(self) -> int:
-        return max((1 << c.hash_bits for c in self.columns if isinstance(c, Hashed)), default=0)
+        return max((1 << c.hash_bits for c in self.columns if type(c) is Hashed), default=0)
 
     @cached_property
     def _offsets(self) -> Ints:
@@ -136,15 +136,13 @@ class Encoding:
             X = np.array(found, dtype=self.dtype, order="C")
             return X if np.isfinite(X.sum()) else None
 
-    def _encoded(
-        self, batch: Batch, place: Place, unknown: dict[str, int]
-    ) -> Rows:
+    def _encoded(self, batch: Batch, place: Place, unknown: dict[str, int]) -> Rows:
         """Rows of columns of any kind; values that are unknown are counted by column."""
         from . import columns as of
 
         found, at = [], []
         for column, offset in zip(self.columns, self._offsets[:-1].tolist(), strict=True):
-            start = int(self._offsets[-1]) if isinstance(column, Hashed) else offset
+            start = int(self._offsets[-1]) if type(column) is Hashed else offset
             for values in column.values(of.whole_column(batch, column.name), place):
                 of.check_range(values.value, self.dtype, column.name, place)
                 found.append(values.value)
@@ -171,7 +169,10 @@ class Encoding:
 
     def check_names(self, names: list[str], of: str = "", labels: bool = True) -> None:
         """Every column of the fit once, or an error that names what these are the columns of."""
-        wanted, times = self.column_names(labels), Counter(names)
+        wanted, known = self.column_names(labels), set(names)
+        if len(known) == len(names) and known.issuperset(wanted):
+            return
+        times = Counter(names)
         for name in wanted:
             if times[name] != 1:
                 from .options import meant
@@ -202,7 +203,7 @@ class Encoding:
         kept = data != 0.0
         indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(kept, axis=1))])
         X = CsrRows(data[kept], indices[kept], indptr.astype(np.int32), self.n_features)
-        if sum(isinstance(column, Hashed) for column in self.columns) < 2:
+        if sum(type(column) is Hashed for column in self.columns) < 2:
             return X
         # Columns that share features come in any order, and may meet in one.
         shared = csr_array(X[:3], shape=(n, self.n_features))

@@ -92,7 +92,7 @@ class EncodingOptions:
         features = [name for name in names if name not in left_out]
         features = features if self.features is None else list(self.features)
         wanted = [(what, name) for what, name in roles.items() if name is not None]
-        wanted += [("features", name) for name in features]
+        wanted += [("features", name) for name in self.features or ()]
         wanted += [("drop", name) for name in self.drop]
         wanted += [("categorical", name) for name in named]
         for what, name in wanted:

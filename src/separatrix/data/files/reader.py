@@ -133,8 +133,14 @@ class TableReader(Reader):
         """Names and types of the columns, looked up when first asked for."""
 
     @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        names: list[str] = self.schema.names
+        return names
+
+    @property
     def types(self) -> dict[str, pa.DataType]:
-        """The same as a dictionary, in the order of the columns."""
+        """Names and types as a dictionary, in the order of the columns."""
         schema = self.schema
         return dict(zip(schema.names, schema.types, strict=True))
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from ...numeric import checks
 from ...numeric.types import AnyArray, Array
 from .columns import (
+    NUMBERS,
     add_counts,
     categories,
     category_type,
@@ -53,15 +54,18 @@ class Survey:
         self.options, self.held_out = options, held_out
         columns = list(columns)
         types = dict(columns)
-        kinds = {"onehot": _CategorySurvey, "hash": _HashSurvey}
         self.features = options.feature_columns([name for name, _ in columns])
-        chosen = {name: options.chosen(name, types[name]) for name in self.features}
-        self.numbers = _NumberSurvey([n for n in self.features if chosen[n] == "number"], options)
-        self.categories: dict[str, _CategorySurvey | _HashSurvey] = {
-            name: kinds[how](name, category_type(types[name]), options)
-            for name, how in chosen.items()
-            if how != "number"
-        }
+        kinds = {"onehot": _CategorySurvey, "hash": _HashSurvey}
+        self.categories: dict[str, _CategorySurvey | _HashSurvey] = {}
+        for name in self.features:
+            if types[name].id in NUMBERS and isinstance(options.categorical, str):
+                continue  # as of most columns, where there are many
+            how = options.chosen(name, types[name])
+            if how != "number":
+                column = kinds[how](name, category_type(types[name]), options)
+                self.categories[name] = column
+        names = [name for name in self.features if name not in self.categories]
+        self.numbers = _NumberSurvey(names, options)
         self.n_read, self.weight_sum = 0, 0.0
 
     @property

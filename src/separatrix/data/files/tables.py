@@ -56,7 +56,7 @@ class TableFiles(TableReader, SharedFiles):
 
     def pieces(self, columns: Sequence[str] | None = None) -> Iterator[Piece]:
         """All rows, file by file, row by row."""
-        names = known_names(list(self.types), columns)
+        names = known_names(self.names, columns)
         empty = True
         for path in self.files.paths:
             start = first = self._first_row(path)
@@ -108,7 +108,7 @@ def plain_schema(schema: pa.Schema, of: str) -> pa.Schema:
     """Without the index that pandas writes, and with text in the one type that all can work on."""
     plain_names(schema.names, of)
     fields = zip(schema.names, map(plain_type, schema.types), strict=True)
-    return pa.schema([field for field in fields if not NAMELESS_INDEX.fullmatch(field[0])])
+    return pa.schema([field for field in fields if not _is_nameless_index(field[0])])
 
 
 def plain_names(names: list[str], of: str) -> list[str]:
@@ -116,11 +116,17 @@ def plain_names(names: list[str], of: str) -> list[str]:
     _check_length(names, of)
     if twice := sorted(repeated(names)):
         raise ValueError(f"{of} has several columns named {twice!r}; expected different names.")
-    return [name for name in names if not NAMELESS_INDEX.fullmatch(name)]
+    return [name for name in names if not _is_nameless_index(name)]
+
+
+def _is_nameless_index(name: str) -> bool:
+    return name.startswith("__") and NAMELESS_INDEX.fullmatch(name) is not None
 
 
 def _check_length(names: list[str], of: str) -> None:
     """Names are copied for every category of their column."""
+    if max(map(len, names), default=0) <= LONGEST_NAME:
+        return
     for number, name in enumerate(names):
         if len(name) > LONGEST_NAME:
             raise ValueError(
@@ -151,6 +157,9 @@ def kind_is_text(type: pa.DataType) -> bool:
 
 def repeated(names: Iterable[str]) -> list[str]:
     """Names that occur more than once, each of them once."""
+    names = list(names)
+    if len(set(names)) == len(names):
+        return []
     return [name for name, times in Counter(names).items() if times > 1]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import compress, count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,19 +53,18 @@ class WideText(NamedTuple):
 
     def typed(self, types: Mapping[str, pa.DataType]) -> WideBatch:
         """These columns as these types, in this order; ArrowInvalid if a value is of another."""
-        text = self.select(list(types))
+        names = list(types)
+        text = self.select(names)
         is_number = np.array([type.id == DOUBLE for type in types.values()])
         values = text.values.take(pa.array(text._places(np.flatnonzero(is_number))))
         numbers = typed(values, pa.float64()).to_numpy(zero_copy_only=False)
         others = {
-            name: typed(text.column(number), type)
-            for number, (name, type) in enumerate(types.items())
-            if type.id != DOUBLE
+            names[number]: typed(text.column(number), types[names[number]])
+            for number in np.flatnonzero(~is_number)
         }
-        names = [name for name, found in zip(types, is_number, strict=True) if found]
         return WideBatch(
-            list(types), numbers.reshape(self.num_rows, -1),
-            {name: number for number, name in enumerate(names)},
+            names, numbers.reshape(self.num_rows, -1),
+            dict(zip(compress(names, is_number), count(), strict=False)),
             pa.RecordBatch.from_arrays(list(others.values()), names=list(others)),
         )  # fmt: skip
 
@@ -179,6 +179,6 @@ def typed(text: pa.Array, type: pa.DataType) -> pa.Array:
 
 
 def _booleans(text: pa.Array) -> Any:
-    if not pc.all(pc.is_in(text.drop_null(), BOOLEANS)).as_py():
+    if pc.is_in(text.drop_null(), BOOLEANS).false_count:
         raise pa.ArrowInvalid("a value is neither true nor false")
     return pc.if_else(text.is_valid(), pc.is_in(text, pa.array(TRUE)), None)
