@@ -208,6 +208,14 @@ def test_a_tie_of_two_classes_is_the_larger_in_onnx(tmp_path):
     assert clf.predict([[0.0], [-1e-300], [1e-300]]).tolist() == list("bab")
 
 
+def test_text_that_is_no_unicode_is_named_in_onnx(tmp_path):
+    pytest.importorskip("onnx")
+    clf = LinearClassifier(l2=1.0).fit([[-1.0], [1.0]], ["a", "b\ud800"])
+    with pytest.raises(ValueError, match=r"'b\\ud800' holds half of a surrogate pair.*: rename it"):
+        separatrix.export(clf, tmp_path / "model.onnx", to="onnx")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("to", ["onnx", "json", "sql", "c"])
 def test_what_has_no_formula_is_refused(to, tmp_path):
     hashed = fits()["hashed"][0]

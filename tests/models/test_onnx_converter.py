@@ -75,3 +75,11 @@ def test_a_pipeline_is_converted_without_any_call_before(order, tmp_path):
     files = [str(tmp_path / "X.npy"), str(tmp_path / "pipeline.pkl")]
     done = subprocess.run([sys.executable, "-c", code, *files], capture_output=True, check=False)
     assert done.stdout == b"same\n", done.stderr.decode()
+
+
+def test_a_label_that_is_no_unicode_is_named():
+    register_converters()  # which takes options: without them skl2onnx writes the labels first
+    clf = LinearClassifier(l2=1.0).fit([[-1.0], [1.0]], ["a", "b\ud800"])
+    options = {id(clf): {"zipmap": False}}
+    with pytest.raises(ValueError, match=r"'b\\ud800' holds half of a surrogate pair"):
+        skl2onnx.to_onnx(clf, np.zeros((1, 1)), options=options, target_opset=17)

@@ -9,7 +9,8 @@ bool. A number that is missing is NaN, a word that is missing the empty one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,19 @@ def _import(name: str) -> Any:
         ) from error
 
 
+@contextmanager
+def text_named_in_errors() -> Iterator[None]:
+    """Names, labels and categories are UTF-8 in ONNX: one that cannot be is named."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{error.object!r} holds half of a surrogate pair, which is no character, and has no "
+            "place in an ONNX graph: rename it"
+        ) from error
+
+
+@text_named_in_errors()
 def as_onnx(formula: Formula) -> Any:
     """The model, of onnx's class ModelProto."""
     helper, checker = _import("onnx.helper"), _import("onnx.checker")

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..estimators import LinearClassifier, LinearClassifierCV, Perceptron
 from .formula import formula_of
-from .onnx import Graph, _import
+from .onnx import Graph, _import, text_named_in_errors
 
 CLASSIFIERS: tuple[Any, ...] = (LinearClassifier, LinearClassifierCV, Perceptron)
 OPTIONS = {
@@ -49,6 +49,7 @@ def _shapes(operator: Any) -> None:
     operator.outputs[1].type = share([n, len(classes)])
 
 
+@text_named_in_errors()
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     types, helper = _import("skl2onnx.common.data_types"), _import("onnx.helper")
     formula = formula_of(operator.raw_operator)
