@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from conftest import overlapping
 
-from separatrix import Perceptron
+from separatrix import LinearClassifier, Perceptron
 from separatrix.data.labels import check_labels, encoded_if_known
 
 X, Y = overlapping(60, 4)
@@ -81,3 +85,23 @@ def test_a_word_that_is_no_label_is_refused_before_all_take_its_room():
     y = ["a", "b"] * 500 + ["z" * 1_000_000]
     with pytest.raises(ValueError, match=r"y\[1000\] is a label of 1000000 characters; expected"):
         check_labels(y)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list, tuple, pl.Series, pd.Series, partial(np.array, dtype=object),
+        partial(pd.Series, dtype="string"), partial(pd.Series, dtype="category"),
+        partial(pl.Series, dtype=pl.Categorical), lambda words: pd.DataFrame({"y": words}),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_a_label_that_numpy_would_change_is_refused(make):
+    with pytest.raises(ValueError, match=r"y\[1\] is the label 'a\\x00', which ends with a NUL"):
+        check_labels(make(["a", "a\0"]))
+
+
+def test_labels_with_nul_that_stay_as_they_are():
+    for words in (["\0a", "a"], np.array(["\0a", "a"], dtype=object)):
+        clf = LinearClassifier().fit([[0.0], [1.0]], words)
+        assert clf.predict([[0.0], [1.0]]).tolist() == clf.classes_.tolist() == ["\0a", "a"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
         raise ValueError(
             "This classifier requires y to be passed, but the target y is None: pass the labels."
         )
-    refuse_long(y)
+    check_words(y)
     plain = type(y) is np.ndarray and y.ndim == 1
     found = small_integer_classes(y) if plain else None
     if found is None:
@@ -39,13 +40,15 @@ def labels_and_classes(y: Any) -> tuple[AnyArray, AnyArray | None]:
         found = small_integer_classes(y)
         if found is None:
             refuse_missing(y)
+            if y.dtype == object:  # compared with a label, NumPy would drop its NUL
+                refuse_nul(y.tolist())
             with np.errstate(invalid="ignore"):  # infinity is met with an error, not a warning
                 check_classification_targets(y)
     return np.asarray(y), found
 
 
-def refuse_long(y: Any) -> None:
-    """No list of words may hold one that is no label: an array of all would take its room."""
+def check_words(y: Any) -> None:
+    """No list of words may hold one that an array of all would take much room for, or change."""
     if type(y).__module__.startswith("polars") and str(getattr(y, "dtype", "")) == "String":
         y = y.to_list()
     if not isinstance(y, (list, tuple)):
@@ -54,6 +57,7 @@ def refuse_long(y: Any) -> None:
     if max(lengths, default=0) > LONGEST_LABEL:
         row = next(row for row, length in enumerate(lengths) if length > LONGEST_LABEL)
         raise ValueError(f"y[{row}] {too_long(lengths[row])}")
+    refuse_nul(y)
 
 
 def too_long(length: int) -> str:
@@ -62,6 +66,21 @@ def too_long(length: int) -> str:
         f"is a label of {length} characters; expected classes, with names of at most "
         f"{LONGEST_LABEL} characters: are these the right labels? If so, give the class a shorter "
         "name."
+    )
+
+
+def refuse_nul(y: Sequence[Any]) -> None:
+    """No label may end with a character that NumPy drops."""
+    for row, label in enumerate(y):
+        if isinstance(label, str) and label.endswith("\0"):
+            raise ValueError(f"y[{row}] {ends_with_nul(label)}")
+
+
+def ends_with_nul(label: str) -> str:
+    """What is wrong with such a label, and what to do."""
+    return (
+        f"is the label {label!r}, which ends with a NUL character: NumPy drops it, and two classes "
+        "could become one; expected labels without it: give the class another name."
     )
 
 

@@ -73,3 +73,18 @@ def test_rows_held_out_are_watched_in_the_units_of_the_weights(tmp_path, standar
     scores = fit.decision_function(np.concatenate([block.X for block in blocks]))
     losses = np.logaddexp(0.0, -np.concatenate([block.y for block in blocks]) * scores)
     assert fit.history_["validation_loss"][-1] == pytest.approx(losses.mean(), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_labels_that_end_with_nul_are_refused(tmp_path, name):
+    """An array of words has no such, and would take two classes for one."""
+    path = write(tmp_path / name, ["a", "b", "a", "a\0"] * (N // 4))
+    where = "line 5" if name == "t.csv" else r"row group 0, row 3 \(counted from 0\)"
+    with pytest.raises(ValueError, match=rf"{name}, {where}: the target 'y' is the label 'a\\x00'"):
+        separatrix.read(path, target="y")
+
+
+def test_labels_of_a_function_that_end_with_nul_are_refused():
+    y = np.array(["a", "b", "a\0"], dtype=object)
+    with pytest.raises(ValueError, match=r"row 2 \(counted from 0\): there is the label 'a\\x00'"):
+        separatrix.read(lambda: iter([(X[:3], y)]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...numeric.types import AnyArray, Ints
 from ..containers import missing
-from ..labels import LONGEST_LABEL, small_integer_classes, too_long
+from ..labels import LONGEST_LABEL, ends_with_nul, small_integer_classes, too_long
 from .reader import Place
 
 MOST_LABELS = 1 << 16  # distinct ones: more are no classes, and would fill the memory
@@ -90,6 +90,9 @@ class LabelCodes:
             if max(lengths, default=0) > LONGEST_LABEL:
                 row = int(np.argmax(lengths))
                 raise ValueError(f"{where.row(row)}: there {too_long(lengths[row])}")
+            for row, label in enumerate(y.tolist()):
+                if label.endswith("\0"):
+                    raise ValueError(f"{where.row(row)}: there {ends_with_nul(label)}")
             y = y.astype(np.str_)
         kind = KINDS.get(y.dtype.kind)
         if kind is None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...numeric.types import AnyArray, Array, Ints
-from ..labels import LARGEST_WHOLE, LONGEST_LABEL, too_long
+from ..labels import LARGEST_WHOLE, LONGEST_LABEL, ends_with_nul, too_long
 from .reader import Place
 from .tables import check_decoded, kind_is_text
 from .wide import FEW_ROWS, Batch, doubles
@@ -227,8 +227,13 @@ def labels(column: pa.Array, name: str, place: Place) -> AnyArray:
         row = pc.index(coded.indices, pa.scalar(code, coded.indices.type)).as_py()
         length = len(coded.dictionary[code].as_py())
         raise ValueError(f"{place.row(row)}: the target {name!r} {too_long(length)}")
-    words: AnyArray = np.array(coded.dictionary.to_pylist(), dtype=str)
-    found: AnyArray = words[coded.indices.to_numpy()]
+    words = coded.dictionary.to_pylist()
+    codes = coded.indices.to_numpy()
+    for code, word in enumerate(words):
+        if word.endswith("\0"):
+            where = place.row(int(np.argmax(codes == code)))
+            raise ValueError(f"{where}: the target {name!r} {ends_with_nul(word)}")
+    found: AnyArray = np.array(words, dtype=str)[codes]
     return found
 
 
