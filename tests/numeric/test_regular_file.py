@@ -64,3 +64,15 @@ def test_regular_files_are_opened(tmp_path):
         open_regular(tmp_path)
     with pytest.raises(FileNotFoundError):
         open_regular(tmp_path / "none")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="Linux has it")
+@pytest.mark.parametrize(
+    "read", READERS[1:4], ids=lambda read: f"{read.__module__}.{read.__name__}"
+)
+def test_errors_of_the_system_name_the_file(read):
+    """The first page of the memory of a process can be opened as a file, but not read."""
+    path = "/proc/self/mem"
+    with pytest.raises((OSError, ValueError), match="Input/output error") as told:
+        read(path)
+    assert path in str(told.value)

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..numeric.regular_file import open_regular
+from ..numeric.regular_file import named_in_errors, open_regular
 from ..numeric.replaced import check_file_path, replaced
 from ..numeric.types import AnyArray
 
@@ -86,7 +86,7 @@ def _bytes(array: AnyArray) -> memoryview:
 
 def read(path: Path) -> tuple[dict[str, str], dict[str, AnyArray]]:
     """The words and the arrays of a file; ``Damaged`` if it is not as it was written."""
-    with open_regular(path) as file:
+    with named_in_errors(path), open_regular(path) as file:
         return _Reader(file, os.fstat(file.fileno()).st_size).read()
 
 

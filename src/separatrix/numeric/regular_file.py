@@ -1,10 +1,12 @@
-"""Files that are read: regular files only, so that opening one never waits."""
+"""Files that are read: regular files only, so that opening one never waits; errors name them."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
 KINDS = {
@@ -35,6 +37,20 @@ def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
         file.close()
         raise
     return file
+
+
+@contextmanager
+def named_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors of the system while the file is read name it: only those of opening do by themselves.
+
+    An error that has no number is none of the system.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
 def _refuse_special(path: str | os.PathLike[str], mode: int) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..numeric.expected import number_type, scalar
-from ..numeric.regular_file import open_regular
+from ..numeric.regular_file import named_in_errors, open_regular
 from ..numeric.replaced import replaced
 from ..numeric.types import AnyArray
 
@@ -212,7 +212,7 @@ class CheckpointFile:
 
 def read(path: Path) -> Any:
     """What was written there; ``Damaged`` if that cannot be told for certain."""
-    with open_regular(path) as file:
+    with named_in_errors(path), open_regular(path) as file:
         whole = memoryview(file.read())
     begin = len(FORMAT) + DIGEST
     if bytes(whole[: len(FORMAT)]) != FORMAT:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
+import io
 import lzma
 import os
 import tracemalloc
@@ -187,6 +189,64 @@ def test_damage_within_a_compressed_file(tmp_path, suffix, compress):
     path = write(tmp_path / f"rows.svm.{suffix}", bytes(packed))
     with pytest.raises(ValueError, match=rf"rows\.svm\.{suffix} cannot be decompressed"):
         separatrix.read(path)
+
+
+COMPRESSED = pytest.mark.parametrize(
+    ("suffix", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)]
+)
+FIRST, SECOND = (
+    "".join(f"{i % 2} 1:{i} 2:{k}\n" for i in range(1000)).encode() for k in (3, 4)
+)  # fmt: skip
+
+
+@COMPRESSED
+@pytest.mark.parametrize("padding", [0, 8, 1 << 17])
+def test_several_streams_are_one_file(tmp_path, suffix, compress, padding):
+    packed = compress(FIRST[:5000]) + compress(b"") + compress(FIRST[5000:]) + compress(SECOND)
+    path = write(tmp_path / f"rows.svm.{suffix}", packed + bytes(padding))
+    X, y, _ = read(path)
+    assert len(y) == 2000
+    assert X[:, [1]].sum() == 7000
+
+
+@COMPRESSED
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda packed: b"\1" + packed[1:],
+        lambda packed: packed[:30] + b"\xff\xff\xff" + packed[33:],
+        lambda packed: packed[: len(packed) // 2] + bytes(20) + packed[len(packed) // 2 + 20 :],
+        lambda packed: packed[:-1],
+        lambda packed: packed[:4],
+        lambda packed: b"something else",
+    ],
+)
+def test_damage_within_a_later_stream(tmp_path, suffix, compress, damaged):
+    packed = compress(FIRST) + damaged(compress(SECOND))
+    path = write(tmp_path / f"rows.svm.{suffix}", packed)
+    with pytest.raises(ValueError, match=rf"rows\.svm\.{suffix} cannot be decompressed"):
+        separatrix.read(path)
+
+
+@pytest.mark.parametrize(
+    "begin", [b"1 1:2\n" * 9, bz2.compress(FIRST), gzip.compress(FIRST)], ids=["plain", "bz2", "gz"]
+)
+def test_an_error_of_the_disk_names_the_file(tmp_path, monkeypatch, begin):
+    """Once a disk fails, in the middle of a file."""
+    path = write(tmp_path / "rows.svm", begin)
+
+    class Disk(io.FileIO):
+        def readinto(self, room):
+            if self.tell() >= 40:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return super().readinto(memoryview(room)[:40])
+
+    monkeypatch.setattr(
+        "separatrix.data.files.paths._open", lambda path: io.BufferedReader(Disk(path))
+    )
+    with pytest.raises(OSError, match=r"Input/output error: '.*rows\.svm'") as told:
+        separatrix.read(path)
+    assert (told.value.errno, told.value.filename) == (errno.EIO, str(path))
 
 
 def test_a_file_that_changes_between_passes(tmp_path):

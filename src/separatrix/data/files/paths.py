@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...numeric.lazy import cached_property
+from ...numeric.regular_file import named_in_errors
 
 DIGEST_BYTES = 16
 SAMPLES, SAMPLE_BYTES = 16, 1 << 14
@@ -97,7 +98,8 @@ class Files:
         """What is read of the file herein is of the file as it was first seen, or an error."""
         self._check_unchanged(path)
         try:
-            yield
+            with named_in_errors(path):
+                yield
         except (ValueError, OSError, EOFError):
             self._check_unchanged(path)  # which is the better reason
             raise

@@ -22,6 +22,7 @@ from .paths import Files
 from .reader import Piece, Place, SharedFiles
 
 CHUNK = 1 << 20  # bytes of text at a time: with what it comes to, it fits into a cache
+PACKED = 1 << 16  # bytes of a compressed file at a time
 EXAMPLE = "-1 3:0.5 7:2"
 SHOWN = 40  # characters of a wrong word
 
@@ -166,10 +167,45 @@ class _Chunk(NamedTuple):
     """The number of the first one, from 1 on."""
 
 
+class _Streams:
+    """Bytes that were compressed as one stream or as several, one after another.
+
+    Those of Python take a damaged stream after the first for the end of the file.
+    """
+
+    def __init__(self, start: Callable[[], Any], file: BufferedReader) -> None:
+        self._start, self._file, self._stream = start, file, start()
+
+    def readinto(self, room: Any, /) -> int:
+        """Some bytes more; 0 at the end of the last stream."""
+        text = b""
+        while not text:
+            packed = b""
+            if self._stream.eof:
+                packed = self._next_stream()
+                if not packed:
+                    return 0
+                self._stream = self._start()
+            elif self._stream.needs_input:
+                packed = self._file.read(PACKED)
+                if not packed:
+                    raise EOFError("it ends before its last stream does")
+            text = self._stream.decompress(packed, len(room))
+        room[: len(text)] = text
+        return len(text)
+
+    def _next_stream(self) -> bytes:
+        """The first bytes after a stream that are not the zeros which fill up a file."""
+        packed: bytes = self._stream.unused_data.lstrip(b"\0")
+        while not packed and (more := self._file.read(PACKED)):
+            packed = more.lstrip(b"\0")
+        return packed
+
+
 OPENERS: dict[bytes, Callable[[BufferedReader], Any]] = {
     b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ": lzma.open,
+    b"BZh": partial(_Streams, bz2.BZ2Decompressor),
+    b"\xfd7zXZ": partial(_Streams, lzma.LZMADecompressor),
 }
 
 

@@ -40,7 +40,7 @@ class TableFiles(TableReader, SharedFiles):
     def _batches(
         self, path: Path, columns: list[str]
     ) -> Iterator[tuple[pa.RecordBatch | WideBatch, Place]]:
-        """These columns of one file with their ``types``, and what is to be named in errors: the file and its part."""
+        """These columns of one file with their ``types``, and the place to be named in errors."""
 
     def _first_row(self, path: Path) -> int:
         """Its number in the file."""
