@@ -46,6 +46,8 @@ RECORDS: dict[str, type[Any]] = {
         Sigmoid, Split, Standardization, StreamState, Trace, Votes,
     )
 }  # fmt: skip
+KEPT = {cls: [one.name for one in fields(cls) if one.init] for cls in RECORDS.values()}
+"""The fields of a record that a file keeps."""
 AS_THEY_ARE = frozenset({type(None), bool, int, str})
 LARGEST_INTEGER = 2**128  # a seed; larger ones could not be made floats
 NUMBERS = {"b": bool, "i": int, "u": int, "f": (int, float)}
@@ -185,13 +187,7 @@ class Writer:
 
 
 def _told(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in _kept(type(value))}
-
-
-@cache
-def _kept(cls: type[Any]) -> tuple[str, ...]:
-    """The fields of a record that a file keeps: a table may have a record for each column."""
-    return tuple(one.name for one in fields(cls) if one.init)
+    return {name: getattr(value, name) for name in KEPT[type(value)]}
 
 
 def _trace_told(trace: Trace) -> dict[str, Any]:

@@ -54,14 +54,14 @@ class ColumnTypes:
 
     def add(self, batch: pa.RecordBatch | WideText, path: Path, start: int) -> None:
         """Columns of text: rows of this file from this one on."""
-        is_wide = isinstance(batch, WideText)
-        names = batch.names if is_wide else batch.schema.names
+        names = batch.names if isinstance(batch, WideText) else batch.schema.names
         columns: Iterable[int] = range(len(names))
-        if names and (is_wide or batch.num_rows <= FEW_ROWS):
-            text = batch.values if is_wide else pa.concat_arrays(batch.columns)
-            places = np.arange(len(text))
-            shape = (-1, len(names)) if is_wide else (len(names), -1)
-            places = places.reshape(shape).T if is_wide else places.reshape(shape)
+        if isinstance(batch, WideText):
+            places = np.arange(len(batch.values)).reshape(-1, len(names)).T
+            columns = self._add_plain(names, batch.values, places, path, start)
+        elif names and batch.num_rows <= FEW_ROWS:
+            text = pa.concat_arrays(batch.columns)
+            places = np.arange(len(text)).reshape(len(names), -1)
             columns = self._add_plain(names, text, places, path, start)
         for number in columns:
             column = batch.column(number)
@@ -82,7 +82,8 @@ class ColumnTypes:
         def all_match(pattern: str, matches: bool = True) -> AnyArray:
             found = pc.match_substring_regex(text, pattern).fill_null(matches)
             found = found.to_numpy(zero_copy_only=False)[places] == matches
-            return found.all(axis=1) & some  # type: ignore[no-any-return]
+            matched: AnyArray = found.all(axis=1) & some
+            return matched
 
         values = text.take(pa.array(places[np.arange(len(names)), first])).to_pylist()
         before = np.array([self.types[name].id for name in names])
@@ -97,7 +98,8 @@ class ColumnTypes:
             self.types[names[at]] = pa.string()
             if names[at] not in self.words:
                 self.words[names[at]] = Word(values[at], path, start + int(first[at]))
-        return np.flatnonzero(~(number | word)).tolist()  # type: ignore[no-any-return]
+        others: list[int] = np.flatnonzero(~(number | word)).tolist()
+        return others
 
     def _add(self, name: str, column: pa.Array, path: Path, start: int) -> None:
         if self.types[name] != pa.string():

@@ -42,6 +42,7 @@ def decoded(
         )
     if not isinstance(reader, TableReader) or encoding is None:
         before = 0
+        X: Any
         for X, y, weight, where in reader.pieces():
             now = reader.left_out
             unknown = {"features": now - before} if now > before else {}

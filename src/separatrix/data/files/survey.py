@@ -55,8 +55,8 @@ class Survey:
         columns = list(columns)
         types = dict(columns)
         self.features = options.feature_columns([name for name, _ in columns])
-        kinds = {"onehot": _CategorySurvey, "hash": _HashSurvey}
-        self.categories: dict[str, _CategorySurvey | _HashSurvey] = {}
+        kinds: dict[str, type[_ColumnSurvey]] = {"onehot": _CategorySurvey, "hash": _HashSurvey}
+        self.categories: dict[str, _ColumnSurvey] = {}
         for name in self.features:
             if types[name].id in NUMBERS and isinstance(options.categorical, str):
                 continue  # as of most columns, where there are many

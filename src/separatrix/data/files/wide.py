@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import compress, count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -60,7 +60,7 @@ class WideText(NamedTuple):
         numbers = typed(values, pa.float64()).to_numpy(zero_copy_only=False)
         others = {
             names[number]: typed(text.column(number), types[names[number]])
-            for number in np.flatnonzero(~is_number)
+            for number in np.flatnonzero(~is_number).tolist()
         }
         return WideBatch(
             names, numbers.reshape(self.num_rows, -1),
@@ -109,7 +109,7 @@ class WideBatch:
         return replace(self, numbers=numbers, others=self.others.slice(first, rows))
 
 
-Batch = pa.RecordBatch | pa.Table | WideBatch
+Batch: TypeAlias = pa.RecordBatch | pa.Table | WideBatch
 
 
 def names_of(batch: Batch) -> list[str]:
