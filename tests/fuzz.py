@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 KINDS = (
-    "claims", "model_files", "checkpoints", "skops_files", "tables", "caches", "requests",
+    "claims", "options", "model_files", "checkpoints", "skops_files", "tables", "caches",
+    "requests",
 )  # fmt: skip
 PATIENCE = 120.0  # seconds
 MEMORY = 4 << 30  # bytes of address space beyond what the process has when it starts
@@ -44,7 +45,7 @@ def cases(kind: str, seed: int, limited: bool, to: Connection) -> None:
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(place.filename).name}:{place.lineno}"
-            what = f"{type(error).__name__} {str(error)[:200]!r} ({where})"
+            what = f"{type(error).__name__} {str(error)[:400]!r} ({where})"
             to.send(("failed", what))
         seed += 1
 
@@ -80,7 +81,7 @@ class Fuzzer:
     def _started(self) -> Connection:
         context = multiprocessing.get_context("spawn")
         receiver, sender = context.Pipe(duplex=False)
-        limited = sys.platform == "linux" and self.kind != "claims"
+        limited = sys.platform == "linux" and self.kind not in ("claims", "options")
         given = (self.kind, self.seed, limited, sender)
         self.process = context.Process(target=cases, args=given, daemon=True)
         self.process.start()

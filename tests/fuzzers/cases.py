@@ -11,9 +11,16 @@ LOSSES = ("logistic", "squared", "hinge", "squared_hinge")
 
 @dataclass
 class Case:
-    """Small whole numbers, and the rows that are made of them by scaling and shifting."""
+    """Data and an objective, as the user sees them:
+
+    ``J = sum(weight * loss) / sum(weight) + sum_j p_j (l1 |s_j w_j| + l2 (s_j w_j)^2)``
+
+    with p the penalty weights and s the deviations by which a standardised fit divides. With groups
+    the length of a group, times the root of its size, replaces the absolute values.
+    """
 
     base: np.ndarray
+    """Small whole numbers, of which the rows are made by scaling and shifting."""
     X: np.ndarray
     y: np.ndarray
     k: int
@@ -21,6 +28,49 @@ class Case:
     l2: float
     intercept: bool
     loss: str
+    l1: float = 0.0
+    penalty_weights: np.ndarray | None = None
+    groups: np.ndarray | str | None = None
+    scale: np.ndarray | None = None
+
+    @property
+    def columns(self) -> int:
+        """Rows of ``coef_``."""
+        return 1 if self.k == 2 else self.k
+
+    @property
+    def row_weights(self) -> np.ndarray:
+        return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    @property
+    def feature_weights(self) -> np.ndarray:
+        d = self.X.shape[1]
+        return np.ones(d) if self.penalty_weights is None else self.penalty_weights
+
+    @property
+    def deviations(self) -> np.ndarray:
+        return np.ones(self.X.shape[1]) if self.scale is None else self.scale
+
+    @property
+    def free(self) -> np.ndarray:
+        """Features without a penalty, (d,)."""
+        return (self.feature_weights == 0.0) | (self.l1 == 0.0 == self.l2)
+
+    @property
+    def binary_losses(self) -> bool:
+        """Whether the loss is a sum of losses of margins, one for each row of ``coef_``."""
+        return self.k == 2 or self.loss not in ("logistic", "hinge", "perceptron")
+
+    @property
+    def binary_name(self) -> str:
+        return self.loss.removeprefix("one_vs_rest_")
+
+    @property
+    def signs(self) -> np.ndarray:
+        """The targets of the margins, (n, rows of ``coef_``): -1 or +1."""
+        if self.k == 2:
+            return np.where(self.y == 1, 1, -1)[:, None]
+        return np.where(self.y[:, None] == np.arange(self.k), 1, -1)
 
 
 def draw(rng: np.random.Generator) -> Case:

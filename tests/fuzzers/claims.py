@@ -2,8 +2,7 @@
 
 Estimators x solvers x losses x scales of the features (1e-300 to 1e300) x offsets x weights. J is
 computed again from exact scores (fractions; exponentials in 50 decimal digits), minima are sought
-by Newton's method or Powell's in long doubles, and separability is decided by a linear program on
-the integers behind the rows.
+by Newton's method in as many, and separability is decided by a linear program in whole numbers.
 """
 
 from __future__ import annotations
@@ -19,8 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 import separatrix as sx
 
 from .cases import Case, draw
+from .exact import exact_objective, exact_scores
 from .expected import expect
-from .references import better, exact_objective, exact_scores, runs_off
+from .fit_claims import check_fit, margin
+from .recession import runs_off
 
 
 def check_linear(case: Case, rng: np.random.Generator) -> str:
@@ -41,44 +42,7 @@ def check_linear(case: Case, rng: np.random.Generator) -> str:
         expect(len(str(error)) > 30, f"a bare error: {error!r}")
         expect(not hasattr(clf, "coef_"), "half fitted")
         return f"refused: {str(error).split(':')[0][:50]}"
-    expect(np.all(np.isfinite(clf.coef_)) and np.all(np.isfinite(clf.intercept_)), "weights")
-    J = exact_objective(case, clf.coef_, clf.intercept_)
-    told = clf.objective_
-    if not np.isfinite(told):
-        expect(not clf.converged_, f"{clf.stop_} at {told}")
-        expect(decimal.Decimal("1e300") < J, f"told {told}, is {J:.6e}")
-        return clf.stop_
-    exact = decimal.Decimal(told)
-    expect(abs(exact - J) <= decimal.Decimal("1e-12") * J + decimal.Decimal("1e-300"),
-           f"objective_ {told!r}, is {J:.17e}")  # fmt: skip
-    zero = exact_objective(case, 0 * clf.coef_, 0 * clf.intercept_)
-    if clf.converged_:
-        expect(
-            zero * (1 + decimal.Decimal("1e-9")) >= J, f"{clf.stop_} at {told}, zeros {zero:.6e}"
-        )
-    far = not case.intercept and np.abs(case.base).max() > 1e6  # too near a tie for a program
-    if (
-        case.l2 == 0.0
-        and case.loss == "logistic"
-        and not far
-        and np.ptp(case.X, axis=0).min() > 1e-150
-    ):
-        off = runs_off(case)
-        expect(not (off and clf.converged_), f"{clf.stop_}, but it runs off")
-        expect(off or clf.stop_ != "no minimum", "a minimum exists")
-    if clf.gap_ is not None:
-        expect(clf.gap_ >= 0.0, f"gap {clf.gap_}")
-        if clf.stop_ == "optimal":
-            expect(clf.gap_ <= max(tol or 0.0, 1e-14) * told, f"gap {clf.gap_} of {told}")
-        low = better(case, clf.coef_, clf.intercept_)
-        slack = decimal.Decimal("1e-300")
-        expect(exact - decimal.Decimal(clf.gap_) <= low + slack,
-               f"{clf.stop_}: {told!r} - {clf.gap_!r} is above {low:.17e}")  # fmt: skip
-    elif clf.stop_ == "tol" and not clf.solver_.by_row and clf.solver_.chooses_step:
-        low = better(case, clf.coef_, clf.intercept_)
-        expect(exact <= low * decimal.Decimal("1.05") + decimal.Decimal("1e-9"),
-               f"tol at {told!r}, {low:.6e} is possible")  # fmt: skip
-    return clf.stop_
+    return check_fit(clf, case)
 
 
 def check_perceptron(case: Case, rng: np.random.Generator) -> str:
@@ -95,9 +59,7 @@ def check_perceptron(case: Case, rng: np.random.Generator) -> str:
     weight = np.ones(len(case.y)) if case.weight is None else case.weight
     if clf.stop_ == "no mistakes" and clf.keep in ("auto", "last"):
         for s, y, c in zip(scores, case.y, weight, strict=True):
-            own = (s[0] if y == 1 else -s[0]) if case.k == 2 else s[y] - max(
-                v for j, v in enumerate(s) if j != y)  # fmt: skip
-            expect(c == 0 or own > 0, "no mistakes, but a margin is not positive")
+            expect(c == 0 or margin(s, y) > 0, "no mistakes, but a margin is not positive")
     predicted = clf.predict(case.X)
     for s, p, x in zip(scores, predicted, case.X.tolist(), strict=True):
         terms = zip(clf.coef_[0].tolist(), x, strict=True)
@@ -115,7 +77,7 @@ def check_perceptron(case: Case, rng: np.random.Generator) -> str:
 def check_separability(case: Case, rng: np.random.Generator) -> str:
     keep = np.ones(len(case.y), bool) if case.weight is None else case.weight > 0
     found = sx.separability(case.X[keep], case.y[keep])
-    told = Case(**{**vars(case), "intercept": True})
+    told = Case(**{**vars(case), "intercept": True, "l2": 0.0, "loss": "logistic"})
     if np.all((case.X != 0) == (case.base != 0)) and np.abs(case.X).max() < 1e300:
         off = runs_off(told)
         expect(off == (found.verdict != "overlapping"), f"{found.verdict}, program says {off}")
