@@ -22,8 +22,11 @@ EPSILONS = [Decimal(10) ** -power for power in range(17)]
 MOST_STEPS = 12  # for each epsilon; those without a kink have one epsilon
 MOST_HALVINGS = 20
 NEAR = Decimal("1e-3")  # of eps: likewise, where there are kinks
+REACH = 10  # times the size of the variables: the longest step
 RIDGE = Decimal("1e-38")  # of the diagonal: flat directions leave the Hessian singular
 ARRIVED = Decimal("1e-32")  # the decrease that a Newton step promises
+FEEBLE = 1e-6  # a penalty that lets separating weights grow
+LEAST = Decimal("1e-60")  # of the largest variable: a fraction with such an exponent is long
 SEPARATED = (1.0, 10.0, 40.0, 200.0, 700.0)  # least margins of challengers that separate all rows
 
 Weights = tuple[np.ndarray, np.ndarray]
@@ -70,10 +73,12 @@ def newton_step(problem: Smoothed, U: np.ndarray, eps: Decimal, free: np.ndarray
     gradient, hessian = problem.derivatives(U, eps)
     g, direction = gradient.ravel()[free], np.full(U.size, Decimal(0))
     direction[free] = solve(hessian[np.ix_(free, free)], g)
-    direction, length = direction.reshape(U.shape), Decimal(1)
+    direction = direction.reshape(U.shape)
     slope = (gradient * direction).sum()
     if slope <= (NEAR * eps if problem.kinked else ARRIVED):
         return U
+    # Where all rows are right by far, the Hessian hardly exists, and a step has no bounds.
+    length = min(Decimal(1), REACH * (1 + np.abs(U).max()) / np.abs(direction).max())
     for _ in range(MOST_HALVINGS):
         V = U - length * direction
         if -slope < (problem.derivatives(V, eps, order=1)[0] * direction).sum() * 2:
@@ -137,8 +142,9 @@ class Smoothed:
         return np.column_stack([U, decimals(intercept)]) if self.case.intercept else U
 
     def weights(self, U: np.ndarray) -> Weights:
-        """Fractions that have the same scores."""
-        exact, d = np.vectorize(Fraction, otypes=[object])(U), len(self.spread)
+        """Fractions that have the same scores; entries of no account become 0."""
+        least, d = LEAST * np.abs(U).max(), len(self.spread)
+        exact = np.vectorize(Fraction, otypes=[object])(np.where(np.abs(U) > least, U, Decimal(0)))
         spread = np.array([Fraction(v) for v in self.spread.tolist()])
         nothing = np.full(len(U), Fraction(0))
         return exact[:, :d] / spread, exact[:, d] if self.case.intercept else nothing
@@ -209,11 +215,14 @@ def decimals(values: np.ndarray) -> np.ndarray:
 
 
 def separators(case: Case) -> Iterator[Weights]:
-    """Weights that have all rows on their right side, if a linear program finds some."""
+    """Weights that have all rows on their right side, if a linear program finds some.
+
+    They are where Newton's method takes too long to arrive: with hardly a penalty, far away.
+    """
+    if case.loss != "logistic" or case.l1 + case.l2 > FEEBLE:
+        return
     problem = Smoothed(case)
     Z = problem.Z.astype(float)
-    if case.binary_losses and case.k > 2:
-        return
     if case.k == 2:
         rows = problem.signs * Z
     else:

@@ -48,7 +48,8 @@ def margin_loss(name: str, margin: Fraction) -> Decimal:
     if name == "logistic":
         return softplus([-margin])
     if name == "tanh_squared":  # 1 - tanh m = 2 / (e^2m + 1)
-        return (2 / (to_decimal(2 * margin).exp() + 1)) ** 2
+        small = to_decimal(-2 * abs(margin)).exp()
+        return (2 * (small if margin > 0 else 1) / (1 + small)) ** 2
     if name == "perceptron":
         return to_decimal(max(Fraction(0), -margin))
     short = 1 - margin if name == "squared" else max(Fraction(0), 1 - margin)
