@@ -10,11 +10,13 @@ WORKERS ?= 2
 # Tests start many processes: what one has compiled the next need not, whatever the environment says.
 export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+NINJA := -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja)
 
-.PHONY: help demo test check-types test-cpp test-browser docs fuzz bench clean
+.PHONY: help demo test check-types test-cpp test-sanitize test-address test-thread test-browser docs fuzz bench clean
 help:
 	@echo "make demo    train on small data, print a report, leave model and pictures in demo/"
 	@echo "make test    lint, types, layers, C++ tests, Python tests, doctests"
+	@echo "make test-sanitize  tests of the compiled code under sanitizers, with GCC"
 	@echo "make test-browser   the playground in Chromium, as a person uses it"
 	@echo "make docs    the pages in build/docs/index.html, with every picture drawn anew"
 	@echo "make fuzz    random fits, and hostile files and requests (SECONDS=600 for all together)"
@@ -46,9 +48,30 @@ check-types: $(DEVELOPMENT)
 	$(BIN)/lint-imports
 
 test-cpp: $(DEVELOPMENT)
-	$(BIN)/cmake -S . -B build/tests -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) -DSEPARATRIX_TESTS=ON
+	$(BIN)/cmake -S . -B build/tests $(NINJA) -DSEPARATRIX_TESTS=ON
 	MAKEFLAGS= $(BIN)/cmake --build build/tests
 	$(BIN)/ctest --test-dir build/tests --parallel $(WORKERS) --output-on-failure
+
+# A report of a sanitizer aborts its test.
+test-sanitize: test-address test-thread
+
+# The module under AddressSanitizer and UndefinedBehaviorSanitizer, in an environment of its own: it
+# uses the packages of .venv, but not the import hook of the editable install there.
+PURELIB := -c "import sysconfig; print(sysconfig.get_path('purelib'))"
+test-address: $(DEVELOPMENT)
+	$(BIN)/python -m venv --clear --without-pip build/sanitized
+	$(BIN)/python $(PURELIB) > "$$(build/sanitized/bin/python $(PURELIB))/packages.pth"
+	$(BIN)/python -m pip --python build/sanitized install --quiet --no-deps --ignore-installed . \
+	  --config-settings=build-dir=build/address --config-settings=cmake.define.SEPARATRIX_SANITIZE=address,undefined
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=abort_on_error=1:detect_leaks=0 \
+	  $(PYTEST:$(BIN)/%=build/sanitized/bin/%) tests/loops tests/solvers tests/data tests/models
+
+# The C++ tests under ThreadSanitizer.
+test-thread: $(DEVELOPMENT)
+	$(BIN)/cmake -S . -B build/thread $(NINJA) -DSEPARATRIX_TESTS=ON -DSEPARATRIX_SANITIZE=thread
+	MAKEFLAGS= $(BIN)/cmake --build build/thread
+	$(BIN)/ctest --test-dir build/thread --output-on-failure
 
 test-browser: $(DEVELOPMENT)
 	@command -v $(CHROMIUM) > /dev/null || { echo "no $(CHROMIUM): apt-get install chromium fonts-dejavu-core, or CHROMIUM=/path/to/it"; exit 1; }
