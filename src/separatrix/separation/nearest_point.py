@@ -82,9 +82,9 @@ def started(Z: Array, share: Array) -> Combination:
 
 
 def minimised(rows: Exact, exponent: int, start: Combination) -> Corral:
-    """The nearest point to 0 in the hull of some rows, times a power of two.
+    """The point nearest to 0 in the hull of a combination's rows, reached from the combination.
 
-    Of those of a combination, that is, from which it starts.
+    The rows are ``rows * 2**exponent``.
     """
     places, share = start.places, start.share
     while True:

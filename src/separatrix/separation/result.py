@@ -86,7 +86,10 @@ class Separability(Proof):
 
     @property
     def support(self) -> Witness | PairWitness | None:
-        """Separable: the rows that pin the margin, and their shares lambda in the nearest point."""
+        """Separable: rows and their shares lambda, which prove the upper bound on the margin.
+
+        If the bounds meet, these rows pin the margin.
+        """
         if self._margin is None:
             return None
         return named(self.signed, self.classes, self._margin.ids, self._margin.share)
