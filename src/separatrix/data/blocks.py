@@ -94,7 +94,7 @@ class Shuffle(NamedTuple):
 
 def neighbouring_rows(row_bytes: float) -> int:
     """Rows that lie so close together that random orders keep them together."""
-    return max(1, int(NEIGHBOURS_BYTES / row_bytes))
+    return max(1, int(NEIGHBOURS_BYTES / max(row_bytes, 1.0)))  # a row may store no value
 
 
 def random_order(

@@ -113,7 +113,7 @@ class Model(NamedTuple):
 def _sampled_minimum(objective: Objective) -> Array:
     """Weights that minimise J over as many random rows as may be gathered."""
     source = objective.source
-    size = max(1, int(thresholds.GATHERED_BYTES / source.row_bytes))
+    size = max(1, int(thresholds.GATHERED_BYTES / max(source.row_bytes, 1.0)))
     if size >= source.n_rows:
         return np.zeros(objective.shape)  # the first read gathers them all
     part = objective.on_rows(source.sample(size))
