@@ -70,7 +70,58 @@ def test_weights_of_classes_count_as_those_of_rows_and_folds_of_one_row_agree(wa
     folds.fit(X, y)
     for name in ("mean_test_score", "std_test_score", "standard_error"):
         np.testing.assert_allclose(by_class.cv_results_[name], by_row.cv_results_[name])
-        np.testing.assert_allclose(by_class.cv_results_[name], folds.cv_results_[name], rtol=1e-7)
+    np.testing.assert_allclose(losses_of(by_class, 14), losses_of(folds, 14), rtol=1e-7)
+
+
+@pytest.mark.parametrize("scoring", [None, "loss"])
+def test_mean_deviation_and_error_are_weighted_by_rows_where_one_is_left_out_at_a_time(scoring):
+    X, y = wide(20, 5), np.arange(20) % 2
+    weight = np.random.default_rng(2).exponential(size=20)
+    weight[[3, 8]] = 0.0
+    clf = LinearClassifierCV("squared", l2s=[1.0, 1e-2], cv="loo", scoring=scoring)
+    clf.fit(X, y, weight)
+    left = residuals_left_out(X, columns(y, 2), weight, 1e-2, True)[:, 0]
+    sign = np.where(y == 1, 1.0, -1.0)
+    each = -(left**2) if scoring == "loss" else ((sign - left >= 0) == (sign > 0)).astype(float)
+    kept = weight > 0
+    mean = np.average(each[kept], weights=weight[kept])
+    spread = np.sqrt(np.average((each[kept] - mean) ** 2, weights=weight[kept]))
+    folds = weight.sum() ** 2 / np.sum(weight**2)
+    table = clf.cv_results_
+    assert table["mean_test_score"][1] == pytest.approx(mean, rel=1e-9)
+    assert table["std_test_score"][1] == pytest.approx(spread, rel=1e-9)
+    assert table["standard_error"][1] == pytest.approx(spread / np.sqrt(folds - 1), rel=1e-9)
+
+
+@pytest.mark.parametrize("weight", [None, np.ones(12), np.full(12, 3.7e-210), np.full(12, 1e200)])
+def test_equal_weights_are_as_none(weight):
+    X, y = wide(12, 30), np.arange(12) % 2
+    clf = LinearClassifierCV("squared", l2s=[1.0, 1e-2], cv="loo", scoring="loss").fit(X, y, weight)
+    each = losses_of(clf, 12)
+    table = clf.cv_results_
+    np.testing.assert_allclose(-table["mean_test_score"], each.mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(table["std_test_score"], each.std(axis=0), rtol=1e-12)
+    error = each.std(axis=0) / np.sqrt(11)
+    np.testing.assert_allclose(table["standard_error"], error, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scoring", [None, "loss"])
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_folds_score_a_row_of_weight_2_as_the_row_twice(loss, scoring):
+    X, y = wide(24, 4), np.arange(24) % 2
+    times = np.random.default_rng(3).integers(0, 3, 24)
+    fold = np.arange(24) // 2 % 3
+    copies = np.repeat(np.arange(24), times)
+    settings = {"loss": loss, "l2s": [1.0, 1e-1], "scoring": scoring, "tol": 1e-10}
+    splits = [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(3)]
+    weighted = LinearClassifierCV(cv=splits, **settings).fit(X, y, times)
+    splits = [
+        (np.flatnonzero(fold[copies] != i), np.flatnonzero(fold[copies] == i)) for i in range(3)
+    ]
+    repeated = LinearClassifierCV(cv=splits, **settings).fit(X[copies], y[copies])
+    for name in ("mean_test_score", "std_test_score", "standard_error", "split1_test_score"):
+        found, expected = weighted.cv_results_[name], repeated.cv_results_[name]
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-9)
 
 
 def test_rows_of_weight_0_are_as_if_absent_and_all_weights_may_be_multiplied():

@@ -74,11 +74,14 @@ class LinearClassifierCV(SparseModel):
         "loo" leaves out one row at a time: exactly for the squared loss; for a smooth convex
         loss, two classes and rows of equal weight by Newton steps from the fit to all, or by a fit
         without the row where these do not arrive, so that every score w.x + b is right to 1e-4.
+        Each row counts by its weight in the mean score. A row of weight 2 is left out as a whole;
+        if it were there twice, one copy at a time would be.
         It works with square matrices of the rows or the features, whichever are fewer, and is
         refused for more than 8192 of these, which would take 4.3 GB, and with ``l1_ratio``.
     scoring : None, "loss", str or callable
-        None: accuracy. "loss": minus the mean loss of the rows left out. Both are weighted.
-        Otherwise as in scikit-learn, without weights (and with "loo" only "accuracy").
+        None: accuracy. "loss": minus the mean loss of the rows left out. Both are weighted within
+        each fold, and folds count alike, as in scikit-learn. Otherwise as in scikit-learn, without
+        weights (with "loo" only "accuracy", which is the same as None).
     rule : {"best", "one_standard_error"}
         The l2, or strength, with the best mean score (the largest on a tie), or the largest one
         whose score is within one standard error of it.
@@ -130,7 +133,8 @@ class LinearClassifierCV(SparseModel):
     cv_results_ : dict of arrays
         ``l2`` (with ``l1_ratio`` also ``l1_ratio``, ``strength`` and ``l1``),
         ``mean_test_score``, ``std_test_score``, ``standard_error`` of the mean, and
-        ``split0_test_score``, ... for up to 100 folds.
+        ``split0_test_score``, ... for up to 100 folds. With "loo" mean and deviation are weighted,
+        and the standard error uses Kish's effective number of rows, ``sum(c)^2 / sum(c^2)``.
     loo_check_ : LeaveOneOutCheck
         With "loo" by Newton steps only: at the l2 that scores best, the rows of largest
         influence left out in earnest.
@@ -306,7 +310,8 @@ class LinearClassifierCV(SparseModel):
             self.loo_check_ = found[0].check
         tables = [search.candidates.columns() for search in searches]
         columns = {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
-        self.cv_results_ = results(columns, np.concatenate([each.scores for each in found], axis=1))
+        scores = np.concatenate([each.scores for each in found], axis=1)
+        self.cv_results_ = results(columns, scores, found[0].weight)
         best = chosen(self.cv_results_, rule)
         self.l2_ = float(columns["l2"][best])
         for name in columns.keys() - {"l2"}:

@@ -13,24 +13,34 @@ FEW_VALUES = 4  # of a penalty, told one by one
 ARRIVED = ("optimal", "tol", "closed form")
 
 
-def results(columns: dict[str, AnyArray], splits: Array) -> dict[str, AnyArray]:
-    """Scores by penalty, which columns tell: mean and deviation over folds, and every fold's own.
+def results(
+    columns: dict[str, AnyArray], splits: Array, weight: Array | None = None
+) -> dict[str, AnyArray]:
+    """Scores by penalty, given in columns: mean and deviation over folds, and every fold's own.
 
-    A fold without a score does not count.
+    Folds count alike unless they have weights. A fold without a score does not count.
     """
     if np.all(np.isnan(splits)):
         raise ValueError("no fold could be scored: every held-out row has weight 0")
-    counted = np.sum(~np.isnan(splits), axis=0)
+    scored = ~np.isnan(splits)
     # In units in which no square overflows; powers of two leave every bit as it is.
+    weight = (
+        np.ones(len(splits)) if weight is None else np.ldexp(weight, -np.frexp(weight.max())[1])
+    )
+    counts = np.where(scored, weight[:, None], 0.0)
+    total = counts.sum(axis=0)
+    folds = total**2 / np.sum(counts**2, axis=0)  # Kish's effective number of them
     largest = np.max(np.abs(splits), where=np.isfinite(splits), initial=0.0)
     unit = np.frexp(largest)[1]
+    scores = np.where(scored, np.ldexp(splits, -unit), 0.0)
     with np.errstate(invalid="ignore"):  # a score of minus infinity has no deviation
-        deviation = np.ldexp(np.nanstd(np.ldexp(splits, -unit), axis=0), unit)
+        mean = np.sum(counts * scores, axis=0) / total
+        deviation = np.sqrt(np.sum(counts * (scores - mean) ** 2, axis=0) / total)
     table: dict[str, AnyArray] = {
         **columns,
-        "mean_test_score": np.nanmean(splits, axis=0),
-        "std_test_score": deviation,
-        "standard_error": deviation / np.sqrt(np.maximum(counted - 1, 1)),
+        "mean_test_score": np.ldexp(mean, unit),
+        "std_test_score": np.ldexp(deviation, unit),
+        "standard_error": np.ldexp(deviation, unit) / np.sqrt(np.maximum(folds - 1.0, 1.0)),
     }
     if len(splits) <= MOST_SPLITS:
         table |= {f"split{i}_test_score": row for i, row in enumerate(splits)}

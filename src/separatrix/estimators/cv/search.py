@@ -45,6 +45,8 @@ class Found(NamedTuple):
     """To all rows along the path, as far as they are known."""
     check: LeaveOneOutCheck | None = None
     """Some rows left out in earnest, where others were by Newton steps."""
+    weight: Array | None = None
+    """Of the rows, where each is left out by itself; None: all count alike, as folds do."""
 
 
 @dataclass
@@ -209,7 +211,7 @@ class Search:
         scores, check = leave_one_out.scores(
             self.objective, self.l2s, self.clf.scoring, together, alone
         )
-        return Found(scores, check=check)
+        return Found(scores, check=check, weight=self.objective.in_memory.weight)
 
     # ---- one fit -------------------------------------------------------------------------
 
