@@ -10,6 +10,7 @@ from separatrix.numeric.linear_systems import (
     NotFinite,
     cholesky_solver,
     conjugate_gradients,
+    damped_solve,
     solve,
 )
 
@@ -101,3 +102,18 @@ def test_a_singular_matrix_has_a_pseudo_inverse_in_scaled_variables():
     A = np.random.default_rng(0).standard_normal((5, 2))
     A /= np.linalg.norm(A, axis=1)[:, None]  # a unit diagonal: nothing is scaled
     np.testing.assert_allclose(linear_systems.inverse(A @ A.T), np.linalg.pinv(A @ A.T), atol=1e-10)
+
+
+@pytest.mark.parametrize("ratio", [1e-4, 1e-9, 1e-11])
+def test_damping_does_not_bend_a_solution_that_the_matrix_tells(ratio):
+    Q = np.linalg.qr(RNG.normal(size=(4, 4)))[0]
+    H = (Q * [1.0, 0.5, 0.2, ratio]) @ Q.T
+    expected = Q @ (Q.T @ np.ones(4) / [1.0, 0.5, 0.2, ratio])
+    found = damped_solve(H, np.ones(4), H.diagonal())
+    np.testing.assert_allclose(found, expected, rtol=2e-2, atol=1e-2 * np.abs(expected).max())
+
+
+def test_damped_solutions_along_a_flat_direction_are_long():
+    found = damped_solve(np.ones((2, 2)), np.array([1.0, -1.0]), np.ones(2))
+    assert found[0] == pytest.approx(-found[1])
+    assert found[0] > 1e9

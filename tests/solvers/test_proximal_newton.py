@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import quiet
 from l1_oracles import Net
 from sparse_problems import LOSSES, objective, problem, solved
 
 from separatrix import (
     L2,
+    CoordinateDescent,
     ElasticNet,
     GroupLasso,
+    LinearClassifier,
     Newton,
     ProximalNewton,
     Stop,
@@ -199,3 +202,26 @@ def test_a_rough_second_derivative_leads_to_the_same_minimum(k, monkeypatch):
     for number, step in enumerate(met[:-1]):  # and a run that goes on from any step, to the same
         again = ProximalNewton().steps(of, step.weights, np.random.default_rng(0), step.state)
         np.testing.assert_array_equal(next(again).weights, met[number + 1].weights)
+
+
+@quiet
+@pytest.mark.parametrize("loss", ["logistic", "squared", "squared_hinge"])
+@pytest.mark.parametrize("offset", [1e6, 1e8, 1e12])
+@pytest.mark.parametrize("solver", [ProximalNewton(), CoordinateDescent()], ids=repr)
+def test_features_far_from_zero_without_a_bias_take_few_newton_steps(
+    solver, offset, loss, monkeypatch
+):
+    """Their Hessian is flatter than its rounding: steps that crawl are not repeated for ever."""
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(60, 3))
+    y = np.where(Z[:, 0] + 0.3 * rng.normal(size=60) > 0, 1, 0)
+    steps = []
+    counted = proximal_newton.newton_step
+    monkeypatch.setattr(
+        proximal_newton, "newton_step", lambda *args: steps.append(1) or counted(*args)
+    )
+    clf = LinearClassifier(loss, l1=0.01, fit_intercept=False, standardize=True, solver=solver)
+    clf.fit(Z + offset, y)
+    assert clf.stop_ in ("optimal", "no progress")
+    assert clf.n_iter_ <= 300
+    assert len(steps) <= 1000

@@ -16,6 +16,8 @@ CG_MAX_ITER = 250
 FLAT = 1e-12  # of |p|^2: up to rounding there is nothing to gain along p
 MIN_PIVOT = 1e-7  # on the diagonal of a Cholesky factor: less is that of a nearly singular matrix
 MIN_EIGENVALUE = 1e-13  # of the largest, per row: less is rounding
+DAMPING, LEAST_DAMPING = 1e-10, 1e-13  # of a diagonal, added to a matrix: at first, and at least
+NOTICEABLE = 1e-3  # of a solution's curvature: damping that makes up more of it is reduced
 
 
 class NotFinite(ValueError):
@@ -34,6 +36,21 @@ def solve(hessian: Array, right: Array) -> Array:
         solutions = [_inverse(matrix)(column) for matrix, column in pairs]
     result: Array = scale * np.reshape(solutions, right.shape)
     return result
+
+
+def damped_solve(hessian: Array, right: Array, diagonal: Array) -> Array:
+    """Solve with a share of the diagonal added to the matrix, as little as will do.
+
+    Where the matrix is singular the solution is long, so a caller that ends it at the first change
+    of a sign gets there. Less than the least share would be lost in the rounding of the matrix.
+    """
+    damping = DAMPING
+    while True:
+        solution = solve(hessian + np.diag(damping * diagonal), right)
+        added = damping * dot(diagonal * solution, solution)
+        if added <= NOTICEABLE * dot(solution, hessian @ solution) or damping <= LEAST_DAMPING:
+            return solution
+        damping *= 0.1
 
 
 def cholesky_solver(hessian: Array, min_pivot: float = MIN_PIVOT) -> Callable[[Array], Array]:

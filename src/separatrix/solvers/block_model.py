@@ -26,6 +26,8 @@ from ..penalties import GroupLasso
 
 EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of both
 FLAT = 1e-10  # of its diagonal, added to a Hessian
+CRAWL = 0.9, 1e-3  # of the gain of the Newton step before, and of all: more is no convergence
+CRAWLED = 5  # such steps in a row are the last: lengths curve, so that one proves little
 FLATTEST = 1e-12  # of a block's largest curvature: one that is less counts as that
 ENOUGH = 1e-12  # of what the model has gained so far: an epoch that adds no more is the last
 LENGTHS = 0.5 ** np.arange(8)  # of Newton's step that are tried
@@ -48,6 +50,15 @@ def minimise_with_groups(
         model = BlockModel.rotated(hessian[number], own, thresholds)
         gain += model.minimise(variables[number], slopes[number])
     return gain
+
+
+def crawls(gain: float, before: float, gained: float) -> bool:
+    """Whether a Newton step gains about as much as the one before, beyond rounding.
+
+    With the same signs the one before would have found the minimum of a quadratic, unless its
+    Hessian is flatter than the damping or its own rounding.
+    """
+    return gain > CRAWL[0] * before and gain > CRAWL[1] * gained
 
 
 def _blocks(penalty: GroupLasso, features: Ints, scale: Array, k: int) -> tuple[Ints, Array]:
@@ -107,8 +118,9 @@ class BlockModel:
     def minimise(self, u: Array, slope: Array) -> float:
         """Take u to the minimum; by how much that is lower, half of ``way' H way`` or more."""
         start, steep = self._turned(u[self.order]), self._turned(slope[self.order])
-        at, gained = start.copy(), 0.0
+        at, gained, before, crawled = start.copy(), 0.0, np.inf, 0
         for _ in range(ROUNDS):
+            signs = np.sign(at)
             told = loops.block_coordinate_descent(
                 self.hessian, self.starts, self.thresholds, at, steep, max_epochs=EPOCHS,
                 enough=ENOUGH * gained,
@@ -116,7 +128,13 @@ class BlockModel:
             gained += told.gain
             if told.gain <= ENOUGH * gained:
                 break
-            gained += self._newton_step(at, steep)
+            gain = self._newton_step(at, steep)
+            gained += gain
+            same = np.array_equal(np.sign(at), signs)
+            crawled = crawled + 1 if same and crawls(gain, before, gained) else 0
+            if crawled == CRAWLED:
+                break
+            before = gain
         way = at - start
         there = u[self.order] + self._turned(way, back=True)
         left = self._spread(np.logical_or.reduceat(at != 0.0, self.starts[:-1]))

@@ -32,19 +32,18 @@ from .. import loops
 from ..data import InMemory
 from ..losses import OneVsRest
 from ..numeric.expected import Check, array, entries, flag, indices, real
-from ..numeric.linear_systems import solve
+from ..numeric.linear_systems import damped_solve
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array, Ints
 from ..objective import Evaluation, Objective
 from ..penalties import L2, ElasticNet, GroupLasso, SparsityInducing
 from .base import Solver, State, Step, finite_start
-from .block_model import minimise_with_groups
+from .block_model import crawls, minimise_with_groups
 from .line_search import backtrack
 from .working_hessian import LossHessian, model_hessian, own_variables
 
 EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of both
 SMALLEST_WORKING_SET = 50  # features: fewer make a step hardly cheaper
-FLAT = 1e-10  # of its diagonal, added to a Hessian
 CHORD = 0.1  # of what the step before gained: a Hessian that leaves no more may serve again
 ROUGH = 3e-3  # of J: where a step gained more, or was none yet, a rough Hessian serves the next
 ROWS_A_VARIABLE, FEW = 10, 0.5  # of a sample for that, and the share of all rows that it may be
@@ -295,15 +294,20 @@ def minimise_quadratic(hessian: Array, thresholds: Array, u: Array, slope: Array
 
     By how much: from its minimum it rises by half of ``way' H way`` or more.
     """
-    gained, start = 0.0, u.copy()
+    gained, start, before = 0.0, u.copy(), np.inf
     for _ in range(ROUNDS):
+        signs = np.sign(u)
         told = loops.coordinate_descent(
             hessian, thresholds, u, slope, max_epochs=EPOCHS, enough=ENOUGH * gained
         )
         gained += told.gain
         if told.gain <= ENOUGH * gained:
             break
-        gained += newton_step(hessian, thresholds, u, slope)
+        gain = newton_step(hessian, thresholds, u, slope)
+        gained += gain
+        if crawls(gain, before, gained) and np.array_equal(np.sign(u), signs):
+            break
+        before = gain
     way = u - start
     with one_blas_thread(float(len(u)) ** 2):
         return float(0.5 * way @ (hessian @ way))
@@ -322,7 +326,7 @@ def newton_step(hessian: Array, thresholds: Array, u: Array, slope: Array) -> fl
     here, H = u[moving], hessian[np.ix_(moving, moving)]
     pull = slope[moving] + thresholds[moving] * sign
     # Where H is flat, as for a shift of all classes, the way is long, and the first sign ends it.
-    best = here + solve(H + np.diag(FLAT * H.diagonal()), -pull)
+    best = here + damped_solve(H, -pull, H.diagonal())
     crossed = (sign != 0.0) & (sign * best <= 0.0)
     if not np.all(np.isfinite(best)):
         return 0.0
