@@ -94,7 +94,8 @@ class LinearClassifier(StreamModel, SparseModel):
     ----------
     objective_ : float
         The objective at ``coef_`` and ``intercept_``, to 1e-12 of itself whatever the features'
-        offsets.
+        offsets. Where it is almost 0 it may have fewer digits: the scores that it is computed from
+        are exact to about ``1e-31 * d`` of the sum of ``|w_j x_j|`` and ``|b|``.
     gap_ : float or None
         ``objective_`` exceeds the minimum by no more than this: proven by duality, the rounding
         of all sums allowed for. None for ``tol=None`` (0 asks for the best that rounding

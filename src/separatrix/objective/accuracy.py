@@ -3,7 +3,9 @@
 A score ``w.x + b`` is rounded in units of what it is summed from, however little is left of that:
 with features near 1e6 and a bias that takes them back, scores near 1 are known to 1e-10. What
 that does to J is bounded from the weights and the root mean square of every feature, without a
-read. Where it is too much, J is summed again from scores of twice the working precision.
+read. Where it is too much, J is summed again from scores of twice the working precision. These
+are rounded, too, in units of 1e-31 of what they are summed from for every feature: J is known to
+fewer than twelve digits where the distance of the margins from a perfect fit is that small.
 """
 
 from __future__ import annotations
