@@ -111,5 +111,7 @@ def best_dual_scaling(gain: float, square: float) -> float:
     """The best ``s * gain - s^2 * square`` for s in [0, 1]: shrinking alpha keeps it feasible."""
     if not (np.isfinite(gain) and np.isfinite(square)):  # nothing is known, but that J is not < 0
         return 0.0
-    s = 1.0 if gain >= 2.0 * square else max(gain, 0.0) / (2.0 * square)
+    if gain <= 0.0:
+        return 0.0
+    s = 1.0 if gain >= 2.0 * square else gain / (2.0 * square)
     return s * gain - s * s * square
