@@ -32,11 +32,18 @@ SEPARATED = (1.0, 10.0, 40.0, 200.0, 700.0)  # least margins of challengers that
 Weights = tuple[np.ndarray, np.ndarray]
 
 
-def better(case: Case, coef: np.ndarray, intercept: np.ndarray) -> Decimal:
-    """The lowest J that is known: of the fit, of zeros and of the challengers."""
-    points = [(coef, intercept), (0 * coef, 0 * intercept), *separators(case)]
+def better(
+    case: Case, coef: np.ndarray, intercept: np.ndarray, zero: np.ndarray | None = None
+) -> Decimal:
+    """The lowest J that is known: of the fit, of zeros and of the challengers.
+
+    With ``zero`` (k, d) only weights that are 0 there count; those of the fit are.
+    """
+    points = [(coef, intercept), (0 * coef, 0 * intercept)]
+    if zero is None:
+        points += separators(case)
     if case.loss not in ("tanh_squared", "perceptron"):
-        points.append(newton_minimum(case, coef, intercept))
+        points.append(newton_minimum(case, coef, intercept, zero))
     return min(exact_objective(case, *point) for point in points)
 
 
@@ -50,9 +57,8 @@ def newton_minimum(
         fixed[:, : zero.shape[1]] = zero
     free = np.flatnonzero(~fixed.ravel())
     epsilons = EPSILONS if problem.kinked else EPSILONS[-1:]
-    start = np.where(fixed[:, : coef.shape[1]], 0.0, coef), intercept
-    zeros = 0 * coef, 0 * intercept
-    U = problem.variables(*min(start, zeros, key=lambda point: exact_objective(case, *point)))
+    first = (coef, intercept), (0 * coef, 0 * intercept)
+    U = problem.variables(*min(first, key=lambda point: exact_objective(case, *point)))
     before = U
     for eps in epsilons:
         # The minimum is nearly linear in eps.
