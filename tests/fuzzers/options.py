@@ -119,7 +119,7 @@ def draw_common(rng: np.random.Generator, k: int) -> Options:
 def draw_penalty(rng: np.random.Generator, d: int, loss: str) -> Options:
     """Squares alone for losses with a kink; often nothing at all."""
     l2 = float(rng.choice(L2S)) if rng.random() < 0.75 else 0.0
-    if loss in KINKED or l2 == 0.0 and rng.random() < 0.7:
+    if loss in KINKED or (l2 == 0.0 and rng.random() < 0.7):
         return {"l1": 0.0, "l2": l2, "penalty_weights": None, "groups": None}
     l1 = float(rng.choice(L1S)) if rng.random() < 0.4 else 0.0
     factors = rng.choice([0.0, 0.0, 1.0, 1.0, 0.5, 1e-3, 20.0], d) if rng.random() < 0.4 else None
