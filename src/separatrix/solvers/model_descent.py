@@ -24,6 +24,7 @@ from .proximal_newton import minimise_quadratic
 
 ENOUGH = 3e-2  # of what a model has gained: an epoch that adds no more is its last
 MOST_EPOCHS = 100  # over all weights, and between two of them over those that are not 0
+CRAWL = 0.9  # of what the epoch before gained, after a minimum by products: more is rounding
 MEMORY = 5  # epochs that are extrapolated
 FLAT = 1e-12  # of its trace, added to the matrix of products of their changes
 MOST_FACTORED = 2000  # weights
@@ -50,20 +51,20 @@ class ModelDescent:
 
     def run(self, enough: float, nothing: float) -> None:
         """Until an epoch over all weights gains no more than enough, or next to nothing."""
-        gained, enough = 0.0, max(enough, nothing)
+        gained, enough, before, factored = 0.0, max(enough, nothing), np.inf, False
         for _ in range(MOST_EPOCHS):
             gain = self.epoch(zeros=True)
             self.epochs += 1.0
             gained += gain
             enough = max(enough, ENOUGH * gained)
-            if gain <= enough:
+            if gain <= enough or (factored and gain > CRAWL * before):
                 return
-            self.settle(max(0.1 * enough, nothing))
+            before, factored = gain, self.settle(max(0.1 * enough, nothing))
 
-    def settle(self, enough: float) -> None:
+    def settle(self, enough: float) -> bool:
         """Until an epoch over the weights that are not 0 gains no more than that.
 
-        By their products once epochs have cost as much as these would.
+        By their products once epochs have cost as much as these would; whether that was so.
         """
         support = np.flatnonzero((self.w != 0.0) | (self.model.thresholds == 0.0))
         affordable = self.epochs_of_products(support)
@@ -74,15 +75,16 @@ class ModelDescent:
                 self.minimise_on(support)
                 self.epochs += share * affordable
                 self.spent = 0
-                return
+                return True
             self.spent += 1
             self.epochs += share
             if self.epoch(zeros=False) <= enough:
-                return
+                return False
             met.append(self.w.copy())
             if len(met) > MEMORY:
                 self.extrapolate(np.array(met))
                 met = [self.w.copy()]
+        return False
 
     def epochs_of_products(self, support: Ints) -> float:
         """How many epochs cost as much as the products of these columns, and a system of them."""
