@@ -277,8 +277,9 @@ class GapTracker:
         objective = self.objective
         margins = isinstance(objective.loss, (MarginLoss, OneVsRest))
         if not margins or not objective.penalty.coercive:
-            self.reads -= 1
-            self._at_returned(self.given.value(self.given.weights(W)))
+            if self.reads >= 1:
+                self.reads -= 1
+                self._at_returned(self.given.value(self.given.weights(W)))
             return
         if alpha is None and not objective.loss.smooth:
             enough = 0.1 * max(self.tol, LEAST)

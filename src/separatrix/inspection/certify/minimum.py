@@ -9,7 +9,7 @@ import numpy as np
 from ...losses import OneVsRest, PerceptronLoss
 from ...numeric.types import Array
 from ...objective import Objective
-from ...objective.accuracy import SUMS
+from ...objective.accuracy import SUMS, lost_loss
 from ...penalties import L2
 from ...separation import decide
 from ...solvers import choose
@@ -80,7 +80,7 @@ def _fitted(problem: Problem, value: float, exists: bool | None = True) -> Minim
     """Against a fit of our own: its lower bound, or without one its objective."""
     objective = problem.objective
     result = _fit(problem, value)
-    rounding = SUMS * value
+    rounding = SUMS * value + lost_loss(objective)
     if result.proof is not None:
         bound, tight = result.proof.lower_bound, result.proof.proven
     else:

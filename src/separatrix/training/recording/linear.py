@@ -16,6 +16,7 @@ from ...schedules import Constant, as_schedule
 from ...solvers import BatchPerceptron, Rosenblatt, Solver, Step
 from ..gap import GapTracker, provable
 from ..mistake_bound import MistakeBoundCallback, mistake_bound_callback
+from ..units import GivenUnits, seen_weights
 from .columns import Columns, evaluated, with_ones
 from .proof import proven
 from .recording import MOST_TOLD, Recording
@@ -50,7 +51,7 @@ def linear_recording(
         "seed": int(recipe.seed),
     }  # fmt: skip
     bounds = _most_updates(recipe, objective, given, columns) | {
-        "objective": _lower_bound(objective, columns, recipe.features)
+        "objective": _lower_bound(objective, columns, recipe.features, given)
     }
     return Recording(
         method, given.classes.tolist(), None if x is None else x[:, :-1],
@@ -103,13 +104,13 @@ def _batch_bound(bound: MistakeBoundCallback, columns: Columns) -> float | None:
 
 
 def _lower_bound(
-    objective: Objective, columns: Columns, features: FeatureMap | None
+    objective: Objective, columns: Columns, features: FeatureMap | None, given: ArraySource
 ) -> float | None:
     """That no weights get below, proven by duality at the last ones; None where there is none."""
     weights = columns.weights
     if weights is None or not provable(objective) or not np.isfinite(columns.objective[-1]):
         return None
-    W = weights[-1] if features is None else features.from_weights(weights[-1])
-    found = GapTracker(objective, tol=0.0)
+    W = seen_weights(weights[-1], features)
+    found = GapTracker(objective, tol=0.0, units=GivenUnits(objective, features, given))
     found.update(Step(W, {}), 1, due=True, last=True)
     return float(found.lower_bound) or None  # 0 is no news: losses are not negative
