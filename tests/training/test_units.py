@@ -15,13 +15,16 @@ from separatrix import (
     LinearClassifier,
     LinearClassifierCV,
     Objective,
+    Source,
     certify,
     diagnose,
     get_loss,
     path,
 )
+from separatrix.data import Block
 from separatrix.data.feature_map import FeatureMap
 from separatrix.data.standardized import StandardizedSource
+from separatrix.data.validation import array_source, check_rows
 from separatrix.numeric.dot import exact_product
 from separatrix.numeric.standardization import Standardization
 from separatrix.penalties import L2
@@ -105,6 +108,28 @@ def assert_true(clf, X, Z, y, offset):
         assert exact - better <= exact * Decimal(clf.tol)
 
 
+class Blocks(Source):
+    """Rows that come in blocks, as those of files do."""
+
+    storage = dtype = None  # told by the rows
+
+    def __init__(self, whole):
+        self.whole, self.storage, self.dtype = whole, whole.storage, whole.dtype
+        self.n_features, self.classes = whole.n_features, whole.classes
+
+    @property
+    def n_rows(self):
+        return self.whole.n_rows
+
+    @property
+    def weight_sum(self):
+        return self.whole.weight_sum
+
+    def blocks(self):
+        for start, stop in ((0, 5), (5, N)):
+            yield Block(*self.whole.block(slice(start, stop))[:3], start)
+
+
 @pytest.mark.parametrize(("loss", "k"), LOSSES)
 @pytest.mark.parametrize("offset", [1.0, 1e4, 1e8, 1e10])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -121,6 +146,16 @@ def test_a_bias_that_is_rounded_away_is_not_called_optimal(seed):
     X, Z, y = data(2, 1e8, seed)
     clf = LinearClassifier("hinge", l2=1e-3, tol=1e-11, standardize=True).fit(X, y)
     assert_true(clf, X, Z, y, 1e8)
+
+
+@pytest.mark.parametrize(("loss", "k"), [("hinge", 2), ("hinge", 3), ("logistic", 2)])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_bounds_of_other_weights_than_those_kept_are_rounded_at_their_size(loss, k, form):
+    """Rows that are read in blocks: the first step may keep zeros, and still prove a bound."""
+    X, Z, y = data(k, 1e6)
+    source = Blocks(array_source(check_rows(form(X)), y))
+    clf = LinearClassifier(loss, l2=1e-3, tol=1e-10, standardize=True).fit(source)
+    assert_true(clf, X, Z, y, 1e6)
 
 
 def test_searches_and_paths_return_what_they_judge():

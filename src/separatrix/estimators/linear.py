@@ -70,10 +70,11 @@ class LinearClassifier(StreamModel, SparseModel):
         penalty is on the scaled weights, ``l2 * |scale_ * w|^2``, and so it does not matter in
         which units features are measured. Rows in memory are copied (of sparse ones the values),
         those of other sources are scaled while they are read: sparse rows stay sparse. float32
-        rows in memory are scaled to float32, and ``objective_`` and ``gap_`` are for the scaled
-        float32 rows; else they are for the rows as given. ``start`` is for the features as given,
-        and so are the weights that callbacks and ``trace_.replay`` show; the norms in ``history_``
-        are those of the scaled weights. Not for ``partial_fit``, which does not see all rows.
+        rows are scaled to float32, and ``objective_`` and ``gap_`` are for the scaled float32
+        rows; for float64 rows they are for the rows as given. ``start`` is for the features as
+        given, and so are the weights that callbacks and ``trace_.replay`` show; the norms in
+        ``history_`` are those of the scaled weights. Not for ``partial_fit``, which does not see
+        all rows.
     fit_intercept : bool
         Whether there is a bias.
     class_weight : dict, "balanced" or None

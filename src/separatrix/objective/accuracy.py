@@ -22,6 +22,7 @@ from ..losses.one_vs_rest import signs
 from ..numeric.dot import dot
 from ..numeric.tolerances import EPS, LARGEST_FLOAT, SMALLEST_FLOAT, SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array
+from ..penalties import SparsityInducing
 from .objective import Objective
 
 # Of the products and sums that J, or a bound on it, is made of. Errors of J in units of this and of
@@ -73,6 +74,22 @@ def rounding(objective: Objective, W: Array, value: float, little: float = 0.0) 
     if not least <= max(EXACT * abs(value), little):
         least = unit * size_of_scores(objective, W)
     return least + SUMS * abs(value)
+
+
+def rounding_apart(objective: Objective, value: float, above: float) -> float:
+    """What rounding adds where weights are as far apart as the penalty allows for so much of J."""
+    penalty, least = objective.penalty, objective.penalty.l2
+    if not least:
+        return 0.0
+    if isinstance(penalty, SparsityInducing):
+        factors = penalty.feature_weights
+        least *= float(np.min(factors, where=factors > 0.0, initial=1.0))
+    known = objective.known_mean_square
+    size = np.sqrt(objective.mean_square if known is None else known)
+    if objective.source.far_off is not None:
+        size += 2.0 * np.hypot.reduce(objective.source.far_off)
+    distance = np.sqrt(above / max(least, SMALLEST_NORMAL))
+    return float(EPS * steepness(objective.loss, value) * size * distance)
 
 
 def underflow(objective: Objective, W: Array) -> float:

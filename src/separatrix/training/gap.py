@@ -18,7 +18,7 @@ from ..losses import MarginLoss, OneVsRest
 from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real, row, whole
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..objective.accuracy import EXACT, SUMS, lost_loss, rounding, underflow
+from ..objective.accuracy import EXACT, SUMS, lost_loss, rounding, rounding_apart, underflow
 from ..solvers import State, Step
 from ..solvers.base import Variables
 from ..solvers.dual import free_features
@@ -104,6 +104,8 @@ class GapTracker:
     """How far sums over all rows at the weights evaluated last may be off, by their own rounding"""
     of_rows: float = 0.0
     """and by that of rows that were standardised."""
+    exactly: bool = False
+    """Whether those sums were made in twice the working precision."""
 
     def __post_init__(self) -> None:
         self.given = GivenUnits(self.objective) if self.units is None else self.units
@@ -175,14 +177,20 @@ class GapTracker:
             self.mark = iteration, self.gap
 
     def _at(self, W: Array, value: float) -> None:
-        self.evaluated, self.value = self.iteration, value
+        self.evaluated, self.value, self.exactly = self.iteration, value, False
         self.of_sums = rounding(self.objective, W, value, LITTLE * self.tol * value)
         self.of_rows = self.given.rounding_of_rows(self.of_sums, value)
         self.error = self.of_sums + self.of_rows + self.given.rounding_of_weights(W, value)
 
     def _raise(self, bound: float, allowance: float, dual: Array | None = None) -> None:
-        """A bound that the rounding of sums may have put too high by so much."""
+        """A bound that the rounding of sums may have put too high by so much.
+
+        That was told for the weights evaluated last. The bound belongs to weights of its own, and
+        J curves by the penalty between the two: ``J - bound >= l2 |difference|^2``.
+        """
         allowance += self.of_rows
+        if bound < self.value and not self.exactly:
+            allowance += rounding_apart(self.objective, self.value, self.value - bound)
         self.unrounded_bound = max(self.unrounded_bound, bound)
         if bound - allowance > self.lower_bound:
             self.lower_bound = bound - allowance
@@ -298,7 +306,7 @@ class GapTracker:
 
     def _at_returned(self, value: float) -> None:
         """J at the returned weights, exactly."""
-        self.value, self.of_rows = value, 0.0
+        self.value, self.of_rows, self.exactly = value, 0.0, True
         self.error = self.of_sums = SUMS * value + lost_loss(self.objective)
 
     def close(self, W: Array, told: Array, at: int | None) -> None:
@@ -316,5 +324,5 @@ class GapTracker:
             self._at_returned(self.given.value(self.given.weights(told)))
 
 
-_NOT_KEPT = ("objective", "tol", "of_average", "unforced", "units", "of_sums", "of_rows")
+_NOT_KEPT = ("objective", "tol", "of_average", "unforced", "units", "of_sums", "of_rows", "exactly")
 _KNOWN = [f.name for f in fields(GapTracker) if f.name not in _NOT_KEPT]

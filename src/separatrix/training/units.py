@@ -144,12 +144,13 @@ class GivenUnits:
         """Rows and weights whose scores are those of the weights V, and what the latter lack.
 
         float32 rows are standardised to float32, and J is defined on the result, unless its sums
-        are made of the rows as given.
+        are made of the rows as given, as those of smooth losses are.
         """
-        source = self.objective.source
+        source, smooth = self.objective.source, self.objective.loss.smooth
         if self.features is None or self.standardization is None:
             return source, self._seen(V), None
-        if self.given is not None and (source.dtype == np.float64 or source.far_off is not None):
+        as_given = source.dtype == np.float64 or (source.far_off is not None and smooth)
+        if self.given is not None and as_given:
             return self.given, V, None
         return source, *self.features.exactly_from_weights(V)
 
