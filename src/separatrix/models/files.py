@@ -13,8 +13,9 @@ from ..estimators import KernelPerceptron, LinearClassifier, LinearClassifierCV,
 from ..features import RadialBasis
 from . import layout
 from .layout import Damaged
-from .plain import Reader, Writer
+from .reader import Reader
 from .soundness import check_sparse_weights, refuse_unsound
+from .writer import Writer
 
 FORMAT, VERSION = "separatrix model", "1"
 ESTIMATORS: dict[str, type[Any]] = {

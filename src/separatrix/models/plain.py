@@ -1,4 +1,4 @@
-"""What a model is made of as plain data: JSON, and arrays by name; and back.
+"""The format of a model as plain data: JSON, and arrays by name. See writer.py and reader.py.
 
 What JSON has no word for is an object with one key that begins with ``$``: ``{"$array": "coef_"}``,
 ``{"$loss": {...}}``, ``{"$record": ["Trace", {...}]}``. A file can only name what is listed here:
@@ -7,17 +7,10 @@ no class is imported, and no code runs, because a file asks for it.
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from .. import losses
 from ..data.feature_map import FeatureMap
 from ..data.files.encoders import Hashed, Number, OneHot
 from ..data.files.encoding import Encoding
@@ -27,16 +20,10 @@ from ..estimators.kernel_expansion import KernelExpansion
 from ..estimators.kernel_trace import KernelTrace
 from ..estimators.stream import StreamState
 from ..kernels import Gaussian, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
-from ..kernels.votes import Update, Votes
-from ..numeric.expected import number_type, scalar
-from ..numeric.registry import KINDS, Registered, from_dict
+from ..kernels.votes import Votes
 from ..numeric.standardization import Standardization
-from ..numeric.types import AnyArray
-from ..penalties import L2
 from ..training.no_minimum import Runaway
 from ..training.trace import Trace
-from .layout import Damaged, is_storable
-from .schema import conforms
 
 RECORDS: dict[str, type[Any]] = {
     cls.__name__: cls
@@ -46,28 +33,12 @@ RECORDS: dict[str, type[Any]] = {
         Sigmoid, Split, Standardization, StreamState, Trace, Votes,
     )
 }  # fmt: skip
-KEPT = {cls: [one.name for one in fields(cls) if one.init] for cls in RECORDS.values()}
-"""The fields of a record that a file keeps."""
-AS_THEY_ARE = frozenset({type(None), bool, int, str})
-LARGEST_INTEGER = 2**128  # a seed; larger ones could not be made floats
+"""The classes of which a file may hold instances."""
 NUMBERS = {"b": bool, "i": int, "u": int, "f": (int, float)}
 LABELS: dict[str, Any] = {"U": str, "O": (str, int, float, bool), **NUMBERS}
 """What arrays that are written as JSON may hold: words, and the classes of a model."""
-TEXT_TYPE = re.compile(r"[<>]U(0|[1-9][0-9]{0,8})")
 ROOM, ROOM_PER_CHARACTER = 1 << 16, 64
 """Characters that an array of words may have room for: so many, or so many times their own."""
-SIMPLE: dict[Any, Any] = {
-    "bool": bool, "int": int, "float": float, "str": str, "int | None": int | None,
-    "float | None": float | None,
-}  # fmt: skip
-"""Type hints of losses, solvers and others that say all there is to know of a parameter."""
-
-
-def label_type(text: Any) -> np.dtype[Any]:
-    """The type of labels that a file names: words of a width, objects, or numbers."""
-    if isinstance(text, str) and (text == "|O" or TEXT_TYPE.fullmatch(text)):
-        return np.dtype(text)
-    return number_type(text)
 
 
 def has_fitting_width(dtype: np.dtype[Any], entries: list[Any]) -> bool:
@@ -76,344 +47,3 @@ def has_fitting_width(dtype: np.dtype[Any], entries: list[Any]) -> bool:
         return True
     room, needed = dtype.itemsize // 4 * len(entries), len(entries) + sum(map(len, entries))
     return room <= max(ROOM, ROOM_PER_CHARACTER * needed)
-
-
-def is_json(value: Any) -> bool:
-    """Whether JSON has the value itself: a word, a finite number, true, false or null."""
-    return type(value) in AS_THEY_ARE or (type(value) is float and math.isfinite(value))
-
-
-def is_ours(value: Any) -> bool:
-    """Whether it is of a class that whoever loads the file has, too."""
-    return type(value).__module__.partition(".")[0] == "separatrix"
-
-
-@dataclass
-class Writer:
-    """Values as JSON can hold them, and the arrays among them by name."""
-
-    arrays: dict[str, AnyArray] = field(default_factory=dict)
-
-    def plain(self, where: str, value: Any) -> Any:
-        """One value; ``where`` it stands names arrays, and what is refused."""
-        if is_json(value):
-            return value
-        if type(value) is float:
-            return {"$float": str(value)}
-        if RECORDS.get(type(value).__name__) is type(value):
-            return {"$record": [type(value).__name__, self._fields(where, value)]}
-        if isinstance(value, np.ndarray):
-            return self._array(where, value)
-        if isinstance(value, np.generic) and value.dtype.kind in "biuf":
-            return {"$number": [value.dtype.str, self.plain(where, value.item())]}
-        if type(value) is list:
-            return [
-                entry if is_json(entry) else self.plain(f"{where}.{i}", entry)
-                for i, entry in enumerate(value)
-            ]
-        if type(value) is tuple:
-            return {"$tuple": self.plain(where, list(value))}
-        if type(value) is dict:
-            return self._dict(where, value)
-        if isinstance(value, Registered):
-            return self._registered(where, value)
-        if sp.issparse(value) and value.format == "csr":
-            return self._csr(where, value)
-        raise self._refusal(where, value)
-
-    def _refusal(self, where: str, value: Any) -> TypeError:
-        name, parameter = (
-            getattr(value, "__qualname__", type(value).__qualname__),
-            where.split(".")[0],
-        )
-        remedy = "fit with what separatrix has"
-        if not parameter.startswith("_") and not parameter.endswith("_"):
-            other = "()" if parameter == "callbacks" else "..."
-            remedy = f"set_params({parameter}={other}), which leaves a fit as it is"
-        return TypeError(
-            f"{where} is {name!r}, and a model file holds no code: only numbers, words, arrays, "
-            "lists and dictionaries of them, and losses, solvers and schedules of separatrix. "
-            f"Before saving {remedy}; or keep the model with joblib or pickle"
-        )
-
-    def _array(self, where: str, value: AnyArray) -> Any:
-        kind = value.dtype.kind
-        if kind in "UO" or (kind in NUMBERS and where.endswith(("classes_", ".classes"))):
-            entries = value.tolist()
-            if value.ndim != 1 or not all(isinstance(one, LABELS[kind]) for one in entries):
-                raise self._refusal(where, value)
-            if not has_fitting_width(value.dtype, entries):
-                raise ValueError(
-                    f"{where} has words of very different lengths, and an array gives all of them "
-                    "the room of the longest: use shorter labels, or an array of type object"
-                )
-            return {"$values": [value.dtype.str, self.plain(where, entries)]}
-        if not is_storable(value):
-            raise self._refusal(where, value)
-        name = where
-        while name in self.arrays:
-            name += "'"
-        self.arrays[name] = value
-        return {"$array": name}
-
-    def _dict(self, where: str, value: dict[Any, Any]) -> Any:
-        if all(type(key) is str and not key.startswith("$") for key in value):
-            return {key: self.plain(f"{where}.{key}", entry) for key, entry in value.items()}
-        pairs = [[key, entry] for key, entry in value.items()]
-        return {"$dict": self.plain(where, pairs)}
-
-    def _registered(self, where: str, value: Registered) -> Any:
-        own = getattr(value, "binary", value)  # of a loss for more classes: its two-class form
-        if not is_ours(own):
-            raise self._refusal(where, own)
-        try:
-            told = value.to_dict()
-        except TypeError as error:
-            raise TypeError(f"{where} cannot be written to a model file: {error}") from None
-        reason = getattr(value, "reason", "")
-        return {f"${value._kind}": told | ({"reason": reason} if reason else {})}
-
-    def _fields(self, where: str, value: Any) -> dict[str, Any]:
-        told = TOLD[type(value)](value) if type(value) in TOLD else _told(value)
-        for name, entry in told.items():
-            if not is_json(entry):
-                told[name] = self.plain(f"{where}.{name}", entry)
-        return told
-
-    def _csr(self, where: str, value: Any) -> Any:
-        parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
-        is_matrix = isinstance(value, sp.spmatrix)
-        return {"$csr": self.plain(where, [is_matrix, list(map(int, value.shape)), parts])}
-
-
-def _told(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in KEPT[type(value)]}
-
-
-def _trace_told(trace: Trace) -> dict[str, Any]:
-    """The recipe, and what was recorded: rows of all passes in one array."""
-    recorded = ("n_iter", "rows", "updates_per_pass", "_counts", "_bytes")
-    recipe = {name: value for name, value in _told(trace).items() if name not in recorded}
-    return recipe | {"recorded": trace.to_state()}
-
-
-def _stream_told(stream: StreamState) -> dict[str, Any]:
-    return {name: value for name, value in _told(stream).items() if name != "room"}
-
-
-def _votes_told(votes: Votes) -> dict[str, Any]:
-    """A column for each number of the updates."""
-    updates = votes.updates
-    return {
-        "columns": votes.columns, "survived": np.array(votes.survived, np.int64),
-        "visits": np.array([update.visit for update in updates], np.int64),
-        "rows": np.array([update.row for update in updates], np.int64),
-        "sizes": np.array([update.size for update in updates], np.float64),
-        "changes": np.array([update.changes for update in updates], np.int64),
-    }  # fmt: skip
-
-
-TOLD: dict[type[Any], Callable[[Any], dict[str, Any]]] = {
-    Trace: _trace_told, StreamState: _stream_told, Votes: _votes_told,
-}  # fmt: skip
-
-
-@dataclass
-class Reader:
-    """What a writer wrote down, as values again; each array is given out once."""
-
-    arrays: dict[str, AnyArray]
-
-    def value(self, plain: Any) -> Any:
-        """One value."""
-        if isinstance(plain, list):
-            return [self.value(entry) for entry in plain]
-        if not isinstance(plain, dict):
-            if type(plain) is int and abs(plain) > LARGEST_INTEGER:
-                raise Damaged(f"it holds an integer of {plain.bit_length()} bits")
-            return plain
-        tag = next(iter(plain), "")
-        if not tag.startswith("$"):
-            return {key: self.value(entry) for key, entry in plain.items()}
-        if len(plain) != 1:
-            raise Damaged(f"a value has keys beside {tag!r}")
-        read = getattr(self, f"_{tag[1:]}", None) if tag in TAGS else None
-        if read is not None:
-            return read(plain[tag])
-        if tag[1:] in KINDS:
-            return self._registered(KINDS[tag[1:]], plain[tag])
-        raise Damaged(f"it holds {tag!r}, of which this version of separatrix does not know")
-
-    def _float(self, word: Any) -> float:
-        if word not in ("nan", "inf", "-inf"):
-            raise Damaged(f"{word!r} is no number")
-        return float(word)
-
-    def _array(self, name: Any) -> AnyArray:
-        if not isinstance(name, str) or name not in self.arrays:
-            raise Damaged(f"there is no array {name!r}, or it is there twice")
-        return self.arrays.pop(name)
-
-    def _number(self, plain: Any) -> Any:
-        dtype, number = self._pair(plain)
-        number = self.value(number)
-        if type(number) not in (bool, int, float):
-            raise Damaged(f"{number!r} is no number")
-        return scalar(dtype, number)
-
-    def _tuple(self, plain: Any) -> tuple[Any, ...]:
-        return tuple(self._list(plain))
-
-    def _list(self, plain: Any) -> list[Any]:
-        if not isinstance(plain, list):
-            raise Damaged("a list is expected where there is none")
-        return [self.value(entry) for entry in plain]
-
-    def _pair(self, plain: Any) -> list[Any]:
-        if not isinstance(plain, list) or len(plain) != 2:
-            raise Damaged("a pair is expected where there is none")
-        return plain
-
-    def _dict(self, plain: Any) -> dict[Any, Any]:
-        found = {}
-        for pair in plain if isinstance(plain, list) else [plain]:
-            key, entry = map(self.value, self._pair(pair))
-            if not isinstance(key, (str, int, float, bool, np.generic, type(None))):
-                raise Damaged(f"{key!r} is no key")
-            if key in found:
-                raise Damaged(f"it holds the key {key!r} twice")
-            found[key] = entry
-        return found
-
-    def _values(self, plain: Any) -> AnyArray:
-        dtype, values = self._pair(plain)
-        entries = self._list(values)
-        type = label_type(dtype)
-        if not all(isinstance(one, LABELS[type.kind]) for one in entries):
-            raise Damaged("labels are not of the type that they are said to have")
-        if not has_fitting_width(type, entries):
-            raise Damaged(f"{dtype!r} has room for more than these labels")
-        array = np.empty(len(entries), type)
-        with np.errstate(over="raise"):
-            array[:] = entries
-        return array
-
-    def _registered(self, root: type[Registered], plain: Any) -> Any:
-        if not isinstance(plain, dict):
-            raise Damaged(f"a {root._kind} is expected where there is none")
-        _refuse_own(plain)
-        told = {name: entry for name, entry in plain.items() if name != "reason"}
-        found: Any = losses.from_dict(told) if root is losses.Loss else from_dict(root, told)
-        reason = plain.get("reason", "")
-        if not isinstance(reason, str):
-            raise Damaged("a reason is no text")
-        if reason:
-            object.__setattr__(found, "reason", reason)
-        _check_parameters(found)
-        return found
-
-    def _record(self, plain: Any) -> Any:
-        name, entries = self._pair(plain)
-        if not isinstance(name, str) or name not in RECORDS or not isinstance(entries, dict):
-            raise Damaged(f"it holds {name!r}, of which this version of separatrix does not know")
-        told = {key: self.value(entry) for key, entry in entries.items()}
-        cls = RECORDS[name]
-        return checked(READ[cls](told) if cls in READ else _made(cls, told))
-
-    def _csr(self, plain: Any) -> Any:
-        if not isinstance(plain, list) or len(plain) != 3:
-            raise Damaged("a sparse matrix is incomplete")
-        is_matrix, shape, parts = plain[0], plain[1], self.value(plain[2])
-        if not conforms(shape, list[int]) or len(shape) != 2 or type(is_matrix) is not bool:
-            raise Damaged("a sparse matrix has no shape")
-        if not all(0 <= n < 2**62 for n in shape):
-            raise Damaged("a sparse matrix has no shape")
-        if not conforms(parts, dict[str, AnyArray]) or set(parts) != {"data", "indices", "indptr"}:
-            raise Damaged("a sparse matrix is incomplete")
-        made = sp.csr_matrix if is_matrix else sp.csr_array
-        found = made((parts["data"], parts["indices"], parts["indptr"]), shape=tuple(shape))
-        found.check_format(full_check=True)
-        return found
-
-
-TAGS = ("$float", "$array", "$number", "$tuple", "$dict", "$values", "$record", "$csr")
-
-
-def _refuse_own(plain: Any) -> None:
-    """No loss, solver, penalty or schedule from outside of separatrix, also inside of another."""
-    for root in KINDS.values() if isinstance(plain, dict) else ():
-        known = root._registry.get(str(plain.get(root._kind)))
-        if known is not None and known.__module__.partition(".")[0] != "separatrix":
-            raise Damaged(f"a {root._kind} of your own is not read from files")
-    for entry in plain.values() if isinstance(plain, dict) else plain:
-        if isinstance(entry, (dict, list)):
-            _refuse_own(entry)
-
-
-def _check_parameters(found: Any) -> None:
-    """Parameters whose type hints are simple have those types; others are checked when used."""
-    for one in getattr(type(found), "__dataclass_fields__", {}).values():
-        value = getattr(found, one.name)
-        if one.type in SIMPLE and not conforms(value, SIMPLE[one.type]):
-            raise Damaged(f"{one.name} of a {type(found).__name__} is of a wrong type")
-        if isinstance(value, Registered):
-            _check_parameters(value)
-
-
-def _made(cls: type[Any], told: dict[str, Any]) -> Any:
-    known = {one.name: one for one in fields(cls) if one.init}
-    needed = {name for name, one in known.items() if one.default is one.default_factory is MISSING}
-    if not needed <= set(told) <= set(known):
-        raise Damaged(f"a {cls.__name__} has other entries than it should")
-    return cls(**told)
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    """The types of its fields, evaluated once: a model may hold a record for every column."""
-    return get_type_hints(kind)
-
-
-def checked(value: Any) -> Any:
-    """A record whose fields are all of the types that the code says."""
-    kind: Any = type(value)
-    hints = _hints(kind)
-    for one in fields(value):
-        if not conforms(getattr(value, one.name), hints[one.name]):
-            raise Damaged(f"{one.name} of a {type(value).__name__} is of a wrong type")
-    return value
-
-
-def _read_trace(told: dict[str, Any]) -> Trace:
-    recorded = told.pop("recorded", None)
-    if not isinstance(recorded, dict):
-        raise Damaged("a Trace has nothing recorded")
-    if "l2" in told:  # as files said it that know no other penalty
-        told["penalty"] = L2(told.pop("l2"))
-    trace: Trace = checked(_made(Trace, told))
-    trace.expected_state()("trace_", recorded)
-    trace.restore(recorded)
-    return trace
-
-
-def _read_votes(told: dict[str, Any]) -> Votes:
-    names = ("visits", "rows", "sizes", "changes", "survived")
-    if set(told) != {*names, "columns"} or not all(isinstance(told[n], np.ndarray) for n in names):
-        raise Damaged("votes are incomplete")
-    changes, n = told["changes"], len(told["visits"])
-    for name in names:
-        ndim, kind = (3, "i") if name == "changes" and n else (1, "f" if name == "sizes" else "i")
-        shaped = told[name].ndim == ndim and len(told[name]) == n
-        if not shaped or (n and told[name].dtype.kind != kind):
-            raise Damaged(f"{name} of votes is of a wrong type or shape")
-    if n and changes.shape[2] != 2:
-        raise Damaged("votes are not of one length")
-    columns = [told[name].tolist() for name in names]
-    updates = tuple(
-        Update(visit, row, size, tuple(map(tuple, change)))
-        for visit, row, size, change in zip(*columns[:4], strict=True)
-    )
-    return Votes(told["columns"], updates, tuple(columns[4]))
-
-
-READ: dict[type[Any], Callable[[dict[str, Any]], Any]] = {Trace: _read_trace, Votes: _read_votes}

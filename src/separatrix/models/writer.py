@@ -1,0 +1,163 @@
+"""From a model to plain data: JSON, and arrays by name in the format of plain.py."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..estimators.stream import StreamState
+from ..kernels.votes import Votes
+from ..numeric.registry import Registered
+from ..numeric.types import AnyArray
+from ..training.trace import Trace
+from .layout import is_storable
+from .plain import LABELS, NUMBERS, RECORDS, has_fitting_width
+
+KEPT = {cls: [one.name for one in fields(cls) if one.init] for cls in RECORDS.values()}
+"""The fields of a record that a file keeps."""
+AS_THEY_ARE = frozenset({type(None), bool, int, str})
+
+
+def is_json(value: Any) -> bool:
+    """Whether JSON has the value itself: a word, a finite number, true, false or null."""
+    return type(value) in AS_THEY_ARE or (type(value) is float and math.isfinite(value))
+
+
+def is_ours(value: Any) -> bool:
+    """Whether it is of a class that whoever loads the file has, too."""
+    return type(value).__module__.partition(".")[0] == "separatrix"
+
+
+@dataclass
+class Writer:
+    """Values as JSON can hold them, and the arrays among them by name."""
+
+    arrays: dict[str, AnyArray] = field(default_factory=dict)
+
+    def plain(self, where: str, value: Any) -> Any:
+        """One value; ``where`` it stands names arrays, and what is refused."""
+        if is_json(value):
+            return value
+        if type(value) is float:
+            return {"$float": str(value)}
+        if RECORDS.get(type(value).__name__) is type(value):
+            return {"$record": [type(value).__name__, self._fields(where, value)]}
+        if isinstance(value, np.ndarray):
+            return self._array(where, value)
+        if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+            return {"$number": [value.dtype.str, self.plain(where, value.item())]}
+        if type(value) is list:
+            return [
+                entry if is_json(entry) else self.plain(f"{where}.{i}", entry)
+                for i, entry in enumerate(value)
+            ]
+        if type(value) is tuple:
+            return {"$tuple": self.plain(where, list(value))}
+        if type(value) is dict:
+            return self._dict(where, value)
+        if isinstance(value, Registered):
+            return self._registered(where, value)
+        if sp.issparse(value) and value.format == "csr":
+            return self._csr(where, value)
+        raise self._refusal(where, value)
+
+    def _refusal(self, where: str, value: Any) -> TypeError:
+        name, parameter = (
+            getattr(value, "__qualname__", type(value).__qualname__),
+            where.split(".")[0],
+        )
+        remedy = "fit with what separatrix has"
+        if not parameter.startswith("_") and not parameter.endswith("_"):
+            other = "()" if parameter == "callbacks" else "..."
+            remedy = f"set_params({parameter}={other}), which leaves a fit as it is"
+        return TypeError(
+            f"{where} is {name!r}, and a model file holds no code: only numbers, words, arrays, "
+            "lists and dictionaries of them, and losses, solvers and schedules of separatrix. "
+            f"Before saving {remedy}; or keep the model with joblib or pickle"
+        )
+
+    def _array(self, where: str, value: AnyArray) -> Any:
+        kind = value.dtype.kind
+        if kind in "UO" or (kind in NUMBERS and where.endswith(("classes_", ".classes"))):
+            entries = value.tolist()
+            if value.ndim != 1 or not all(isinstance(one, LABELS[kind]) for one in entries):
+                raise self._refusal(where, value)
+            if not has_fitting_width(value.dtype, entries):
+                raise ValueError(
+                    f"{where} has words of very different lengths, and an array gives all of them "
+                    "the room of the longest: use shorter labels, or an array of type object"
+                )
+            return {"$values": [value.dtype.str, self.plain(where, entries)]}
+        if not is_storable(value):
+            raise self._refusal(where, value)
+        name = where
+        while name in self.arrays:
+            name += "'"
+        self.arrays[name] = value
+        return {"$array": name}
+
+    def _dict(self, where: str, value: dict[Any, Any]) -> Any:
+        if all(type(key) is str and not key.startswith("$") for key in value):
+            return {key: self.plain(f"{where}.{key}", entry) for key, entry in value.items()}
+        pairs = [[key, entry] for key, entry in value.items()]
+        return {"$dict": self.plain(where, pairs)}
+
+    def _registered(self, where: str, value: Registered) -> Any:
+        own = getattr(value, "binary", value)  # of a loss for more classes: its two-class form
+        if not is_ours(own):
+            raise self._refusal(where, own)
+        try:
+            told = value.to_dict()
+        except TypeError as error:
+            raise TypeError(f"{where} cannot be written to a model file: {error}") from None
+        reason = getattr(value, "reason", "")
+        return {f"${value._kind}": told | ({"reason": reason} if reason else {})}
+
+    def _fields(self, where: str, value: Any) -> dict[str, Any]:
+        told = TOLD[type(value)](value) if type(value) in TOLD else _told(value)
+        for name, entry in told.items():
+            if not is_json(entry):
+                told[name] = self.plain(f"{where}.{name}", entry)
+        return told
+
+    def _csr(self, where: str, value: Any) -> Any:
+        parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}
+        is_matrix = isinstance(value, sp.spmatrix)
+        return {"$csr": self.plain(where, [is_matrix, list(map(int, value.shape)), parts])}
+
+
+def _told(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in KEPT[type(value)]}
+
+
+def _trace_told(trace: Trace) -> dict[str, Any]:
+    """The recipe, and what was recorded: rows of all passes in one array."""
+    recorded = ("n_iter", "rows", "updates_per_pass", "_counts", "_bytes")
+    recipe = {name: value for name, value in _told(trace).items() if name not in recorded}
+    return recipe | {"recorded": trace.to_state()}
+
+
+def _stream_told(stream: StreamState) -> dict[str, Any]:
+    return {name: value for name, value in _told(stream).items() if name != "room"}
+
+
+def _votes_told(votes: Votes) -> dict[str, Any]:
+    """A column for each number of the updates."""
+    updates = votes.updates
+    return {
+        "columns": votes.columns, "survived": np.array(votes.survived, np.int64),
+        "visits": np.array([update.visit for update in updates], np.int64),
+        "rows": np.array([update.row for update in updates], np.int64),
+        "sizes": np.array([update.size for update in updates], np.float64),
+        "changes": np.array([update.changes for update in updates], np.int64),
+    }  # fmt: skip
+
+
+TOLD: dict[type[Any], Callable[[Any], dict[str, Any]]] = {
+    Trace: _trace_told, StreamState: _stream_told, Votes: _votes_told,
+}  # fmt: skip
