@@ -1,4 +1,4 @@
-"""From plain data back to a model in the format of plain.py: nothing is trusted."""
+"""From plain data back to a model: nothing of it is trusted. plain.py has the format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a model to plain data: JSON, and arrays by name in the format of plain.py."""
+"""From a model to plain data, JSON and arrays by name; plain.py has the format."""
 
 from __future__ import annotations
 

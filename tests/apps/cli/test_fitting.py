@@ -54,6 +54,21 @@ def test_the_figures_are_those_of_rows_that_the_fit_never_saw(folder, capsys):
     assert sizes == table["kind"].value_counts().to_dict()
 
 
+def test_the_word_none_is_not_missing(folder, capsys):
+    table = pd.DataFrame(
+        {
+            "colour": ["red", None, "red", "blue", None, "blue"],
+            "discount": ["None", "None", "all", "None", "all", "all"],
+            "size": [1.0, 2.0, None, 4.0, 3.0, 5.0],
+            "kind": list("ababab"),
+        }
+    )
+    table.to_csv("t.csv", index=False)
+    code, found = told(capsys, "fit", "t.csv", "--target", "kind", "--l2", "1", "--test", "0")
+    assert code == 0
+    assert found["data"]["missing"] == {"colour": 2, "size": 1}
+
+
 def test_the_split_comes_before_categories_means_and_the_penalty(folder, capsys):
     table = flowers()
     out = held_out_rows(len(table))

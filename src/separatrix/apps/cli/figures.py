@@ -42,18 +42,23 @@ def data_facts(name: str, source: Any, rows: Any) -> dict[str, Any]:
     found["categories"] = {
         column.name: len(column.categories) + len(column.infrequent)
         for column in encoding.columns
-        if hasattr(column, "categories")
+        if column.kind == "onehot"
     }
-    sums, names = feature_sums(rows), encoding.coef_names.tolist()
+    sums = feature_sums(rows)
     if sums is not None:
-        at = {name: j for j, name in enumerate(names)}
-        lost = {
-            column.name: at.get(f"missingindicator_{column.name}", at.get(f"{column.name}_None"))
-            for column in encoding.columns
-        }
-        found["missing"] = {
-            column: round(float(sums[0][j])) for column, j in lost.items() if j is not None
-        }
+        found["missing"] = _missing(encoding, sums[0])
+    return found
+
+
+def _missing(encoding: Any, sums: Array) -> dict[str, int]:
+    """How many values the columns lack that have a feature which says so: its sum."""
+    found, first = {}, 0
+    for column in encoding.columns:
+        if column.kind == "number" and column.indicator:
+            found[column.name] = round(float(sums[first + 1]))
+        elif column.kind == "onehot" and None in column.categories:
+            found[column.name] = round(float(sums[first + column.categories.index(None)]))
+        first += column.n_features
     return found
 
 
