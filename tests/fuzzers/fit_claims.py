@@ -25,6 +25,7 @@ ACCURACY = Decimal("1e-12")  # of objective_
 LEAST = 1e-14  # smaller tolerances count as that
 TINY = Decimal("1e-300")
 NEAR = Decimal("1e-9")  # relative: what rounding may cost where nothing exact is claimed
+ROUNDING = Decimal("2e-15")  # of its mean: a feature that varies by no more is constant
 SOLVED = Decimal("1e-6")  # relative: likewise after "closed form"
 SETTLED = Decimal("0.05")  # relative: "tol" is no bound, but nobody expects more than this
 
@@ -121,13 +122,15 @@ def check_predictions(clf: Any, case: Case) -> None:
 
 
 def check_scale(clf: Any, case: Case) -> None:
-    """``scale_`` has the weighted deviations, and 1 for features that do not vary."""
+    """``scale_`` has the weighted deviations, and 1 where these are 0 or no more than rounding."""
     c = [Fraction(v) for v in case.row_weights.tolist()]
     for column, scale in zip(case.X.T.tolist(), clf.scale_.tolist(), strict=True):
         x = [Fraction(v) for v in column]
         mean = sum((a * v for a, v in zip(c, x, strict=True)), Fraction(0)) / sum(c)
         square = sum((a * (v - mean) ** 2 for a, v in zip(c, x, strict=True)), Fraction(0)) / sum(c)
-        deviation = to_decimal(square).sqrt() if square else Decimal(1)
+        deviation = to_decimal(square).sqrt()
+        if scale == 1.0 and deviation <= ROUNDING * abs(to_decimal(mean)):
+            continue
         expect(abs(Decimal(scale) - deviation) <= NEAR * deviation,
                f"scale_ {scale!r}, the deviation is {deviation:.17e}")  # fmt: skip
 

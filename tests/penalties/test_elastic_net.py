@@ -93,6 +93,14 @@ def test_dual_scale_is_the_best_of_all_scales(gain, penalty):
             assert scale == 1.0 or penalty.conjugate(1.000001 * scale * V) == np.inf
 
 
+@pytest.mark.parametrize("size", [1e-155, 1e-170, 1e-300])
+@pytest.mark.parametrize("penalty", [L2(1.0), ElasticNet(0.0, 1.0), ElasticNet(0.0, 1e-300)])
+def test_dual_scale_where_squares_underflow(penalty, size):
+    V = np.array([[size]])
+    assert penalty.dual_scale(V, 0.5) == 1.0
+    assert 0.0 <= penalty.dual_scale(V, -0.5) <= 1.0
+
+
 def test_dual_scale_and_the_others_of_l2():
     V = np.array([[1.0, -2.0]])
     assert (L2(0.1).dual_scale(V), L2().dual_scale(V), L2().dual_scale(0.0 * V)) == (1.0, 0.0, 1.0)

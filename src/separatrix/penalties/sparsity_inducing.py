@@ -132,7 +132,8 @@ class SparsityInducing(Penalty):
         offset = np.cumsum((size / root * (threshold / root))[order])
         # With the first i of them the slope at s is gain - s * steep[i] + offset[i].
         ends = np.append(begin[order][1:], np.inf)
-        roots = np.maximum(gain + offset, 0.0) / steep
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # squares may underflow
+            roots = np.maximum(gain + offset, 0.0) / steep
         inside = np.flatnonzero(roots <= ends)
         return min(most, float(roots[inside[0]])) if len(inside) else most
 
