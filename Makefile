@@ -64,7 +64,7 @@ test-address: $(DEVELOPMENT)
 	$(BIN)/python -m pip --python build/sanitized install --quiet --no-deps --ignore-installed . \
 	  --config-settings=build-dir=build/address --config-settings=cmake.define.SEPARATRIX_SANITIZE=address,undefined
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-	ASAN_OPTIONS=abort_on_error=1:detect_leaks=0 \
+	ASAN_OPTIONS=abort_on_error=1:detect_leaks=0 UBSAN_OPTIONS=abort_on_error=1 \
 	  $(PYTEST:$(BIN)/%=build/sanitized/bin/%) tests/loops tests/solvers tests/data tests/models
 
 # The C++ tests under ThreadSanitizer.
