@@ -11,7 +11,7 @@ from ..numeric.types import Array
 from ..objective import Objective
 from ..objective.accuracy import EXACT, rounding, smallest_margin
 from ..penalties import SparsityInducing
-from ..solvers import Solver
+from ..solvers import GradientDescent, Solver
 from ..solvers.dual.free_features import free_features
 from .gap import LEAST, GapTracker
 from .no_minimum import Runaway, existence
@@ -90,6 +90,8 @@ def ending(
         # The last proof is more exact than those on the way.
         unproven = "no progress" if stop == "optimal" else stop
         stop = "optimal" if gap.proven else unproven
+    if stop == "tol" and gap is None and _may_rest_at_a_kink(objective, passes.solver):
+        stop = "no progress"
     proven = objective.penalty.coercive or (objective.loss.attained and stop != "tol")
     if proven or isinstance(objective.loss, (PerceptronLoss, JointPerceptron)):
         return Ending(W, stop, value)
@@ -101,6 +103,13 @@ def ending(
     elif not known.resolved and stop in CONVERGED:
         stop = "no progress"
     return Ending(W, stop, value, known.runaway)
+
+
+def _may_rest_at_a_kink(objective: Objective, solver: Solver) -> bool:
+    """Whether steps along a subgradient may find no way down where there is one."""
+    own = isinstance(objective.loss, (PerceptronLoss, JointPerceptron))
+    kink = not objective.loss.smooth and not own
+    return kink and isinstance(solver, GradientDescent) and solver.chooses_step
 
 
 def _returned_value(units: GivenUnits, W: Array, value: float) -> float:

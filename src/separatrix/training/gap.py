@@ -44,6 +44,7 @@ READS_OF_SAMPLE = 10.0  # that such a bound costs, as a rule
 LITTLE = 0.01  # of what is asked for: rounding that is no more need not be known better
 STALLED = 10  # proofs without progress after which there will be none
 CRAWLING, CRAWLED = 100, 0.99  # proofs, one a step, that leave so much of a gap: there is no end
+CREEPING, CREPT = 100, 1e-7  # passes, and the share of J by which it fell: rounding is all there is
 
 
 def provable(objective: Objective) -> bool:
@@ -88,6 +89,8 @@ class GapTracker:
     best: tuple[float, float] = (np.inf, np.inf)
     mark: tuple[int, float] = (0, np.inf)
     """The pass since which steps have told bounds but the gap has hardly fallen, and that gap."""
+    halt: tuple[int, float, float] = (0, np.inf, np.inf)
+    """The pass since which neither J nor the gap has fallen noticeably, and both there."""
     reads: int = 0
     """Of the data that proofs may still make."""
     due: int = 0
@@ -123,7 +126,8 @@ class GapTracker:
     @property
     def stalled(self) -> bool:
         """Whether rounding, or the solver, allows no more."""
-        return self.stale >= STALLED or self.iteration - self.mark[0] >= CRAWLING
+        crawls = self.iteration - self.mark[0] >= CRAWLING
+        return self.stale >= STALLED or crawls or self.iteration - self.halt[0] >= CREEPING
 
     def to_state(self) -> State:
         """What is known so far, as numbers."""
@@ -135,13 +139,21 @@ class GapTracker:
         known: dict[str, Check] = dict.fromkeys(_KNOWN, real)
         known |= dict.fromkeys(("iteration", "evaluated", "stale", "due", "exact_due"), whole())
         known |= {"reads": whole(-MOST_COUNT), "dual": optional(array(k, width - 1))}
-        return entries(known | {"best": row(real, real), "mark": row(whole(), real)})
+        return entries(
+            known
+            | {
+                "best": row(real, real),
+                "mark": row(whole(), real),
+                "halt": row(whole(), real, real),
+            }
+        )
 
     def restore(self, state: State) -> None:
         """Know what another tracker of the same run knew."""
         for name in _KNOWN:
             setattr(self, name, state[name])
         self.best, self.mark = tuple(state["best"]), tuple(state["mark"])
+        self.halt = tuple(state["halt"])
 
     def update(self, step: Step, iteration: int, due: bool, last: bool = False) -> None:
         """Take up what the step of a pass proves of the weights that it would leave.
@@ -175,6 +187,9 @@ class GapTracker:
         self.best = min(self.value, value), min(self.gap, gap)
         if self.gap <= CRAWLED * self.mark[1]:
             self.mark = iteration, self.gap
+        _, value, gap = self.halt
+        if self.value <= (1.0 - CREPT) * value or self.gap <= CRAWLED * gap:
+            self.halt = iteration, self.value, self.gap
 
     def _at(self, W: Array, value: float) -> None:
         self.evaluated, self.value, self.exactly = self.iteration, value, False
