@@ -122,7 +122,7 @@ def check_predictions(clf: Any, case: Case) -> None:
 
 
 def nearly_dependent(case: Case) -> bool:
-    """Whether features are combinations of others up to rounding: weights of 1e12 could use that."""
+    """Whether features are combinations of others up to rounding: huge weights could use that."""
     columns = np.column_stack([case.X, np.ones(len(case.X))])
     largest = np.abs(columns).max(axis=0)
     values = np.linalg.svd(columns / np.where(largest > 0, largest, 1.0), compute_uv=False)
