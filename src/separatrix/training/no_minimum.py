@@ -27,7 +27,8 @@ from .units import GivenUnits
 
 TIMES, LEAST_READS = 10, 50  # the reads of the fit that the verdict may cost; so many in any case
 MOST_WORK = 2e7  # of exact arithmetic, in units of about a microsecond
-VARIABLES = 500  # of whose second derivative a proof of a minimum is made, whatever the fit cost
+FEW_VARIABLES, MOST_VARIABLES = 2000, 4000  # of whose second derivative a proof is made
+VARIABLES_A_READ = 4 * TIMES  # of the fit: the second derivative of so many costs as much as TIMES
 LAST_STEP = 1e-2  # in variables of one scale: weights that have arrived move less
 PASSES_TO_GROWTH, GROWTH = 20, 1.01  # of the norm, in the later half of so many passes or more
 RUNS_OFF = 1e-3  # of the largest: coefficients of a direction that run off with it
@@ -83,7 +84,8 @@ def existence(
         return Existence(None if objective.loss.attained else Runaway(settled=False))
     free, proven = free_features(objective), None
     at_rest = at_rest and objective.loss.convex
-    if at_rest and len(W) * (len(free) + 1) <= max(VARIABLES, TIMES * reads):
+    most = min(max(FEW_VARIABLES, VARIABLES_A_READ * reads), MOST_VARIABLES)
+    if at_rest and len(W) * (len(free) + 1) <= most:
         proven = has_minimum(objective, W, units.rounds_rows)
     if proven or objective.loss.attained:
         return Existence(resolved=proven is not False)

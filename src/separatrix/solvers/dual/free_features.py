@@ -26,6 +26,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from ...losses import Logistic, Loss, OneVsRest, Softmax, Squared, SquaredHinge
 from ...numeric.linear_systems import solve
@@ -42,6 +43,8 @@ from .corrected_tangents import CorrectedTangents
 from .dependent_features import independent
 
 READS = 2  # of the data, for a bound
+MOST_STEPS = 3  # of Newton, from weights that are too far from a minimum to prove that there is one
+EIGENVALUES = tuple(10.0**-power for power in range(1, 14))
 GRAM_ROUNDING = 16 * EPS  # of products of standardised rows, in units of what they are made of
 
 
@@ -99,12 +102,16 @@ def has_minimum(objective: Objective, W: Array, rounded: bool = False) -> bool |
     if not _has_known_range(objective.loss):
         return None
     free = free_features(objective)
-    found = _correction(objective, W, objective.value_and_gradient(W), free, rounded)
-    if found is None:
-        return None
-    if found.is_feasible and found.exact:
-        return True
-    return None if found.balanced else False
+    for _ in range(MOST_STEPS):
+        found = _correction(objective, W, objective.value_and_gradient(W), free, rounded)
+        if found is None:
+            return None
+        if found.is_feasible:
+            return True if found.exact else None
+        if not found.balanced:
+            return False
+        W = W + found.step
+    return None
 
 
 class Correction(NamedTuple):
@@ -126,6 +133,8 @@ class Correction(NamedTuple):
     """Whether what is left of every sum is no more than rounding."""
     exact: bool
     """Whether features that others make superfluous are exactly combinations of them."""
+    step: Array
+    """Newton's, by which the slopes were corrected."""
 
     @property
     def is_feasible(self) -> bool:
@@ -165,6 +174,7 @@ def _correction(
     return Correction(
         conjugates / C, sizes / C, gradient, np.min(rooms, axis=0), imbalance,
         float(np.sqrt(squares / C)), bool(np.all(balanced)), basis is not None and basis.exact,
+        step,
     )  # fmt: skip
 
 
@@ -198,11 +208,25 @@ def _imbalance(loss: Loss, hessian: Array, left: Array, kept: AnyArray, rounding
 
 def _norm(hessian: Array, left: Array, rounding: float) -> float:
     scale = 1.0 / np.sqrt(np.maximum(np.diag(hessian), np.finfo(float).tiny))
-    with one_blas_thread(float(len(hessian)) ** 3):
-        least = float(np.linalg.eigvalsh(scale[:, None] * hessian * scale)[0])
-    least -= rounding
     size = float(np.linalg.norm(scale * left))
-    return size / np.sqrt(least) if least > 0.0 else (0.0 if size == 0.0 else np.inf)
+    if size == 0.0:
+        return 0.0
+    least = _least_eigenvalue(scale[:, None] * hessian * scale) - rounding
+    return size / np.sqrt(least) if least > 0.0 else np.inf
+
+
+def _least_eigenvalue(matrix: Array) -> float:
+    """A power of ten that no eigenvalue is below; 0 if none is found.
+
+    What is left after it is subtracted has a Cholesky factor, which costs much less than the
+    eigenvalues themselves.
+    """
+    with one_blas_thread(float(len(matrix)) ** 3):
+        for least in EIGENVALUES:
+            _, failed = lapack.dpotrf(matrix - least * np.eye(len(matrix)))
+            if not failed:
+                return least
+    return 0.0
 
 
 def _sizes(objective: Objective) -> Array:
