@@ -6,12 +6,15 @@ import os
 import signal
 import sys
 import threading
+import warnings
+from fractions import Fraction
 
 import numpy as np
 import oracles
 import pytest
 import scipy.sparse as sp
 from conftest import CORNERS, LOGIC, overlapping, quiet
+from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import (
     LBFGS,
@@ -231,3 +234,21 @@ def test_a_fit_that_fails_at_once_leaves_no_live_line(monkeypatch):
     with pytest.raises(ValueError, match="solves loss='squared' only"):
         LinearClassifier(solver=LeastSquares(), verbose=True).fit(X, Y)
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(
+    ("rows", "y", "step"),
+    [
+        ([[0.7, -0.7], [-0.7, -2.0999999999999996]], [0, 1], 0.1),  # a margin that rounds to 0
+        ([[1e-160, 2e-160], [-1e-160, -2e-160]], [0, 1], 1e-200),  # weights that underflow
+    ],
+)
+def test_no_mistakes_is_said_of_the_returned_weights(rows, y, step):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clf = Perceptron(learning_rate=step, shuffle=False).fit(rows, y)
+    weights = [*map(Fraction, clf.coef_[0]), Fraction(clf.intercept_[0])]
+    for row, label in zip(rows, y, strict=True):
+        score = sum(w * Fraction(x) for w, x in zip(weights, [*row, 1], strict=True))
+        strictly_right = score > 0 if label else score < 0
+        assert strictly_right or clf.stop_ != "no mistakes"

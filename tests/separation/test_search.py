@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -119,3 +120,21 @@ def test_pairs_may_be_separable_where_all_together_are_not():
     assert found.verdict == "overlapping"
     assert set(found.pairs.values()) == {"separable"}
     assert found.verify(exact=True)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.array([[2**53], [2**53 + 1]]),
+        np.array([[2**64 - 1], [2**64 - 2]], dtype=np.uint64),
+        np.array([[1], [1 + np.finfo(np.longdouble).eps]], dtype=np.longdouble),
+        np.array([[Fraction(1, 3)], [Fraction(2, 3)]], dtype=object),
+        [[2**53], [2**53 + 1]],
+    ],
+)
+def test_rows_that_double_precision_rounds_are_refused(rows):
+    if np.asarray(rows).dtype == np.longdouble and np.finfo(np.longdouble).eps == 2.0**-52:
+        pytest.skip("long doubles are doubles here")
+    with pytest.raises(ValueError, match="not exact in double precision"):
+        separability(rows, [0, 1])
+    assert separability(np.array([[2**60], [2**60 + 2**30]]), [0, 1]).verdict == "separable"

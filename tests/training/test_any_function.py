@@ -265,3 +265,14 @@ def test_functions_of_the_wrong_shape():
         gradient_descent(lambda x: 0.0, lambda x: np.ones(3), [1.0, 2.0])
     with pytest.raises(ValueError, match="expected a single number"):
         gradient_descent(lambda x: x, lambda x: x, [1.0, 2.0])
+
+
+def test_a_coordinate_that_moves_slowly_beside_a_large_one_is_no_circle():
+    def gradient(z):
+        x, y = z
+        return np.array([2.0 * x if y > 1.0 else x, min(y, 1.0) * 0.1])
+
+    found = gradient_descent(
+        lambda z: z[0] ** 2 + abs(z[1]), gradient, [1e15, 50.0], learning_rate=1.0
+    )
+    assert found.stop == "converged"

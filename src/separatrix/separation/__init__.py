@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..data import Source
 from ..data.cluster.dask_input import dask_source, is_dask
@@ -126,7 +127,27 @@ def _source(X: Any, y: Any) -> Source:
         return X
     if y is None:
         raise ValueError("y is missing: pass separability(X, y), or a Source, which has labels.")
-    return array_source(check_rows(X), y)
+    rows = check_rows(X)
+    _refuse_rounded(X)
+    return array_source(rows, y)
+
+
+def _refuse_rounded(X: Any) -> None:
+    """A verdict on rounded numbers would be one on other rows: 2**53 and 2**53 + 1 are the same."""
+    values = X.data if sp.issparse(X) else np.asarray(X)
+    as_floats = values.astype(np.float64)
+    if values.dtype.kind == "f":
+        same = bool(np.all(as_floats == values))
+    elif values.dtype.kind == "O" or np.abs(as_floats).max(initial=0.0) >= 2.0**53:
+        pairs = zip(as_floats.ravel().tolist(), values.ravel().tolist(), strict=True)
+        same = all(a == b for a, b in pairs)  # Python compares exactly
+    else:
+        same = True
+    if not same:
+        raise ValueError(
+            "X has numbers that are not exact in double precision, such as integers beyond 2**53: "
+            "the verdict would be about rounded rows; subtract an offset, or scale the features"
+        )
 
 
 def _names(given: Any, X: Any, d: int) -> list[str]:

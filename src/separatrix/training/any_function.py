@@ -196,7 +196,7 @@ class _CycleDetector:
         apart = np.abs(x - self.landmark)
         self.extent = np.maximum(self.extent, apart)
         if np.any(self.extent > STANDS_STILL * EPS * np.abs(x)):
-            near = SAME_POINT * self.extent.max() if self.distance >= STEPS_TO_NEAR_CYCLE else 0.0
+            near = SAME_POINT * self.extent if self.distance >= STEPS_TO_NEAR_CYCLE else 0.0
             if np.all(apart <= near):
                 return True
         if self.distance == self.power:

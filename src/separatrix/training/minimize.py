@@ -190,6 +190,8 @@ def minimize(
     if trace is not None:
         trace.seed, trace.start = run.seed, locked(start)
     infos, n_iter = loop.infos, len(loop.infos)
+    if why == "no mistakes" and not units.separates(step.weights):
+        why = "no progress"
     kept, kept_at = kept_weights(objective, keep, step, n_iter, loop.rule, pocket)
     if not stop.prove:
         kept = canonical(objective, kept)

@@ -121,6 +121,10 @@ class GivenUnits:
         _, mistakes = source.total(ExactValue(self.objective.loss, W, low))
         return float(mistakes)
 
+    def separates(self, W: Array) -> bool:
+        """Whether every row is strictly on its side at what is returned for W."""
+        return self.mistakes(self.weights(canonical(self.objective, W))) == 0.0
+
     def tangents(self, V: Array, alpha: Array | None = None) -> Tangents:
         """Tangents with slopes -alpha (n, 1), or those of the loss at V, in two reads of the data.
 
