@@ -29,6 +29,12 @@ def test_columns_of_different_sizes_that_are_nearly_constant_are_not_taken_for_d
     assert fit.objective_ == pytest.approx(least, rel=1e-5)
 
 
+def test_a_column_that_dwarfs_the_others_does_not_hide_them():
+    fit = LinearClassifier("squared", l2=0.0)
+    fit.fit([[1, 1.3e16, 1], [2, -3e15, 1], [0, 2e16, 5]], [0, 1, 1])  # as many weights as rows
+    assert (fit.stop_, fit.objective_) == ("closed form", pytest.approx(0.0, abs=1e-20))
+
+
 def exact(X):
     """The columns as arrays of fractions."""
     return [np.array([Fraction(v) for v in column], dtype=object) for column in X.T]

@@ -225,7 +225,7 @@ def ridge(A: Array, B: Array, l2: float) -> Array:
     U, s, Vt = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
     cut = EPS * max(A.shape) * (s[0] if len(s) else 0.0)
     keep = s > cut
-    if not keep.all() and (found := _with_equal_scales(A, B, l2)) is not None:
+    if not keep.all() and (found := _with_equal_scales(A, B, l2, int(keep.sum()))) is not None:
         return found
     shrunk = np.zeros_like(s)
     kept = s[keep]
@@ -237,19 +237,20 @@ def ridge(A: Array, B: Array, l2: float) -> Array:
     return w
 
 
-def _with_equal_scales(A: Array, B: Array, l2: float) -> Array | None:
-    """The same in variables in which all columns are of one size; None if A is singular there too.
+def _with_equal_scales(A: Array, B: Array, l2: float, rank: int) -> Array | None:
+    """The same in variables in which all columns are of one size; None if the rank is not higher.
 
-    Columns of very different sizes look dependent where they are not.
+    Columns of very different sizes look dependent where they are not. Of several minima it is the
+    shortest in these variables.
     """
     size = np.hypot(np.abs(A).max(axis=0, initial=0.0), np.sqrt(l2))
     size = np.where(size > 0.0, size, 1.0)
     stacked = np.vstack([A, np.sqrt(l2) * np.eye(len(size))]) / size
     right = np.vstack([B, np.zeros((len(size), B.shape[1]))])
-    w, _, rank, _ = scipy.linalg.lstsq(
+    w, _, found, _ = scipy.linalg.lstsq(
         stacked, right, cond=EPS * max(stacked.shape), check_finite=False
     )
-    return w / size[:, None] if rank == len(size) else None
+    return w / size[:, None] if found > rank else None
 
 
 def by_products(objective: Objective, W: Array, state: State | None) -> Iterator[Step]:

@@ -195,11 +195,10 @@ def _without_loss(W: Array, gap: GapTracker) -> Array:
     least = smallest_margin(objective, V)
     if not least > 0.0:
         return W
-    V, known = V * (ABOVE_KINK / least), gap.to_state()
-    gap.close(V, V, None)
-    if not gap.proven:
-        gap.restore(known)
+    V = V * (ABOVE_KINK / least)
+    if gap.given.value(gap.given.weights(V)) != 0.0:
         return W
+    gap.value = gap.error = 0.0  # exactly: no margin is below 1, and no weight is penalised
     return V
 
 
