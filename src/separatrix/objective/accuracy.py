@@ -114,27 +114,6 @@ def exact_value(objective: Objective, W: Array) -> float:
     return objective.mean(loss_sum, W)
 
 
-def smallest_margin(objective: Objective, W: Array) -> float:
-    """The smallest margin of a row that counts, for losses of one margin or one for each class."""
-    (margins,) = objective.source.total(SmallestMargins(objective.loss, W))
-    return min(margins, default=np.inf)
-
-
-@dataclass(frozen=True)
-class SmallestMargins(Sum[tuple[list[float]]]):
-    """The smallest margin of every block."""
-
-    loss: Loss
-    W: Array
-
-    def of(self, block: Block) -> tuple[list[float]]:
-        """From scores of twice the working precision."""
-        scores, _ = _exact_scores(block, self.W)
-        sign = signs(block.y, scores) if isinstance(self.loss, OneVsRest) else block.y[:, None]
-        counts = np.broadcast_to(block.weights[:, None] > 0.0, scores.shape)
-        return ([float(np.min(sign * scores, where=counts, initial=np.inf))],)
-
-
 @dataclass(frozen=True)
 class ExactValue(Sum[tuple[float, float]]):
     """Weighted losses and mistakes, from scores of twice the working precision."""

@@ -294,7 +294,7 @@ def minimise_quadratic(hessian: Array, thresholds: Array, u: Array, slope: Array
 
     By how much: from its minimum it rises by half of ``way' H way`` or more.
     """
-    gained, start, before = 0.0, u.copy(), np.inf
+    gained, start, before, free = 0.0, u.copy(), np.inf, bool(np.any(thresholds == 0.0))
     for _ in range(ROUNDS):
         signs = np.sign(u)
         told = loops.coordinate_descent(
@@ -305,7 +305,8 @@ def minimise_quadratic(hessian: Array, thresholds: Array, u: Array, slope: Array
             break
         gain = newton_step(hessian, thresholds, u, slope)
         gained += gain
-        if crawls(gain, before, gained) and np.array_equal(np.sign(u), signs):
+        # A bias, or what all classes share, may be flat: then such steps still lead somewhere.
+        if not free and crawls(gain, before, gained) and np.array_equal(np.sign(u), signs):
             break
         before = gain
     way = u - start

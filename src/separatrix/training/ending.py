@@ -9,7 +9,8 @@ import numpy as np
 from ..losses import JointPerceptron, PerceptronLoss, SquaredHinge
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.accuracy import EXACT, rounding, smallest_margin
+from ..objective.accuracy import EXACT, rounding
+from ..objective.smallest_margin import smallest_margin
 from ..penalties import SparsityInducing
 from ..solvers import GradientDescent, Solver
 from ..solvers.dual.free_features import free_features

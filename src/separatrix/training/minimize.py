@@ -172,9 +172,9 @@ def minimize(
         if pocket is not None and why != "no mistakes":
             pocket.offer(step.weights)
 
-    gap, units = None, GivenUnits(objective, features, given)
+    gap, units = None, partial(GivenUnits, objective, features, given)
     if stop.prove and stop.tol is not None and provable(objective):
-        gap = GapTracker(objective, stop.tol, of_average=keep == "average", units=units)
+        gap = GapTracker(objective, stop.tol, of_average=keep == "average", units=units())
     rules = StoppingRules(stop, start, WeightSpace(), gap)
     show = partial(original_step, features=features)
     state_check = partial(solver.expected_state, objective)
@@ -190,7 +190,7 @@ def minimize(
     if trace is not None:
         trace.seed, trace.start = run.seed, locked(start)
     infos, n_iter = loop.infos, len(loop.infos)
-    if why == "no mistakes" and not units.separates(step.weights):
+    if why == "no mistakes" and not units().separates(step.weights):
         why = "no progress"
     kept, kept_at = kept_weights(objective, keep, step, n_iter, loop.rule, pocket)
     if not stop.prove:
@@ -201,7 +201,7 @@ def minimize(
         moved = step.weights - rules.earlier.weights
     passes = Passes(solver, start, moved, np.array([info.norm for info in infos]), n_iter)
     with np.errstate(over="ignore", invalid="ignore"):  # it is told what overflowed
-        end = ending(objective, passes, kept, kept_at, why, gap, units)
+        end = ending(objective, passes, kept, kept_at, why, gap, units())
     return Result(
         end.weights, step.weights, step.state, end.stop, infos, end.value, gap, end.runaway
     )

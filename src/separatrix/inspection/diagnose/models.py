@@ -84,7 +84,7 @@ def penalty_too_small(model: FittedModel) -> Finding | None:
 
 def _finding(model: FittedModel, size: str, gain: Gain, better: float, tried: float) -> Finding:
     better = float(f"{better:.1e}")
-    norm = float(np.linalg.norm(dense(model.clf.coef_)))
+    norm = float(np.hypot.reduce(dense(model.clf.coef_), axis=None))  # squares may overflow
     effect = {
         "large": f"the weights are shrunk to |w| = {norm:.3g}",
         "small": f"the weights, |w| = {norm:.3g}, follow accidents of the rows",

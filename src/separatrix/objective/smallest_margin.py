@@ -1,0 +1,35 @@
+"""The smallest margin of the rows at some weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .. import loops
+from ..data import Block, Sum
+from ..losses import Loss, OneVsRest
+from ..losses.one_vs_rest import signs
+from ..numeric.types import Array
+from .objective import Objective
+
+
+def smallest_margin(objective: Objective, W: Array) -> float:
+    """The smallest margin of a row that counts, for losses of one margin or one for each class."""
+    (margins,) = objective.source.total(SmallestMargins(objective.loss, W))
+    return min(margins, default=np.inf)
+
+
+@dataclass(frozen=True)
+class SmallestMargins(Sum[tuple[list[float]]]):
+    """The smallest margin of every block."""
+
+    loss: Loss
+    W: Array
+
+    def of(self, block: Block) -> tuple[list[float]]:
+        """From scores of twice the working precision."""
+        scores, _ = loops.compensated_scores(block.X, self.W)
+        sign = signs(block.y, scores) if isinstance(self.loss, OneVsRest) else block.y[:, None]
+        counts = np.broadcast_to(block.weights[:, None] > 0.0, scores.shape)
+        return ([float(np.min(sign * scores, where=counts, initial=np.inf))],)
