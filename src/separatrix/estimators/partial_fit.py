@@ -45,7 +45,7 @@ class StreamModel(LinearModel):
                 "partial_fit takes arrays, a few rows at a time, and a source is all rows: call "
                 "fit(source)"
             )
-        if any(isinstance(callback, Checkpoint) for callback in self.callbacks):
+        if self.callbacks and any(isinstance(each, Checkpoint) for each in self.callbacks):
             raise ValueError(
                 "a Checkpoint keeps the passes of fit, and every partial_fit is one of its own: "
                 "between two calls the estimator itself is all there is to keep (pickle.dump)"
