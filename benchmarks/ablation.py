@@ -104,6 +104,8 @@ MECHANISMS = (
     Mechanism("auto: interior point at kinks", (("solvers.auto:_suits_interior_point", never),),
               ("squared_hinge-wide*",)),
     Mechanism("auto: Newton where small", (("solvers.auto:SMALL_TABLE", 0),), ("logistic-small*",)),
+    Mechanism("auto: Newton by rows", (("solvers.auto:_suits_row_systems", never),),
+              ("logistic-few-rows*",)),
     Mechanism("auto: closed form", (("solvers.auto:_suits_least_squares", never),),
               ("squared-tall", "squared-correlated")),
     Mechanism("interior point for few rows", (("solvers.dual_ascent:suits_interior_point", never),),

@@ -112,6 +112,12 @@ def works() -> dict[str, Make]:
         "squared_hinge-few-wide-text": partial(
             of_text, shape=few_wide_text, loss="squared_hinge", l2=1e-4
         ),
+        "logistic-few-rows": partial(
+            fit, make=data.clouds, shape=(60, 5_000), loss="logistic", l2=1e-4
+        ),
+        "logistic-few-rows-correlated": partial(
+            fit, make=data.correlated, shape=(100, 1_500), loss="logistic", l2=1e-4
+        ),
         "hinge-wide": partial(
             fit, make=data.clouds, shape=(2_000, 1_000), loss="hinge", l2=1e-5
         ),

@@ -25,10 +25,13 @@ from .least_squares import LeastSquares, is_squared
 from .linear_program import LinearProgram, solvable
 from .newton import Newton
 from .proximal_newton import ProximalNewton
+from .row_systems import has_row_systems
 from .thresholds import (
     COMMON_DIRECTION,
     DENSE_ROWS_OF_A_FEATURE,
     FACTORED_UNKNOWNS,
+    FEATURES_OF_A_ROW,
+    FEW_ROWS,
     FEW_VALUES_OF_FEATURES,
     FEW_WEIGHTS,
     INTERIOR_UNKNOWNS,
@@ -129,6 +132,12 @@ def _suits_interior_point(objective: Objective) -> bool:
         correlation = _mean_squared_correlation(objective)
         weak *= (n / d) ** 3 * correlation ** min(2.0, 2.0 * (n / d - 1.0))
     return bool(curvature >= weak)
+
+
+def _suits_row_systems(objective: Objective) -> bool:
+    """Whether Newton's systems with an unknown for each row cost less than L-BFGS's many reads."""
+    n, d = objective.source.n_rows, objective.source.n_features
+    return n <= min(FEW_ROWS, d / FEATURES_OF_A_ROW) and has_row_systems(objective)
 
 
 def _has_rare_features(objective: Objective) -> bool:
@@ -276,6 +285,9 @@ def choose(objective: Objective) -> Solver:
     if not sparse and _suits_interior_point(objective):
         why = f"{loss.name} has {n} rows for {d} features, and hardly a penalty"
         return DualAscent(reason=why)
+    if twice and not sparse and _suits_row_systems(objective):
+        why = f"{loss.name} has {n} rows for {d} features: systems by rows are small"
+        return Newton(reason=why)
     if _has_rare_features(objective):
         why = f"{loss.name} has rare features, of which no sample tells, and hardly a penalty"
         return Newton(reason=why)

@@ -31,10 +31,10 @@ from .dual.interior_point import (
     interior_run,
     unknowns,
 )
-from .dual.newton_system import drowns_penalty
 from .dual.proximal_point import from_zeros, proximal_iterates, proximal_state, start_state
 from .dual.solver import HANDED_ON, DualIterate, DualSolver, kept_text
 from .dual.working_set import working_set_iterates, working_set_state
+from .row_systems import drowns_penalty
 
 
 @dataclass(frozen=True, repr=False)

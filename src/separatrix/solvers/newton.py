@@ -4,7 +4,9 @@ Problem     min J(W), the weighted mean loss plus the penalty, convex and twice 
 Input       J, its gradient, and its Hessian H or products with it.
 Output      W after every step, J and its gradient there.
 Algorithm   W <- W + t u with H u = -gradient; t by backtracking. H is formed and factored where
-            it is small, else u comes from conjugate gradients, cut short far from the minimum.
+            it is small; where there are few rows, u comes from a system with an unknown for each
+            row (Sherman, Morrison and Woodbury's identity); else from conjugate gradients, cut
+            short far from the minimum.
 Paper       Dembo, Eisenstat and Steihaug, Inexact Newton Methods, SIAM Journal on Numerical
             Analysis 19 (1982).
 """
@@ -24,6 +26,7 @@ from ..numeric.types import Array
 from ..objective import Objective
 from .base import Solver, State, Step, finite_start
 from .line_search import backtrack
+from .row_systems import RowNewton, has_row_systems
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,14 +34,15 @@ class Newton(Solver):
     """Each step solves the second-order model of J, then halves the step until J falls.
 
     Up to ``direct_weights`` features (times the square of the classes, if there are more than
-    two) the second derivative is formed and factored; beyond, its products with vectors feed
-    conjugate gradients.
+    two) the second derivative is formed and factored. With a penalty, two classes and fewer rows
+    than features, an equivalent system with an unknown for each row is solved instead. Beyond that,
+    products of the second derivative with vectors feed conjugate gradients.
 
     Parameters
     ----------
     direct_weights : int
-        Most weights for which systems of equations are solved directly; beyond, by conjugate
-        gradients.
+        Most weights, or rows, for which systems of equations are solved directly; beyond, by
+        conjugate gradients.
 
     See Also
     --------
@@ -81,8 +85,14 @@ class Newton(Solver):
         """One Newton step after another."""
         W = finite_start(objective, W) if state is None else state["weights"]
         standardization = objective.checked_standardization()
+        by_features = W.size * len(W) <= self.direct_weights
+        few_rows = objective.source.n_rows <= self.direct_weights
+        by_rows = RowNewton.of(objective) if few_rows and has_row_systems(objective) else None
         while True:
-            if W.size * len(W) <= self.direct_weights:
+            if by_rows is not None:
+                at = objective.value_and_gradient(W)
+                direction = by_rows.direction(W, at.gradient)
+            elif by_features:
                 at, hessian = objective.hessian(W, standardization)
                 u = solve(hessian, -standardization.gradient(at.gradient).ravel())
                 direction = standardization.to_weights(u.reshape(W.shape))

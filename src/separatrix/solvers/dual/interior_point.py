@@ -43,9 +43,9 @@ from ...objective.sums import Gram
 from ...objective.thresholds import GRAM_TILE
 from .. import thresholds
 from ..base import State
+from ..row_systems import RowSpaceSystem, drowns_penalty
 from .losses import binary_dual_loss
 from .multiclass_interior_point import multiclass_run, multiclass_state, multiclass_unknowns
-from .newton_system import RowSpaceSystem, drowns_penalty
 from .predictor_corrector import PHASE, AnyRun, PredictorCorrector
 from .solver import DualIterate, DualSolver
 from .sums import dual_sums

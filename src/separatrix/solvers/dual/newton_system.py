@@ -12,14 +12,13 @@ keeps apart by scaling each. There such data stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ... import loops
 from ...data import Block, InMemory, Sum
-from ...numeric.linear_systems import MIN_PIVOT, cholesky_solver, conjugate_gradients, solve
+from ...numeric.linear_systems import conjugate_gradients, solve
 from ...numeric.rows import take_rows
 from ...numeric.standardization import Standardization
 from ...numeric.threads import one_blas_thread
@@ -29,6 +28,7 @@ from ...objective import Objective
 from ...objective.gram import gram
 from ...objective.hessians import assemble_hessian
 from .. import thresholds
+from ..row_systems import RowSpaceSystem, drowns_penalty
 from .dual_loss import DualLoss
 
 LOOSE = 1e-2  # of the squared residual, where a system is solved by conjugate gradients
@@ -131,51 +131,6 @@ class NewtonSystem:
 
         right = -standardization.gradient(self.gradient)
         return standardization.to_weights(conjugate_gradients(product, right, LOOSE)[0])
-
-
-def drowns_penalty(objective: Objective) -> bool:
-    """Whether features are so large that products of rows lose what the penalty adds to them.
-
-    Then systems in the space of rows lose all smaller features as well.
-    """
-    square = objective.mean_square
-    most = 2.0 * objective.penalty.l2 * thresholds.MOST_CURVATURE_OF_PRODUCTS
-    return most < square < np.inf  # where squares overflow, no system is exact
-
-
-@dataclass
-class RowSpaceSystem:
-    """Newton's system of J for two classes in the space of n rows, factored.
-
-    With U the rows times the root of their curvature and q = U (w, b) the unknowns,
-    ``(1 + U U' / (2 l2)) q = root * b - U g / (2 l2)``, and ``root.q = -g_b`` gives b.
-    """
-
-    system: Array
-    """``U U' / (2 l2)``, (n, n): overwritten."""
-    root: Array
-    rows: InMemory
-    l2: float
-    intercept: bool
-    min_pivot: float = MIN_PIVOT
-    _inverse: Callable[[Array], Array] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        np.einsum("ii->i", self.system)[:] += 1.0
-        self._inverse = cholesky_solver(self.system, self.min_pivot)
-        self._by_bias = self._inverse(self.root) if self.intercept else np.empty(0)
-
-    def solve(self, gradient: Array) -> Array:
-        """Newton's direction against a gradient (1, d + 1)."""
-        twice, without_bias = 2.0 * self.l2, gradient.copy()
-        without_bias[:, -1] = 0.0
-        q, bias = self._inverse(-self.root * self.rows.scores(without_bias)[:, 0] / twice), 0.0
-        if self.intercept:
-            bias = -(gradient[0, -1] + self.root @ q) / (self.root @ self._by_bias)
-            q = q + bias * self._by_bias
-        direction = -(gradient + self.rows.transpose_product((self.root * q)[:, None])) / twice
-        direction[0, -1] = bias
-        return direction
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,110 @@
+"""Newton's systems of J with an unknown for each row, where rows are fewer than features.
+
+Problem     (sum_i p_i c_i (x_i, 1)(x_i, 1)' + 2 l2 diag(1, ..., 1, 0)) u = -g for two classes, with
+            c_i the curvature of row i's loss by its score.
+Input       The products X X' of all rows, the curvatures, l2 > 0, the gradient g.
+Output      The direction u.
+Algorithm   Sherman, Morrison and Woodbury's identity, and a Cholesky factorisation. Products of
+            rows are those of features as they are: large ones drown the others, and the penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..data import InMemory
+from ..losses import MarginLoss
+from ..numeric.linear_systems import MIN_PIVOT, cholesky_solver
+from ..numeric.threads import one_blas_thread
+from ..numeric.types import Array
+from ..objective import Objective
+from .thresholds import MOST_CURVATURE_OF_PRODUCTS
+
+
+def drowns_penalty(objective: Objective) -> bool:
+    """Whether features are so large that products of rows lose what the penalty adds to them.
+
+    Then systems in the space of rows lose all smaller features as well.
+    """
+    square = objective.mean_square
+    most = 2.0 * objective.penalty.l2 * MOST_CURVATURE_OF_PRODUCTS
+    return most < square < np.inf  # where squares overflow, no system is exact
+
+
+def has_row_systems(objective: Objective) -> bool:
+    """Whether Newton's systems have an equivalent with fewer unknowns, one for each row.
+
+    For two classes, rows in memory and a penalty that their products do not drown.
+    """
+    source = objective.source
+    fewer = isinstance(source, InMemory) and source.n_rows < source.n_features
+    if not fewer or not isinstance(objective.loss, MarginLoss) or not objective.penalty.l2 > 0.0:
+        return False
+    return objective.mean_square < np.inf and not drowns_penalty(objective)
+
+
+@dataclass
+class RowSpaceSystem:
+    """Newton's system of J for two classes in the space of n rows, factored.
+
+    With U the rows times the root of their curvature and q = U (w, b) the unknowns,
+    ``(1 + U U' / (2 l2)) q = root * b - U g / (2 l2)``, and ``root.q = -g_b`` gives b.
+    """
+
+    system: Array
+    """``U U' / (2 l2)``, (n, n): overwritten."""
+    root: Array
+    rows: InMemory
+    l2: float
+    intercept: bool
+    min_pivot: float = MIN_PIVOT
+    _inverse: Callable[[Array], Array] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        np.einsum("ii->i", self.system)[:] += 1.0
+        self._inverse = cholesky_solver(self.system, self.min_pivot)
+        self._by_bias = self._inverse(self.root) if self.intercept else np.empty(0)
+
+    def solve(self, gradient: Array) -> Array:
+        """Newton's direction against a gradient (1, d + 1)."""
+        twice, without_bias = 2.0 * self.l2, gradient.copy()
+        without_bias[:, -1] = 0.0
+        q, bias = self._inverse(-self.root * self.rows.scores(without_bias)[:, 0] / twice), 0.0
+        if self.intercept:
+            curvature = self.root @ self._by_bias
+            bias = -(gradient[0, -1] + self.root @ q) / curvature if curvature > 0.0 else 0.0
+            q = q + bias * self._by_bias
+        direction = -(gradient + self.rows.transpose_product((self.root * q)[:, None])) / twice
+        direction[0, -1] = bias
+        return direction
+
+
+@dataclass(frozen=True)
+class RowNewton:
+    """Newton's directions for rows in memory, whose products are computed once."""
+
+    objective: Objective
+    loss: MarginLoss
+    products: Array
+
+    @classmethod
+    def of(cls, objective: Objective) -> RowNewton:
+        """For an objective that :func:`has_row_systems`."""
+        loss, source = objective.loss, objective.in_memory
+        assert isinstance(loss, MarginLoss)
+        with one_blas_thread(source.n_rows**2 * source.n_features):
+            return cls(objective, loss, source.gram())
+
+    def direction(self, W: Array, gradient: Array) -> Array:
+        """At weights (1, d + 1), against the gradient there."""
+        objective, source = self.objective, self.objective.in_memory
+        curvature = self.loss.curvature(source.y * source.scores(W)[:, 0])
+        if source.weight is not None:
+            curvature = curvature * source.weight
+        root, l2 = np.sqrt(curvature / source.weight_sum), objective.penalty.l2
+        with one_blas_thread(len(root) ** 3):
+            system = root[:, None] * self.products * (root / (2.0 * l2))
+            return RowSpaceSystem(system, root, source, l2, objective.intercept).solve(gradient)
