@@ -25,6 +25,8 @@ TAGGED: tuple[Any, ...] = (
     {"$values": ["<U1000000000", ["a"]]}, {"$values": ["<i4,(60000000,)f8", []]},
     {"$values": ["O", [None]]}, {"$values": ["<i8", [2**70]]}, {"$record": ["Trace", {}]},
     {"$record": ["os.system", {}]}, {"$record": ["Linear", {}]}, {"$loss": {"loss": "hinge"}},
+    {"$records": ["Number", {}]}, {"$records": ["Number", {"name": ["a", "b"], "fill": [1.0]}]},
+    {"$records": ["Trace", {"n_iter": [1, 1]}]}, {"$records": ["os.system", {"name": ["a"]}]},
     {"$solver": {"solver": "LBFGS", "memory": -1}}, {"$csr": [True, [2**40, 2**40], {}]},
 )  # fmt: skip
 

@@ -212,3 +212,17 @@ def test_files_of_every_version_open_for_ever(file):
 
 def test_there_are_golden_files_of_this_version():
     assert len([*GOLDEN.glob("version-1-*.sep")]) == 3
+
+
+def test_columns_of_a_wide_table_are_kept_field_by_field(tmp_path):
+    names = [f"column_{j}" for j in range(300)]
+    rows = np.random.default_rng(0).standard_normal((3, 300)).tolist()
+    lines = [",".join([*names, "y"])]
+    lines += [",".join([*map(str, row), label]) for row, label in zip(rows, "aba", strict=True)]
+    (tmp_path / "wide.csv").write_text("\n".join(lines))
+    fit = LinearClassifier(l2=0.1).fit(separatrix.read(tmp_path / "wide.csv", target="y"))
+    separatrix.save(fit, tmp_path / "model.sep")
+    loaded = separatrix.load(tmp_path / "model.sep")
+    assert loaded._reading == fit._reading
+    assert list(loaded.predict(tmp_path / "wide.csv")) == list("aba")
+    assert (tmp_path / "model.sep").read_bytes().count(b'"name') == 1  # not once for each column

@@ -86,6 +86,8 @@ STRANGE = [
     {"$array": "coef_"}, {"$array": 3}, {"$tuple": 3}, {"$dict": [[[], 1]]}, {"$dict": 3},
     {"$values": ["<U1000000000", ["a"]]}, {"$values": ["O", [None]]}, {"$values": ["<i8", [2**70]]},
     {"$record": ["Trace", {}]}, {"$record": ["os.system", {}]}, {"$record": ["Linear", {}]},
+    {"$records": ["Number", {}]}, {"$records": ["Number", {"name": ["a", "b"], "fill": [1.0]}]},
+    {"$records": ["Trace", {"n_iter": [1, 1]}]}, {"$records": ["os.system", {"name": ["a"]}]},
     {"$loss": {"loss": "hinge"}}, {"$solver": {"solver": "LBFGS", "memory": -1}}, {"$loss": 3},
     {"$csr": [True, [2**40, 2**40], {}]}, {"$unknown": 1}, {"$float": "nan", "x": 1},
 ]  # fmt: skip

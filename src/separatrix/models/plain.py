@@ -1,8 +1,9 @@
 """The format of a model as plain data: JSON, and arrays by name. See writer.py and reader.py.
 
 What JSON has no word for is an object with one key that begins with ``$``: ``{"$array": "coef_"}``,
-``{"$loss": {...}}``, ``{"$record": ["Trace", {...}]}``. A file can only name what is listed here:
-no class is imported, and no code runs, because a file asks for it.
+``{"$loss": {...}}``, ``{"$record": ["Trace", {...}]}``; of a list of records of one class the
+values of each field are together, ``{"$records": ["Number", {"name": [...], ...}]}``. A file can
+only name what is listed here: no class is imported, and no code runs, because a file asks for it.
 """
 
 from __future__ import annotations

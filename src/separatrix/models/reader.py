@@ -85,9 +85,10 @@ class Reader:
         return tuple(self._list(plain))
 
     def _list(self, plain: Any) -> list[Any]:
-        if not isinstance(plain, list):
+        found = self.value(plain)
+        if type(found) is not list:
             raise Damaged("a list is expected where there is none")
-        return [self.value(entry) for entry in plain]
+        return found
 
     def _pair(self, plain: Any) -> list[Any]:
         if not isinstance(plain, list) or len(plain) != 2:
@@ -140,6 +141,18 @@ class Reader:
         cls = RECORDS[name]
         return checked(READ[cls](told) if cls in READ else _made(cls, told))
 
+    def _records(self, plain: Any) -> list[Any]:
+        """Records of one class, of which the values of each field are together."""
+        name, entries = self._pair(plain)
+        cls = RECORDS.get(name) if isinstance(name, str) else None
+        if cls is None or cls in READ or not isinstance(entries, dict):
+            raise Damaged(f"it holds {name!r}, of which this version of separatrix does not know")
+        columns = [self._list(column) for column in entries.values()]
+        if len({len(column) for column in columns}) != 1:
+            raise Damaged(f"the fields of {name} are not of one length")
+        rows = zip(*columns, strict=True)
+        return [checked(_made(cls, dict(zip(entries, row, strict=True)))) for row in rows]
+
     def _csr(self, plain: Any) -> Any:
         if not isinstance(plain, list) or len(plain) != 3:
             raise Damaged("a sparse matrix is incomplete")
@@ -156,7 +169,7 @@ class Reader:
         return found
 
 
-TAGS = ("$float", "$array", "$number", "$tuple", "$dict", "$values", "$record", "$csr")
+TAGS = ("$float", "$array", "$number", "$tuple", "$dict", "$values", "$record", "$records", "$csr")
 
 
 def _refuse_own(plain: Any) -> None:
@@ -180,18 +193,27 @@ def _check_parameters(found: Any) -> None:
             _check_parameters(value)
 
 
-def _made(cls: type[Any], told: dict[str, Any]) -> Any:
-    known = {one.name: one for one in fields(cls) if one.init}
-    needed = {name for name, one in known.items() if one.default is one.default_factory is MISSING}
-    if not needed <= set(told) <= set(known):
+def _made(cls: type, told: dict[str, Any]) -> Any:
+    needed, known = _entries(cls)
+    if not needed <= told.keys() <= known:
         raise Damaged(f"a {cls.__name__} has other entries than it should")
     return cls(**told)
 
 
+# Both are found once: a model may hold a record for every column.
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    """The types of its fields, evaluated once: a model may hold a record for every column."""
-    return get_type_hints(kind)
+def _entries(cls: type) -> tuple[set[str], set[str]]:
+    """The names of the entries that a record needs, and of all that it may have."""
+    known = {
+        one.name: one.default is one.default_factory is MISSING for one in fields(cls) if one.init
+    }
+    return {name for name, is_needed in known.items() if is_needed}, set(known)
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    """The types of its fields."""
+    return get_type_hints(cls)
 
 
 def checked(value: Any) -> Any:

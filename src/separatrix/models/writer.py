@@ -52,6 +52,11 @@ class Writer:
         if isinstance(value, np.generic) and value.dtype.kind in "biuf":
             return {"$number": [value.dtype.str, self.plain(where, value.item())]}
         if type(value) is list:
+            kind = type(value[0]) if len(value) > 1 else None
+            if kind in KEPT and kind not in TOLD and all(type(entry) is kind for entry in value):
+                return {"$records": [kind.__name__, self._columns(where, kind, value)]}
+            if AS_THEY_ARE.issuperset(map(type, value)):  # faster than one by one
+                return value
             return [
                 entry if is_json(entry) else self.plain(f"{where}.{i}", entry)
                 for i, entry in enumerate(value)
@@ -124,6 +129,13 @@ class Writer:
             if not is_json(entry):
                 told[name] = self.plain(f"{where}.{name}", entry)
         return told
+
+    def _columns(self, where: str, kind: type[Any], records: list[Any]) -> dict[str, Any]:
+        """The values of each field: a model may hold a record for every column of a wide table."""
+        return {
+            name: self.plain(f"{where}.{name}", [getattr(one, name) for one in records])
+            for name in KEPT[kind]
+        }
 
     def _csr(self, where: str, value: Any) -> Any:
         parts = {name: getattr(value, name) for name in ("data", "indices", "indptr")}

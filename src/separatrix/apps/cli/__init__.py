@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -36,6 +37,7 @@ def _run() -> int:
         return 2
     from .app import run
 
+    gc.freeze()  # imported modules stay: a table of many columns need not have them looked through
     return run(sys.argv[1:])
 
 
