@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from separatrix import L2, ArraySource, Objective, get_loss
 from separatrix.data.validation import check_rows
+from separatrix.objective.accuracy import ExactValue
 
 
 def correlated(n, d, condition, seed=0):
@@ -25,3 +26,9 @@ def objective_of(X, y, loss="logistic", l2=1e-5, weight=None, intercept=True, n_
     source = ArraySource(rows, y, classes, weight, n_jobs)
     found = get_loss(loss) if len(classes) == 2 else get_loss(loss).multiclass()
     return Objective(found, L2(l2), source, intercept)
+
+
+def exact_value(objective, W):
+    """J at W, from scores of twice the working precision."""
+    loss_sum, _ = objective.source.total(ExactValue(objective.loss, W))
+    return objective.mean(loss_sum, W)

@@ -31,7 +31,7 @@ CALLS = (
 )
 IMPORTS_BY_NAME = {
     "models/onnx.py": "literal names, as the test below says",
-    "apps/cli/skops_files.py": "pairs of TRUSTED: tests/apps/cli/test_skops_files.py",
+    "apps/cli/skops_files.py": "pairs of TRUSTED: tests/apps/cli/test_hostile_skops_files.py",
 }
 
 

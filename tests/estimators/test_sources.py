@@ -7,6 +7,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from chunked import Chunked
 
 from separatrix import (
     ArraySource,
@@ -14,10 +15,9 @@ from separatrix import (
     LinearClassifier,
     LinearClassifierCV,
     Perceptron,
-    Source,
     separability,
 )
-from separatrix.data import Block, Subset
+from separatrix.data import Subset
 from separatrix.data.validation import array_source, check_rows
 
 RNG = np.random.default_rng(5)
@@ -29,26 +29,9 @@ LABELS = {
 WEIGHT = RNG.integers(0, 4, size=240).astype(float)
 
 
-class Chunked(Source):
+def chunked(source):
     """Blocks of 50 rows, one of them empty, that are nowhere in one piece."""
-
-    def __init__(self, source: ArraySource) -> None:
-        self.source = source
-        self.n_features, self.classes = source.n_features, source.classes
-
-    @property
-    def n_rows(self) -> int:
-        return self.source.n_rows
-
-    @property
-    def weight_sum(self) -> float:
-        return self.source.weight_sum
-
-    def blocks(self, *shuffle):
-        edges = (0, 50, 100, 100, 150, 200, 240)
-        for at in map(slice, edges, edges[1:]):
-            weight = None if self.source.weight is None else self.source.weight[at]
-            yield Block(self.source.X[at], self.source.y[at], weight, at.start)
+    return Chunked(source, (0, 50, 100, 100, 150, 200, 240))
 
 
 def whole(y, weight=None):
@@ -84,11 +67,11 @@ def test_a_source_of_arrays_gives_the_bits_of_the_arrays(clf, weight, k):
 @pytest.mark.parametrize("k", [2, 3])
 def test_rows_in_chunks_lead_to_the_same_minimum_and_score(k):
     y = LABELS[k]
-    chunked = Chunked(whole(y, WEIGHT))
-    clf = LinearClassifier(l2=1e-2, tol=1e-10).fit(chunked)
+    by_blocks = chunked(whole(y, WEIGHT))
+    clf = LinearClassifier(l2=1e-2, tol=1e-10).fit(by_blocks)
     at_once = LinearClassifier(l2=1e-2, tol=1e-10).fit(X, y, WEIGHT)
     assert clf.objective_ == pytest.approx(at_once.objective_, rel=1e-9)
-    assert clf.score(chunked) == pytest.approx(clf.score(X, y, WEIGHT), rel=1e-14)
+    assert clf.score(by_blocks) == pytest.approx(clf.score(X, y, WEIGHT), rel=1e-14)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {"no": 3.0}, {3: 2.0, 5: 0.5}, {5: 0.0}])
@@ -161,7 +144,7 @@ def test_cross_validation_of_a_source_that_is_read_in_blocks(loss, k, scoring, s
                              standardize=standardize, random_state=0)  # fmt: skip
     in_memory = clf.fit(whole(y, WEIGHT)).cv_results_
     l2, objective = clf.l2_, clf.objective_
-    clf.fit(Chunked(whole(y, WEIGHT)))
+    clf.fit(chunked(whole(y, WEIGHT)))
     assert clf.l2_ == l2
     assert clf.objective_ == pytest.approx(objective, rel=1e-7)
     assert clf.cv_results_.keys() == in_memory.keys()
@@ -204,13 +187,13 @@ def test_the_monitor_reads_a_source():
         (lambda s: LinearClassifier().fit(s, sample_weight=WEIGHT), "and sample_weight came"),
         (lambda s: Perceptron(3).fit(s).score(s, LABELS[2]), "and y came beside it"),
         (lambda s: Perceptron().partial_fit(s, None), r"call fit\(source\)"),
-        (lambda s: LinearClassifierCV(scoring="roc_auc").fit(s.source), "scoring='roc_auc' is"),
+        (lambda s: LinearClassifierCV(scoring="roc_auc").fit(s.whole), "scoring='roc_auc' is"),
         (lambda s: KernelPerceptron().fit(s), "needs them in memory"),
     ],
 )
 def test_what_cannot_be_is_said(call, message):
     with pytest.raises(TypeError, match=message):
-        call(Chunked(whole(LABELS[2])))
+        call(chunked(whole(LABELS[2])))
 
 
 def test_other_features_are_refused():
@@ -242,7 +225,7 @@ def test_the_kernel_perceptron_takes_a_source_in_memory(kernel, form):
     scores = clf.fit(form(X), y).decision_function(X)
     assert np.array_equal(clf.fit(source).decision_function(X), scores)
     assert clf.score(source) == np.mean(clf.predict(X) == y)
-    assert clf.score(Chunked(array_source(X, y))) == np.mean(clf.predict(X) == y)
+    assert clf.score(chunked(array_source(X, y))) == np.mean(clf.predict(X) == y)
     with pytest.raises(ValueError, match="takes no weights of rows"):
         clf.fit(whole(y, WEIGHT))
 
@@ -250,10 +233,10 @@ def test_the_kernel_perceptron_takes_a_source_in_memory(kernel, form):
 @pytest.mark.parametrize("cv", ["loo", 1, [(np.arange(9), np.arange(9, 12))]])
 def test_folds_of_a_source_that_is_read_in_blocks_are_a_number(cv):
     with pytest.raises(ValueError, match="folds of Chunked, which is read block by block"):
-        LinearClassifierCV(cv=cv).fit(Chunked(whole(LABELS[2])))
+        LinearClassifierCV(cv=cv).fit(chunked(whole(LABELS[2])))
 
 
 def test_a_fold_without_a_class_is_refused():
     y = np.where(np.arange(240) == 17, "rare", LABELS[2])
     with pytest.raises(ValueError, match=r"trains on 2 of 3 classes.*use fewer folds"):
-        LinearClassifierCV(cv=3).fit(Chunked(whole(y)))
+        LinearClassifierCV(cv=3).fit(chunked(whole(y)))

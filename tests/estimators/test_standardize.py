@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from chunked import Chunked
 from conftest import quiet
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -21,11 +20,9 @@ from separatrix import (
     LinearClassifierCV,
     Newton,
     Rosenblatt,
-    Source,
     diagnose,
     get_loss,
 )
-from separatrix.data import Block
 from separatrix.data.validation import array_source, check_rows
 
 pytestmark = quiet
@@ -39,28 +36,9 @@ SOLVERS = {
 }
 
 
-class Chunked(Source):
-    """Rows that come in blocks, as those of files do."""
-
-    def __init__(self, X, y, weight=None):
-        whole = array_source(check_rows(X), y, sample_weight=weight)
-        self.whole, self.storage, self.dtype = whole, whole.storage, whole.dtype
-        self.n_features, self.classes = whole.n_features, whole.classes
-
-    storage = dtype = None  # told by the rows
-
-    @property
-    def n_rows(self):
-        return self.whole.n_rows
-
-    @property
-    def weight_sum(self):
-        return self.whole.weight_sum
-
-    def blocks(self):
-        edges = (0, 0, 70, 71, 250, N)
-        for start, stop in pairwise(edges):
-            yield Block(*self.whole.block(slice(start, stop))[:3], start)
+def chunked(X, y, weight=None):
+    whole = array_source(check_rows(X), y, sample_weight=weight)
+    return Chunked(whole, (0, 0, 70, 71, 250, N))
 
 
 def data(k=2, seed=0):
@@ -126,7 +104,7 @@ def test_weighted_moments_and_every_kind_of_source(form, intercept):
     there = LinearClassifier(**options).fit(Z, y, weight)
     rows = sp.csr_array(X) if "sparse" in form else X
     clf = LinearClassifier(standardize=True, **options)
-    clf = clf.fit(Chunked(rows, y, weight)) if "chunks" in form else clf.fit(rows, y, weight)
+    clf = clf.fit(chunked(rows, y, weight)) if "chunks" in form else clf.fit(rows, y, weight)
     np.testing.assert_allclose(clf.scale_, scale, rtol=1e-10)
     assert clf.objective_ == pytest.approx(there.objective_, rel=2e-10)
     assert clf.objective_ == pytest.approx(objective_by_hand(clf, X, y, weight, scale), rel=1e-9)
@@ -179,8 +157,8 @@ def test_float32_rows_stay_float32():
     clf = LinearClassifier(l2=1e-2, standardize=True).fit(X, y)
     exact = LinearClassifier(l2=1e-2, standardize=True).fit(X.astype(np.float64), y)
     assert clf.objective_ == pytest.approx(exact.objective_, rel=1e-6)
-    chunked = LinearClassifier(l2=1e-2, standardize=True).fit(Chunked(X, y))
-    assert chunked.objective_ == pytest.approx(clf.objective_, rel=1e-6)
+    by_blocks = LinearClassifier(l2=1e-2, standardize=True).fit(chunked(X, y))
+    assert by_blocks.objective_ == pytest.approx(clf.objective_, rel=1e-6)
 
 
 def test_solvers_that_go_row_by_row_see_scaled_rows():
@@ -251,7 +229,7 @@ def test_rows_without_weight_may_lie_anywhere():
     X[:5] = 1e307
     for rows in (X, sp.csr_array(X)):
         assert clf.fit(rows, y, weight).objective_ == pytest.approx(expected, rel=1e-7)
-    assert clf.fit(Chunked(X, y, weight)).objective_ == pytest.approx(expected, rel=1e-7)
+    assert clf.fit(chunked(X, y, weight)).objective_ == pytest.approx(expected, rel=1e-7)
 
 
 def test_a_diagnosis_is_of_the_scaled_rows():

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from problems import exact_value
 
 from separatrix import L2, ArraySource, Objective, get_loss
-from separatrix.objective.accuracy import exact_value, rounding
+from separatrix.objective.accuracy import rounding
 
 
 def problem(X, weight=None):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import overlapping, quiet, warned
+from problems import exact_value
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import (
@@ -23,7 +24,6 @@ from separatrix import (
     get_loss,
     minimize,
 )
-from separatrix.objective.accuracy import exact_value
 from separatrix.training.ending import CONVERGED
 from separatrix.training.gap import GapTracker
 from separatrix.training.stopping import Stop

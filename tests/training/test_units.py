@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from chunked import Chunked
 from conftest import quiet
 
 from separatrix import (
@@ -15,13 +16,11 @@ from separatrix import (
     LinearClassifier,
     LinearClassifierCV,
     Objective,
-    Source,
     certify,
     diagnose,
     get_loss,
     path,
 )
-from separatrix.data import Block
 from separatrix.data.feature_map import FeatureMap
 from separatrix.data.standardized import StandardizedSource
 from separatrix.data.validation import array_source, check_rows
@@ -108,28 +107,6 @@ def assert_true(clf, X, Z, y, offset):
         assert exact - better <= exact * Decimal(clf.tol)
 
 
-class Blocks(Source):
-    """Rows that come in blocks, as those of files do."""
-
-    storage = dtype = None  # told by the rows
-
-    def __init__(self, whole):
-        self.whole, self.storage, self.dtype = whole, whole.storage, whole.dtype
-        self.n_features, self.classes = whole.n_features, whole.classes
-
-    @property
-    def n_rows(self):
-        return self.whole.n_rows
-
-    @property
-    def weight_sum(self):
-        return self.whole.weight_sum
-
-    def blocks(self):
-        for start, stop in ((0, 5), (5, N)):
-            yield Block(*self.whole.block(slice(start, stop))[:3], start)
-
-
 @pytest.mark.parametrize(("loss", "k"), LOSSES)
 @pytest.mark.parametrize("offset", [1.0, 1e4, 1e8, 1e10])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -153,7 +130,7 @@ def test_a_bias_that_is_rounded_away_is_not_called_optimal(seed):
 def test_bounds_of_other_weights_than_those_kept_are_rounded_at_their_size(loss, k, form):
     """Rows that are read in blocks: the first step may keep zeros, and still prove a bound."""
     X, Z, y = data(k, 1e6)
-    source = Blocks(array_source(check_rows(form(X)), y))
+    source = Chunked(array_source(check_rows(form(X)), y), (0, 5, N))
     clf = LinearClassifier(loss, l2=1e-3, tol=1e-10, standardize=True).fit(source)
     assert_true(clf, X, Z, y, 1e6)
 

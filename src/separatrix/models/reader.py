@@ -56,7 +56,7 @@ class Reader:
         if not tag.startswith("$"):
             return {key: self.value(entry) for key, entry in plain.items()}
         if len(plain) != 1:
-            raise Damaged(f"a value has keys beside {tag!r}")
+            raise Damaged(f"a value has keys besides {tag!r}")
         read = getattr(self, f"_{tag[1:]}", None) if tag in TAGS else None
         if read is not None:
             return read(plain[tag])

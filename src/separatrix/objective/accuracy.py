@@ -108,12 +108,6 @@ def lost_loss(objective: Objective) -> float:
     return SMALLEST_FLOAT * max(1.0, objective.source.n_rows / objective.source.weight_sum)
 
 
-def exact_value(objective: Objective, W: Array) -> float:
-    """J at W, from scores of twice the working precision, in one read of the data."""
-    loss_sum, _ = objective.source.total(ExactValue(objective.loss, W))
-    return objective.mean(loss_sum, W)
-
-
 @dataclass(frozen=True)
 class ExactValue(Sum[tuple[float, float]]):
     """Weighted losses and mistakes, from scores of twice the working precision."""

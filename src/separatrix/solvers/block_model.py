@@ -27,7 +27,7 @@ from ..penalties import GroupLasso
 EPOCHS, ROUNDS = 10, 50  # of coordinate descent between Newton's steps, and of both
 FLAT = 1e-10  # of its diagonal, added to a Hessian
 CRAWL = 0.9, 1e-3  # of the gain of the Newton step before, and of all: more is no convergence
-CRAWLED = 5  # such steps in a row are the last: lengths curve, so that one proves little
+CRAWLED = 5  # so many such steps in a row end the model: group norms curve, one step proves little
 FLATTEST = 1e-12  # of a block's largest curvature: one that is less counts as that
 ENOUGH = 1e-12  # of what the model has gained so far: an epoch that adds no more is the last
 LENGTHS = 0.5 ** np.arange(8)  # of Newton's step that are tried
