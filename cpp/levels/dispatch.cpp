@@ -1,5 +1,6 @@
 #include "levels/dispatch.hpp"
 
+#include <array>
 #include <cstring>
 #if defined(SEPARATRIX_X86)
 #include <cpuid.h>
@@ -30,14 +31,16 @@ static int widest() {
 
 const Table* const* usable_levels() {
 #if defined(SEPARATRIX_X86)
-  static const Table* levels[4] = {&baseline::table};
-  static const int last = widest();
-  if (last >= 1) levels[1] = &avx2::table;
-  if (last >= 2) levels[2] = &avx512::table;
+  // Made once, whichever thread asks first.
+  static const std::array<const Table*, 4> levels = [] {
+    const int last = widest();
+    return std::array<const Table*, 4>{&baseline::table, last >= 1 ? &avx2::table : nullptr,
+                                       last >= 2 ? &avx512::table : nullptr, nullptr};
+  }();
 #else
-  static const Table* const levels[2] = {&baseline::table, nullptr};
+  static const std::array<const Table*, 2> levels = {&baseline::table, nullptr};
 #endif
-  return levels;
+  return levels.data();
 }
 
 const Table* find_level(const char* name) {
