@@ -39,6 +39,12 @@ def kill_one(client):
     os.kill(pids[max(pids)], signal.SIGKILL)
 
 
+def kill_all(client):
+    """Others are started in their place."""
+    for pid in client.run(os.getpid).values():
+        os.kill(pid, signal.SIGKILL)
+
+
 def slow(seconds):
     """A loss that takes its time over every block."""
 
@@ -116,6 +122,15 @@ def test_a_worker_is_killed_while_parts_are_placed(client, undisturbed):
     np.testing.assert_array_equal(found.coef_, undisturbed.coef_)
 
 
+def test_all_workers_are_killed_while_parts_are_placed(client, undisturbed):
+    """Dask keeps tasks for the workers they were sent to, although others take their place."""
+    timer = threading.Timer(0.5, kill_all, [client])
+    timer.start()
+    found = LinearClassifier(slow(0.0), solver=LBFGS(), tol=1e-8).fit(*delayed_parts(LENGTHS, 0.3))
+    timer.join()
+    np.testing.assert_array_equal(found.coef_, undisturbed.coef_)
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -124,13 +139,14 @@ def test_a_worker_is_killed_while_parts_are_placed(client, undisturbed):
     ],
     ids=["anchors of proximal points", "mixed weights"],
 )
-def test_what_parts_have_gone_through_is_gone_through_again(client, model):
-    """A worker is killed in a run whose parts keep numbers, or whose weights are mixed."""
+@pytest.mark.parametrize("kill_some", [kill_one, kill_all])
+def test_what_parts_have_gone_through_is_gone_through_again(client, kill_some, model):
+    """Workers are killed in a run whose parts keep numbers, or whose weights are mixed."""
     whole = in_memory(model)
 
     def kill(step, info):
         if info.iteration == 4:
-            kill_one(client)
+            kill_some(client)
 
     found = clone(model).set_params(callbacks=[kill]).fit(*delayed_parts(LENGTHS))
     assert found.n_iter_ == whole.n_iter_ > 5

@@ -14,6 +14,7 @@ import pytest
 from encoded_tables import columns_of, dense, encoding_of, frame
 from numpy.testing import assert_array_equal
 
+from separatrix.data import files
 from separatrix.data.files.encoding import Encoding
 from separatrix.data.files.options import EncodingOptions
 from separatrix.data.files.reader import Place
@@ -202,6 +203,8 @@ def test_what_is_known_needs_no_arrow(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)  # as if it were not installed
     for name in ("encoding", "encoders"):
         monkeypatch.delitem(sys.modules, f"separatrix.data.files.{name}")
+        # Importing it again replaces the attribute of the package, too: this puts it back.
+        monkeypatch.setattr(files, name, getattr(files, name))
     fresh = importlib.import_module("separatrix.data.files.encoding").Encoding
     column = {"kind": "onehot", "name": "a", "type": "text", "categories": ["x", "y"]}
     data = {"columns": [column], "target": None, "weight": None, "dtype": "float64"}

@@ -31,6 +31,10 @@ TASK_SECONDS = 60.0  # without any task: then a pass is made of some, or a clust
 STOPPED = "asked to stop while workers summed over their rows"
 
 
+class _AllWorkersReplaced(Exception):
+    """None of the workers that parts were sent to exists any more, and there are others."""
+
+
 @dataclass
 class Run:
     """Neighbouring parts on one worker."""
@@ -58,7 +62,7 @@ class DaskEngine(Engine):
         self.client, self.delayed, self.n_parts = client, delayed, len(delayed)
         self.runs: list[Run] = []
         self.parts: list[Any] = []
-        self.name = f"separatrix-part-{uuid4().hex}"
+        self.name = ""
         self.caller = ThreadPoolExecutor(1)
         self.last_tasks = time.monotonic()
 
@@ -67,6 +71,7 @@ class DaskEngine(Engine):
         from dask import delayed
 
         make = delayed(self.make, pure=False)  # parts change: no two fits may share them
+        self.runs, self.parts, self.name = [], [], f"separatrix-part-{uuid4().hex}"
         threads = self._threads_of_workers()
         every, before, first = sum(threads.values()), 0, 0
         for worker in sorted(threads):
@@ -88,8 +93,14 @@ class DaskEngine(Engine):
         answers, moved = self._called(of), False
         asked = [run for run in self.runs if run.parts.start not in answers]
         while asked:
+            try:
+                found_by_run = self._answers(of, asked)
+            except _AllWorkersReplaced:
+                self.place()
+                answers, asked = {}, list(self.runs)
+                continue
             behind = []
-            for run, (nodes, worker) in zip(asked, self._answers(of, asked), strict=True):
+            for run, (nodes, worker) in zip(asked, found_by_run, strict=True):
                 moved = moved or worker != run.worker
                 run.done = 0 if nodes is None else len(self.changes)
                 if nodes is None:
@@ -166,7 +177,11 @@ class DaskEngine(Engine):
         return self._results(tasks)
 
     def _wait(self, tasks: list[Any]) -> None:
-        """Until all are done; Ctrl-C, and a cluster without workers, end it."""
+        """Until all are done; Ctrl-C, and a cluster without workers, end it.
+
+        Tasks that were sent to workers none of which exists any more are never scheduled again,
+        although they may run elsewhere: Dask looks only at the addresses (seen with 2026.8).
+        """
         done = threading.Semaphore(0)
         for task in tasks:
             task.add_done_callback(lambda _: done.release())
@@ -179,9 +194,12 @@ class DaskEngine(Engine):
                 now = time.monotonic()
                 if now - looked < CHECK_SECONDS:
                     continue
-                looked = now
-                if self._workers():
+                looked, workers = now, self._workers()
+                if workers:
                     seen = now
+                    if not any(run.worker in workers for run in self.runs):
+                        self.client.cancel([*tasks, *self.parts])
+                        raise _AllWorkersReplaced
                 elif now - seen > WORKER_SECONDS:
                     self.client.cancel(tasks)
                     raise RuntimeError(
