@@ -199,7 +199,8 @@ def loss_of_pairs(loss: Loss, y: AnyArray, high: Array, low: Array) -> Array:
     if isinstance(loss, Joint) and loss.shifts:
         # Only differences count, and those may be small where scores are large.
         own = np.arange(len(y)), y
-        high, low = _difference(high, low, high[own][:, None], low[own][:, None])
+        with np.errstate(invalid="ignore"):  # two infinite scores: what comes of it is not finite
+            high, low = _difference(high, low, high[own][:, None], low[own][:, None])
     # Kinks, and jumps of the curvature, are at 0 or 1: just there the low part tells the side.
     there = (low != 0.0) & ((high == 0.0) | (np.abs(high) == 1.0))
     side = np.where(there, np.nextafter(high, np.copysign(np.inf, low)), high)

@@ -71,21 +71,20 @@ def existence(
 ) -> Existence:
     """Whether J has a minimum, where some features, or all, have no penalty.
 
-    If the run came to rest, W itself proves that there is one, as a rule. Otherwise rows that are
-    all right settle it, or the verdict on separability does; but after a run that was cut short the
-    verdict is asked for only if the weights still grew. A loss that attains its infimum always has
-    a minimum; but W need not be near it. Rows that were standardised are judged as given, before
-    their values were rounded.
+    If the run came to rest and the loss is convex, W itself proves that there is one, as a rule.
+    Otherwise rows that are all right settle it, or the verdict on separability does; but after a
+    run that was cut short the verdict is asked for only if the weights still grew. A loss that
+    attains its infimum always has a minimum; but W need not be near it. Rows that were standardised
+    are judged as given, before their values were rounded.
     """
     objective = units.objective
     try:
         objective.standardization  # noqa: B018 (to be remembered)
     except ValueError:  # squares overflow: nothing can be told
         return Existence(None if objective.loss.attained else Runaway(settled=False))
-    free, proven = free_features(objective), None
-    at_rest = at_rest and objective.loss.convex
+    free, proven, convex = free_features(objective), None, objective.loss.convex
     most = min(max(FEW_VARIABLES, VARIABLES_A_READ * reads), MOST_VARIABLES)
-    if at_rest and len(W) * (len(free) + 1) <= most:
+    if at_rest and convex and len(W) * (len(free) + 1) <= most:
         proven = has_minimum(objective, W, units.rounds_rows)
     if proven or objective.loss.attained:
         return Existence(resolved=proven is not False)
@@ -93,9 +92,14 @@ def existence(
     alone[:, [*free, -1]] = W[:, [*free, -1]]
     if objective.value(alone)[1] == 0.0 and units.mistakes(units.weights(alone)) == 0.0:
         return Existence(_along(objective, alone, "separable"))
-    if not at_rest and not _grows(objective, moved, norms):
+    grows = _grows(objective, moved, norms)
+    if not at_rest and not grows:
         return Existence()
     found = _verdict(units, free, max(TIMES * reads, LEAST_READS))
+    if found is None and not convex and grows:
+        found = Runaway(settled=False)  # it may run off all the same
+    elif found is not None and not found.settled and not convex and not grows:
+        found = None  # it rests, at a minimum of its surroundings
     return Existence(found, resolved=proven is not False)
 
 
@@ -116,8 +120,7 @@ def _verdict(units: GivenUnits, free: Ints, most_reads: int) -> Runaway | None:
             direction = np.zeros((len(found.direction), objective.shape[1]))
             direction[:, [*free, -1]] = found.direction
             return _along(objective, direction, found.verdict)
-    # What is not convex may run off all the same, and nobody can tell.
-    return None if objective.loss.convex else Runaway(settled=False)
+    return None
 
 
 def _grows(objective: Objective, moved: Array | None, norms: Array) -> bool:

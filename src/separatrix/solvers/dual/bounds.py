@@ -91,11 +91,15 @@ def mean_conjugate(objective: Objective, W: Array, at: Evaluation) -> float:
 def conjugate_rounding(
     objective: Objective, W: Array, at: Evaluation, conjugate: float | None = None
 ) -> float:
-    """How far that may be off."""
+    """How far that may be off.
+
+    J and its gradient are rounded at the size of the penalty, which is subtracted from both.
+    """
     conjugate = mean_conjugate(objective, W, at) if conjugate is None else conjugate
-    loss_mean = at.value - objective.penalty.value(W)
+    penalty = objective.penalty.value(W)
+    loss_mean = at.value - penalty
     sizes = loss_mean + abs(conjugate + loss_mean)
-    return SUMS * sizes + rounding(objective, W, loss_mean)
+    return SUMS * sizes + 2.0 * EPS * penalty + rounding(objective, W, loss_mean)
 
 
 def feasible_lower_bound(
@@ -107,6 +111,7 @@ def feasible_lower_bound(
     """
     penalty = objective.penalty
     G = gradient[:, :-1] - penalty.gradient(W)[:, :-1]
+    allowance += EPS * penalty.value(W)  # the gradient is rounded at the size of the penalty's
     if isinstance(penalty, SparsityInducing) and not isinstance(objective.loss, Softmax):
         found, V = _bound_of_columns(objective, G, gradient[:, -1], conjugate)
         allowance += SUMS * abs(found + conjugate)

@@ -17,7 +17,7 @@ from ...numeric.types import AnyArray, Array
 from ...objective.accuracy import Pair
 from ...objective.sums import Given
 
-Sums = tuple[float, float, Pair, list[Array], float]
+Sums = tuple[float, float, Pair, list[Array], float, list[Array]]
 NEARBY = 2.0  # added to the logarithm of an alpha that may still change by half of itself
 
 
@@ -41,8 +41,8 @@ class CorrectedTangents(Sum[Sums]):
     """Sums over the corrected dual variables.
 
     Their conjugates (infinite or NaN if one leaves its range), the absolute values of these, the
-    gradient, the smallest ``distance * sqrt(c / (C * phi''))`` by column, and the squares of
-    ``sum_columns |phi*'| * sqrt(phi'')``.
+    gradient, the smallest ``distance * sqrt(c / (C * phi''))`` by column, the squares of
+    ``sum_columns |phi*'| * sqrt(phi'')``, and the smallest distance by column.
     """
 
     loss: Loss
@@ -69,6 +69,7 @@ class CorrectedTangents(Sum[Sums]):
             gradient,
             [np.min(rooms, axis=0, initial=np.inf)],
             float(weight @ steep[present] ** 2),
+            [np.min(found.distances[present], axis=0, initial=np.inf)],
         )
 
     def of_given(self, standardization: Standardization) -> Given[CorrectedTangents]:

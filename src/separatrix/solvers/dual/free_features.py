@@ -107,7 +107,7 @@ def has_minimum(objective: Objective, W: Array, rounded: bool = False) -> bool |
         if found is None:
             return None
         if found.is_feasible:
-            return True if found.exact else None
+            return True if found.exact and found.inside else None
         if not found.balanced:
             return False
         W = W + found.step
@@ -131,6 +131,8 @@ class Correction(NamedTuple):
     """How fast the mean conjugate changes with the imbalance."""
     balanced: bool
     """Whether what is left of every sum is no more than rounding."""
+    inside: bool
+    """Whether no alpha is at an end of its range: of rows far on their side they underflow to 0."""
     exact: bool
     """Whether features that others make superfluous are exactly combinations of them."""
     step: Array
@@ -156,7 +158,7 @@ def _correction(
     step = np.zeros_like(W)
     step[:, some] = own.to_weights(u)
     asked = CorrectedTangents(objective.loss, W, step, C)
-    conjugates, sizes, sums, rooms, squares = objective.source.total(asked)
+    conjugates, sizes, sums, rooms, squares, distances = objective.source.total(asked)
     gradient = (sums.high + sums.low) / C
     if not objective.intercept:
         gradient[:, -1] = 0.0
@@ -173,8 +175,8 @@ def _correction(
         imbalance = _imbalance(objective.loss, hessian, most, basis.kept, unsure)
     return Correction(
         conjugates / C, sizes / C, gradient, np.min(rooms, axis=0), imbalance,
-        float(np.sqrt(squares / C)), bool(np.all(balanced)), basis is not None and basis.exact,
-        step,
+        float(np.sqrt(squares / C)), bool(np.all(balanced)), bool(np.min(distances) > 0.0),
+        basis is not None and basis.exact, step,
     )  # fmt: skip
 
 

@@ -17,11 +17,13 @@ import numpy as np
 
 from ...data import InMemory
 from ...numeric.dot import dot
+from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
 from .crammer_singer import project_to_simplex
 
 REMEMBERED = 2  # steps before that of the last epoch
 DEPENDENT = 1e-10  # of a direction's curvature: less is no new direction
+SUM_ROUNDING = 4 * EPS  # of the sum of a row's shares, by class
 
 
 @dataclass
@@ -66,7 +68,9 @@ class SubspaceSteps:
         lengths = _highest(slopes, flat @ flat.T / self.inv_2l2)
         there = here + sum(a * step for a, step in zip(lengths, steps, strict=True))
         move = (lengths @ flat).reshape(lines.shape)
-        off = np.unique(np.flatnonzero(there < 0.0) // k)
+        # Small steps are differences of rounded alphas: lengths multiply what they lack in sum 0.
+        sums = np.abs(there.sum(axis=1) - 1.0)
+        off = np.flatnonzero((there < 0.0).any(axis=1) | (sums > SUM_ROUNDING * k))
         if len(off):
             wanted = there[off]
             there[off] = project_to_simplex(wanted)
