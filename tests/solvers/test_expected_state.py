@@ -104,3 +104,15 @@ def test_states_conform_and_others_do_not(solver, loss, penalty, classes, interc
                 check("state", step.state | {name: other})
     with pytest.raises(ValueError, match="not known"):
         check("state", step.state | {"more": 1})
+
+
+@pytest.mark.parametrize("product", ["sy", "yy"])
+def test_products_of_pairs_are_positive(product):
+    """The recursion divides by them."""
+    solver, problem = LBFGS(memory=3), objective("logistic", 1e-6, 2, True)
+    steps = solver.steps(problem, np.zeros(problem.shape), np.random.default_rng(0))
+    *_, step = islice(steps, 4)
+    for wrong in (0.0, -1.0, np.nan):
+        changed = [wrong, *step.state[product][1:]]
+        with pytest.raises(ValueError, match=f"{product} must be positive"):
+            solver.expected_state(problem)("state", step.state | {product: changed})

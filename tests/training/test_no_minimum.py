@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from conftest import CORNERS, overlapping, warned
 from scipy.optimize import linprog, minimize
+from sklearn.exceptions import ConvergenceWarning
 
 import separatrix.training.no_minimum
 from separatrix import (
@@ -235,3 +237,38 @@ def test_indicators_of_a_category_and_an_intercept_do_not_hide_a_minimum():
         clf.set_params(standardize=True)
         if given is rows:
             assert clf.fit(given, y).stop_ == "optimal"
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5, 1e6])
+@pytest.mark.parametrize("solver", [LBFGS(), GradientDescent()])
+def test_slopes_that_underflow_prove_no_minimum(solver, offset):
+    """A random start far from zero may have every row so far on its side that J is exactly 0."""
+    X = np.array([[0.0], [1.0], [2.0], [3.0]]) + offset
+    for seed in range(10):
+        fit = LinearClassifier(l2=0.0, solver=solver, start="random", random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fit.fit(X, [0, 0, 1, 1])
+        assert not fit.converged_
+        assert fit.stop_ == "no minimum" or fit.objective_ > 0.0
+
+
+@pytest.mark.parametrize("y", [[0, 1, 2, 2, 1, 0], [0, 0, 1, 1, 2, 2]])
+def test_a_plateau_of_a_loss_that_is_not_convex_is_no_minimum_of_separable_rows(y):
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [-2.0, 0.1], [0.1, 2.0], [2.0, 0.1]])
+    X = (
+        X
+        if y[1]
+        else np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 0.0], [4.0, 0.0], [-5.0, -4.0], [-6.0, -4.0]])
+    )
+    for seed in range(5):
+        start = 1e3 * np.random.default_rng(seed).standard_normal((3, 3))
+        fit = LinearClassifier("tanh_squared", l2=0.0, start=start)
+        warned(fit, X, np.array(y))
+        assert fit.stop_ == "no minimum"
+
+
+def test_overlapping_rows_end_at_rest_with_a_loss_that_is_not_convex():
+    X, y = overlapping(60, 2)
+    fit = LinearClassifier("tanh_squared", l2=0.0).fit(X, y)
+    assert fit.stop_ == "tol"

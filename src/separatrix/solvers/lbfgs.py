@@ -133,6 +133,9 @@ class LBFGS(Solver):
             known(name, state)
             if len({len(state[each]) for each in CurvaturePair._fields}) != 1:
                 raise ValueError(f"{name} has pairs of different lengths")
+            for product in ("sy", "yy"):
+                if not all(value > SMALLEST_NORMAL for value in state[product]):
+                    raise ValueError(f"{name}.{product} must be positive")
             if len(state["hessian_at"]) not in (0, objective.shape[0]):
                 raise ValueError(f"{name}.hessian_at is of another number of classes")
 

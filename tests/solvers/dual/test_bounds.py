@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from dual_problems import KINDS, LOSSES, SCALES, climb, problem, rows
 
-from separatrix import Stop, minimize
+from separatrix import L2, ElasticNet, Stop, minimize
 from separatrix.solvers.dual.bounds import smooth_lower_bound
 from separatrix.solvers.dual.nonsmooth_bound import nonsmooth_lower_bound
 from separatrix.solvers.newton import Newton
@@ -104,3 +106,18 @@ def test_of_ten_mixtures_that_balance_the_bound_is_that_of_the_best(k, off):
     bound = smooth_lower_bound(objective, W, objective.value_and_gradient(W))
     assert bound.value == pytest.approx(max(*found, 0.0), rel=1e-11)
     assert 0.0 < bound.value - bound.allowance <= least.objective * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("kind", ["logistic", "squared_hinge", "squared"])
+@pytest.mark.parametrize("penalty", [L2(1e4), ElasticNet(1e-3, 1e4)])
+def test_bounds_hold_where_the_penalty_dwarfs_the_loss(penalty, kind):
+    """J and its gradient are rounded in units of the penalty, of which nothing is left in a bound."""
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        X, y = rows(seed, 12, 2)
+        X[:, 0] = 1e-8 * rng.integers(-1, 2, 12) + 3e8 * (seed % 2)
+        whole = replace(problem(X, y, kind, 1e4), penalty=penalty)
+        for size in (1e5, 1e7, 1e9):
+            W = size * rng.standard_normal(whole.shape) * [1.0, 1e-8, 1e-8]
+            found = smooth_lower_bound(whole, W, whole.value_and_gradient(W))
+            assert found.value - found.allowance <= whole.value_at_zeros

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from separatrix import CoordinateAscent, LinearClassifier, ProximalPoint
@@ -143,3 +147,36 @@ def test_classes_against_the_rest_are_climbed_alike_on_any_threads(intercept):
         np.testing.assert_array_equal(end.coef_, ends[0].coef_)
         np.testing.assert_array_equal(end.intercept_, ends[0].intercept_)
         assert end.gap_ == ends[0].gap_
+
+
+def exact_value(X, y, coef, l2):
+    """J without biases in fractions."""
+    total = Fraction(0)
+    for x, own in zip(X.tolist(), y, strict=True):
+        s = [sum(Fraction(a) * Fraction(b) for a, b in zip(x, w, strict=True)) for w in coef]
+        total += max(score + (c != own) for c, score in enumerate(s)) - s[own]
+    return total / len(y) + Fraction(l2) * sum(Fraction(a) ** 2 for w in coef for a in w)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "l2", "tol", "known", "seeds"),
+    [
+        (
+            [[-0.4, -0.3], [-1.0, 0.3], [1.1, 0.6], [0.8, 0.7]], [0, 1, 2, 1], 1.0, 1e-9,
+            [[0.028, -0.090], [-0.079, 0.106], [0.050, -0.016]], range(40),
+        ),
+        (
+            [[-0.2, -0.3], [0.3, 0.0], [-0.6, 0.2], [0.7, -0.1], [-0.6, 1.2], [0.1, -0.9]],
+            [0, 1, 2, 0, 2, 0], 0.1, 0.0,
+            [[0.2297, -0.9004], [0.2423, 0.2121], [-0.472, 0.6883]], range(120, 130),
+        ),
+    ],
+)  # fmt: skip
+def test_no_known_weights_lie_below_the_bound(X, y, l2, tol, known, seeds):
+    """Shares that did not add up to 1 proved bounds above the minimum."""
+    X, known = np.array(X), exact_value(np.array(X), y, known, l2)
+    for seed in seeds:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fit = fitted("hinge", X, y, l2=l2, tol=tol, fit_intercept=False, random_state=seed)
+        assert Fraction(fit.objective_) - Fraction(fit.gap_) <= known

@@ -117,3 +117,19 @@ def test_epochs_that_crawl_are_fewer(monkeypatch):
     alone, same = epochs_and_objective()
     assert helped < 0.6 * alone
     assert best == pytest.approx(same, rel=2e-6)
+
+
+def test_shares_add_up_to_one_after_steps_of_the_size_of_rounding():
+    """Steps that short are rounding, also in their sums, and lengths may multiply them."""
+    for seed in range(20):
+        rng, X, y, weight = rows_of(seed)
+        steps = SubspaceSteps(ArraySource(X, y, np.arange(K), weight), 1 / (2 * L2))
+        rows, alpha = np.arange(N), rng.dirichlet(np.full(K, 2.0), N)
+        lines = lines_of(X, y, weight, alpha)
+        for _ in range(3):
+            before = alpha.copy(), lines.copy()
+            alpha += 1e-16 * rng.integers(-2, 3, alpha.shape)
+            lines = lines_of(X, y, weight, alpha)
+            steps.take(rows, *before, alpha, lines)
+            assert np.all(alpha >= 0.0)
+            np.testing.assert_allclose(alpha.sum(axis=1), 1.0, atol=1e-14)
