@@ -111,7 +111,7 @@ def test_of_ten_mixtures_that_balance_the_bound_is_that_of_the_best(k, off):
 @pytest.mark.parametrize("kind", ["logistic", "squared_hinge", "squared"])
 @pytest.mark.parametrize("penalty", [L2(1e4), ElasticNet(1e-3, 1e4)])
 def test_bounds_hold_where_the_penalty_dwarfs_the_loss(penalty, kind):
-    """J and its gradient are rounded in units of the penalty, of which nothing is left in a bound."""
+    """J and its gradient are rounded in units of the penalty, which a bound subtracts again."""
     rng = np.random.default_rng(0)
     for seed in range(20):
         X, y = rows(seed, 12, 2)
