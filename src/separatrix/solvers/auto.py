@@ -13,6 +13,7 @@ from ..numeric.rows import CsrRows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Ints
 from ..objective import Objective
+from ..objective.thresholds import SAMPLE_ROWS
 from ..penalties import ElasticNet
 from .base import Solver
 from .coordinate_descent import CoordinateDescent
@@ -43,7 +44,6 @@ from .thresholds import (
     RARE_STRENGTH,
     ROW_CURVATURE,
     ROWS_OF_A_FEATURE,
-    SAMPLE_ROWS,
     SMALL_TABLE,
 )
 

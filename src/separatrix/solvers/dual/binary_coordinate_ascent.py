@@ -43,14 +43,14 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS
 from ...numeric.types import Array, Ints
 from ...objective import Objective
+from ...proofs.binary_dual import binary_dual_loss
+from ...proofs.dual_loss import DualSums, best_dual_scaling, best_share
+from ...proofs.dual_sums import dual_sums, mean_gain, present_scores, signed_dual_sums
 from ..base import State
 from ..thresholds import LITTLE_DRIFT
-from .dual_loss import DualSums, best_dual_scaling, best_share
 from .epochs import AIM, IDENTIFIED, CoordinateEpochs, may_be_taken
 from .free_variables import solve_free_variables
-from .losses import binary_dual_loss
 from .solver import DualIterate
-from .sums import dual_sums, mean_gain, present_scores, signed_dual_sums
 
 PHASE = "coordinate ascent"
 FIRST_EPOCHS, EPOCHS = 20, 8  # in a round

@@ -26,8 +26,8 @@ from ...loops import StepHistory
 from ...numeric.dot import dot
 from ...numeric.types import Array, Ints
 from ...objective import Objective
+from ...proofs.binary_dual import BinaryDualLoss
 from ..thresholds import GATHERED_BYTES
-from .losses import BinaryDualLoss
 
 MIXED_STRETCHES = 16  # stretches of neighbouring rows whose order is mixed: about a cache full
 STANDS_OUT = 3.0  # times the mean part of the gap: rows that hold more come again

@@ -41,14 +41,14 @@ from ...numeric.types import Array
 from ...objective import Objective
 from ...objective.sums import Gram
 from ...objective.thresholds import GRAM_TILE
+from ...proofs.binary_dual import binary_dual_loss
+from ...proofs.dual_sums import dual_sums
 from .. import thresholds
 from ..base import State
 from ..row_systems import RowSpaceSystem, drowns_penalty
-from .losses import binary_dual_loss
 from .multiclass_interior_point import multiclass_run, multiclass_state, multiclass_unknowns
 from .predictor_corrector import PHASE, AnyRun, PredictorCorrector
 from .solver import DualIterate, DualSolver
-from .sums import dual_sums
 
 ROWS = 2048  # copied at a time, of those whose products are summed
 

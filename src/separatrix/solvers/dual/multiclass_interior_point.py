@@ -34,11 +34,11 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS, SMALLEST_NORMAL
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
+from ...proofs.binary_dual import dual_loss_of
+from ...proofs.crammer_singer import CrammerSingerDualLoss
+from ...proofs.dual_sums import dual_sums
 from ..base import State
-from .crammer_singer import CrammerSingerDualLoss
-from .losses import dual_loss_of
 from .predictor_corrector import PHASE, PredictorCorrector
-from .sums import dual_sums
 
 ROWS = 256  # times all classes, multiplied at a time
 COPIED_ROWS = 4096  # standardized at a time

@@ -22,8 +22,8 @@ from ..losses.one_vs_rest import signs
 from ..numeric.dot import dot
 from ..numeric.tolerances import EPS, LARGEST_FLOAT, SMALLEST_FLOAT, SMALLEST_NORMAL
 from ..numeric.types import AnyArray, Array
+from ..objective.objective import Objective
 from ..penalties import SparsityInducing
-from .objective import Objective
 
 # Of the products and sums that J, or a bound on it, is made of. Errors of J in units of this and of
 # the size of the scores stayed below 0.2 in all trials, for 1 to 5,000 features.
