@@ -19,7 +19,7 @@ over the rest, and so they do for smooth losses where the penalty is weak. There
 - Gains near rounding cannot be seen that way, a free bias did not gain by it, and some problems
   are too badly conditioned for so short a memory. Then, for the hinge, conjugate gradients solve
   for all alphas inside their bounds between epochs, see
-  :mod:`separatrix.solvers.dual.free_variables`.
+  :func:`separatrix.solvers.dual.epochs.solve_free_variables`.
 
 With a free bias one alpha could not move alone: the bias is held near where it stood by a penalty
 about as stiff as the weights', and moved on after every round (the method of multipliers: Hestenes,
@@ -48,8 +48,7 @@ from ...proofs.dual_loss import DualSums, best_dual_scaling, best_share
 from ...proofs.dual_sums import dual_sums, mean_gain, present_scores, signed_dual_sums
 from ..base import State
 from ..thresholds import LITTLE_DRIFT
-from .epochs import AIM, IDENTIFIED, CoordinateEpochs, may_be_taken
-from .free_variables import solve_free_variables
+from .epochs import AIM, IDENTIFIED, CoordinateEpochs, may_be_taken, solve_free_variables
 from .solver import DualIterate
 
 PHASE = "coordinate ascent"

@@ -44,12 +44,6 @@ ROWS = 256  # times all classes, multiplied at a time
 COPIED_ROWS = 4096  # standardized at a time
 
 
-def multiclass_unknowns(objective: Objective) -> int:
-    """Of its systems: the weights of all classes, in the space that the rows span."""
-    source = objective.source
-    return objective.shape[0] * (min(source.n_rows, source.n_features) + 1)
-
-
 def multiclass_run(objective: Objective, state: State | None) -> CrammerSingerRun:
     """From the middle of all simplices, or where another run of the same problem stood."""
     if state is None:
