@@ -40,12 +40,12 @@ import numpy as np
 from ...numeric.dot import dot
 from ...numeric.expected import Check, array, entries, flag, real, whole
 from ...numeric.threads import one_blas_thread
-from ...numeric.tolerances import EPS
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ...proofs.binary_dual import binary_dual_loss
 from ...proofs.dual_loss import DualSums, best_dual_scaling, best_share
 from ...proofs.dual_sums import dual_sums, mean_gain, present_scores, signed_dual_sums
+from ...proofs.rounding import drift_of_bound
 from ..base import State
 from ..thresholds import LITTLE_DRIFT
 from .epochs import AIM, IDENTIFIED, CoordinateEpochs, may_be_taken, solve_free_variables
@@ -57,10 +57,6 @@ MOST_EPOCHS = 30  # in a round where subspace steps help
 PROOF_EPOCHS = 4  # over all rows: what a proof costs, about
 SMOOTH_BIAS_EPOCHS = 3  # where the loss is smooth, so that nothing but a bias is to be found
 FIRST_GAP = 1e-5  # of J, at the end of the first round
-# A visit rounds the weights once, by their length at most, and what it adds to them a few times.
-# l2 |w|^2 <= J(0) <= 1, as the dual is not below 0; and each step climbs by l2 times the square of
-# what it adds, so all squares together are no more than 1: the first is nearly all there is.
-DRIFT = 10.0  # roundings of the bound by one visit, at most
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
 
 
@@ -271,7 +267,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         A free bias asks for the sums of either class, and settles.
         """
         l2, intercept = self.objective.penalty.l2, self.objective.intercept
-        drift = DRIFT * EPS * self.visits
+        drift = drift_of_bound(self.visits)
         if not intercept and drift <= LITTLE_DRIFT * self.gap:
             gain = mean_gain(self.source, self.dual_loss, self.alpha)
             return best_dual_scaling(gain, self.objective.penalty.value(self.W)) - drift
