@@ -25,8 +25,8 @@ from ..numeric.types import AnyArray, Array
 from ..objective.objective import Objective
 from ..penalties import SparsityInducing
 
-# Of the products and sums that J, or a bound on it, is made of. Errors of J in units of this and of
-# the size of the scores stayed below 0.2 in all trials, for 1 to 5,000 features.
+# Errors of J in units of EPS and of the size of the scores stayed below 0.2 in all trials, for 1 to
+# 5,000 features.
 SUMS = 10 * EPS  # of sums of what is not negative, relative
 DRIFT = 10.0  # roundings of a bound by one visit, at most
 EXACT = 5e-13  # of J: what may be unsure of it before it is summed again
