@@ -1,4 +1,4 @@
-"""Variables in place of the weights: in which features are centred and of one scale."""
+"""Variables in which features are centred and of one scale."""
 
 from __future__ import annotations
 
