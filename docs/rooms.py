@@ -219,8 +219,39 @@ def _stack(frame: FrameType | None) -> list[str]:
     return []
 
 
+def entered(estimator: Any, X: Any, y: Any) -> list[str]:
+    """The files of the package whose functions ``fit`` calls, in the order of their first call."""
+    found: dict[str, None] = {}
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        code = frame.f_code
+        if event == "call" and "/separatrix/" in code.co_filename and code.co_name != "<module>":
+            found[code.co_filename.rsplit("/separatrix/", 1)[-1]] = None
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        estimator.fit(X, y)
+    finally:
+        sys.setprofile(before)
+    return list(found)
+
+
+def hinge_on_text() -> tuple[Any, Any, Any]:
+    """A classifier, sparse rows and labels; needs the package installed."""
+    import numpy as np
+    import scipy.sparse
+
+    import separatrix
+
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random(1000, 20_000, density=0.003, random_state=rng, format="csr")
+    y = X @ rng.normal(size=20_000) > 0.0
+    return separatrix.LinearClassifier("hinge", random_state=0), X, y
+
+
 def walks() -> dict[str, list[str]]:
-    """The frames of two fits, the outermost first; needs the package installed."""
+    """The frames of three fits, the outermost first; needs the package installed."""
     import numpy as np
 
     import separatrix
@@ -232,6 +263,7 @@ def walks() -> dict[str, list[str]]:
     return {
         "Perceptron": frames(separatrix.Perceptron(max_iter=3), X, y, "online"),
         "L-BFGS": frames(lbfgs, X, y, "batch"),
+        "the hinge on text": frames(*hinge_on_text(), "ascent_round"),
     }
 
 
@@ -258,6 +290,9 @@ def counts(house: House, run: bool) -> dict[str, Any]:
     if run:
         for name, found in walks().items():
             told[f"frames from fit to the loop, {name}"] = len(found)
+        files = entered(*hinge_on_text())
+        solvers = sum(file.startswith("solvers/") for file in files)
+        told["files entered by the hinge on text"] = f"{len(files)}, of solvers {solvers}"
     return told
 
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from separatrix import L2, ArraySource, Objective, get_loss
 from separatrix.data.validation import check_rows
-from separatrix.objective.accuracy import ExactValue
+from separatrix.proofs.rounding import ExactValue
 
 
 def correlated(n, d, condition, seed=0):

@@ -45,11 +45,20 @@ def test_thresholds_are_read_in_every_form(tmp_path, text, chooses, measured):
     assert found == (["SIZE"], ["3"], chooses, measured)
 
 
-@pytest.mark.parametrize("name", ["Perceptron", "L-BFGS"])
+@pytest.mark.parametrize("name", ["Perceptron", "L-BFGS", "the hinge on text"])
 def test_the_walk_of_a_fit_is_that_of_the_stack(name):
     shown = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "design.md").read_text(), re.S)
     walk = "".join(f"{frame}\n" for frame in script("rooms").walks()[name])
     assert walk in shown
+
+
+def test_the_hinge_on_text_enters_the_solver_files_on_the_page_and_no_other():
+    rooms = script("rooms")
+    entered = [f for f in rooms.entered(*rooms.hinge_on_text()) if f.startswith("solvers/")]
+    page = (ROOT / "docs" / "design.md").read_text()
+    (rows,) = re.findall(r"\| solver file \|.*\n\|---.*\n((?:\|.*\n)+)", page)
+    assert re.findall(r"^\| `([^`]+)`", rows, re.M) == entered
+    assert len(entered) <= 8
 
 
 def test_links_that_lead_nowhere_are_told(tmp_path):

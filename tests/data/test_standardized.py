@@ -16,7 +16,6 @@ from separatrix.data.wrapped import SumOfMapped
 from separatrix.losses import get_loss
 from separatrix.numeric.rows import CsrRows, slice_rows, to_dense
 from separatrix.numeric.standardization import Standardization
-from separatrix.objective.accuracy import rounding
 from separatrix.objective.objective import Objective
 from separatrix.objective.sums import (
     BiasCurvature,
@@ -27,6 +26,7 @@ from separatrix.objective.sums import (
     ValueGradient,
 )
 from separatrix.penalties import L2
+from separatrix.proofs.rounding import rounding
 
 N, D = 2000, 4
 CLASSES = np.array([0, 1])

@@ -14,8 +14,9 @@ from conftest import overlapping
 from separatrix import ArraySource, get_loss
 from separatrix.data import Block, Subset, Sum
 from separatrix.numeric.standardization import Standardization
-from separatrix.objective import accuracy, sums
+from separatrix.objective import sums
 from separatrix.objective.thresholds import GRAM_TILE
+from separatrix.proofs import rounding
 
 N, D = 60, 3
 X, Y = overlapping(N, D, seed=1)
@@ -54,9 +55,9 @@ ASKED = [
     (3, sums.Mistakes(SOFTMAX, np.stack([W1, W3]))),
     (1, sums.SignedRowSum(1)),
     (3, sums.SignedRowSum(3)),
-    *of_both(accuracy.ExactValue),
-    (1, accuracy.ExactTangents(MARGIN, W1[:1].copy())),
-    (1, accuracy.ExactTangents(MARGIN, W1[:1].copy(), np.linspace(0.1, 0.9, N)[:, None])),
+    *of_both(rounding.ExactValue),
+    (1, rounding.ExactTangents(MARGIN, W1[:1].copy())),
+    (1, rounding.ExactTangents(MARGIN, W1[:1].copy(), np.linspace(0.1, 0.9, N)[:, None])),
 ]
 
 
@@ -95,7 +96,7 @@ def test_it_is_the_sum_of_its_blocks(k, asked):
 
 def test_all_sums_of_these_files_are_here():
     named = {type(asked) for _, asked in ASKED}
-    for module in (sums, accuracy):
+    for module in (sums, rounding):
         for _, kind in inspect.getmembers(module, inspect.isclass):
             if issubclass(kind, Sum) and kind is not Sum:
                 assert kind in named, kind

@@ -24,8 +24,9 @@ from separatrix import (
     get_loss,
     minimize,
 )
+from separatrix.proofs.gap import GapTracker
+from separatrix.solvers.dual.proximal_point import reduced_run
 from separatrix.training.ending import CONVERGED
-from separatrix.training.gap import GapTracker
 from separatrix.training.stopping import Stop
 
 X, Y = overlapping(100, 3, seed=0)
@@ -251,7 +252,7 @@ def test_a_bias_is_polished_only_as_often_as_reads_allow(allowed, made):
     W[:, -1] += 1e-6
     at = objective.value_and_gradient(W)
     source.sums = 0
-    GapTracker(objective, 1e-9, reads=allowed).evaluate(W, at)
+    GapTracker(objective, 1e-9, reduced_run, reads=allowed).evaluate(W, at)
     assert source.sums == made
 
 

@@ -25,7 +25,7 @@ from separatrix import (
     diagnose,
     loops,
 )
-from separatrix.training import gap
+from separatrix.proofs import gap
 
 X, Y = overlapping(80, 4)
 CAPTURED = {"capture_output": True, "text": True, "check": True}

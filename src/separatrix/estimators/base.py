@@ -24,6 +24,7 @@ from ..numeric.types import AnyArray, Array, Ints
 from ..objective import Objective
 from ..objective.feature_scales import feature_standardization
 from ..penalties import Penalty
+from ..proofs.units import original_weights, seen_weights
 from ..solvers import Solver, State
 from ..training.ending import CONVERGED
 from ..training.loop import Callback
@@ -31,7 +32,6 @@ from ..training.minimize import Result, minimize
 from ..training.progress import progress_line
 from ..training.stopping import Stop
 from ..training.trace import Trace
-from ..training.units import original_weights, seen_weights
 from .predictor import LinearPredictor
 from .sources import refuse_labels_beside, reweighted, same_features
 from .stream import StreamState

@@ -12,9 +12,9 @@ from ..data import Source
 from ..numeric.dense import dense
 from ..numeric.types import AnyArray
 from ..objective import Objective
-from ..training.gap import GapTracker
+from ..proofs.gap import GapTracker
+from ..proofs.screening import proven_zeros
 from ..training.minimize import Result
-from ..training.screening import proven_zeros
 from .base import FitSettings
 from .minimizer import LossModel
 from .penalty_parameters import refuse_wrong_length

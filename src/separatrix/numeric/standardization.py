@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from .rows import CsrRows, Rows, shape_of, to_dense
 from .types import Array
+
+
+class Variables(Protocol):
+    """Others in place of the weights, such as make the curvature of J about 1."""
+
+    def gradient(self, gradient: Array) -> Array:
+        """A derivative by the weights as one by the variables."""
+
+    def to_weights(self, direction: Array) -> Array:
+        """A direction in the variables as one of the weights."""
 
 
 @dataclass(frozen=True)

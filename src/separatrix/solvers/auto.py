@@ -13,6 +13,7 @@ from ..numeric.rows import CsrRows, to_dense
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Ints
 from ..objective import Objective
+from ..objective.thresholds import SAMPLE_ROWS
 from ..penalties import ElasticNet
 from .base import Solver
 from .coordinate_descent import CoordinateDescent
@@ -43,7 +44,6 @@ from .thresholds import (
     RARE_STRENGTH,
     ROW_CURVATURE,
     ROWS_OF_A_FEATURE,
-    SAMPLE_ROWS,
     SMALL_TABLE,
 )
 
@@ -246,6 +246,20 @@ def _for_a_kinked_penalty(objective: Objective) -> Solver:
     return GradientDescent(reason=f"{kind}, and {why}")
 
 
+def _for_a_kinked_loss(objective: Objective) -> Solver:
+    """The dual, where it is known, because it proves the minimum."""
+    loss = objective.loss
+    if DualAscent().accepts(objective):
+        return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
+    if isinstance(objective.source, InMemory) and CoordinateAscent().accepts(objective):
+        why = f"{loss.name} has a kink in every column, and the dual of each proves its minimum"
+        return CoordinateAscent(reason=why)
+    if solvable(objective):
+        return LinearProgram(reason=f"{loss.name} without a penalty is a linear program")
+    why = f"{loss.name} has a kink, at which steps over all rows stall"
+    return GradientDescent(batch_size=1, reason=why)
+
+
 def choose(objective: Objective) -> Solver:
     """The solver for this loss and this shape of data; ``reason`` says why."""
     loss, source = objective.loss, objective.source
@@ -253,22 +267,13 @@ def choose(objective: Objective) -> Solver:
     sparse = source.storage == "csr"
     if not objective.penalty.smooth:
         return _for_a_kinked_penalty(objective)
+    if not loss.smooth:
+        return _for_a_kinked_loss(objective)
     if is_squared(loss) and _suits_least_squares(objective):
         return LeastSquares(reason="the squared loss has a closed form")
     if is_squared(loss) and _suits_products(objective):
         why = "the squared loss is a quadratic, and products with wide or sparse rows are cheap"
         return LeastSquares(direct_size=0, reason=why)
-    if not loss.smooth and DualAscent().accepts(objective):
-        return DualAscent(reason=f"{loss.name} has a kink, and its dual proves the minimum")
-    in_memory = isinstance(source, InMemory)
-    if not loss.smooth and in_memory and CoordinateAscent().accepts(objective):
-        why = f"{loss.name} has a kink in every column, and the dual of each proves its minimum"
-        return CoordinateAscent(reason=why)
-    if solvable(objective):
-        return LinearProgram(reason=f"{loss.name} without a penalty is a linear program")
-    if not loss.smooth:
-        why = f"{loss.name} has a kink, at which steps over all rows stall"
-        return GradientDescent(batch_size=1, reason=why)
     if _suits_coordinate_ascent(objective):
         why = f"the rows are sparse: steps for single ones of {loss.name} are ahead"
         return DualAscent(reason=why)

@@ -5,28 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..numeric.expected import Check, anything
 from ..numeric.registry import Registered
+from ..numeric.standardization import Variables
 from ..numeric.types import Array, Ints
 from ..objective import Objective
 from ..penalties import L2, Penalty
 
 State = dict[str, Any]
 REGISTRY: dict[str, type[Solver]] = {}
-
-
-class Variables(Protocol):
-    """Others in place of the weights, such as make the curvature of J about 1."""
-
-    def gradient(self, gradient: Array) -> Array:
-        """A derivative by the weights as one by the variables."""
-
-    def to_weights(self, direction: Array) -> Array:
-        """A direction in the variables as one of the weights."""
 
 
 class Step(NamedTuple):

@@ -29,12 +29,11 @@ from .dual.interior_point import (
     dual_variables,
     interior_iterates,
     interior_run,
-    unknowns,
 )
 from .dual.proximal_point import from_zeros, proximal_iterates, proximal_state, start_state
 from .dual.solver import HANDED_ON, DualIterate, DualSolver, kept_text
 from .dual.working_set import working_set_iterates, working_set_state
-from .row_systems import drowns_penalty
+from .system_size import affordable, drowns_penalty
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,12 +196,6 @@ def is_badly_scaled(objective: Objective) -> bool:
     """Whether features drown the penalty, which systems of the rows near a kink then lose."""
     bounded = not isinstance(objective.loss, Logistic)
     return bounded and affordable(objective) and drowns_penalty(objective)
-
-
-def affordable(objective: Objective) -> bool:
-    """Whether systems of all classes are small enough, and rows few enough to be multiplied."""
-    size, n = unknowns(objective), objective.source.n_rows
-    return size <= thresholds.AFFORDABLE_UNKNOWNS and n * size <= thresholds.AFFORDABLE_VALUES
 
 
 def is_slow(gaps: Array, rounds: int) -> bool:

@@ -27,12 +27,12 @@ from ..numeric.standardization import Standardization
 from ..numeric.tolerances import OBJECTIVE_ROUNDING, SMALLEST_NORMAL
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
+from ..objective.curvature_sample import hessian_sample
 from .base import Solver, State, Step
 from .line_search import MOST_TRIALS, strong_wolfe
 from .preconditioning import (
     CholeskyPreconditioner,
     hessian_cost,
-    hessian_sample,
     preconditioner,
 )
 from .thresholds import AT_ONCE, FLOAT32_BYTES, MOST_PER_CLASS, SMALL_SAMPLE

@@ -19,22 +19,10 @@ from ..numeric.standardization import Standardization
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
-from .thresholds import (
-    BOUND_PER_FEATURE,
-    BOUND_ROWS,
-    BOUND_SHARE,
-    DEAR,
-    FEWEST_PER_FEATURE,
-    SAMPLE_COST,
-    SAMPLE_PER_FEATURE,
-    SAMPLE_ROWS,
-    SAMPLE_SHARE,
-)
 
 MOST_LIFTS = 8
 # Products of BLAS while an evaluation reads one value: what a Hessian costs is told in evaluations.
 PRODUCTS_PER_READ = 15.0
-MOST_BOUND_FEATURES = 5000
 STEP_BYTES = 1e6  # that could be read while a step is prepared
 CLASSES_PER_READ = 3  # whose scores cost as much as reading the rows
 
@@ -87,26 +75,6 @@ def _factor(hessian: AnyArray) -> AnyArray:
         "the second derivative of the objective is not finite: scale the features, e.g. with "
         "sklearn.preprocessing.StandardScaler"
     )
-
-
-def hessian_sample(objective: Objective, max_features: int) -> Objective | None:
-    """Random rows that tell the second derivative, if it may be factored."""
-    loss, source, d = objective.loss, objective.source, objective.source.n_features
-    if not loss.has_curvature or not loss.convex or d > max_features:
-        return None
-    share = min(SAMPLE_SHARE, SAMPLE_COST / d)
-    most = max(FEWEST_PER_FEATURE * d, int(DEAR / d * source.n_rows))
-    least = min(SAMPLE_PER_FEATURE * d, most)
-    return objective.sample(max(SAMPLE_ROWS, least, int(share * source.n_rows)))
-
-
-def bound_sample(objective: Objective) -> Objective | None:
-    """Of these rows some, whose curvature proves a bound: if they are few among all."""
-    sample, d = hessian_sample(objective, MOST_BOUND_FEATURES), objective.source.n_features
-    if sample is None:
-        return None
-    few = sample.sample(max(BOUND_ROWS, BOUND_PER_FEATURE * d))
-    return few if few.source.n_rows <= BOUND_SHARE * objective.source.n_rows else None
 
 
 def hessian_cost(

@@ -21,17 +21,7 @@ from ..numeric.linear_systems import MIN_PIVOT, cholesky_solver
 from ..numeric.threads import one_blas_thread
 from ..numeric.types import Array
 from ..objective import Objective
-from .thresholds import MOST_CURVATURE_OF_PRODUCTS
-
-
-def drowns_penalty(objective: Objective) -> bool:
-    """Whether features are so large that products of rows lose what the penalty adds to them.
-
-    Then systems in the space of rows lose all smaller features as well.
-    """
-    square = objective.mean_square
-    most = 2.0 * objective.penalty.l2 * MOST_CURVATURE_OF_PRODUCTS
-    return most < square < np.inf  # where squares overflow, no system is exact
+from .system_size import drowns_penalty
 
 
 def has_row_systems(objective: Objective) -> bool:

@@ -105,21 +105,6 @@ FLOAT32_BYTES = 1e7
 
 Measured: logistic-independent-wide-32, 1.30; logistic-correlated-tall-32, 1.15;
 logistic-correlated-wide-32, 1.10."""
-SAMPLE_ROWS, SAMPLE_PER_FEATURE = 4096, 10
-"""Rows of the sample whose Hessian preconditions: at least so many, and so many per feature.
-
-Measured: logistic-correlated-tall-32, 70.6; logistic-correlated-wide, 6.48; softmax-images-weak,
-0.53."""
-SAMPLE_SHARE, SAMPLE_COST = 1 / 32, 3.0
-"""Of more rows 1 / 32 or 3 / d are sampled, whichever is less: what costs no more than an
-evaluation of all.
-
-Measured: logistic-correlated-tall-32, 1.53; logistic-correlated-tall, 1.52."""
-DEAR, FEWEST_PER_FEATURE = 200.0, 3
-"""Where ten rows per feature are more than 200 / d of all rows, these will do, but no fewer than
-three per feature: each evaluation brings J nearer by their number per feature.
-
-Measured: logistic-correlated-wide, 1.74; logistic-correlated-wide-32, 1.58; softmax, 1.02."""
 AT_ONCE = 4.0
 """Evaluations that a Hessian may cost to be factored at once; a dearer one only if steps are slow
 without.
@@ -132,11 +117,6 @@ SMALL_SAMPLE = 1 / 8
 
 Measured: logistic-correlated-tall-32, 1.41; squared_hinge-independent-tall-32, 1.27;
 softmax, 1.00."""
-BOUND_ROWS, BOUND_PER_FEATURE, BOUND_SHARE = 2048, 5, 1 / 8
-"""Rows of that sample whose curvature proves a bound near the minimum: so many, or so many per
-feature, if they are no more than this part of all.
-
-Measured: softmax-clouds-weak, 1.30; softmax-clouds, 1.09; logistic-correlated-wide-32, 0.98."""
 MOST_PER_CLASS = 20_000_000
 """Values in the Hessians of all classes up to which each has its own when they are renewed, if the
 loss is a sum of columns, one per class.

@@ -9,15 +9,15 @@ import numpy as np
 from ..losses import JointPerceptron, PerceptronLoss, SquaredHinge
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.accuracy import EXACT, rounding
 from ..objective.smallest_margin import smallest_margin
 from ..penalties import SparsityInducing
+from ..proofs.free_features import free_features
+from ..proofs.gap import LEAST, GapTracker
+from ..proofs.rounding import EXACT, rounding
+from ..proofs.screening import proven_zeros
+from ..proofs.units import GivenUnits, canonical
 from ..solvers import GradientDescent, Solver
-from ..solvers.dual.free_features import free_features
-from .gap import LEAST, GapTracker
 from .no_minimum import Runaway, existence
-from .screening import proven_zeros
-from .units import GivenUnits, canonical
 
 CONVERGED = ("no mistakes", "tol", "optimal", "closed form")
 """Ends at which a run has what it was after."""

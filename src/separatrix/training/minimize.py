@@ -17,18 +17,19 @@ from ..data.feature_map import FeatureMap
 from ..numeric.lazy import cached_property
 from ..numeric.types import AnyArray, Array
 from ..objective import Objective
+from ..proofs.gap import GapTracker, provable
+from ..proofs.units import GivenUnits, canonical
 from ..solvers import Solver, State, Step
 from ..solvers.base import locked
+from ..solvers.dual.proximal_point import reduced_run
 from .ending import Passes, ending
-from .gap import GapTracker, provable
 from .loop import Callback, Info, Loop, history
 from .no_minimum import Runaway
 from .pocket import Pocket
 from .progress import Progress
 from .run import Run, settings_of
 from .stopping import Stop, StoppingRules, WeightSpace
-from .trace import Trace
-from .units import GivenUnits, canonical, original_step
+from .trace import Trace, original_step
 
 KEEP = ("last", "best", "average", "auto")
 NOTHING_DRAWN = np.random.default_rng(0)
@@ -174,7 +175,9 @@ def minimize(
 
     gap, units = None, partial(GivenUnits, objective, features, given)
     if stop.prove and stop.tol is not None and provable(objective):
-        gap = GapTracker(objective, stop.tol, of_average=keep == "average", units=units())
+        gap = GapTracker(
+            objective, stop.tol, reduced_run, of_average=keep == "average", units=units()
+        )
     rules = StoppingRules(stop, start, WeightSpace(), gap)
     show = partial(original_step, features=features)
     state_check = partial(solver.expected_state, objective)

@@ -20,10 +20,10 @@ from ..data.wrapped import SomeFeatures
 from ..losses import Loss, OneVsRest
 from ..numeric.types import Array, Ints
 from ..objective import Objective
+from ..proofs.free_features import free_features, has_minimum
+from ..proofs.units import GivenUnits
 from ..separation import decide
 from ..separation.budget import OutOfWork, limited_work
-from ..solvers.dual.free_features import free_features, has_minimum
-from .units import GivenUnits
 
 TIMES, LEAST_READS = 10, 50  # the reads of the fit that the verdict may cost; so many in any case
 MOST_WORK = 2e7  # of exact arithmetic, in units of about a microsecond

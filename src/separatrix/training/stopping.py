@@ -2,7 +2,7 @@
 
 Input: the steps of a solver, one per pass. Output: the name of the first rule that holds.
 
-- ``tol``: the duality gap is small enough (:mod:`separatrix.training.gap`), or, where there is no
+- ``tol``: the duality gap is small enough (:mod:`separatrix.proofs.gap`), or, where there is no
   gap, the objective and the weights have come to rest.
 - a cycle: weights that come back bit for bit under a map that does not change will come back for
   ever. Found with two points in memory by the algorithm of R. P. Brent, An improved Monte Carlo
@@ -20,8 +20,8 @@ import numpy as np
 from ..numeric.dot import dot
 from ..numeric.expected import Check, array, entries, nothing, optional, real, whole
 from ..numeric.types import Array
+from ..proofs.gap import GapTracker
 from ..solvers import State, Step
-from .gap import GapTracker
 
 TINY = 1e-12  # below this J counts as 0
 LEAST_SQUARE = 1e-250  # what underflowed in a larger sum of squares does not count
@@ -35,7 +35,7 @@ class Stop:
     """When a run ends; None or False switches a rule off.
 
     ``tol``: J is proven to be within ``tol * J`` of its minimum, where there are proofs (see
-    :mod:`separatrix.training.gap`) and ``prove`` asks for them, or the solver itself tells a bound.
+    :mod:`separatrix.proofs.gap`) and ``prove`` asks for them, or the solver itself tells a bound.
     Else J changed by no more than ``tol * |J|``, **and** the weights barely moved or the solver
     expects little more. The change of J alone proves nothing: descent on x^2 with step 1 jumps
     between -1 and 1 for ever and J never changes.

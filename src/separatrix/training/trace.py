@@ -23,7 +23,6 @@ from ..solvers.base import locked
 from .recording import Recording
 from .recording.columns import MOST_ROWS, MOST_STEPS, columns_of
 from .recording.linear import Recipe, linear_recording
-from .units import original_step
 
 MOST_BYTES = 8 << 20
 COUNTED_AT_ONCE = 1 << 16
@@ -263,3 +262,18 @@ class Trace:
             ended += step.ends_pass
             if ended == self.n_iter:
                 return
+
+
+def original_step(step: Step, features: FeatureMap | None) -> Step:
+    """A step for others to look at, with weights of the features as they were given.
+
+    What the solver goes on from, its ``state``, stays as it is; the variables of the solver are
+    left out, and so is a gradient by weights of standardised features.
+    """
+    if features is None:
+        return step
+    average = None if step.average is None else features.to_weights(step.average)
+    weights, gradient = features.to_weights(step.weights), step.gradient
+    if gradient is not None:
+        gradient = None if features.standardization else features.to_weights(gradient)
+    return step._replace(weights=weights, average=average, gradient=gradient, variables=None)

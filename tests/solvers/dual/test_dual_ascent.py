@@ -22,8 +22,9 @@ from separatrix import (
     Source,
 )
 from separatrix.losses import Hinge
+from separatrix.proofs.nonsmooth_bound import nonsmooth_lower_bound
 from separatrix.solvers import thresholds
-from separatrix.solvers.dual.nonsmooth_bound import nonsmooth_lower_bound
+from separatrix.solvers.dual.proximal_point import reduced_run
 from separatrix.solvers.dual_ascent import first_phase
 
 
@@ -39,7 +40,7 @@ def test_the_minimum_is_that_of_a_general_program(seed, k, intercept):
     least = exact(objective)
     assert step.objective == pytest.approx(least, rel=1e-6)
     assert step.lower_bound <= least * (1 + 1e-6)
-    assert nonsmooth_lower_bound(objective, step.weights).lower_bound == pytest.approx(
+    assert nonsmooth_lower_bound(objective, step.weights, reduced_run).lower_bound == pytest.approx(
         step.objective, rel=1e-8
     )
 
@@ -134,7 +135,9 @@ def test_threads_do_not_change_the_bits(monkeypatch):
         runs.append(
             [
                 climb(objective).weights,
-                nonsmooth_lower_bound(objective, np.zeros(objective.shape)).lower_bound,
+                nonsmooth_lower_bound(
+                    objective, np.zeros(objective.shape), reduced_run
+                ).lower_bound,
             ]
         )
     np.testing.assert_array_equal(runs[0][0], runs[1][0])

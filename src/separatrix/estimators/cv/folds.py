@@ -22,8 +22,8 @@ from ...numeric.threads import one_blas_thread, ordered_sum
 from ...numeric.types import Array, Ints
 from ...objective import Objective
 from ...objective.hessians import hessian_of
+from ...objective.thresholds import SAMPLE_PER_FEATURE, SAMPLE_ROWS
 from ...penalties import L2
-from ...solvers.thresholds import SAMPLE_PER_FEATURE, SAMPLE_ROWS
 from .splits import Split
 from .sums import MaxNorms
 from .thresholds import (

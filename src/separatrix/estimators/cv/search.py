@@ -17,11 +17,11 @@ from ...numeric.expected import array, entries, optional, whole, word
 from ...numeric.types import Array
 from ...objective import Objective
 from ...penalties import L2, Penalty
+from ...proofs.units import original_weights
 from ...solvers import LBFGS, DualAscent, LeastSquares, Newton, ProximalNewton, Solver, State
 from ...training.interrupt import passed_on
 from ...training.minimize import minimize
 from ...training.stopping import OPTIMISM, Stop
-from ...training.units import original_weights
 from ..base import FitSettings
 from ..minimizer import LossModel
 from . import Fit, FoldPath, Folds, disjoint, leave_one_out, row_hash, row_space

@@ -9,16 +9,16 @@ import numpy as np
 from ...losses import OneVsRest, PerceptronLoss
 from ...numeric.types import Array
 from ...objective import Objective
-from ...objective.accuracy import SUMS, lost_loss
 from ...penalties import L2
+from ...proofs.gap import provable
+from ...proofs.rounding import SUMS, lost_loss
+from ...proofs.units import seen_weights
 from ...separation import decide
 from ...solvers import choose
 from ...training.ending import CONVERGED
-from ...training.gap import provable
 from ...training.interrupt import passed_on
 from ...training.minimize import Result, minimize
 from ...training.stopping import Stop
-from ...training.units import seen_weights
 from .problems import Problem
 
 TOL = 1e-6  # of the objective: how near to its minimum the fit is to come

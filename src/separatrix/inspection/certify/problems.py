@@ -20,7 +20,7 @@ from ...data.validation import ClassWeight, class_weights
 from ...numeric.types import Array
 from ...objective import Objective
 from ...penalties import L2, ElasticNet, GroupLasso, Penalty
-from ...training.units import GivenUnits
+from ...proofs.units import GivenUnits
 from .claims import Claim
 from .rows import ClassCounts, OneAgainstRest, WithColumn, mapped
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...numeric.replaced import check_file_path, replaced
 from ...numeric.types import AnyArray, Array, Ints
+from ...proofs.units import original_weights
 from ...training.trace import Trace
-from ...training.units import original_weights
 from . import style
 from .plane import Plane, as_rows, plane_of
 

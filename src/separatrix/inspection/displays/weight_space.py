@@ -12,8 +12,8 @@ from ...estimators import LinearClassifier
 from ...losses import MarginLoss, ZeroOne
 from ...numeric.types import Array
 from ...penalties import L2, Penalty
+from ...proofs.units import original_weights
 from ...training.trace import Trace
-from ...training.units import original_weights
 from . import style
 from .classifiers import last_step, name_of, rows_before
 from .margins import margin_loss

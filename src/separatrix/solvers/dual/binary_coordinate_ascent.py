@@ -19,7 +19,7 @@ over the rest, and so they do for smooth losses where the penalty is weak. There
 - Gains near rounding cannot be seen that way, a free bias did not gain by it, and some problems
   are too badly conditioned for so short a memory. Then, for the hinge, conjugate gradients solve
   for all alphas inside their bounds between epochs, see
-  :mod:`separatrix.solvers.dual.free_variables`.
+  :func:`separatrix.solvers.dual.epochs.solve_free_variables`.
 
 With a free bias one alpha could not move alone: the bias is held near where it stood by a penalty
 about as stiff as the weights', and moved on after every round (the method of multipliers: Hestenes,
@@ -40,17 +40,16 @@ import numpy as np
 from ...numeric.dot import dot
 from ...numeric.expected import Check, array, entries, flag, real, whole
 from ...numeric.threads import one_blas_thread
-from ...numeric.tolerances import EPS
 from ...numeric.types import Array, Ints
 from ...objective import Objective
+from ...proofs.binary_dual import binary_dual_loss
+from ...proofs.dual_loss import DualSums, best_dual_scaling, best_share
+from ...proofs.dual_sums import dual_sums, mean_gain, present_scores, signed_dual_sums
+from ...proofs.rounding import drift_of_bound
 from ..base import State
 from ..thresholds import LITTLE_DRIFT
-from .dual_loss import DualSums, best_dual_scaling, best_share
-from .epochs import AIM, IDENTIFIED, CoordinateEpochs, may_be_taken
-from .free_variables import solve_free_variables
-from .losses import binary_dual_loss
+from .epochs import AIM, IDENTIFIED, CoordinateEpochs, may_be_taken, solve_free_variables
 from .solver import DualIterate
-from .sums import dual_sums, mean_gain, present_scores, signed_dual_sums
 
 PHASE = "coordinate ascent"
 FIRST_EPOCHS, EPOCHS = 20, 8  # in a round
@@ -58,10 +57,6 @@ MOST_EPOCHS = 30  # in a round where subspace steps help
 PROOF_EPOCHS = 4  # over all rows: what a proof costs, about
 SMOOTH_BIAS_EPOCHS = 3  # where the loss is smooth, so that nothing but a bias is to be found
 FIRST_GAP = 1e-5  # of J, at the end of the first round
-# A visit rounds the weights once, by their length at most, and what it adds to them a few times.
-# l2 |w|^2 <= J(0) <= 1, as the dual is not below 0; and each step climbs by l2 times the square of
-# what it adds, so all squares together are no more than 1: the first is nearly all there is.
-DRIFT = 10.0  # roundings of the bound by one visit, at most
 FEWEST_PRODUCTS, MOST_PRODUCTS = 10, 100  # of conjugate gradients over the free alphas
 
 
@@ -272,7 +267,7 @@ class CoordinateAscentRun(CoordinateEpochs):
         A free bias asks for the sums of either class, and settles.
         """
         l2, intercept = self.objective.penalty.l2, self.objective.intercept
-        drift = DRIFT * EPS * self.visits
+        drift = drift_of_bound(self.visits)
         if not intercept and drift <= LITTLE_DRIFT * self.gap:
             gain = mean_gain(self.source, self.dual_loss, self.alpha)
             return best_dual_scaling(gain, self.objective.penalty.value(self.W)) - drift

@@ -20,10 +20,10 @@ from ...losses import Loss, OneVsRest
 from ...numeric.expected import Check
 from ...numeric.types import Array
 from ...objective import Objective
+from ...proofs.binary_dual import has_dual
 from ..base import State
 from .binary_coordinate_ascent import PHASE, binary_iterates, binary_state
 from .columns_ascent import columns_iterates, columns_state
-from .losses import has_dual
 from .multiclass_coordinate_ascent import multiclass_iterates, multiclass_state
 from .solver import HANDED_ON, DualIterate, DualSolver
 

@@ -41,14 +41,15 @@ from ...numeric.types import Array
 from ...objective import Objective
 from ...objective.sums import Gram
 from ...objective.thresholds import GRAM_TILE
+from ...proofs.binary_dual import binary_dual_loss
+from ...proofs.dual_sums import dual_sums
 from .. import thresholds
 from ..base import State
-from ..row_systems import RowSpaceSystem, drowns_penalty
-from .losses import binary_dual_loss
-from .multiclass_interior_point import multiclass_run, multiclass_state, multiclass_unknowns
+from ..row_systems import RowSpaceSystem
+from ..system_size import in_feature_space, unknowns
+from .multiclass_interior_point import multiclass_run, multiclass_state
 from .predictor_corrector import PHASE, AnyRun, PredictorCorrector
 from .solver import DualIterate, DualSolver
-from .sums import dual_sums
 
 ROWS = 2048  # copied at a time, of those whose products are summed
 
@@ -109,20 +110,6 @@ class InteriorPoint(DualSolver):
         rows = array(objective.source.length)
         pairs = dict.fromkeys(("alpha", "upper_slack", "slack", "xi"), rows)
         return {PHASE: entries({"W": array(*objective.shape), **pairs})}
-
-
-def unknowns(objective: Objective) -> int:
-    """Of its systems."""
-    if objective.shape[0] > 1:
-        return multiclass_unknowns(objective)
-    n, d = objective.source.n_rows, objective.source.n_features
-    return d if in_feature_space(objective) else min(n, d)
-
-
-def in_feature_space(objective: Objective) -> bool:
-    """Whether systems of two classes are those of the features, even where rows are fewer."""
-    fits = objective.source.n_features <= thresholds.AFFORDABLE_UNKNOWNS
-    return fits and drowns_penalty(objective)
 
 
 def interior_run(objective: Objective, state: State | None) -> AnyRun:

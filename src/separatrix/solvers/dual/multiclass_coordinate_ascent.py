@@ -35,8 +35,9 @@ from ...numeric.expected import Check, array, entries, flag, indices, real, whol
 from ...numeric.threads import one_blas_thread
 from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
+from ...proofs.dual_loss import best_share
+from ...proofs.dual_sums import present_scores
 from ..base import State
-from .dual_loss import best_share
 from .epochs import (
     AIM,
     CAREFUL,
@@ -49,7 +50,6 @@ from .multiclass_dual import CrammerSingerDual, multiclass_dual
 from .multiclass_free_variables import FreeVariables
 from .multiclass_subspace import SubspaceSteps
 from .solver import DualIterate
-from .sums import present_scores
 
 PHASE = "coordinate ascent"
 EPOCHS_BEFORE_PRODUCTS = 5  # in a round, at least, where conjugate gradients follow

@@ -9,9 +9,9 @@ import numpy as np
 from ...data import InMemory
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
-from .crammer_singer import CrammerSingerDualLoss, project_to_simplex
-from .dual_loss import DualSums
-from .losses import dual_loss_of
+from ...proofs.binary_dual import dual_loss_of
+from ...proofs.crammer_singer import CrammerSingerDualLoss, project_to_simplex
+from ...proofs.dual_loss import DualSums
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ...data import InMemory
 from ...numeric.linear_systems import conjugate_gradients
 from ...numeric.tolerances import SAFE_DIVISOR
 from ...numeric.types import AnyArray, Array
-from .free_variables import HALVINGS, LITTLE, Found
+from .epochs import HALVINGS, LITTLE, Found
 from .multiclass_dual import CrammerSingerDual
 
 

@@ -34,20 +34,14 @@ from ...numeric.threads import one_blas_thread
 from ...numeric.tolerances import EPS, SMALLEST_NORMAL
 from ...numeric.types import AnyArray, Array
 from ...objective import Objective
+from ...proofs.binary_dual import dual_loss_of
+from ...proofs.crammer_singer import CrammerSingerDualLoss
+from ...proofs.dual_sums import dual_sums
 from ..base import State
-from .crammer_singer import CrammerSingerDualLoss
-from .losses import dual_loss_of
 from .predictor_corrector import PHASE, PredictorCorrector
-from .sums import dual_sums
 
 ROWS = 256  # times all classes, multiplied at a time
 COPIED_ROWS = 4096  # standardized at a time
-
-
-def multiclass_unknowns(objective: Objective) -> int:
-    """Of its systems: the weights of all classes, in the space that the rows span."""
-    source = objective.source
-    return objective.shape[0] * (min(source.n_rows, source.n_features) + 1)
 
 
 def multiclass_run(objective: Objective, state: State | None) -> CrammerSingerRun:

@@ -19,7 +19,7 @@ from ...data import InMemory
 from ...numeric.dot import dot
 from ...numeric.tolerances import EPS
 from ...numeric.types import AnyArray, Array, Ints
-from .crammer_singer import project_to_simplex
+from ...proofs.crammer_singer import project_to_simplex
 
 REMEMBERED = 2  # steps before that of the last epoch
 DEPENDENT = 1e-10  # of a direction's curvature: less is no new direction

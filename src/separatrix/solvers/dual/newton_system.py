@@ -27,9 +27,10 @@ from ...numeric.types import AnyArray, Array, Ints
 from ...objective import Objective
 from ...objective.gram import gram
 from ...objective.hessians import assemble_hessian
+from ...proofs.dual_loss import DualLoss
 from .. import thresholds
-from ..row_systems import RowSpaceSystem, drowns_penalty
-from .dual_loss import DualLoss
+from ..row_systems import RowSpaceSystem
+from ..system_size import drowns_penalty
 
 LOOSE = 1e-2  # of the squared residual, where a system is solved by conjugate gradients
 

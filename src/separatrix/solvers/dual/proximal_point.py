@@ -36,17 +36,27 @@ from ...numeric.dot import dot
 from ...numeric.expected import Check, array, entries, flag, real
 from ...numeric.types import Array
 from ...objective import Objective
+from ...proofs.binary_dual import dual_loss_of
+from ...proofs.dual_loss import DualLoss, DualSums
+from ...proofs.dual_sums import SOME_ROWS, joined, present_scores
 from ..base import State
-from .dual_loss import DualSums
-from .losses import dual_loss_of
 from .newton_system import NewtonSystem
-from .proximal_steps import FIRST_PENALTY, LEVEL, TOO_STEEP, Point, ProximalSteps
+from .proximal_steps import (
+    FIRST_PENALTY,
+    LEVEL,
+    MANY_FREE,
+    SMOOTH_ROUNDING,
+    TOO_STEEP,
+    Point,
+    ProximalSteps,
+    SmoothedSums,
+)
 from .solver import DualIterate, DualSolver
 from .streamed_proximal_point import StreamedProximalPointRun
-from .sums import SOME_ROWS, SmoothedSums, joined, present_scores
 
 PHASE = "proximal point"
 MOST_TRIALS = 60
+SHARPEST_START = 1e4  # penalty parameter to begin with, at most
 NOTHING = np.empty((0, 0))
 
 
@@ -234,3 +244,21 @@ class ProximalPointRun(ProximalSteps):
             self.objective, self.dual_loss, self.scores, self.alpha(), self.at.gradient,
             self.penalty_parameter, self.weight_sum,
         ).direction()  # fmt: skip
+
+
+def reduced_run(
+    objective: Objective, dual_loss: DualLoss, W: Array, rows: InMemory, fixed: DualSums
+) -> ProximalPointRun:
+    """From W, over some rows near their kinks; the sums of all others are fixed."""
+    scores = rows.scores(W)
+    # As many rows are free at first as there are weights, or some more.
+    distance = np.sort(dual_loss.distance_to_kink(rows.y, scores))
+    width = float(distance[min(MANY_FREE * W.size, len(distance)) - 1])
+    penalty_parameter = min(max(FIRST_PENALTY, 0.5 / max(width, SMOOTH_ROUNDING)), SHARPEST_START)
+    middle = np.full((len(scores), dual_loss.columns), 1.0 / (1 + dual_loss.columns))
+    center = dual_loss.alpha(rows.y, scores, middle, penalty_parameter)
+    part = Objective(objective.loss, objective.penalty, rows, objective.intercept)
+    return ProximalPointRun(
+        part, dual_loss, W, center, penalty_parameter, fixed=fixed,
+        weight_sum=objective.source.weight_sum,
+    )  # fmt: skip

@@ -15,8 +15,8 @@ from ...losses.base import REGISTRY
 from ...numeric.expected import Check, anything, array, entries, real, whole, word
 from ...numeric.types import Array
 from ...objective import Objective
+from ...proofs.binary_dual import has_dual
 from ..base import Solver, State, Step, lowest
-from .losses import has_dual
 
 HANDED_ON = "handed on"
 """In the place of a phase: the alphas of a run with another penalty, to begin with."""

@@ -28,11 +28,11 @@ from ...data.blocks import concatenated, random_rows, taken
 from ...losses import Loss
 from ...numeric.dot import dot
 from ...numeric.types import AnyArray, Array
+from ...proofs.dual_loss import DualLoss, DualSums
+from ...proofs.dual_sums import SOME_ROWS, joined, scores_of
 from ..thresholds import GATHERED_BYTES
-from .dual_loss import DualLoss, DualSums
 from .newton_system import NewtonSystem
-from .proximal_steps import LEVEL, TOO_STEEP, Point, ProximalSteps
-from .sums import SOME_ROWS, SmoothedSums, joined, scores_of
+from .proximal_steps import LEVEL, TOO_STEEP, Point, ProximalSteps, SmoothedSums
 
 SHORTEST, LONGEST = -16, 10  # powers of two: lengths of a step that are tried first
 BETWEEN = 15  # lengths tried at once between two

@@ -37,15 +37,14 @@ from ...numeric.expected import Check, array, entries, flag, real
 from ...numeric.rows import shape_of
 from ...numeric.types import Array
 from ...objective import Objective
+from ...proofs.binary_dual import dual_loss_of
+from ...proofs.dual_loss import DualLoss, DualSums
+from ...proofs.dual_sums import TangentSums, scores_of
 from .. import thresholds
 from ..base import State
-from .dual_loss import DualLoss, DualSums
-from .losses import dual_loss_of
-from .nonsmooth_bound import reduced_run
-from .proximal_point import ProximalPointRun
+from .proximal_point import ProximalPointRun, reduced_run
 from .proximal_steps import Point
 from .solver import DualIterate
-from .sums import TangentSums, scores_of
 
 PHASE = "working sets"
 ENOUGH = 1e-13  # of J: nearer to its minimum a model need not be solved

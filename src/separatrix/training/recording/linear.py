@@ -12,11 +12,12 @@ from ...data.feature_map import FeatureMap
 from ...data.labels import class_numbers
 from ...numeric.types import Array
 from ...objective import Objective
+from ...proofs.gap import GapTracker, provable
+from ...proofs.units import GivenUnits, seen_weights
 from ...schedules import Constant, as_schedule
 from ...solvers import BatchPerceptron, Rosenblatt, Solver, Step
-from ..gap import GapTracker, provable
+from ...solvers.dual.proximal_point import reduced_run
 from ..mistake_bound import MistakeBoundCallback, mistake_bound_callback
-from ..units import GivenUnits, seen_weights
 from .columns import Columns, evaluated, with_ones
 from .proof import proven
 from .recording import MOST_TOLD, Recording
@@ -111,6 +112,6 @@ def _lower_bound(
     if weights is None or not provable(objective) or not np.isfinite(columns.objective[-1]):
         return None
     W = seen_weights(weights[-1], features)
-    found = GapTracker(objective, tol=0.0, units=GivenUnits(objective, features, given))
+    found = GapTracker(objective, 0.0, reduced_run, units=GivenUnits(objective, features, given))
     found.update(Step(W, {}), 1, due=True, last=True)
     return float(found.lower_bound) or None  # 0 is no news: losses are not negative

@@ -27,7 +27,7 @@ from separatrix.data.validation import array_source, check_rows
 from separatrix.numeric.dot import exact_product
 from separatrix.numeric.standardization import Standardization
 from separatrix.penalties import L2
-from separatrix.training.units import GivenUnits
+from separatrix.proofs.units import GivenUnits
 
 pytestmark = quiet
 N = 12

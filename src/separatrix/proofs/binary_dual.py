@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...losses import CrammerSinger, Hinge, Logistic, Loss, MarginLoss, SquaredHinge
-from ...numeric.dot import scaled_square
-from ...numeric.types import AnyArray, Array
-from ...objective import Objective
+from ..losses import CrammerSinger, Hinge, Logistic, Loss, MarginLoss, SquaredHinge
+from ..numeric.dot import scaled_square
+from ..numeric.types import AnyArray, Array
+from ..objective import Objective
 from .crammer_singer import CrammerSingerDualLoss
 from .dual_loss import DualLoss, DualSums, best_dual_scaling
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from ... import loops
-from ...data import Block, InMemory, Sum
-from ...losses import Loss
-from ...numeric.rows import shape_of, slice_rows
-from ...numeric.threads import ordered_sum
-from ...numeric.types import Array, Ints
+from .. import loops
+from ..data import Block, InMemory, Sum
+from ..losses import Loss
+from ..numeric.rows import shape_of
+from ..numeric.types import Array, Ints
+from .binary_dual import BinaryDualLoss
 from .dual_loss import DualLoss, DualSums
-from .losses import BinaryDualLoss
 
 SOME_ROWS = 1 << 13  # at a time, where something is computed for each
 
@@ -112,60 +111,6 @@ def scores_of(block: Block, W: Array) -> Array:
     if block.weight is not None:
         scores[block.weight == 0.0] = 0.0
     return scores
-
-
-Smoothed = tuple[float, float, float, float, Array, Array, list[Array]]
-
-
-@dataclass(frozen=True)
-class SmoothedSums(Sum[Smoothed]):
-    """Losses, mistakes, smoothed losses and proximal terms; weighted rows, conjugates; scores.
-
-    The scores are told block by block where they were not known.
-    """
-
-    loss: Loss
-    dual_loss: DualLoss
-    W: Array
-    center: Array
-    penalty_parameter: float
-    scores: Array | None
-
-    def of(self, block: Block) -> Smoothed:
-        """A few rows at a time: what is computed for them then stays small, and in cache."""
-        here = np.empty((len(block.y), len(self.W)))
-        known = self.scores is not None
-        if self.scores is not None:
-            here = self.scores[block.at]
-        own = replace(self, center=self.center[block.at], scores=here)
-        pieces = []
-        for start in range(0, len(block.y), SOME_ROWS):
-            stop = min(start + SOME_ROWS, len(block.y))
-            weight = None if block.weight is None else block.weight[start:stop]
-            piece = Block(slice_rows(block.X, start, stop), block.y[start:stop], weight, start)
-            pieces.append(piece)
-        sums = ordered_sum(lambda piece: own._of_piece(piece, here[piece.at], known), pieces, 1)
-        return *sums, ([] if known else [here])
-
-    def _of_piece(
-        self, block: Block, s: Array, known: bool
-    ) -> tuple[float, float, float, float, Array, Array]:
-        """The same of a few rows; their scores ``s`` are written if they are not known."""
-        y, c, center = block.y, block.weights, self.center[block.at]
-        if not known:
-            loops.scores(block.X, self.W, s)
-            if block.weight is not None:
-                s[block.weight == 0.0] = 0.0  # as if absent, even where its score overflows
-        a = self.dual_loss.alpha(y, s, center, self.penalty_parameter)
-        slopes, conjugates = self.dual_loss.coefficients(y, a)
-        rows = np.zeros((self.dual_loss.groups, self.W.shape[1]))
-        loops.transpose_product(block.X, c[:, None] * slopes, rows)
-        smooth = self.dual_loss.value(y, s, a, center, self.penalty_parameter)
-        proximal = np.sum((a - center) ** 2, axis=1) / (2.0 * self.penalty_parameter)
-        return (
-            float(c @ self.loss.value(y, s)), float(c @ self.loss.mistakes(y, s)),
-            float(c @ smooth), float(c @ proximal), rows, c @ conjugates,
-        )  # fmt: skip
 
 
 def joined(blocks: list[Array]) -> Array:

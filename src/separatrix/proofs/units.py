@@ -22,9 +22,8 @@ from ..numeric.standardization import Standardization
 from ..numeric.tolerances import EPS
 from ..numeric.types import Array
 from ..objective import Objective
-from ..objective.accuracy import SUMS, ExactTangents, ExactValue, Pair, Tangents, steepness
 from ..penalties import L2
-from ..solvers import Step
+from .rounding import SUMS, ExactTangents, ExactValue, Pair, Tangents, steepness
 
 
 def seen_weights(W: Array, features: FeatureMap | None) -> Array:
@@ -35,21 +34,6 @@ def seen_weights(W: Array, features: FeatureMap | None) -> Array:
 def original_weights(W: Array, features: FeatureMap | None) -> Array:
     """The way back: the same scores for the features as they were given."""
     return W if features is None else features.to_weights(W)
-
-
-def original_step(step: Step, features: FeatureMap | None) -> Step:
-    """A step for others to look at, with weights of the features as they were given.
-
-    What the solver goes on from, its ``state``, stays as it is; the variables of the solver are
-    left out, and so is a gradient by weights of standardised features.
-    """
-    if features is None:
-        return step
-    average = None if step.average is None else features.to_weights(step.average)
-    weights, gradient = features.to_weights(step.weights), step.gradient
-    if gradient is not None:
-        gradient = None if features.standardization else features.to_weights(gradient)
-    return step._replace(weights=weights, average=average, gradient=gradient, variables=None)
 
 
 def canonical(objective: Objective, W: Array) -> Array:

@@ -17,14 +17,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from ... import loops
-from ...data import Block, Sum
-from ...numeric.rows import absolute
-from ...numeric.standardization import Standardization
-from ...numeric.tolerances import EPS
-from ...numeric.types import AnyArray, Array, Ints
-from ...objective import Objective
-from ...objective.sums import Given, as_it_is
+from .. import loops
+from ..data import Block, Sum
+from ..numeric.rows import absolute
+from ..numeric.standardization import Standardization
+from ..numeric.tolerances import EPS
+from ..numeric.types import AnyArray, Array, Ints
+from ..objective import Objective
+from ..objective.sums import Given, as_it_is
 
 MIN_PIVOT = 1e-13  # squared, of a diagonal of 1: what is left of a feature that depends on others
 ROUNDING = 32 * EPS  # of the terms of a combination of rounded values

@@ -4,7 +4,7 @@ Problem: at a kink the slope of a loss does not tell the alpha of its row, so th
 minimum follows from weights alone. Input: an objective with l2 > 0 whose dual is known, weights W.
 Output: J there, a bound below its minimum, the alphas that prove it, and the reads it took.
 Algorithm: rows away from a kink keep the alpha that their slope tells; the dual of those near one
-is climbed by proximal points, with all other rows fixed. Why alphas make a bound: ``bounds``.
+is climbed by proximal points, with all other rows fixed. Why alphas make a bound: ``smooth_bound``.
 """
 
 from __future__ import annotations
@@ -15,17 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...data import InMemory
-from ...losses import OneVsRest
-from ...numeric.types import Array, Ints
-from ...objective import Objective
+from ..losses import OneVsRest
+from ..numeric.types import Array, Ints
+from ..objective import Objective
+from .binary_dual import dual_loss_of
 from .dual_loss import DualLoss, DualSums
-from .losses import dual_loss_of
-from .proximal_point import ProximalPointRun
-from .proximal_steps import FIRST_PENALTY, MANY_FREE, SMOOTH_ROUNDING
-from .sums import Subgradients, TangentSums, joined
+from .dual_sums import Subgradients, TangentSums, joined
+from .iterates import StartAscent
 
-SHARPEST_START = 1e4  # penalty parameter to begin with, at most
 NEAR_KINK = 4096  # most rows of the reduced problem
 ENOUGH = 1e-11  # of J: nearer than that a bound need not be
 MOST_STEPS = 60
@@ -44,7 +41,11 @@ class DualBound(NamedTuple):
 
 
 def nonsmooth_lower_bound(
-    objective: Objective, W: Array, most_reads: float = np.inf, enough: float = ENOUGH
+    objective: Objective,
+    W: Array,
+    ascent: StartAscent,
+    most_reads: float = np.inf,
+    enough: float = ENOUGH,
 ) -> DualBound:
     """J at W, a lower bound on its minimum that is good where W is, and the reads they took.
 
@@ -55,7 +56,7 @@ def nonsmooth_lower_bound(
     """
     if isinstance(objective.loss, OneVsRest):
         columns = [
-            nonsmooth_lower_bound(objective.column(c), W[c, None], most_reads, enough)
+            nonsmooth_lower_bound(objective.column(c), W[c, None], ascent, most_reads, enough)
             for c in range(len(W))
         ]
         return DualBound(
@@ -75,7 +76,8 @@ def nonsmooth_lower_bound(
         if share < 1.0:
             near = np.sort(np.argpartition(distance, NEAR_KINK)[:NEAR_KINK])
         del distance
-        run = _reduced_problem(objective, dual_loss, W, near)
+        _, fixed, _ = _tangent_sums(objective, dual_loss, W, near)
+        run = ascent(objective, dual_loss, W, objective.source.take(near), fixed)
         reads = 2.0
         for _ in range(MOST_STEPS):
             reads += STEP_READS * share
@@ -104,29 +106,3 @@ def _tangent_sums(
     asked = TangentSums(objective.loss, dual_loss, W, left_out)
     loss_sum, rows, conjugates, distances = objective.source.total(asked)
     return loss_sum, DualSums(rows / C, conjugates / C), joined(distances)
-
-
-def _reduced_problem(
-    objective: Objective, dual_loss: DualLoss, W: Array, near: Ints
-) -> ProximalPointRun:
-    """From W, with the rows that are not near a kink fixed."""
-    _, fixed, _ = _tangent_sums(objective, dual_loss, W, near)
-    return reduced_run(objective, dual_loss, W, objective.source.take(near), fixed)
-
-
-def reduced_run(
-    objective: Objective, dual_loss: DualLoss, W: Array, rows: InMemory, fixed: DualSums
-) -> ProximalPointRun:
-    """From W, over some rows near their kinks; the sums of all others are fixed."""
-    scores = rows.scores(W)
-    # As many rows are free at first as there are weights, or some more.
-    distance = np.sort(dual_loss.distance_to_kink(rows.y, scores))
-    width = float(distance[min(MANY_FREE * W.size, len(distance)) - 1])
-    penalty_parameter = min(max(FIRST_PENALTY, 0.5 / max(width, SMOOTH_ROUNDING)), SHARPEST_START)
-    middle = np.full((len(scores), dual_loss.columns), 1.0 / (1 + dual_loss.columns))
-    center = dual_loss.alpha(rows.y, scores, middle, penalty_parameter)
-    part = Objective(objective.loss, objective.penalty, rows, objective.intercept)
-    return ProximalPointRun(
-        part, dual_loss, W, center, penalty_parameter, fixed=fixed,
-        weight_sum=objective.source.weight_sum,
-    )  # fmt: skip

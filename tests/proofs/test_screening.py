@@ -10,10 +10,11 @@ from sparse_problems import objective, solved
 
 from separatrix import ElasticNet, GroupLasso, Objective, get_loss
 from separatrix.data.validation import array_source, check_rows
+from separatrix.proofs.gap import GapTracker
+from separatrix.proofs.screening import proven_zeros
+from separatrix.solvers.dual.proximal_point import reduced_run
 from separatrix.training import ending
 from separatrix.training.ending import _without_proven_zeros, _without_specks
-from separatrix.training.gap import GapTracker
-from separatrix.training.screening import proven_zeros
 
 AWAY = (0.0, 1e-9, 1e-6, 1e-4, 1e-2, 0.3)  # of a weight's own size: how far from the minimum
 
@@ -44,7 +45,7 @@ def test_no_weight_that_is_proven_zero_may_move(part):
         objective, least = objective_of(of.net, seed % 2 == 0), of.least
         for away in rng.choice(AWAY, 2, replace=False):
             W = near(of, rng, away)
-            proof = GapTracker(objective, 1e-12, reads=100)
+            proof = GapTracker(objective, 1e-12, reduced_run, reads=100)
             proof.evaluate(W)
             assert proof.value == pytest.approx(of.net.value(W), rel=1e-12), seed
             assert proof.lower_bound <= least * (1.0 + 1e-15), (seed, away)
@@ -79,7 +80,7 @@ def test_no_group_that_is_proven_zero_may_move(part):
             way = rng.standard_normal(of.shape) * (rng.random(of.shape) < 0.5)
             way[:, :-1] /= np.sqrt(np.mean(X**2, axis=0))
             way[:, -1] *= of.intercept
-            proof = GapTracker(of, 1e-12, reads=100)
+            proof = GapTracker(of, 1e-12, reduced_run, reads=100)
             proof.evaluate(best.weights + away * way)
             assert proof.lower_bound <= best.objective * (1.0 + 1e-14), (seed, away)
             zeros = proven_zeros(proof)
@@ -93,7 +94,7 @@ def test_no_group_that_is_proven_zero_may_move(part):
 def tight(of, away):
     """A proof at weights near the minimum, with some that are proven 0 moved away from it."""
     objective = objective_of(of.net, False)
-    proof = GapTracker(objective, 1e-9, reads=100)
+    proof = GapTracker(objective, 1e-9, reduced_run, reads=100)
     proof.evaluate(of.weights)
     W = of.weights.copy()
     W[:, :-1][proven_zeros(proof)] = away

@@ -29,13 +29,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import entr
 
-from ...losses import MarginLoss, OneVsRest, Softmax
-from ...numeric.dot import dot
-from ...numeric.tolerances import EPS, SMALLEST_NORMAL
-from ...numeric.types import Array
-from ...objective import Evaluation, Objective
-from ...objective.accuracy import SUMS, rounding, steepness
-from ...penalties import Penalty, SparsityInducing
+from ..losses import MarginLoss, OneVsRest, Softmax
+from ..numeric.dot import dot
+from ..numeric.tolerances import EPS, SMALLEST_NORMAL
+from ..numeric.types import Array
+from ..objective import Evaluation, Objective
+from ..penalties import Penalty, SparsityInducing
+from .rounding import SUMS, rounding, steepness
 
 TWICE = 2.0 ** np.arange(10)  # shares of a mixture to try, in units of the least
 

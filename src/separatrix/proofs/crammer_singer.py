@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...numeric.dot import scaled_square
-from ...numeric.tolerances import SMALLEST_NORMAL
-from ...numeric.types import AnyArray, Array
+from ..numeric.dot import scaled_square
+from ..numeric.tolerances import SMALLEST_NORMAL
+from ..numeric.types import AnyArray, Array
 from .dual_loss import DualLoss, DualSums, best_dual_scaling
 
 

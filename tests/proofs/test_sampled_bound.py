@@ -7,10 +7,10 @@ import pytest
 import scipy.optimize
 
 from separatrix import L2, LBFGS, ArraySource, LinearClassifier, Objective, get_loss
-from separatrix.solvers.dual import sampled_bound
-from separatrix.solvers.dual.bounds import smooth_lower_bound
-from separatrix.solvers.dual.sampled_bound import SampledBound
-from separatrix.training import gap
+from separatrix.proofs import gap, sampled_bound
+from separatrix.proofs.sampled_bound import SampledBound
+from separatrix.proofs.smooth_bound import smooth_lower_bound
+from separatrix.solvers.dual.proximal_point import reduced_run
 
 
 def table(seed, n=300, d=4, k=2, *, loss="logistic", l2=1e-4, weighted=False, intercept=True):
@@ -172,7 +172,9 @@ def test_a_dear_sample_is_spared_where_another_step_will_do(n, last_step, tried,
     W = np.column_stack([fit.coef_, fit.intercept_])
     at = objective.value_and_gradient(W)
     missing = at.value - smooth_lower_bound(objective, W, at)[0]
-    tracker = gap.GapTracker(objective, 0.1 * missing / at.value, reads=10)  # ten times too much
+    tracker = gap.GapTracker(
+        objective, 0.1 * missing / at.value, reduced_run, reads=10
+    )  # ten times too much
     tracker.best = at.value, last_step * missing  # the step before made it so many times smaller
     seen = []
     monkeypatch.setattr(gap.SampledBound, "climb", lambda *_: seen.append(1) or (0.0, 0.0))

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...numeric.types import AnyArray, Array
+from ..numeric.types import AnyArray, Array
 
 
 class DualSums(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from problems import exact_value
 
 from separatrix import L2, ArraySource, Objective, get_loss
-from separatrix.objective.accuracy import rounding
+from separatrix.proofs.rounding import rounding
 
 
 def problem(X, weight=None):

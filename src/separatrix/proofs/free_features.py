@@ -28,19 +28,19 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from ...losses import Logistic, Loss, OneVsRest, Softmax, Squared, SquaredHinge
-from ...numeric.linear_systems import solve
-from ...numeric.standardization import Standardization
-from ...numeric.threads import one_blas_thread
-from ...numeric.tolerances import EPS
-from ...numeric.types import AnyArray, Array, Ints
-from ...objective import Evaluation, Objective
-from ...objective.accuracy import SUMS, steepness
-from ...objective.sums import WorkingHessian
-from ...penalties import L2, SparsityInducing
-from .bounds import LowerBound, scaled_bound
+from ..losses import Logistic, Loss, OneVsRest, Softmax, Squared, SquaredHinge
+from ..numeric.linear_systems import solve
+from ..numeric.standardization import Standardization
+from ..numeric.threads import one_blas_thread
+from ..numeric.tolerances import EPS
+from ..numeric.types import AnyArray, Array, Ints
+from ..objective import Evaluation, Objective
+from ..objective.sums import WorkingHessian
+from ..penalties import L2, SparsityInducing
 from .corrected_tangents import CorrectedTangents
 from .dependent_features import independent
+from .rounding import SUMS, steepness
+from .smooth_bound import LowerBound, scaled_bound
 
 READS = 2  # of the data, for a bound
 MOST_STEPS = 3  # of Newton, from weights that are too far from a minimum to prove that there is one

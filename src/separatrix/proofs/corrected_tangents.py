@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import entr, xlog1py
 
-from ... import loops
-from ...data import Block, Sum
-from ...losses import Logistic, Loss, MarginLoss, OneVsRest, Softmax, SquaredHinge
-from ...losses.one_vs_rest import signs
-from ...numeric.standardization import Standardization
-from ...numeric.types import AnyArray, Array
-from ...objective.accuracy import Pair
-from ...objective.sums import Given
+from .. import loops
+from ..data import Block, Sum
+from ..losses import Logistic, Loss, MarginLoss, OneVsRest, Softmax, SquaredHinge
+from ..losses.one_vs_rest import signs
+from ..numeric.standardization import Standardization
+from ..numeric.types import AnyArray, Array
+from ..objective.sums import Given
+from .rounding import Pair
 
 Sums = tuple[float, float, Pair, list[Array], float, list[Array]]
 NEARBY = 2.0  # added to the logarithm of an alpha that may still change by half of itself

@@ -19,25 +19,37 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...data.arrays import as_arrays
-from ...numeric.dot import dot
-from ...numeric.linear_systems import conjugate_gradients
-from ...numeric.tolerances import SMALLEST_NORMAL
-from ...numeric.types import Array
-from ...objective import Evaluation, Objective
-from ...penalties import L2
-from ..base import Variables
-from .bounds import (
+from ..data.arrays import as_arrays
+from ..numeric.dot import dot
+from ..numeric.linear_systems import conjugate_gradients
+from ..numeric.standardization import Variables
+from ..numeric.tolerances import SMALLEST_NORMAL
+from ..numeric.types import Array
+from ..objective import Evaluation, Objective
+from ..objective.curvature_sample import hessian_sample
+from ..penalties import L2
+from .smooth_bound import (
     conjugate_rounding,
     feasible_lower_bound,
     gradient_without_bias,
     mean_conjugate,
     newton_in_bias,
 )
+from .thresholds import BOUND_PER_FEATURE, BOUND_ROWS, BOUND_SHARE
 
+MOST_FEATURES = 5000  # of which a sample tells the curvature
 DIFFERENCE = 1e-5  # of scores, between two gradients that tell a product with the Hessian
 RESIDUAL = 0.1, 1e-6  # of the squared gradient that a Newton step leaves: at most, at least
 SPARE = 0.1  # of what may be missing: what Newton's steps leave of it
+
+
+def bound_sample(objective: Objective) -> Objective | None:
+    """Some of the rows that tell the second derivative, if they are few among all."""
+    sample, d = hessian_sample(objective, MOST_FEATURES), objective.source.n_features
+    if sample is None:
+        return None
+    few = sample.sample(max(BOUND_ROWS, BOUND_PER_FEATURE * d))
+    return few if few.source.n_rows <= BOUND_SHARE * objective.source.n_rows else None
 
 
 def share_of(sample: Objective, objective: Objective) -> float:

@@ -9,10 +9,11 @@ import pytest
 from dual_problems import KINDS, LOSSES, SCALES, climb, problem, rows
 
 from separatrix import L2, ElasticNet, Stop, minimize
-from separatrix.solvers.dual.bounds import smooth_lower_bound
-from separatrix.solvers.dual.nonsmooth_bound import nonsmooth_lower_bound
+from separatrix.proofs.gap import provable
+from separatrix.proofs.nonsmooth_bound import nonsmooth_lower_bound
+from separatrix.proofs.smooth_bound import smooth_lower_bound
+from separatrix.solvers.dual.proximal_point import reduced_run
 from separatrix.solvers.newton import Newton
-from separatrix.training.gap import provable
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -30,7 +31,11 @@ def test_bounds_hold_wherever_the_weights_are(loss):
             W = size * rng.standard_normal(objective.shape)
             if not objective.intercept:
                 W[:, -1] = 0.0
-            assert 0.0 <= nonsmooth_lower_bound(objective, W).lower_bound <= least * (1 + 1e-12)
+            assert (
+                0.0
+                <= nonsmooth_lower_bound(objective, W, reduced_run).lower_bound
+                <= least * (1 + 1e-12)
+            )
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -38,12 +43,18 @@ def test_a_nonsmooth_lower_bound_the_minimum_needs_only_rows_near_a_kink(k, monk
     X, y = rows(0, 3000, 4, k)
     objective = problem(X * SCALES[:4], y, l2=1e-4)
     step = climb(objective, 1e-11)
-    monkeypatch.setattr("separatrix.solvers.dual.nonsmooth_bound.NEAR_KINK", 300)
-    bounds = [nonsmooth_lower_bound(objective, step.weights).lower_bound for _ in range(2)]
+    monkeypatch.setattr("separatrix.proofs.nonsmooth_bound.NEAR_KINK", 300)
+    bounds = [
+        nonsmooth_lower_bound(objective, step.weights, reduced_run).lower_bound for _ in range(2)
+    ]
     assert bounds[0] == bounds[1]
     assert step.objective * (1 - 1e-9) <= bounds[0] <= step.objective * (1 + 1e-13)
-    assert 0.0 <= nonsmooth_lower_bound(objective, 0.0 * step.weights).lower_bound <= step.objective
-    slack = nonsmooth_lower_bound(objective, 1.001 * step.weights).lower_bound
+    assert (
+        0.0
+        <= nonsmooth_lower_bound(objective, 0.0 * step.weights, reduced_run).lower_bound
+        <= step.objective
+    )
+    slack = nonsmooth_lower_bound(objective, 1.001 * step.weights, reduced_run).lower_bound
     assert step.objective * (1 - 1e-2) <= slack <= step.objective * (1 + 1e-13)
 
 
@@ -53,7 +64,10 @@ def test_no_bound_is_told_where_none_is_known():
         assert not provable(problem(X, y, loss, l2))
     objective = problem(X, y)
     assert provable(objective)
-    assert nonsmooth_lower_bound(objective, np.full(objective.shape, np.inf)).lower_bound == 0.0
+    assert (
+        nonsmooth_lower_bound(objective, np.full(objective.shape, np.inf), reduced_run).lower_bound
+        == 0.0
+    )
 
 
 def entropy(q):

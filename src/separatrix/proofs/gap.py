@@ -3,35 +3,35 @@
 Problem: min J is not known, but every dual feasible alpha gives D(alpha) <= min J. So the duality
 gap J(W) - D(alpha) says how far W can be from the minimum, whatever solver led there. Input: the
 steps of a run. Output: the gap of the weights that it would leave, rounding included. The formulas
-of the lower bounds, with their papers, are in :mod:`separatrix.solvers.dual.bounds`.
+of the lower bounds, with their papers, are in :mod:`separatrix.proofs.smooth_bound`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from ..data import InMemory
 from ..losses import MarginLoss, OneVsRest
 from ..numeric.expected import MOST_COUNT, Check, array, entries, optional, real, row, whole
+from ..numeric.standardization import Variables
 from ..numeric.types import Array
 from ..objective import Evaluation, Objective
-from ..objective.accuracy import EXACT, SUMS, lost_loss, rounding, rounding_apart, underflow
-from ..solvers import State, Step
-from ..solvers.base import Variables
-from ..solvers.dual import free_features
-from ..solvers.dual.bounds import (
+from . import free_features
+from .binary_dual import has_dual
+from .iterates import Iterate, StartAscent
+from .nonsmooth_bound import nonsmooth_lower_bound
+from .rounding import EXACT, SUMS, lost_loss, rounding, rounding_apart, underflow
+from .sampled_bound import SampledBound, bound_sample, share_of
+from .smooth_bound import (
     feasible_lower_bound,
     gap_without_bias,
     newton_in_bias,
     smooth_lower_bound,
 )
-from ..solvers.dual.losses import has_dual
-from ..solvers.dual.nonsmooth_bound import nonsmooth_lower_bound
-from ..solvers.dual.sampled_bound import SampledBound, share_of
-from ..solvers.preconditioning import bound_sample
 from .units import GivenUnits, canonical
 
 LEAST = 1e-14  # no smaller gap is asked for: J itself is not known much better
@@ -69,6 +69,8 @@ class GapTracker:
     objective: Objective
     tol: float
     """The gap asked for, as a share of J."""
+    ascent: StartAscent
+    """For a loss with a kink: climbs the dual over some rows."""
     of_average: bool = False
     """Whether the averages of a run are asked about, where it has them, and not its weights."""
     lower_bound: float = 0.0
@@ -99,7 +101,7 @@ class GapTracker:
     """What a step may still expect to gain for a bound by a sample to be tried."""
     exact_due: int = 0
     """And the one from which on sums of twice the working precision are."""
-    unforced: State | None = None
+    unforced: dict[str, Any] | None = None
     """What was known before a proof that was made only because no pass was to follow."""
     units: GivenUnits | None = None
     """Of the weights that the run will return; None: those of the objective."""
@@ -129,7 +131,7 @@ class GapTracker:
         crawls = self.iteration - self.mark[0] >= CRAWLING
         return self.stale >= STALLED or crawls or self.iteration - self.halt[0] >= CREEPING
 
-    def to_state(self) -> State:
+    def to_state(self) -> dict[str, Any]:
         """What is known so far, as numbers."""
         return {name: getattr(self, name) for name in _KNOWN}
 
@@ -148,14 +150,14 @@ class GapTracker:
             }
         )
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: dict[str, Any]) -> None:
         """Know what another tracker of the same run knew."""
         for name in _KNOWN:
             setattr(self, name, state[name])
         self.best, self.mark = tuple(state["best"]), tuple(state["mark"])
         self.halt = tuple(state["halt"])
 
-    def update(self, step: Step, iteration: int, due: bool, last: bool = False) -> None:
+    def update(self, step: Iterate, iteration: int, due: bool, last: bool = False) -> None:
         """Take up what the step of a pass proves of the weights that it would leave.
 
         Free where the step tells a bound or the gradient; else a read of the data when due, or
@@ -230,7 +232,7 @@ class GapTracker:
         objective = self.objective
         if not objective.loss.smooth:
             self.due = 2 * self.iteration
-            value, bound, reads, _ = nonsmooth_lower_bound(objective, W, self.reads)
+            value, bound, reads, _ = nonsmooth_lower_bound(objective, W, self.ascent, self.reads)
             self.reads -= reads
             self._at(W, value)
             self._raise(bound, self.of_sums)
@@ -307,7 +309,7 @@ class GapTracker:
         if alpha is None and not objective.loss.smooth:
             enough = 0.1 * max(self.tol, LEAST)
             most_reads = self.reads - EXACT_READS
-            found = nonsmooth_lower_bound(objective, W, most_reads, enough)
+            found = nonsmooth_lower_bound(objective, W, self.ascent, most_reads, enough)
             self.reads -= found.reads + 1
             alpha = found.alpha()
         if self.reads < EXACT_READS:
@@ -339,5 +341,8 @@ class GapTracker:
             self._at_returned(self.given.value(self.given.weights(told)))
 
 
-_NOT_KEPT = ("objective", "tol", "of_average", "unforced", "units", "of_sums", "of_rows", "exactly")
+_NOT_KEPT = (
+    "objective", "tol", "ascent", "of_average", "unforced", "units", "of_sums", "of_rows",
+    "exactly",
+)  # fmt: skip
 _KNOWN = [f.name for f in fields(GapTracker) if f.name not in _NOT_KEPT]

@@ -25,8 +25,9 @@ from separatrix import (
 from separatrix.data.validation import array_source, check_rows
 from separatrix.objective import Objective
 from separatrix.penalties import L2
-from separatrix.solvers.dual.bounds import smooth_lower_bound
-from separatrix.training.gap import GapTracker
+from separatrix.proofs.gap import GapTracker
+from separatrix.proofs.smooth_bound import smooth_lower_bound
+from separatrix.solvers.dual.proximal_point import reduced_run
 
 SMOOTH = ["logistic", "squared", "squared_hinge"]
 
@@ -276,7 +277,7 @@ def test_a_bias_that_is_slightly_off_does_not_spoil_a_proof():
         objective = Objective(get_loss("logistic"), L2(l2), source)
         W = minimize(objective, Newton(), stop=Stop(tol=1e-13)).weights.copy()
         W[:, -1] += 1e-6
-        gap = GapTracker(objective, 1e-9, reads=10)
+        gap = GapTracker(objective, 1e-9, reduced_run, reads=10)
         gap.evaluate(W)
         assert gap.proven
         assert gap.lower_bound <= least("logistic", X, y, c, l2, True) * (1 + 1e-13)

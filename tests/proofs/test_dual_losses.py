@@ -7,8 +7,8 @@ import pytest
 from dual_problems import problem, rows
 
 from separatrix.losses import Hinge, Logistic, SquaredHinge
-from separatrix.solvers.dual.crammer_singer import project_to_simplex
-from separatrix.solvers.dual.losses import BinaryDualLoss, dual_loss_of
+from separatrix.proofs.binary_dual import BinaryDualLoss, dual_loss_of
+from separatrix.proofs.crammer_singer import project_to_simplex
 
 
 def test_the_best_bias_is_the_best_of_all_turns():
