@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 from bad_tables import TABLE, read, write
+from processes import in_children
 
 import separatrix
 from separatrix.data.files.formats import open_reader
@@ -256,6 +257,38 @@ def test_damage_anywhere_is_read_or_named(tmp_path, name):
         except (ValueError, OSError) as error:
             said = str(error)
             assert name in said, number
+
+
+CHANGED_FOOTER = """
+import sys
+from pathlib import Path
+import separatrix
+path = Path(sys.argv[1])
+raw = path.read_bytes()
+footer = int.from_bytes(raw[-8:-4], "little")
+for at in range(len(raw) - 8 - footer, len(raw) - 8):
+    for bit in (2, 32):
+        path.write_bytes(raw[:at] + bytes([raw[at] ^ bit]) + raw[at + 1:])
+        try:
+            separatrix.read(path, target="class", missing="mean")
+        except (ValueError, OSError):
+            pass
+print("all read or refused")
+"""
+
+
+def test_footers_of_parquet_files_that_contradict_themselves(tmp_path):
+    """Arrow ends the process where the metadata of a column does not fit the schema."""
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(WORDS, path, compression="none", store_schema=False)
+    assert in_children(CHANGED_FOOTER, [[str(path)]]) == ["all read or refused\n"]
+
+
+def test_a_compressed_file_without_a_row_is_named(tmp_path):
+    path = tmp_path / "t.svm.gz"
+    path.write_bytes(gzip.compress(b"# a comment alone\n"))
+    with pytest.raises(ValueError, match=r"t\.svm\.gz: no row was read"):
+        separatrix.read(path)
 
 
 @pytest.mark.parametrize(

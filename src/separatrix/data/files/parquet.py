@@ -51,7 +51,10 @@ class ParquetReader(TypedFiles):
     def _batches(self, path: Path, columns: list[str]) -> Iterator[tuple[pa.RecordBatch, Place]]:
         schema = selected(self.schema, columns)
         with self.files.unchanged(path), _opened(path) as file:
-            words = _dictionaries(file, columns)
+            try:
+                words = _dictionaries(file, columns)
+            except (pa.ArrowException, OSError) as error:
+                raise explained(error, str(path), REMEDY) from error
         with self.files.unchanged(path), _opened(path, words) as file:
             for group in range(*(self.stretch or (0, file.num_row_groups))):
                 where = f"{path}, row group {group}"
@@ -75,14 +78,22 @@ def _dictionaries(file: pq.ParquetFile, columns: list[str]) -> list[str]:
     words = {field.name for field in file.schema_arrow if kind_is_text(field.type)} & {*columns}
     if not words or not file.num_row_groups:
         return []
+    # Metadata of columns that contradict the schema end the process where they are asked for, but
+    # are an error where rows are read: so one row of every group is read before.
+    for number in range(file.num_row_groups):
+        next(file.iter_batches(1, row_groups=[number], columns=[*words], use_threads=False), None)
     groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-    paths = [groups[0].column(at).path_in_schema for at in range(groups[0].num_columns)]
-    places = {name: at for at, name in enumerate(paths) if name in words}
+    places = {name: at for at, name in enumerate(_paths(file)) if name in words}
     return [
         name
         for name, at in places.items()
         if all(group.column(at).total_uncompressed_size <= DICTIONARY_BYTES for group in groups)
     ]
+
+
+def _paths(file: pq.ParquetFile) -> list[str]:
+    """Of the columns that are stored, nested ones with dots."""
+    return [file.schema.column(at).path for at in range(len(file.schema))]
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from .encoding import Encoding
 from .facts import Facts, check_weights, held_out
 from .formats import FORMATS, kept_format
 from .prefetch import prefetched
-from .reader import Place, Reader, TableReader, TypesRefuted
+from .reader import Place, Reader, SharedFiles, TableReader, TypesRefuted
 from .thresholds import KEPT_BYTES, LONG_DECODING, MANY_DECODINGS
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ class StoredRows:
             self.format = kept_format(reader)
         self.codes.frozen = self._read_before = True
         if not any(self.facts.counts[0].values()):
-            raise ValueError(_nothing(self.facts))
+            where = f"{reader.files}: " if isinstance(reader, SharedFiles) else ""
+            raise ValueError(where + _nothing(self.facts))
 
     def _identity(self) -> dict[str, Any]:
         """Of the rows and of how they are decoded, as plain data: a cache is of one identity."""
