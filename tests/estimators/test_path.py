@@ -291,7 +291,7 @@ def test_fits_that_end_early_are_told_in_one_warning():
     ) as told:
         path(X, y, strengths=4, max_iter=1, tol=1e-9)
     assert len(told) == 1
-    with pytest.warns(ConvergenceWarning, match="known to be at rest.*: raise max_iter, scale"):
+    with pytest.warns(ConvergenceWarning, match="known to have converged.*: raise max_iter, scale"):
         path(X, y, strengths=4, max_iter=1, tol=None)
 
 
