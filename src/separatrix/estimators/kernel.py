@@ -244,7 +244,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
             rules, self.callbacks, progress=progress_line(self.verbose),
             solver_state=partial(space.expected_state, run.scores.shape),
         )  # fmt: skip
-        settings = partial(self._told_settings, rows, labels, stop, kernel)
+        settings = partial(self._run_settings, rows, labels, stop, kernel)
         drawn = ("seed",) if checks.is_left_to_chance(self.random_state) else ()
         whole = Run(loop, {"passes": run}, settings, run.seed, np.empty(0), drawn)
         with whole.begun():
@@ -261,7 +261,7 @@ class KernelPerceptron(LinkedToPages, ClassifierMixin, BaseEstimator):
         self._keep(run, kernel, rows, loop.rule)
         return self
 
-    def _told_settings(
+    def _run_settings(
         self, rows: Matrix, labels: AnyArray, stop: Stop, kernel: Kernel
     ) -> dict[str, Any]:
         """Everything that a run depends on, except its seed."""

@@ -118,15 +118,15 @@ def columns_of(run: KernelPerceptronRun, K: Array, n_iter: int, most: int) -> Co
         ]
     visits = np.concatenate(orders)[:most]
     updates = {update.visit: update for update in run.log}
-    told = _Scores(run, K)
-    margins, coefficients, updated, states = [], [], [], [told.now]
-    nobody = np.empty(0, np.int64)
+    scores = _Scores(run, K)
+    margins, coefficients, updated, states = [], [], [], [scores.now]
+    none = np.empty(0, np.int64)
     for visit, row in enumerate(visits, 1):
-        margins.append(told.margin(int(row)))
+        margins.append(scores.margin(int(row)))
         update = updates.get(visit)
-        coefficients.append([] if update is None else told.add(update))
-        updated.append(nobody if update is None else np.array([update.row]))
-        states.append(told.now)
+        coefficients.append([] if update is None else scores.add(update))
+        updated.append(none if update is None else np.array([update.row]))
+        states.append(scores.now)
     mistakes, values, norms = np.array(states).T
     ends = np.cumsum([len(order) for order in orders])
     passes = [int(end) for end in ends if end <= len(visits)]
