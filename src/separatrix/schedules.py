@@ -68,7 +68,7 @@ class Constant(Schedule):
     step: float = 1.0
 
     def __call__(self, t: Any) -> Any:
-        """Step."""
+        """The step size, for any t."""
         return self.step + 0.0 * t
 
 

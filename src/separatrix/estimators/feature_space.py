@@ -30,7 +30,6 @@ class FeatureSpace(WeightSpace):
         return float(np.sqrt(max(0.0, float(np.vdot(step.weights - before.weights, scores)))))
 
     def position(self, step: Step) -> Array:
-        """The training scores."""
         scores: Array = step.state["scores"]
         return scores
 

@@ -113,7 +113,6 @@ class FiniteScores(Sum[tuple[()]]):
     W: Array
 
     def of(self, block: Block) -> tuple[()]:
-        """Of one block."""
         LinearScores(self.W)(block.X)
         return ()
 

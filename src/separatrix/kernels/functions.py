@@ -241,7 +241,6 @@ class Precomputed(Kernel):
         return Reference(rows, None)
 
     def pairwise(self, rows: Matrix, reference: Reference) -> Array:
-        """The rows themselves."""
         return rows.toarray() if sp.issparse(rows) else np.array(rows)
 
 

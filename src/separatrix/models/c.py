@@ -101,7 +101,6 @@ static inline void separatrix_probabilities(const double *x, double *probabiliti
 
 
 def as_c(formula: Formula) -> str:
-    """Return the header."""
     formula.refuse_categories("C")
     k, d = formula.coef.shape
     text = HEAD % (len(formula.columns), len(formula.classes), k)

@@ -80,7 +80,6 @@ class Graph:
         return name
 
     def constant(self, values: Any, dtype: Any = np.float64) -> str:
-        """Add a constant."""
         name = f"{self.prefix}/constant/{len(self.constants)}"
         array = np.asarray(values, dtype)
         self.constants.append(self.arrays.from_array(array, name))

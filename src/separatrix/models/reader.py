@@ -45,7 +45,6 @@ class Reader:
     arrays: dict[str, AnyArray]
 
     def value(self, plain: Any) -> Any:
-        """One value."""
         if isinstance(plain, list):
             return [self.value(entry) for entry in plain]
         if not isinstance(plain, dict):

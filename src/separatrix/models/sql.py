@@ -21,7 +21,6 @@ LARGEST = "1.7976931348623157e308"
 
 
 def as_sql(formula: Formula, table: str = "rows", key: str | None = None) -> str:
-    """Return the query."""
     labels = formula.labels
     if len(labels) > MOST_CLASSES:
         raise ValueError(
@@ -54,7 +53,6 @@ def name(text: str) -> str:
 
 
 def text_literal(text: str) -> str:
-    """A string literal."""
     return "'" + _plain(text).replace("'", "''") + "'"
 
 

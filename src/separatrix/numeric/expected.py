@@ -57,7 +57,6 @@ def anything(name: str, value: Any) -> None:
 
 
 def nothing(name: str, value: Any) -> None:
-    """Check for None."""
     if value is not None:
         _refuse(name, value, "None")
 

@@ -191,7 +191,6 @@ class ActiveSet:
         self.Q, self.R = qr(self.Z[self.active].T) if self.active else (None, None)
 
     def add(self, row: int) -> None:
-        """Add a row."""
         if self.active:
             at = len(self.active)
             self.Q, self.R = qr_insert(self.Q, self.R, self.Z[row], at, which="col")

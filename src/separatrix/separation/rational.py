@@ -69,11 +69,9 @@ class Fractions(NamedTuple):
     denominator: int
 
     def each(self) -> tuple[Fraction, ...]:
-        """The individual fractions."""
         return tuple(Fraction(int(n), self.denominator) for n in self.numerators)
 
     def floats(self) -> Array:
-        """The nearest floats."""
         return np.array([nearest(f) for f in self.each()])
 
 

@@ -186,7 +186,6 @@ class _Reader:
     arrays: dict[str, NDArray[Any]]
 
     def value(self, node: Any) -> Any:
-        """One object."""
         match node["__loader__"]:
             case "JsonNode":
                 return _scalar(json.loads(node["content"]))

@@ -54,7 +54,6 @@ class Impatient(H11Protocol):
     late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timer."""
         super().connection_made(transport)
         self._wait()
 
@@ -67,7 +66,6 @@ class Impatient(H11Protocol):
             self._wait_no_more()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer."""
         self._wait_no_more()
         super().connection_lost(exc)
 

@@ -102,7 +102,6 @@ class Workers:
         return _failed(500, "The process that computed this ended: use fewer points or passes.")
 
     def end(self) -> None:
-        """End all processes."""
         for worker in self.all:
             worker.end()
 

@@ -282,7 +282,6 @@ class LinearClassifierCV(SparseModel):
         return self
 
     def _paths(self, objective: Objective) -> list[Candidates]:
-        """The candidate penalties."""
         for name in ("l2_path_", "l1_", "strength_", "l1_ratio_"):
             self.__dict__.pop(name, None)
         if self.l1_ratio is not None:

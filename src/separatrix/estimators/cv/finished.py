@@ -55,7 +55,6 @@ class FinishedFits:
         return self.run is None or self.run.is_whole
 
     def to_state(self) -> State:
-        """The whole state."""
         last = self.last
         if self.run is not None:
             last = {

@@ -23,7 +23,6 @@ class MaxNorms(Sum[tuple[list[float]]]):
     factor: Array
 
     def of(self, block: Block) -> tuple[list[float]]:
-        """Of one block."""
         square = loops.max_standardised_norm2(block.X, block.weight, self.mean, self.factor)
         return ([square],)
 
