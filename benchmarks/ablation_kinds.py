@@ -1,4 +1,4 @@
-"""Kinds of work that show what a mechanism gains: fits, passes, verdicts."""
+"""Kinds of work that show the gain of a mechanism: fits, passes, verdicts."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def test_what_is_not_the_same_here_is_refused_by_name():
         (LogisticRegressionCV(), {"n": 10}, "chooses C"),
         (RidgeClassifierCV(), {"n": 10}, "chooses alpha"),
         (LogisticRegression(n_jobs=-2), {"n": 10}, "n_jobs=-2"),
-        (LinearClassifier(), {}, "none of scikit-learn's"),
+        (LinearClassifier(), {}, "not a scikit-learn classifier"),
         (BaseEstimator(), {}, "BaseEstimator"),
     ]  # fmt: skip
     for model, given, word in refused:

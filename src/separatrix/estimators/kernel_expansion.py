@@ -104,8 +104,7 @@ class KernelExpansion:
         return self.kernel.prepare(self.vectors)
 
     def _block_scores(self, block: Matrix, reference: Reference | None) -> Array:
-        """Scores, or votes, of some rows; computed in blocks to bound the kernel with all
-        supports."""
+        """Scores, or votes, of some rows, in blocks that bound the kernel with all supports."""
         if reference is None:
             block = block[:, self.support]
             values: Array = block.toarray() if sp.issparse(block) else block

@@ -115,8 +115,8 @@ class LossModel(LinearModel):
             off.append(f"{len(fast) - MOST_NAMED} more features")
         return (
             f"stopped {self._reached()}, but there is no minimum: the data is {found.verdict} by "
-            f"weights that have no penalty, so they diverge ( "
-            f"{', '.join(off)}); {remedy}, or see separatrix.separability"
+            f"weights that have no penalty, so they diverge "
+            f"({', '.join(off)}); {remedy}, or see separatrix.separability"
         )
 
     def _loss_settings(self, penalty: Penalty) -> FitSettings:

@@ -53,9 +53,8 @@ class SparseModel(LossModel):
         return not self.selected_[:, penalised].any()
 
     def _warn_if_nothing_is_selected(self, l1: float) -> None:
-        separated = (
-            self.stop_ == "no minimum" or self.objective_ == 0.0
-        )  # a smaller l1 selects none either
+        # Then a smaller l1 selects no features either.
+        separated = self.stop_ == "no minimum" or self.objective_ == 0.0
         if l1 > 0.0 and not separated and self._selects_nothing():
             free = "" if self.penalty_weights is None else " and the features of weight 0"
             warnings.warn(
@@ -83,8 +82,7 @@ class SparseModel(LossModel):
             self._zero = self._proven_zeros(proof)
 
     def _proven_zeros(self, proof: GapTracker) -> AnyArray:
-        """Proven zeros for the features as given: those that no row stores are 0 if l1 penalises
-        them."""
+        """Proven zeros of the given features: those that no row stores are 0 if l1 applies."""
         found, features = proven_zeros(proof), self._features
         if features is not None and features.occupied is not None:
             some, found = found, np.full(self.coef_.shape, proof.objective.penalty.l1 > 0.0)

@@ -16,8 +16,7 @@ COLUMNS = ("pass", "objective", "mistakes", "norm", "seconds")
 
 @dataclass(frozen=True)
 class StreamState:
-    """State from which ``partial_fit`` continues: requested solver, running solver and its
-    state."""
+    """State of ``partial_fit``: requested solver, running solver and its state."""
 
     asked: Solver
     used: Solver

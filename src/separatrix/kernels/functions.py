@@ -51,8 +51,7 @@ class Kernel:
         return Reference(rows, rows.T.tocsr() if sp.issparse(rows) else rows.T)
 
     def pairwise(self, rows: Matrix, reference: Reference) -> Array:
-        """A new array (rows, reference rows) that ``apply_elementwise`` turns into kernel
-        values."""
+        """New array (rows, reference rows), which ``apply_elementwise`` turns into kernel values."""
         return products(rows, reference)
 
     def apply_elementwise(self, values: Array) -> Array:
@@ -88,8 +87,7 @@ class Polynomial(Kernel):
     coef0: float = 1.0
 
     def apply_elementwise(self, values: Array) -> Array:
-        """Repeated products instead of a general power: many times faster, and exact on
-        integers."""
+        """Repeated products, not a general power: many times faster, and exact on integers."""
         values *= self.gamma
         values += self.coef0
         base = values.copy() if self.degree > 1 else values
@@ -115,8 +113,7 @@ class Gaussian(Kernel):
         return Reference(rows, None, dense=ShiftedRows(rows, shift))
 
     def pairwise(self, rows: Matrix, reference: Reference) -> Array:
-        """exp(-gamma |x - z|^2), with |x - z|^2 = |x|^2 + |z|^2 - 2 x.z; negative values are
-        rounding."""
+        """exp(-gamma |x - z|^2), with |x - z|^2 = |x|^2 + |z|^2 - 2 x.z; below 0 is rounding."""
         if reference.dense is not None:
             values = np.empty((rows.shape[0], len(reference.dense.rows)))
             self.compute_into(rows, reference, values, np.arange(len(values)))

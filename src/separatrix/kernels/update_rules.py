@@ -43,8 +43,7 @@ class TwoClasses:
 
 
 class ManyClasses:
-    """A rival that reaches the true class is a mistake: the true class gains, the best rival
-    loses."""
+    """A rival that reaches the true class is a mistake: the class gains, the best rival loses."""
 
     def __init__(self, labels: Ints, columns: int) -> None:
         self.y, self.columns = labels, columns

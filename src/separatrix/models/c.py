@@ -158,8 +158,7 @@ def _words(name: str, words: Iterable[str]) -> str:
 
 
 def quoted_text(text: str) -> str:
-    """A C string literal in UTF-8; all but letters, digits and blanks are escaped as octal
-    numbers."""
+    """A C string literal in UTF-8; all but letters, digits and blanks in octal escapes."""
     if "\0" in text:
         raise ValueError(f"{text!r} holds a NUL, which ends a string in C: rename it")
     data = text.encode("utf-8", "surrogatepass")

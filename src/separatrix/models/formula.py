@@ -107,9 +107,7 @@ def formula_of(model: Any) -> Formula:
         )
     loss = get_loss(getattr(last, "loss", PerceptronLoss())).for_classes(len(last.classes_))
     probability = next((word for known, word in PROBABILITIES if known == loss), None)
-    if hasattr(
-        (before or [last])[0], "feature_names_in_"
-    ):  # else columns are named by their number
+    if hasattr((before or [last])[0], "feature_names_in_"):  # else columns have numbers
         used = sorted({feature.column for feature in features})
         columns, types = [columns[j] for j in used], [types[j] for j in used]
         number = {column: place for place, column in enumerate(used)}

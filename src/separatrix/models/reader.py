@@ -172,8 +172,7 @@ TAGS = ("$float", "$array", "$number", "$tuple", "$dict", "$values", "$record", 
 
 
 def _refuse_own(plain: Any) -> None:
-    """Refuse losses, solvers, penalties and schedules defined outside of separatrix, also
-    nested."""
+    """Refuse losses, solvers, penalties and schedules from outside of separatrix, also nested."""
     for root in KINDS.values() if isinstance(plain, dict) else ():
         known = root._registry.get(str(plain.get(root._kind)))
         if known is not None and known.__module__.partition(".")[0] != "separatrix":

@@ -42,8 +42,7 @@ MOST_SPARSE_WEIGHTS = 1 << 28  # of a sparse coef_, which predictions make dense
 
 
 def refuse_unsound(estimator: Any, hints: dict[str, Any]) -> None:
-    """Raise ``Damaged`` if a type or shape is wrong; then check the values of each kind of
-    model."""
+    """Raise ``Damaged`` if a type or shape is wrong, then check the kind of model."""
     for name, hint in hints.items():
         if name in vars(estimator) and not conforms(getattr(estimator, name), hint):
             raise Damaged(f"{name} has the wrong type")
@@ -87,8 +86,7 @@ def _are_names(names: AnyArray, d: int) -> bool:
 
 
 def _are_indices(found: AnyArray, below: int) -> bool:
-    """Whether integers, of any width, increase strictly and lie between 0 and a bound
-    (excluded)."""
+    """Whether integers, of any width, increase strictly from 0 or more to below a bound."""
     if found.ndim != 1 or found.dtype.kind != "i" or np.any(found[1:] <= found[:-1]):
         return False
     return not len(found) or bool(found[0] >= 0 and found[-1] < below)

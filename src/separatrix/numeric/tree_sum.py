@@ -40,8 +40,7 @@ class TreeSum:
         self.nodes.append(node)
 
     def total(self) -> tuple[Any, ...] | None:
-        """The sum of all leaves, once the last was added: incomplete nodes are added as they
-        are."""
+        """The sum of all leaves, after the last was added: incomplete nodes count as they are."""
         nodes = list(self.nodes)
         while len(nodes) > 1:
             right, left = nodes.pop(), nodes.pop()

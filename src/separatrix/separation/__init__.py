@@ -35,8 +35,8 @@ def separability(
 
     For two classes the margin of a row is ``y * (w.x + b)``. The verdict is ``"separable"`` if some
     (w, b) has all margins > 0; ``"quasi-separable"`` if not, but some (w, b) has all margins >= 0
-    and at least one > 0; else ``"overlapping"``. Only in the last case a logistic fit without
-    penalty exists. For more classes the same holds for the joint problem, where each class has a
+    and at least one > 0; else ``"overlapping"``. A logistic fit without penalty exists exactly
+    in the last case. For more classes the same holds for the joint problem, where each class has a
     score and the row's own class must have the highest, and for every pair of classes.
 
     Parameters
@@ -133,8 +133,7 @@ def _source(X: Any, y: Any) -> Source:
 
 
 def _refuse_rounded(X: Any) -> None:
-    """Refuse numbers that would be rounded, as the verdict would be on other rows: 2**53 + 1 is
-    2**53."""
+    """Refuse numbers that would be rounded: the verdict would be for other rows."""
     values = X.data if sp.issparse(X) else np.asarray(X)
     as_floats = values.astype(np.float64)
     if values.dtype.kind == "f":
@@ -189,8 +188,7 @@ def _certificate(rows: SignedRows, decision: Decision, exact: bool) -> dict[str,
 
 
 def _pairs(rows: SignedRows, verdict: str) -> dict[tuple[Any, Any], str] | None:
-    """Verdicts of pairs: jointly separable implies that every pair is; otherwise each is
-    decided."""
+    """Verdicts of pairs: all are separable if the classes jointly are; else each is decided."""
     labels = rows.source.classes.tolist()
     if len(labels) == 2:
         return None

@@ -56,8 +56,7 @@ class ExactSum(Sum[tuple[AnyArray]]):
 
 
 def _add_exactly(total: AnyArray, column: AnyArray, values: Array, factor: Array) -> None:
-    """Add factor * value to the columns; exact, because few small whole numbers are summed at a
-    time."""
+    """Add factor * value to the columns; exact, as few small whole numbers are summed at once."""
     fraction, power = np.frexp(values)
     mantissa = np.ldexp(fraction, 53).astype(np.int64)
     some = (mantissa != 0) & (factor != 0.0)

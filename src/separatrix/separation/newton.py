@@ -131,8 +131,7 @@ def least_squared_hinge(
 
 
 def _least_squares(A: Matrix, b: Array) -> tuple[Array, int]:
-    """x, the shortest if there are many, that minimises |A x - b|; and the number of products with
-    A."""
+    """The shortest x that minimises |A x - b|, and the number of products with A."""
     m, n = A.shape
     if issparse(A):
         most = 4 * min(m, n) + 200

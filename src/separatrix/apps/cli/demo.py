@@ -119,8 +119,7 @@ def _lessons() -> list[dict[str, Any]]:
 
 
 def _draw(where: Path, lessons: list[dict[str, Any]], model: Any) -> list[Path]:
-    """Draw the boundaries of the small problems and the fit of the model, if matplotlib is
-    there."""
+    """Draw the boundaries of the small problems and the fit of the model, with matplotlib."""
     try:
         import matplotlib as mpl
     except ImportError:

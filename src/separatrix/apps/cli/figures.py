@@ -51,8 +51,7 @@ def data_facts(name: str, source: Any, rows: Any) -> dict[str, Any]:
 
 
 def _missing(encoding: Any, sums: Array) -> dict[str, int]:
-    """Number of missing values of the columns with an indicator feature: the sum of that
-    feature."""
+    """Missing values of the columns with an indicator feature: the sum of that feature."""
     found, first = {}, 0
     for column in encoding.columns:
         if column.kind == "number" and column.indicator:

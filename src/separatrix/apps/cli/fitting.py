@@ -25,8 +25,8 @@ SETTINGS: dict[str, Any] = {
     "loss": "logistic", "standardize": True, "tol": 1e-6, "max_iter": 1000, "class_weight": None,
     "random_state": 0,
 }  # fmt: skip
-"""Default losses of classifiers."""
-L2_BESIDE_L1 = 1e-4
+"""Default settings of classifiers."""
+L2_WITH_L1 = 1e-4
 """Default with an l1; without an l1 the l2 is searched."""
 PARTIAL = {
     "fit": "the model of the last complete pass is in",
@@ -48,7 +48,7 @@ def fit(
         str | None,
         typer.Option(
             help="Strength of the penalty, or auto: by cross-validation. Default: auto, or "
-            f"{L2_BESIDE_L1:g} with --l1."
+            f"{L2_WITH_L1:g} with --l1."
         ),
     ] = None,
     test: Annotated[
@@ -137,7 +137,7 @@ def _selection(l1: float, loss: str, trace: str | None) -> dict[str, Any]:
 def _penalty(l2: str | None, l1: float) -> float | None:
     """A number, or None for auto."""
     if l2 is None and l1:
-        return L2_BESIDE_L1
+        return L2_WITH_L1
     if l2 == "auto" and l1:
         raise ValueError("--l2 auto searches without --l1: with --l1, give --l2 a number, or 0")
     if l2 is None or l2 == "auto":

@@ -21,8 +21,7 @@ UNTITLED = "yellow"
 
 
 def console(stderr: bool = False, quiet: bool = False) -> Console:
-    """The console to print to: plain text without colours, unless it is a terminal that supports
-    them."""
+    """The console: plain text without colours, unless it is a terminal that supports them."""
     return Console(stderr=stderr, quiet=quiet, markup=False, emoji=False, highlight=False)
 
 

@@ -112,9 +112,7 @@ def _write_csv(paths: list[str], found: dict[str, Any], values: Any, text: Any) 
             new = [with_decimal(value, sign) for value in next(values)]
             if order is None:
                 text.write(line)
-                added.writerow(
-                    ["", *new]
-                )  # an empty value first, so that the delimiter comes first
+                added.writerow(["", *new])  # an empty value, so that the delimiter comes first
             else:
                 added.writerow([*(row[j] for j in order), *new])
 

@@ -30,9 +30,7 @@ def parsed(raw: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise BadRequest("this is not UTF-8: expected JSON in UTF-8") from None
     except UnicodeEncodeError:
-        raise BadRequest(
-            "a string contains half of a surrogate pair: expected valid Unicode"
-        ) from None
+        raise BadRequest("a string has half of a surrogate pair: expected valid Unicode") from None
     except ValueError as error:
         raise BadRequest(f"this is not valid JSON: {error}") from None
     if not isinstance(found, dict):

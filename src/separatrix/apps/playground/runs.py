@@ -62,8 +62,7 @@ class Run:
         return cls(method, X, y, features, clf, recording)
 
     def answer(self, first: int) -> str:
-        """The recording from a step on, as long as an answer may be, and the facts about the
-        run."""
+        """The recording from a step on, as long as an answer may be, and the facts of the run."""
         if first > max(1, len(self.recording)):
             raise BadRequest(f"first: expected 1 to {len(self.recording)}")
         others = json.dumps(finite(self.facts()), allow_nan=False)[1:]
@@ -112,8 +111,7 @@ class Run:
         return text
 
     def scores(self, points: Any, step: int) -> Any:
-        """Scores of points (n, 2) with the weights after a step: (n, k), one column for two
-        classes."""
+        """Scores of points (n, 2) after a step: (n, k), one column for two classes."""
         return self._by_step(points, [step])[0]
 
     def _by_step(self, points: Any, steps: Sequence[int]) -> Any:

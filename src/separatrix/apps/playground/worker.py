@@ -69,9 +69,7 @@ def answered(call: Call, body: bytes) -> tuple[int, bytes]:
 
 def work(pipe: Connection, cpu_seconds: int) -> None:
     """Answer requests from a pipe until its other end is closed."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is for the server, which then ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     known = calls()
     while True:

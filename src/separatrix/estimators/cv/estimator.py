@@ -357,8 +357,7 @@ class LinearClassifierCV(SparseModel):
         return "l2" if self.l1_ratio is None else "l1"
 
     def get_metadata_routing(self) -> Any:
-        """Routing of other arguments than X and y: to the splitter, and to a scikit-learn
-        scorer."""
+        """Routing of other arguments than X and y: to the splitter, and to a scorer."""
         from sklearn.metrics import get_scorer
         from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 

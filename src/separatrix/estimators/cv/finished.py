@@ -64,8 +64,7 @@ class FinishedFits:
         return {"fits": self.fits, "last": last}
 
     def restore(self, state: State) -> None:
-        """Restore the state of another search with the same settings; each fit is checked when
-        used."""
+        """Restore the state of another search of these settings; each fit is checked when used."""
         fits = state.get("fits") if isinstance(state, dict) else None
         of_fits = entries(dict.fromkeys(fits, anything) if isinstance(fits, dict) else {})
         last = entries({"settings": anything, "state": anything, "passes": whole()})

@@ -176,8 +176,7 @@ class FoldSource(MappedSource):
         return found.with_weight(found.weights)
 
     def _numbers(self, wanted: Ints) -> Ints:
-        """Numbers in the source of some rows, which are counted among its own in increasing
-        order."""
+        """Numbers in the source of some rows, given by their increasing numbers in the fold."""
         found, before = [], 0
         for first in range(0, self.source.length, HASHED_AT_ONCE):
             count = min(HASHED_AT_ONCE, self.source.length - first)

@@ -34,8 +34,7 @@ def fold_scores(scoring: Any, loss: Loss, test: Source, weights: Iterator[Array]
 def mean_scores(
     scoring: Any, loss: Loss, source: ArraySource, tests: list[Ints], weights: Array
 ) -> Array:
-    """The same for all folds at once: ``weights`` is (folds, m, k, d + 1), the result (folds,
-    m)."""
+    """The same for all folds: ``weights`` is (folds, m, k, d + 1), the result (folds, m)."""
     parts = [Subset(source, rows) for rows in tests]
     pieces = [(i, at) for i, part in enumerate(parts) for at in part.block_slices]
 

@@ -54,8 +54,7 @@ class Search:
     """The fits that choose a penalty, with scores on the held-out rows."""
 
     clf: LossModel
-    """The estimator whose solver and scoring are used; scorers see it with the weights of each
-    fit."""
+    """The estimator with solver and scoring; scorers see it with the weights of each fit."""
     settings: FitSettings
     objective: Objective
     """The objective on all rows, standardised if requested."""
@@ -70,8 +69,7 @@ class Search:
         return self.candidates.values
 
     def run(self) -> Found:
-        """Search by leaving out single rows, fitting each fold separately, or all folds
-        together."""
+        """Search with single rows left out, with separate folds, or with all folds together."""
         self._notify("searching", self.candidates.values.tolist())
         if isinstance(self.given.cv, str):
             return self._left_out()
@@ -83,8 +81,7 @@ class Search:
     # ---- folds ---------------------------------------------------------------------------
 
     def _one_by_one(self) -> Array:
-        """Scores (folds, values) by separate fits, each standardised by its own rows if
-        requested."""
+        """Scores (folds, values) by separate fits, each with its own scaling if requested."""
         each = []
         for training, test in self._trainings():
             own, source = self.clf._standardized(self.settings, training)
@@ -165,8 +162,7 @@ class Search:
         return space.objective, space.weights
 
     def _together(self, folds: Folds) -> tuple[list[Array], list[Array]]:
-        """Weights (folds, k, d + 1) along the path and fits to all rows, as far as they are
-        possible."""
+        """Weights (folds, k, d + 1) along the path, and fits to all rows, as far as possible."""
         tol = self.settings.stop.tol
         smooth = isinstance(self._solver(folds.objective), (LBFGS, Newton))
         known: list[Array] = []

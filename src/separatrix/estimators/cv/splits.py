@@ -44,8 +44,7 @@ def routed(owner: Any, sample_weight: Any, params: dict[str, Any]) -> Metadata:
 
 
 class Given(NamedTuple):
-    """Rows, and what assigns them to folds; for rows in memory, the input of splitters and
-    scorers."""
+    """Rows, and what assigns them to folds; in memory also the input of splitters and scorers."""
 
     source: Source
     cv: Any

@@ -125,12 +125,12 @@ class Certificate:
         rows = f"{self.n_rows} row{'s' * (self.n_rows != 1)}"
         if self.flips is not None:
             return [f"At the minimum, predict would change for {self.flips} of {rows}."]
-        told = [f"It classifies {self.mistakes} of {rows} incorrectly."]
+        sentences = [f"It classifies {self.mistakes} of {rows} incorrectly."]
         if self.infimum_is_zero and self.verdict is not None:
             can = "can be classified correctly by a plane" if self.verdict == "separable" else (
                 "cannot all be classified correctly by a plane")  # fmt: skip
-            told.append(f"The rows are {self.verdict}: they {can}.")
-        return told
+            sentences.append(f"The rows are {self.verdict}: they {can}.")
+        return sentences
 
     @property
     def summary(self) -> str:

@@ -161,9 +161,7 @@ def _logistic_regression(model: Any) -> Claim:
 def _logistic_regression_cv(model: Any) -> Claim:
     if not model.refit:
         raise _refuse(
-            model,
-            "refit=False",
-            "it averages the weights of the folds, which minimise no objective",
+            model, "refit=False", "it averages weights of the folds, which minimise no objective"
         )
     if not hasattr(model, "C_"):
         raise _refuse(model, "...", "it chooses C when it is fitted")
@@ -215,11 +213,7 @@ def _sgd(model: Any) -> Claim:
             model, f"learning_rate={model.learning_rate!r}", "its steps descend no objective"
         )
     if loss not in LOSSES:
-        why = (
-            "it is a loss for regression"
-            if loss != "modified_huber"
-            else "this loss does not exist here"
-        )
+        why = "it is a loss for regression" if loss != "modified_huber" else "it is missing here"
         raise _refuse(model, f"loss={loss!r}", why)
     alpha = 0.0 if model.penalty is None else float(model.alpha)
     ratio = {"l1": 1.0, "elasticnet": float(model.l1_ratio)}.get(model.penalty, 0.0)
@@ -233,9 +227,7 @@ def _sgd(model: Any) -> Claim:
 def _ridge(model: Any) -> Claim:
     """``sum of (t - s)^2 + alpha * |w|^2`` with targets t of -1 and +1: the squared loss here."""
     if getattr(model, "positive", False):
-        raise _refuse(
-            model, "positive=True", "its weights are bounded, which is not supported here"
-        )
+        raise _refuse(model, "positive=True", "bounds on weights are not supported here")
     if hasattr(model, "alphas") and not hasattr(model, "alpha_"):
         raise _refuse(model, "...", "it chooses alpha when it is fitted")
     alpha = np.ravel(model.alpha_ if hasattr(model, "alphas") else model.alpha)

@@ -108,8 +108,8 @@ def _checked(source: Source, clf: Any) -> Source:
     if not weights.all():
         lost = source.classes[weights == 0.0].tolist()
         raise ValueError(
-            f"every row of the classes {lost!r} has the weight 0: nothing tells their scores; "
-            "expected rows with positive weights of every class"
+            f"every row of the classes {lost!r} has weight 0, so nothing defines their "
+            "scores; expected rows with positive weights of every class"
         )
     return source
 

@@ -22,9 +22,7 @@ SEED = 0
 LARGEST_L2 = 1e300  # largest penalty that is tried
 FOLDS = 3
 QUICK = Stop(max_iter=100, tol=1e-4, prove=False)
-ROUGH = Stop(
-    max_iter=30, tol=1e-3, prove=False
-)  # for losses that are not smooth, whose solver may visit single rows
+ROUGH = Stop(max_iter=30, tol=1e-3, prove=False)  # for losses that are not smooth
 CLEARLY = 0.1  # share of the loss that a better fit must save
 WORTH = 0.05  # and as a share of the loss of a model without features
 ERRORS = 2.0  # and in standard errors
@@ -91,8 +89,7 @@ class HeldOut:
         return largest * np.logspace(0.0, -7.0, 6)
 
     def losses(self, l2s: Array) -> list[Array]:
-        """Loss of each sampled row at each penalty; from large to small, each from the previous
-        fit."""
+        """Loss of each sampled row at each penalty, from large to small with warm starts."""
         fresh = sorted({float(l2) for l2 in l2s} - self._losses.keys(), reverse=True)
         for l2, losses in zip(fresh, self._along(self.source, fresh), strict=True):
             self._losses[l2] = losses

@@ -18,8 +18,7 @@ from . import style
 from .plane import Plane, as_rows, plane_of
 
 MOST_PICTURES = 150
-"""Maximum number of pictures; for longer runs every second, third, ... step is shown, and the
-last."""
+"""Maximum number of pictures; longer runs are thinned out evenly, keeping the last step."""
 FORMATS = (".gif", ".png", ".webp")
 
 

@@ -143,15 +143,15 @@ class BoundaryDisplay:
         classes = np.asarray(estimator.classes_)
         wrong = np.asarray(estimator.predict(X)) != y
         counted = f"{np.count_nonzero(wrong):,} mistakes" if wrong.sum() > 1 else "one mistake"
-        told = [f"{len(y):,} rows, {counted if wrong.any() else 'no mistake'}", plane.said]
+        lines = [f"{len(y):,} rows, {counted if wrong.any() else 'no mistake'}", plane.said]
         if len(drawn) < len(y):
-            told.append(f"{len(drawn):,} of the rows drawn")
+            lines.append(f"{len(drawn):,} of the rows drawn")
         display = cls(
             xx0=xx0, xx1=xx1, predicted=np.searchsorted(classes, labels).reshape(xx0.shape),
             scores=None if scores is None else scores.reshape(*xx0.shape, *scores.shape[1:]),
             classes=classes, points=points, y=y[drawn], mistakes=wrong[drawn],
             xlabel=plane.labels[0], ylabel=plane.labels[1],
-            said="\n".join(line for line in told if line),
+            said="\n".join(line for line in lines if line),
             name=name_of(estimator, name),
         )  # fmt: skip
         return display.plot(

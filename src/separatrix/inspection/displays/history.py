@@ -12,7 +12,7 @@ from . import style
 from .classifiers import last_step, name_of
 
 FIRST = ("objective", "mistakes", "mistakes_so_far", "passes_with_mistakes")
-BESIDE = {
+COMPANIONS = {
     "objective": "validation_loss",
     "mistakes_so_far": "mistake_bound",
     "passes_with_mistakes": "pass_bound",
@@ -145,7 +145,7 @@ class HistoryDisplay:
         name = self.name if name is None else name
         for number, (column, axes) in enumerate(zip(names, self.axes_, strict=True)):
             alone = not axes.get_lines()  # no other run was plotted there
-            for each in (column, BESIDE.get(column, "")):
+            for each in (column, COMPANIONS.get(column, "")):
                 if each in self.history:
                     self._curve(axes, x, each, name, curve_kwargs)
             if column == "objective" and self.lower_bound is not None:
@@ -165,8 +165,8 @@ class HistoryDisplay:
 
     def _columns(self, columns: str | Sequence[str] | None) -> list[str]:
         if columns is None:
-            beside = set(BESIDE.values())
-            known = {c for c, v in self.history.items() if c not in beside and _is_known(v)}
+            companions = set(COMPANIONS.values())
+            known = {c for c, v in self.history.items() if c not in companions and _is_known(v)}
             columns = [column for column in FIRST if column in known]
         names = [columns] if isinstance(columns, str) else list(columns)
         for column in names:

@@ -64,15 +64,13 @@ class MarginDisplay:
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **kwargs: Any
     ) -> Self:
-        """Plot the margins of a fitted classifier on rows; ``kwargs`` are passed to
-        :meth:`plot`."""
+        """Plot the margins of a fitted classifier; ``kwargs`` are passed to :meth:`plot`."""
         style.pyplot(f"{cls.__name__}.from_estimator")
         return cls(margins_of(estimator, X, y), name=name_of(estimator, name)).plot(**kwargs)
 
     @classmethod
     def from_predictions(cls, y: Any, scores: Any, *, name: str = "", **kwargs: Any) -> Self:
-        """Plot margins from labels and scores, (n,) or (n, k); ``kwargs`` are passed to
-        :meth:`plot`."""
+        """Plot margins of scores, (n,) or (n, k); ``kwargs`` are passed to :meth:`plot`."""
         style.pyplot(f"{cls.__name__}.from_predictions")
         return cls(margins(y, scores), name=name).plot(**kwargs)
 
@@ -104,8 +102,8 @@ class MarginDisplay:
             margins_of(fit, rows[test], y[test])
             for fit, test in zip(fits, cv_results["indices"]["test"], strict=True)
         ]
-        told = f"{type(fits[0]).__name__}, rows held out" if name is None else name
-        return cls(np.concatenate(found), name=told).plot(**kwargs)
+        label = f"{type(fits[0]).__name__}, rows held out" if name is None else name
+        return cls(np.concatenate(found), name=label).plot(**kwargs)
 
     def plot(
         self,

@@ -48,8 +48,7 @@ def margins_of(estimator: Any, X: Any, y: Any) -> Array:
 
 
 def margin_loss(loss: str | MarginLoss) -> MarginLoss:
-    """A loss to plot, by name or as an object; includes the 0-1 loss, which cannot be trained
-    with."""
+    """A loss to plot, by name or as an object; includes the 0-1 loss, which cannot be fitted."""
     if isinstance(loss, ZeroOne) or loss == ZeroOne.name:
         return ZeroOne()
     found = get_loss(loss)

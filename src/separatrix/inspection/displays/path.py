@@ -305,8 +305,7 @@ def _ticks(even: float, largest: float) -> list[float]:
 def _path(
     estimator: Any, X: Any, y: Any, sample_weight: Any, l2s: Array
 ) -> list[tuple[Array, AnyArray]]:
-    """The weights at each l2 and the names of their features, each fit started from the
-    previous."""
+    """The weights at each l2 and the names of their features; each fit is a warm start."""
     ours = set(LinearClassifier().get_params(deep=False))
     same = {key: value for key, value in estimator.get_params(deep=False).items() if key in ours}
     same |= {"warm_start": True, "callbacks": (), "verbose": False}

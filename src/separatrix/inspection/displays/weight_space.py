@@ -179,9 +179,9 @@ class WeightSpaceDisplay:
         found = margin_loss(loss)
         space = _Space(rows, y, weigh, found, L2(float(l2)), np.ones(d))
         chosen = _chosen([0, 1 if d > 1 else BIAS] if weights is None else weights, names, None)
-        told = (found.name or type(found).__name__) if name is None else name
+        label = (found.name or type(found).__name__) if name is None else name
         return cls._drawn(
-            space, centre, chosen, names, None, float(limits), grid_resolution, told, ax, None
+            space, centre, chosen, names, None, float(limits), grid_resolution, label, ax, None
         )
 
     @classmethod
@@ -203,7 +203,7 @@ class WeightSpaceDisplay:
         held = [j for j in range(len(centre)) if j not in chosen]
         said = ", ".join(f"{short[j]} = {centre[j]:.3g}" for j in held)
         if len(held) > 2:
-            said = f"{len(held)} other weights fixed at their last values"
+            said = f"{len(held)} other weights fixed at the end"
         display = cls(
             xx0, xx1, space.objective(centre, chosen, xx0, xx1), path=path,
             labels=(words[chosen[0]], words[chosen[1]]), steps=isinstance(space.loss, ZeroOne),
