@@ -51,7 +51,7 @@ class Kernel:
         return Reference(rows, rows.T.tocsr() if sp.issparse(rows) else rows.T)
 
     def pairwise(self, rows: Matrix, reference: Reference) -> Array:
-        """New array (rows, reference rows), which ``apply_elementwise`` turns into kernel values."""
+        """New array (rows, reference rows) from which ``apply_elementwise`` gets kernel values."""
         return products(rows, reference)
 
     def apply_elementwise(self, values: Array) -> Array:

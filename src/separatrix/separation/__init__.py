@@ -74,7 +74,7 @@ def separability(
     scaled, powers = rescaled(rows)
     decision = Search(scaled, exact).decide()
     pairs = _pairs(scaled, decision.verdict)
-    return _told(rows, powers, decision, exact, names, pairs)
+    return _result(rows, powers, decision, exact, names, pairs)
 
 
 def decide(
@@ -96,10 +96,10 @@ def decide(
     except OutOfReads:
         return None
     names = _names(feature_names, None, source.n_features)
-    return _told(SignedRows(source, intercept=intercept), powers, decision, False, names, None)
+    return _result(SignedRows(source, intercept=intercept), powers, decision, False, names, None)
 
 
-def _told(
+def _result(
     rows: SignedRows, powers: Ints, decision: Decision, exact: bool, names: list[str], pairs: Any
 ) -> Separability:
     decision.direction, decision.exact_direction = as_given(

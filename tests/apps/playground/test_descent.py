@@ -8,7 +8,7 @@ import pytest
 from separatrix.apps.playground.descent import CURVES, descent
 from separatrix.apps.playground.methods import BadRequest
 
-SLOPES = {"square": lambda x: 2 * x, "two minima": lambda x: 4 * x**3 - 4 * x + 0.4}
+SLOPES = {"square": lambda x: 2 * x, "two minima": lambda x: 4 * x**3 - 4 * x + 0.5}
 
 
 @pytest.mark.parametrize("curve", CURVES)

@@ -31,11 +31,11 @@ class Curve(NamedTuple):
 CURVES = {
     "square": Curve("x^2", lambda x: x**2, lambda x: 2.0 * x, (-2.0, 2.0), (0.0,)),
     "two minima": Curve(
-        "x^4 - 2 x^2 + 0.4 x",
-        lambda x: x**4 - 2.0 * x**2 + 0.4 * x,
-        lambda x: 4.0 * x**3 - 4.0 * x + 0.4,
+        "x^4 - 2 x^2 + 0.5 x",
+        lambda x: x**4 - 2.0 * x**2 + 0.5 * x,
+        lambda x: 4.0 * x**3 - 4.0 * x + 0.5,
         (-1.7, 1.7),
-        tuple(np.sort(np.roots([4.0, 0.0, -4.0, 0.4]).real)[[0, 2]].tolist()),
+        tuple(np.sort(np.roots([4.0, 0.0, -4.0, 0.5]).real)[[0, 2]].tolist()),
     ),
 }
 """The second curve has its lower minimum left of 0, the other right of it."""
