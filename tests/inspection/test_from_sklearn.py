@@ -233,7 +233,7 @@ def test_what_is_not_the_same_here_is_refused_by_name():
     for model, given, word in refused:
         with pytest.raises(ValueError, match=word):
             from_sklearn(model, **given)
-    with pytest.raises(TypeError, match="in place of rows"):
+    with pytest.raises(TypeError, match="n replaces rows"):
         from_sklearn(LogisticRegression(), X, y, n=10)
 
 

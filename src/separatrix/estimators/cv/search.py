@@ -265,10 +265,9 @@ class Search:
                     passes = max(passes, len(again.infos))
                     result = again if again.stop in ARRIVED else result
             new = solver.handed_on(result.state)
-            handed_on = None if new is None else new | {"solver": solver.name}
+            kept = None if new is None else new | {"solver": solver.name}
             return {
-                "weights": result.weights, "stop": result.stop, "handed_on": handed_on,
-                "passes": passes,
+                "weights": result.weights, "stop": result.stop, "handed_on": kept, "passes": passes
             }  # fmt: skip
 
         def depends_on() -> list[Any]:

@@ -120,12 +120,12 @@ class LossDisplay:
         chosen = [margin_loss(loss) for loss in (names() if losses is None else losses)]
         if own is not None and own not in chosen:
             chosen.append(own)
-        values, trade_offs = {}, {}
+        values, notes = {}, {}
         for loss in chosen:
             values[_name(loss)] = np.asarray(loss.phi(grid))
-            trade_offs[_name(loss)] = TRADE_OFFS.get(_name(loss), _of_its_own(loss))
+            notes[_name(loss)] = TRADE_OFFS.get(_name(loss), _of_its_own(loss))
         display = cls(
-            grid, values, trade_offs=trade_offs, rows=rows, own=None if own is None else _name(own),
+            grid, values, trade_offs=notes, rows=rows, own=None if own is None else _name(own),
             name=name,
         )  # fmt: skip
         return display.plot(ax, trade_offs=trade_offs, gap=gap, curve_kwargs=curve_kwargs)
