@@ -149,7 +149,7 @@ def repeated(n: int, d: int) -> data.Table:
 
 
 def equations(_: Callable[[int], int], m: int, n: int) -> Run:
-    """Of whole numbers, with a solution and without one."""
+    """Equations in whole numbers, with and without a solution."""
     rng = np.random.default_rng(0)
     A = rng.integers(-50, 51, (m, n))
     some = np.where(rng.random(n) < 0.2, rng.integers(1, 9, n), 0)

@@ -48,7 +48,6 @@ class Slept:
     seconds: float
 
     def __call__(self, part: Part, threads: int) -> tuple[Any]:
-        """Of one part."""
         time.sleep(self.seconds)
         return (np.ones(self.back // 8),)
 

@@ -87,7 +87,7 @@ class Separable(NamedTuple):
     coef: Array
     """(d,)."""
     intercept: float
-    """Of the best separator."""
+    """Intercept of the best separator."""
     margin: float
     """Its margin."""
     support: Ints
